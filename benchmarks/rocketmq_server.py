@@ -44,9 +44,14 @@ def serve(tell: Connection) -> None:
 
 
 def batch() -> bytes:
-    """A batch of records."""
-    rest = struct.pack(">iiii", 0, 0, 0, SIZE) + b"x" * SIZE + (0).to_bytes(2)
-    return (struct.pack(">i", 4 + len(rest)) + rest) * BATCH
+    """A batch of records with the properties that Java's producer gives each."""
+
+    def record(number: int) -> bytes:
+        properties = f"UNIQ_KEY\x017F00000100002A139A55{number:012X}\x02WAIT\x01true".encode()
+        rest = struct.pack(">iiii", 0, 0, 0, SIZE) + b"x" * SIZE + len(properties).to_bytes(2) + properties
+        return struct.pack(">i", 4 + len(rest)) + rest
+
+    return b"".join(map(record, range(BATCH)))
 
 
 def heartbeat(member: int) -> bytes:

@@ -30,7 +30,11 @@ TOPIC, PARTITIONS, RECORDS = "orders", 6, 5
 MOST_JOINED_S: Final = 1.0
 _LONGEST_S: Final = 60.0
 
-_KFAKE_MODULE: Final = "github.com/twmb/franz-go/pkg/kfake@v0.0.0-20250729165834-29dc44e616cd"
+_KFAKE_VERSION: Final = "v0.0.0-20260918054303-01f206a7e32c"
+"""That of 29 July 2025 (29dc44e616cd) answers Fetch with null records for a partition of which all was read. librdkafka
+refuses such an answer as a whole, so that it reads nothing from then on."""
+_FRANZ_GO: Final = "v1.22.2"
+"""The version that kfake's go.mod names lacks functions that it calls."""
 _KFAKE: Final = """package main
 
 import (
@@ -200,12 +204,14 @@ def _kfake() -> Iterator[Server]:
     go = shutil.which("go")
     if go is None:
         raise UnavailableError("no go on PATH")
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise" / "kfake"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise"
+    folder = cache / f"kfake-{_KFAKE_VERSION}"
     program = folder / "kfake"
     if not program.exists():
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "main.go").write_text(_KFAKE)
-        for arguments in (["mod", "init", "kfake"], ["get", _KFAKE_MODULE], ["build", "-o", str(program), "."]):
+        modules = [f"github.com/twmb/franz-go/pkg/kfake@{_KFAKE_VERSION}", f"github.com/twmb/franz-go@{_FRANZ_GO}"]
+        for arguments in (["mod", "init", "kfake"], ["get", *modules], ["build", "-o", str(program), "."]):
             done = subprocess.run(
                 [go, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
             )

@@ -18,7 +18,11 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "compare": ("compare.comparison.command", "Run a scenario on several systems and compare the results."),
     "conformance": (
         "compare.conformance.command",
-        "Check the models against recordings, or a client of Kafka against the model.",
+        "Check the models against recordings, or a client against the model.",
+    ),
+    "explore": (
+        "compare.exploring.command",
+        "Search everything that can happen in a scenario for a violation of a property.",
     ),
     "examples": ("compare.examples.command", "List or copy the example scenarios and captures."),
     "history": ("compare.history.command", "Say from snapshots how fair and how restless groups were, on Spark."),
@@ -29,6 +33,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     ),
     "serve": ("compare.serving.command", "Let real clients use brokers of Kafka or RocketMQ, and record what they do."),
     "states": ("compare.states.command", "Draw the state machines of the systems' models."),
+    "sweep": ("compare.sweeping.command", "Compute a grid of groups, allocations or whole simulations, on Spark."),
     "watch": ("compare.watching.command", "Poll clusters, keep snapshots, tell what changed, and serve Prometheus."),
 }
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""

@@ -19,6 +19,9 @@ CONSUMER_PROTOCOL_TYPE = "consumer"
 NO_OFFSET = -1
 """In an OffsetFetch's answer: the group has committed none."""
 
+NO_LEADER_EPOCH = -1
+"""With a committed offset: the committer did not say the leader epoch of the last record that it has read."""
+
 Opaque: TypeAlias = Any
 """Bytes to the coordinator; here any hashable, immutable value. Empty bytes are ``b""``."""
 
@@ -152,6 +155,8 @@ class OffsetCommit(NamedTuple):
     offsets: tuple[tuple[Partition, int, str], ...]
     """Partition, offset, metadata text."""
     version: int = 9
+    epochs: tuple[int, ...] = ()
+    """Leader epoch of the last record read, for each; left out where none is known (`NO_LEADER_EPOCH`)."""
 
 
 class OffsetCommitAnswer(NamedTuple):
@@ -176,6 +181,8 @@ class OffsetFetchAnswer(NamedTuple):
     """Partition, offset (-1: none), error of each."""
     texts: tuple[str, ...] = ()
     """Metadata text of each; left out where all are empty."""
+    epochs: tuple[int, ...] = ()
+    """Leader epoch that was committed with each; left out where there is none (`NO_LEADER_EPOCH`)."""
 
 
 class OffsetDelete(NamedTuple):

@@ -17,6 +17,7 @@ from compare.scenarios.reading import read as read_scenario
 from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import known_strategies
 from compare.scenarios.variants import variants_of
+from compare.sweeping.reading import read as read_sweep
 from protocols.scenario.reading import read
 from tools.pages import DOCS, EXPECTED, ROOT, SCENARIOS, claims, examples, pages, printed
 
@@ -35,12 +36,12 @@ def test_examples_print_what_is_kept_beside_them(example: str) -> None:
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name)
-def test_whole_scenarios_on_pages_can_be_read(page: Path, tmp_path: Path) -> None:
+def test_whole_scenarios_and_sweeps_on_pages_can_be_read(page: Path, tmp_path: Path) -> None:
     path = tmp_path / "scenario.yaml"
     for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
         if block.startswith("name:"):
             path.write_text(block, encoding="utf-8")
-            assert variants_of(read_scenario(path), ())
+            assert read_sweep(path).sweep.cells if "\nkind:" in block else variants_of(read_scenario(path), ())
 
 
 def test_no_output_is_kept_of_an_example_that_is_gone() -> None:

@@ -12,6 +12,8 @@ ABOUT: Mapping[str, Sequence[str]] = {
         "The notebooks are eight lessons and a workshop, in order. They contain their outputs, so they can be read"
         " without an installation. To run one, its file and an install with the extra `notebooks` are enough."
         " They are also there [in Chinese](zh/notebooks.md).",
+        "[How to run them](../notebooks/README.md): on this site in the browser (a button on each page), in Jupyter,"
+        " on Binder, in Colab or JupyterLite.",
         "Each asks for a prediction first. The answer is folded with HTML's `<details>`, because programs that show"
         " notebooks read what a cell's metadata says about folding differently, or ignore it. `python -m tools.pages`"
         " generates this page.",
@@ -21,6 +23,8 @@ ABOUT: Mapping[str, Sequence[str]] = {
         "这些笔记本依次是八课和一次实践课。它们包含运行的输出，所以不必安装就能阅读。要运行其中一个，只需要它的文件和带"
         " `notebooks` 附加依赖的安装。[英文版](../notebooks.md)里的代码和输出与此相同（输出是英文的）；`python -m"
         " tools.site.translations 目录` 把中文笔记本写到一个目录里。",
+        "[运行的方法](../../notebooks/README.md)：在本网站的浏览器页面里（每页有一个按钮），在 Jupyter、Binder、Colab"
+        " 或 JupyterLite 中。",
         "每一课都先请你作出预测。答案用 HTML 的 `<details>` 折叠，因为显示笔记本的程序对单元格元数据里的折叠设置理解"
         "不一，或者不予理会。本页由 `python -m tools.pages` 生成。",
     ),

@@ -53,6 +53,7 @@ MORE: Mapping[str, str] = {
     "audit": "[audit.md](audit.md) describes the audit, [figures.md](figures.md) the figures.",
     "compare": "[compare.md](compare.md) describes the comparison, [scenario.md](scenario.md) the format of scenarios.",
     "conformance": "[closeness.md](closeness.md) reports the results, [clients.md](clients.md) how clients are judged.",
+    "sweep": "[sweep.md](sweep.md) describes the grid, the rows and the summary.",
     "states": "[architecture.md](architecture.md) explains the purpose of the machines.",
 }
 

@@ -1,26 +1,15 @@
 """`--fail-if 'max_over_mean > 1.5'` and `--sort lag`: what the user asks of columns."""
 
-import math
-import operator
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from compare.audit.columns import COLUMNS, NAMES, Column
+from compare.console.conditions import SIGNS, limit_of, parts_of
 from compare.console.output import number
 from compare.diagnosis.explain import Explained
 from protocols import UserError
 
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
-_FORM = re.compile(r"\s*([a-z_/-]+)\s*(>=|<=|==|!=|>|<)\s*(\S(?:.*\S)?)\s*")
 _SAME = ("==", "!=")
 
 
@@ -35,22 +24,13 @@ class Condition:
     @classmethod
     def parse(cls, text: str) -> "Condition":
         """The condition that the text says; `UserError` names what was expected."""
-        matched = _FORM.fullmatch(text)
-        if matched is None:
-            raise UserError(f"--fail-if {text!r}: expected COLUMN SIGN VALUE, such as 'max_over_mean > 1.5'")
-        name, sign, limit = matched.groups()
+        name, sign, limit = parts = parts_of(text, "--fail-if")
         column = _column(name, f"--fail-if {text!r}")
         if column.is_text:
             if sign not in _SAME:
                 raise UserError(f"--fail-if {text!r}: {column.name} holds text, expected == or != instead of {sign}")
             return cls(column, sign, limit.strip("'\""))
-        try:
-            value = float(limit)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise UserError(f"--fail-if {text!r}: {limit!r} is not a number, expected one such as 1.5")
-        return cls(column, sign, value)
+        return cls(column, sign, limit_of(parts, text, "--fail-if"))
 
     def met_by(self, groups: Sequence[Explained]) -> list[str]:
         """One line for every group that meets the condition."""
@@ -68,7 +48,7 @@ class Condition:
     def _holds(self, value: float | str) -> bool:
         if isinstance(value, str) or isinstance(self.limit, str):
             return (str(value) == self.limit) == (self.sign == "==")
-        return _COMPARE[self.sign](value, self.limit)
+        return SIGNS[self.sign](value, self.limit)
 
 
 def sorted_by_column(groups: Sequence[Explained], by: str | None) -> list[Explained]:

@@ -31,6 +31,10 @@ OF_SERVE = frozenset({"kio", "crc32c"})
 """Packages that only the extra `serve` installs."""
 
 
+OF_ROCKETMQ = "{namesrv}"
+"""The field in whose place a client of RocketMQ is given its name server."""
+
+
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--client", metavar="COMMAND", help="Judge this program: 'COMMAND {bootstrap} {topic} {group}'.")
@@ -49,17 +53,18 @@ OF_SERVE = frozenset({"kio", "crc32c"})
 def conformance(
     paths: tuple[str, ...], client: str | None, situation: tuple[str, ...], at_once: int, format: str, verbose: bool
 ) -> int:
-    """Check the models against recordings of the real systems, or a client of Kafka against the model.
+    """Check the models against recordings of the real systems, or a client against the model.
 
     PATH is a file of golden vectors (.jsonl, .jsonl.gz) or recorded traces, or a folder with such files. Cases of a
     kind without a player count as skipped. Exit code 1 if a case failed or no case was checked, 2 if a file could not
     be read.
 
     With --client the program is started a few times on brokers in this process and taken through rebalances, errors,
-    lost connections and the like; the table says what it did, what Kafka's Java client does, and how many records were
-    lost or handled twice. It may print a line "topic partition offset" for each record that it has handled. Exit code
-    1 if it lost records, or ended or stopped reading where the Java client goes on; 2 if it cannot be started or joins
-    no group.
+    lost connections and the like; the table says what it did, what the system's own Java client does, and how many
+    records were lost or handled twice. It may print a line "topic partition offset" for each record that it has
+    handled. With {namesrv} in the place of {bootstrap} it is a client of RocketMQ, and prints bodies. Exit code 1 if it
+    lost records, or ended or stopped reading where the Java client goes on; 2 if it cannot be started or joins no
+    group.
     """
     if client is not None:
         return _judged(client, paths, situation, at_once, format)
@@ -101,11 +106,16 @@ def _judged(client: str, paths: Sequence[str], situations: Sequence[str], at_onc
     try:
         from compare.conformance.clients.judging import judge
         from compare.conformance.clients.output import print_verdict
+
+        if OF_ROCKETMQ in client:
+            from compare.conformance.clients.rocketmq.system import ROCKETMQ as SYSTEM
+        else:
+            from compare.conformance.clients.kafka import KAFKA as SYSTEM
     except ModuleNotFoundError as error:
         if error.name not in OF_SERVE:
             raise
         raise UserError(f"--client needs {error.name}, expected: pip install 'equipoise[serve]'") from None
-    verdict = judge(client, situations, at_once)
+    verdict = judge(SYSTEM, client, situations, at_once)
     print_verdict(verdict, format)
     return 1 if verdict.failed else 0
 

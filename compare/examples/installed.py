@@ -14,6 +14,7 @@ PACKAGE = "equipoise_examples"
 NOT_EXAMPLES = frozenset({"__init__.py", "__pycache__", ".pytest_cache"})
 
 FOLDERS = {
+    "atlas": "grids for `sweep`: where which strategy loses, what a join, a crash, a deploy costs",
     "captures/kafka": "what Kafka's admin tools print about groups of a real cluster",
     "captures/rocketmq": "what mqadmin prints about groups of a real cluster, a folder for each",
     "classic-bugs": "eight bugs that consumers have, their mended versions, and the tests that find them",

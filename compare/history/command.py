@@ -1,12 +1,12 @@
 """The verb `history`."""
 
-import re
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from compare.console.conditions import NumberCondition
 from compare.console.option_files import check_report, save_report
 from compare.console.output import FORMATS, HELP_OPTIONS, print_json, visible
 from compare.measure.figures.definitions import COUNTS, LOADS
@@ -22,7 +22,6 @@ UNFAIR = "distance > 0"
 MOST_LINES = 40
 """Files left out that standard error names; JSON names all."""
 
-_CONDITION = re.compile(r"\s*([a-z_]+)\s*(>=|<=|==|!=|>|<)\s*(-?\d+(?:\.\d+)?)\s*")
 _NUMBERS = (*COUNTS, *LOADS, "lag", "score", "distance", "optimum_max", "moves")
 
 
@@ -134,13 +133,8 @@ def _counted(
     raise AssertionError("the second attempt returns or raises")
 
 
-def _condition(text: str) -> tuple[str, str, float]:
-    found = _CONDITION.fullmatch(text)
-    if found is None:
-        raise UserError(f"--unfair {text!r}: expected COLUMN SIGN NUMBER, such as 'max_over_mean > 1.5'")
-    if found[1] not in _NUMBERS:
-        raise UserError(f"--unfair {text!r}: no column {found[1]!r}, expected one of {', '.join(_NUMBERS)}")
-    return found[1], found[2], float(found[3])
+def _condition(text: str) -> NumberCondition:
+    return NumberCondition.parse(text, "--unfair", _NUMBERS, "max_over_mean > 1.5")
 
 
 def _day(option: str, text: str | None) -> date | None:

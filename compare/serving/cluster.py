@@ -22,6 +22,9 @@ LOG = logging.getLogger("equipoise.serving")
 _SERVED = (AddTopic, BrokerEvent, DeleteTopic, Queues)
 """Events that happen to any served cluster."""
 
+_NOWHERE = ("", "0.0.0.0", "::", "[::]")
+"""Addresses that stand for all of a machine: one listens on them, and nobody can connect to them from elsewhere."""
+
 
 class Served:
     """``address`` is the line that says where clients begin; ``bootstrap`` that place alone. ``passed_over``: what the
@@ -116,12 +119,15 @@ async def start(
     seed: int | None = None,
     brokers: Sequence[str] | None = None,
     topics: Mapping[str, Mapping[str, int]] | None = None,
+    advertised: str | None = None,
 ) -> Served:
     """Start a cluster in the running event loop, with the scenario's brokers, topics and events.
 
-    ``brokers`` and ``topics`` (topic to queues per broker) take the place of the scenario's. Raises `UserError` where a
-    port is taken, or for a setting that the system does not have.
+    ``brokers`` and ``topics`` (topic to queues per broker) take the place of the scenario's. ``advertised``: the host
+    that clients are told instead of ``host``. Raises `UserError` where a port is taken, where clients would be told an
+    address to which nobody can connect, or for a setting that the system does not have.
     """
+    _check_reachable(host, advertised)
     history = History(UNCOUNTED)
     world = Sockets(seed=seed, observer=history, tracing=tracing)
     if topics is None:
@@ -130,9 +136,9 @@ async def start(
     first = PORTS[system] if port is None else port
     try:
         if system == "kafka":
-            service, bootstrap = await _kafka(world, names, topics, settings, host, first)
+            service, bootstrap = await _kafka(world, names, topics, settings, host, first, advertised)
         else:
-            service, bootstrap = await _rocketmq(world, names, topics, settings, host, first)
+            service, bootstrap = await _rocketmq(world, names, topics, host, first, advertised)
     except OSError as error:
         await world.close()
         raise UserError(
@@ -148,6 +154,16 @@ async def start(
     return served
 
 
+def _check_reachable(host: str, advertised: str | None) -> None:
+    """As the real broker, which does not start when its advertised.listeners name such an address."""
+    for option, given in (("--advertise", advertised), ("--host", None if advertised is not None else host)):
+        if given in _NOWHERE:
+            raise UserError(
+                f"{option} {given}: clients cannot connect to this address, expected --advertise with the name or"
+                " address under which they reach this machine"
+            )
+
+
 async def _kafka(
     world: Sockets,
     brokers: Sequence[str],
@@ -155,13 +171,14 @@ async def _kafka(
     settings: Mapping[str, object],
     host: str,
     port: int,
+    advertised: str | None,
 ) -> tuple[Service, str]:
     from compare.serving.kafka import KafkaService
     from kafka_coordinator.wire.served import DEFAULT_BROKERS, ServedCluster
 
     counts = {topic: sum(queues.values()) for topic, queues in topics.items()}
     cluster = ServedCluster(world, brokers or DEFAULT_BROKERS, counts, settings)
-    await cluster.start(host, port)
+    await cluster.start(host, port, advertised)
     return KafkaService(cluster), cluster.bootstrap
 
 
@@ -169,14 +186,20 @@ async def _rocketmq(
     world: Sockets,
     brokers: Sequence[str],
     topics: Mapping[str, Mapping[str, int]],
-    settings: Mapping[str, object],
     host: str,
     port: int,
+    advertised: str | None,
 ) -> tuple[Service, str]:
     from compare.serving.rocketmq import RocketMQService
     from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 
     cluster = await RocketMQCluster.start(
-        world, epoch_ms=time.time() * 1000, brokers=brokers or ("broker-a",), topics=topics, host=host, port=port
+        world,
+        epoch_ms=time.time() * 1000,
+        brokers=brokers or ("broker-a",),
+        topics=topics,
+        host=host,
+        port=port,
+        advertised=advertised,
     )
     return RocketMQService(cluster), cluster.name_server

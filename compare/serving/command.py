@@ -31,6 +31,11 @@ _WRITABLE = "expected a writable file"
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on, and that clients are told.")
 @click.option(
+    "--advertise",
+    metavar="HOST",
+    help="Name or address that clients are told instead of --host; needed where that is 0.0.0.0 (all of this machine).",
+)
+@click.option(
     "--initial-delay",
     metavar="TIME",
     help="Kafka: how long the first rebalance of a new group waits for more members"
@@ -54,6 +59,7 @@ def serve(
     scenario: Path | None,
     port: int | None,
     host: str,
+    advertise: str | None,
     initial_delay: str | None,
     record: Path | None,
     report: Path | None,
@@ -77,14 +83,14 @@ def serve(
     if initial_delay is not None:
         settings = {"group.initial.rebalance.delay.ms": _milliseconds(initial_delay)}
     given = None if scenario is None else read(scenario)
-    asyncio.run(_serve(system, given, host, port, settings, record, report))
+    asyncio.run(_serve(system, given, (host, advertise), port, settings, record, report))
     return 0
 
 
 async def _serve(
     system: str,
     scenario: Scenario | None,
-    host: str,
+    hosts: tuple[str, str | None],
     port: int | None,
     settings: Mapping[str, object],
     record: Path | None,
@@ -93,7 +99,9 @@ async def _serve(
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, over.set)
-    served = await start(system, scenario, host, port, settings, tracing=record is not None or report is not None)
+    host, advertised = hosts
+    tracing = record is not None or report is not None
+    served = await start(system, scenario, host, port, settings, tracing=tracing, advertised=advertised)
     try:
         click.echo(served.address)
         for text in served.passed_over:

@@ -32,7 +32,12 @@ public class JavaConsumer implements ConsumerRebalanceListener {
         Properties settings = new Properties();
         settings.put("bootstrap.servers", args[0]);
         settings.put("group.id", args[2]);
-        settings.put("group.protocol", args.length > 3 ? args[3] : "classic");
+        if (args.length > 3) { // older clients know no such setting
+            settings.put("group.protocol", args[3]);
+        }
+        if (System.getenv("EQUIPOISE_INSTANCE_ID") != null) {
+            settings.put("group.instance.id", System.getenv("EQUIPOISE_INSTANCE_ID"));
+        }
         settings.put("auto.offset.reset", "earliest");
         settings.put("enable.auto.commit", "false");
         settings.put("key.deserializer", ByteArrayDeserializer.class.getName());

@@ -45,7 +45,11 @@ async def main(bootstrap: str, topic: str, group: str) -> None:
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     consumer = AIOKafkaConsumer(
-        bootstrap_servers=bootstrap, group_id=group, auto_offset_reset="earliest", enable_auto_commit=False
+        bootstrap_servers=bootstrap,
+        group_id=group,
+        group_instance_id=os.environ.get("EQUIPOISE_INSTANCE_ID"),
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
     )
     consumer.subscribe([topic], listener=Listener(consumer))
     await consumer.start()

@@ -13,6 +13,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 SLOW_CALLBACK_S = int(os.environ.get("EQUIPOISE_CALLBACK_MS", "0")) / 1000
 
+FATAL = (KafkaError._FATAL, KafkaError.GROUP_AUTHORIZATION_FAILED)
+
 running = True
 handled: dict[tuple[str, int], int] = {}
 """Partition to the offset of the next record to handle."""
@@ -47,15 +49,16 @@ def lost(consumer: Any, partitions: list[Any]) -> None:
 
 
 def main(bootstrap: str, topic: str, group: str, protocol: str = "classic") -> None:
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": group,
-            "group.protocol": protocol,
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": False,
-        }
-    )
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "group.id": group,
+        "group.protocol": protocol,
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+    }
+    if "EQUIPOISE_INSTANCE_ID" in os.environ:
+        settings["group.instance.id"] = os.environ["EQUIPOISE_INSTANCE_ID"]
+    consumer = Consumer(settings)
     consumer.subscribe([topic], on_revoke=revoked, on_lost=lost)
     try:
         while running:
@@ -64,7 +67,7 @@ def main(bootstrap: str, topic: str, group: str, protocol: str = "classic") -> N
                 if record.error() is None:
                     print(record.topic(), record.partition(), record.offset(), flush=True)
                     handled[record.topic(), record.partition()] = record.offset() + 1
-                elif record.error().fatal() or record.error().code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+                elif record.error().fatal() or record.error().code() in FATAL:
                     raise KafkaException(record.error())
             if records:
                 commit(consumer)

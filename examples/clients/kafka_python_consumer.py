@@ -60,7 +60,11 @@ class Listener(AsyncConsumerRebalanceListener):
 
 def main(bootstrap: str, topic: str, group: str) -> None:
     consumer = KafkaConsumer(
-        bootstrap_servers=bootstrap, group_id=group, auto_offset_reset="earliest", enable_auto_commit=False
+        bootstrap_servers=bootstrap,
+        group_id=group,
+        group_instance_id=os.environ.get("EQUIPOISE_INSTANCE_ID"),
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
     )
     consumer.subscribe([topic], listener=Listener(consumer))
     try:

@@ -94,7 +94,7 @@ def send(
         return RETRIABLE
     config, member_id = c.config, c.membership.member_id
     correlation = requests.number(c)
-    message = _commit((correlation, config.group, member_id, generation, config.instance_id, offsets, _VERSION))
+    message = _commit((correlation, config.group, member_id, generation, config.instance_id, offsets, _VERSION, ()))
     requests.send(c, now, c.lookup.coordinator, message, out, about=_about((purpose, generation, member_id)))
     return ""
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.messages import Opaque
+from kafka_coordinator.messages import NO_LEADER_EPOCH, Opaque
 from protocols.engine.nodes import Time
 from protocols.java import string_hash
 from protocols.quick_records import quickly_made
@@ -42,6 +42,8 @@ class CommittedOffset(NamedTuple):
     offset: int
     metadata: str
     committed_at: Time
+    leader_epoch: int = NO_LEADER_EPOCH
+    """Of the last record that the committer has read."""
 
 
 class StoredMember(NamedTuple):

@@ -4,6 +4,7 @@ In Kafka `OffsetMetadataManager.commitOffset`, `fetchOffsets`, `deleteOffsets` a
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import repeat
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
@@ -26,6 +27,7 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.messages import (
     CONSUMER_PROTOCOL_TYPE,
+    NO_LEADER_EPOCH,
     NO_OFFSET,
     OffsetCommit,
     OffsetCommitAnswer,
@@ -82,7 +84,8 @@ def store_commit(
     generation = None if request.generation < 0 else request.generation
     most, stored, log = core.settings.offset_metadata_max_bytes, group.offsets, core.log(group.partition)
     group_id, errors = group.id, []
-    for partition, offset, metadata in request.offsets:
+    epochs = request.epochs or repeat(NO_LEADER_EPOCH)
+    for (partition, offset, metadata), epoch in zip(request.offsets, epochs, strict=False):
         if metadata and len(metadata) > most:
             error = OFFSET_METADATA_TOO_LARGE
             out.observe(_committed((group_id, core.queue(partition), offset, name, generation, error)))
@@ -92,7 +95,7 @@ def store_commit(
         # A commit that repeats what is stored changes nothing: it is not observed, so that it can be skipped.
         if before is None or before[0] != offset or before[1] != metadata:
             out.observe(_committed((group_id, core.queue(partition), offset, name, generation, "")))
-        committed = stored[partition] = _stored((offset, metadata, now))
+        committed = stored[partition] = _stored((offset, metadata, now, epoch))
         log.append(offset_key(group_id, partition), committed)
         errors.append((partition, NONE))
     out.send(sender, _answer((request.correlation, tuple(errors))))
@@ -120,13 +123,15 @@ def fetch(core: Core, now: Time, sender: str, request: OffsetFetch, out: Outbox)
 def answer_fetch(offsets: Mapping[Partition, CommittedOffset], sender: str, request: OffsetFetch, out: Outbox) -> None:
     """The answer to whoever may look offsets up."""
     partitions = sorted_pairs(offsets) if request.partitions is None else request.partitions
-    found, texts = [], []
+    found, texts, epochs = [], [], []
     for partition in partitions:
-        offset, text, _ = offsets.get(partition, _NOT_COMMITTED)
+        offset, text, _, epoch = offsets.get(partition, _NOT_COMMITTED)
         found.append((partition, offset, NONE))
         texts.append(text)
+        epochs.append(epoch)
     told = tuple(texts) if any(texts) else ()
-    out.send(sender, _fetched((request.correlation, NONE, tuple(found), told)))
+    known = tuple(epochs) if any(each != NO_LEADER_EPOCH for each in epochs) else ()
+    out.send(sender, _fetched((request.correlation, NONE, tuple(found), told, known)))
 
 
 def delete_offsets(core: Core, now: Time, sender: str, request: OffsetDelete, out: Outbox) -> None:

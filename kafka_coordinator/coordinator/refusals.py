@@ -28,6 +28,8 @@ from kafka_coordinator.messages import (
     JoinGroupAnswer,
     LeaveGroup,
     LeaveGroupAnswer,
+    ListGroups,
+    ListGroupsAnswer,
     OffsetCommit,
     OffsetCommitAnswer,
     OffsetDelete,
@@ -83,7 +85,10 @@ REFUSE: Mapping[type[Message], Callable[[Any, str], Message]] = {
 
 
 def refusal(request: Message, error: str) -> Message:
-    """The answer that refuses a request about a group, or the question who coordinates it. `KeyError` for others."""
+    """The answer that refuses a request about a group, or the questions who coordinates it and which there are.
+    `KeyError` for others."""
     if isinstance(request, FindCoordinator):
         return CoordinatorFound(request.correlation, error, "")
+    if isinstance(request, ListGroups):
+        return ListGroupsAnswer(request.correlation, error, ())
     return REFUSE[type(request)](request, error)

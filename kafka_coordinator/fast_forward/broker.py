@@ -19,7 +19,6 @@ from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_int
 from kafka_coordinator.coordinator.consumer_groups.states import M_STABLE
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.log import CommittedOffset
 from kafka_coordinator.coordinator.members import Member, session_timer
 from kafka_coordinator.coordinator.storing import store_offset
 from kafka_coordinator.messages import Heartbeat, OffsetCommit
@@ -67,8 +66,8 @@ class BrokerAdapter:
             restart_session(self._core, found.group, found.member, now, out)
         if kind is OffsetCommit:
             for partition in _assigned(found):
-                offset, metadata, _ = found.group.offsets[partition]
-                store_offset(self._core, found.group, partition, CommittedOffset(offset, metadata, now))
+                again = found.group.offsets[partition]._replace(committed_at=now)
+                store_offset(self._core, found.group, partition, again)
 
     def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         """A broker begins no exchange."""

@@ -44,6 +44,7 @@ _REQUESTS: Final[Mapping[int, type[Request]]] = {
     30: requests.CreateAcls,
     31: requests.DeleteAcls,
     32: requests.DescribeConfigs,
+    33: requests.AlterConfigs,
     36: requests.SaslAuthenticate,
     37: requests.CreatePartitions,
     44: requests.IncrementalAlterConfigs,

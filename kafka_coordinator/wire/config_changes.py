@@ -15,9 +15,9 @@ from kafka_coordinator.wire.config_values import BY_NAME, GROUP_CONFIGS, broker_
 from kafka_coordinator.wire.records.storage import BROKER_CONFIG, GROUP_CONFIG, TOPIC_CONFIG
 from kafka_coordinator.wire.records.topic_defaults import TOPIC_DEFAULTS, ConfigDefault
 from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.requests import Request
+from kafka_coordinator.wire.requests import AlterConfigs, IncrementalAlterConfigs, Request
 
-_KEY: Final = 44
+_KEYS: Final = {AlterConfigs: 33, IncrementalAlterConfigs: 44}
 _NO_TIME: Final = timedelta(0)
 _SET, _DELETE, _APPEND, _SUBTRACT = 0, 1, 2, 3
 _GROUP_DEFAULTS: Final[Mapping[str, str]] = {each.name: each.default for each in GROUP_CONFIGS}
@@ -25,14 +25,16 @@ _WORDS: Final[Mapping[int, str]] = {TOPIC_CONFIG: "topic", GROUP_CONFIG: "group"
 
 
 def alter_configs(cluster: ClusterRecord, request: Request, node_id: int, broker: Mapping[str, str]) -> Any:
-    """Answers IncrementalAlterConfigs that came to the broker of this id, which has these settings (name to text)."""
-    kind = entities.response(_KEY, request.version)
+    """Answers IncrementalAlterConfigs, or AlterConfigs, which replaces all that a resource was given. The request came
+    to the broker of this id, which has these settings (name to text)."""
+    kind = entities.response(_KEYS[type(request)], request.version)
+    replaces = isinstance(request, AlterConfigs)
     item = entities.part(kind, "responses")
     answers = []
     for resource in request.body.resources:
         code, message = ErrorCode.none, None
         try:
-            values = _altered(cluster, resource, node_id, broker)
+            values = _altered(cluster, resource, node_id, broker, replaces=replaces)
             if not request.body.validate_only:
                 cluster.set_config(resource.resource_type, resource.resource_name, values)
         except RefusedError as error:
@@ -49,17 +51,19 @@ def alter_configs(cluster: ClusterRecord, request: Request, node_id: int, broker
     return entities.make(kind, throttle_time=_NO_TIME, responses=tuple(answers))
 
 
-def _altered(cluster: ClusterRecord, resource: Any, node_id: int, broker: Mapping[str, str]) -> dict[str, str]:
+def _altered(
+    cluster: ClusterRecord, resource: Any, node_id: int, broker: Mapping[str, str], *, replaces: bool
+) -> dict[str, str]:
     """All settings that the resource has then."""
     kind, name = resource.resource_type, resource.resource_name
     names = [each.name for each in resource.configs]
     if len(set(names)) < len(names):
         raise RefusedError(ErrorCode.invalid_request, "Error due to duplicate config keys")
-    missing = [each.name for each in resource.configs if each.value is None and each.config_operation != _DELETE]
+    missing = [each.name for each in resource.configs if each.value is None and _operation(each) != _DELETE]
     if missing:
         raise RefusedError(ErrorCode.invalid_request, f"Null value not supported for : {', '.join(missing)}")
     _check_resource(cluster, kind, name, node_id)
-    values = dict(cluster.storage.config(kind, name))
+    values = {} if replaces else dict(cluster.storage.config(kind, name))
     known = {TOPIC_CONFIG: TOPIC_DEFAULTS, GROUP_CONFIG: _GROUP_DEFAULTS}.get(kind)
     for each in resource.configs:
         _change(values, each, kind, known)
@@ -70,6 +74,19 @@ def _altered(cluster: ClusterRecord, resource: Any, node_id: int, broker: Mappin
         if kind == GROUP_CONFIG:
             check_group_bounds(each, value, broker)
     return values
+
+
+def _check_broker_value(config: ConfigDefault, value: str) -> None:
+    """Brokers look at it before the controller does, and have another error for what is wrong."""
+    try:
+        check_value(config, value)
+    except RefusedError as error:
+        raise RefusedError(ErrorCode.invalid_request, error.message) from None
+
+
+def _operation(change: Any) -> int:
+    """What shall be done with one setting; AlterConfigs can only set."""
+    return int(getattr(change, "config_operation", _SET))
 
 
 def _check_resource(cluster: ClusterRecord, kind: int, name: str, node_id: int) -> None:
@@ -89,17 +106,17 @@ def _check_resource(cluster: ClusterRecord, kind: int, name: str, node_id: int) 
 
 
 def _change(values: dict[str, str], change: Any, kind: int, known: Mapping[str, str] | None) -> None:
-    name, operation = change.name, change.config_operation
+    name, operation = change.name, _operation(change)
     if operation not in (_SET, _DELETE, _APPEND, _SUBTRACT):
         raise RefusedError(ErrorCode.unknown_server_error)
     if known is None:
         config = broker_configs().get(name)
-        if config is None or not config.is_dynamic:
+        if config is not None and not config.is_dynamic:
             text = f"Cannot update these configs dynamically: Set({name})"
             raise RefusedError(ErrorCode.invalid_request, text)
-        default, is_list = config.default or "", config.type == "list"
-        if operation == _SET:
-            check_value(ConfigDefault(name, default, config.type), change.value)
+        default, is_list = (config.default or "", config.type == "list") if config is not None else ("", False)
+        if operation == _SET and config is not None:
+            _check_broker_value(ConfigDefault(name, default, config.type), change.value)
     elif name not in known:
         if operation == _DELETE:
             return

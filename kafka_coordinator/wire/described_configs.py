@@ -100,7 +100,11 @@ def broker_described(storage: Storage, broker: str, own: Mapping[str, str]) -> l
             value, synonyms = None, []
         kind = TYPES.index(config.type)
         found.append(Described(name, value, source, kind, tuple(synonyms), not config.is_dynamic, config.is_sensitive))
-    return found
+    return found + [
+        Described(name, None, OF_BROKER if broker and name in of_one else OF_ALL_BROKERS, 0, (), True, True)
+        for name in sorted({**of_all, **(of_one if broker else {})})
+        if name not in broker_configs()  # a broker takes any, and shows no value of what it does not know
+    ]
 
 
 def named(configs: Iterable[Described], names: Iterable[str] | None) -> list[Described]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.errors import NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kafka_coordinator.messages import (
+    NO_LEADER_EPOCH,
     NO_OFFSET,
     OffsetCommit,
     OffsetCommitAnswer,
@@ -44,15 +45,15 @@ def _exists(topic: str, number: int, asked: Asked) -> bool:
 
 def _read_commit(body: Any, asked: Asked) -> Sequence[Message]:
     asked.names.heard(body.group_id, body.member_id, asked.connection)
-    offsets = []
+    offsets, epochs = [], []
     for each in body.topics:
         topic = _topic(each, asked)
         if topic is not None:
+            there = [one for one in each.partitions if _exists(topic, one.partition_index, asked)]
             offsets += [
-                ((topic, one.partition_index), one.committed_offset, one.committed_metadata or "")
-                for one in each.partitions
-                if _exists(topic, one.partition_index, asked)
+                ((topic, one.partition_index), one.committed_offset, one.committed_metadata or "") for one in there
             ]
+            epochs += [getattr(one, "committed_leader_epoch", NO_LEADER_EPOCH) for one in there]
     if body.topics and not offsets:
         return []
     return [
@@ -64,6 +65,7 @@ def _read_commit(body: Any, asked: Asked) -> Sequence[Message]:
             getattr(body, "group_instance_id", None),
             tuple(offsets),
             asked.version,
+            tuple(epochs) if any(each != NO_LEADER_EPOCH for each in epochs) else (),
         )
     ]
 
@@ -140,16 +142,17 @@ def _fetched(kind: Any, topics: Any, asked: Asked, answer: OffsetFetchAnswer) ->
         return ()
     item, made = part(kind, "topics", "partitions"), part(kind, "topics")
     texts = answer.texts or ("",) * len(answer.offsets)
+    epochs = answer.epochs or (NO_LEADER_EPOCH,) * len(answer.offsets)
     found = {
         partition: make(
             item,
             partition_index=partition[1],
             committed_offset=offset,
-            committed_leader_epoch=-1,
+            committed_leader_epoch=epoch,
             metadata=text,
             error_code=code(error),
         )
-        for (partition, offset, error), text in zip(answer.offsets, texts, strict=True)
+        for (partition, offset, error), text, epoch in zip(answer.offsets, texts, epochs, strict=True)
     }
 
     def missing(number: int, error: str) -> Any:
@@ -157,7 +160,7 @@ def _fetched(kind: Any, topics: Any, asked: Asked, answer: OffsetFetchAnswer) ->
             item,
             partition_index=number,
             committed_offset=NO_OFFSET,
-            committed_leader_epoch=-1,
+            committed_leader_epoch=NO_LEADER_EPOCH,
             metadata="",
             error_code=code(error),
         )

@@ -70,7 +70,7 @@ def _write_find(kind: Any, body: Any, asked: Asked, answers: Sequence[Coordinato
         address = asked.state.addresses.get(broker)
         if error == NONE and address is None:
             error = COORDINATOR_NOT_AVAILABLE
-        node_id, host, port = (-1, "", -1) if address is None or error != NONE else address
+        node_id, host, port = (-1, "", -1) if address is None or error != NONE else address[:3]
         found.append(
             make(
                 item,

@@ -75,8 +75,7 @@ class Operations:
         cluster, world = self.cluster, self.cluster.world
         if world.is_running(broker):
             raise UserError(f"{broker} runs")
-        address = cluster.addresses[broker]
-        await cluster.listen(broker, address.host, address.port)
+        await cluster.listen(broker, cluster.addresses[broker].port)
         world.command(CONTROLLER, BrokerBack(broker))
         cluster.start_broker(broker)
         every = self.timing.leader_imbalance_check_interval_seconds * 1000.0

@@ -72,6 +72,10 @@ class DescribeConfigs(Request):
     __slots__ = ()
 
 
+class AlterConfigs(Request):
+    __slots__ = ()
+
+
 class IncrementalAlterConfigs(Request):
     __slots__ = ()
 

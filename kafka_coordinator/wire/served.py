@@ -23,6 +23,7 @@ from kafka_coordinator.wire.node import ServedBroker
 from kafka_coordinator.wire.records.storage import Storage
 from kafka_coordinator.wire.settings import ServerSettings
 from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState
+from protocols.engine.addresses import at_port
 from protocols.engine.sockets import Sockets
 
 DEFAULT_BROKERS = ("broker-1",)
@@ -44,6 +45,7 @@ class ServedCluster:
         server: ServerSettings = ServerSettings(),  # noqa: B008 - frozen
     ) -> None:
         self.world, self.server = world, server
+        self._host, self._advertised = "127.0.0.1", None  # type: tuple[str, str | None]
         self.brokers = tuple(brokers)
         self.settings = with_settings(BrokerSettings(), settings, "kafka")
         self.controller = Controller(self.brokers, self.settings.offsets_topic_num_partitions)
@@ -61,11 +63,12 @@ class ServedCluster:
         ids = {name: place + 1 for place, name in enumerate(self.brokers)}
         self.record = ClusterRecord(self.controller, self.storage, server, ids)
 
-    async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
+    async def start(self, host: str = "127.0.0.1", port: int = 0, advertised: str | None = None) -> None:
         """Open the ports and start the brokers; ``port`` is the first one's, those of others follow it (0: free ones).
-        `OSError` where one is taken."""
+        ``advertised``: the host that clients are told instead of ``host``. `OSError` where a port is taken."""
+        self._host, self._advertised = host, advertised
         for place, name in enumerate(self.brokers):
-            await self.listen(name, host, port + place if port else 0)
+            await self.listen(name, port + place if port else 0)
         self.world.start(CONTROLLER, ControllerNode(self.record))
         for name in self.brokers:
             self.start_broker(name)
@@ -74,12 +77,13 @@ class ServedCluster:
     def bootstrap(self) -> str:
         """Where clients begin: the brokers that run, with commas between."""
         running = [self.addresses[name] for name in self.brokers if self.world.is_running(name)]
-        return ",".join(f"{each.host}:{each.port}" for each in running)
+        return ",".join(at_port(each.host, each.port) for each in running)
 
-    async def listen(self, name: str, host: str, port: int) -> None:
-        """Open a broker's port. `OSError` where it is taken."""
-        found = await self.world.listen(name, partial(self._conversation, name), host, port)
-        self.addresses[name] = BrokerAddress(self.brokers.index(name) + 1, *found)
+    async def listen(self, name: str, port: int) -> None:
+        """Open a broker's port (0: a free one). `OSError` where it is taken."""
+        found = await self.world.listen(name, partial(self._conversation, name), self._host, port)
+        host = self._advertised or found.host
+        self.addresses[name] = BrokerAddress(self.brokers.index(name) + 1, host, found.port, found.host)
 
     def _conversation(self, name: str, peer: str) -> KafkaConversation:
         made = self.conversations[name, peer] = KafkaConversation(peer, self.states[name], self.names)

@@ -22,11 +22,12 @@ NO_ID: Final = UUID(int=0)
 
 
 class BrokerAddress(NamedTuple):
-    """A broker as clients see it."""
+    """A broker as clients see it; ``listens_on``: the address to which its port is bound."""
 
     node_id: int
     host: str
     port: int
+    listens_on: str = ""
 
 
 @dataclass(slots=True)

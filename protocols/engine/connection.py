@@ -9,6 +9,9 @@ from typing import NamedTuple, Protocol, cast
 from protocols.engine.conversations import Conversation, MakeConversation, WireError
 from protocols.engine.nodes import Message
 
+_TOGETHER = 64 * 1024
+"""Bytes that wait for more at most."""
+
 LOG = logging.getLogger("equipoise.sockets")
 
 
@@ -59,6 +62,9 @@ class Connection(asyncio.Protocol):
         self._is_full = self._is_pumping = False
         self._held: list[bytes] = []
         """Written while the network is cut."""
+        self._ready: list[bytes] = []
+        """Written while requests are handed on: it goes out together, because each call of the system costs time."""
+        self._ready_bytes = 0
 
     # What asyncio calls.
 
@@ -115,6 +121,7 @@ class Connection(asyncio.Protocol):
             self._refuse(error)
         finally:
             self._is_pumping = False
+            self._send()
 
     def write(self, message: Message) -> None:
         """Write what the node sends; the next request may follow."""
@@ -123,25 +130,28 @@ class Connection(asyncio.Protocol):
         content = self._conversation.encode(message)
         if self.cut:
             self._held += content
-        elif content and not self.is_closing:
-            self._transport.writelines(content)
-            if self._transport.get_write_buffer_size() > 4 * self.world.limits.unread:
-                LOG.warning("%s: %s does not read what is written to it; its connection is cut", self.name, self.peer)
-                self._transport.abort()
+        elif content:
+            self._ready += content
+            self._ready_bytes += sum(map(len, content))
+            if not self._is_pumping or self._ready_bytes >= _TOGETHER:
+                self._send()
         self.pump()
 
     def hang_up(self) -> None:
         """Write what is left, and close."""
         if self._transport is not None:
+            self._send()
             self._transport.close()
 
     def abort(self) -> None:
         """Close at once."""
         if self._transport is not None:
+            self._send()
             self._transport.abort()
 
     def set_cut(self, cut: bool) -> None:
         """Cut the network, or mend it: what was written meanwhile goes out now."""
+        self._send()
         self.cut = cut
         self._set_reading()
         if not cut and self._transport is not None and not self.is_closing:
@@ -157,6 +167,17 @@ class Connection(asyncio.Protocol):
     def _next(self) -> Message | None:
         assert self._conversation is not None
         return self._conversation.next()
+
+    def _send(self) -> None:
+        """Hand what is written to the system."""
+        ready, self._ready, self._ready_bytes = self._ready, [], 0
+        if not ready or self.is_closing:
+            return
+        assert self._transport is not None
+        self._transport.writelines(ready)
+        if self._transport.get_write_buffer_size() > 4 * self.world.limits.unread:
+            LOG.warning("%s: %s does not read what is written to it; its connection is cut", self.name, self.peer)
+            self._transport.abort()
 
     def _may_read(self) -> bool:
         return not (self._is_full or self.cut or self.is_closing or self.world.hangs(self.name))

@@ -13,8 +13,8 @@ from protocols.engine.sockets import Sockets
 Matches: TypeAlias = Callable[[str, str, Message], bool]
 """Node, sender and message: whether a request is meant."""
 
-MakeAnswer: TypeAlias = Callable[[Message], Message]
-"""A request to the answer that its sender is given."""
+MakeAnswer: TypeAlias = Callable[[str, Message], Message | None]
+"""Node and request to the answer that its sender is given; None: its connection is closed."""
 
 
 @dataclass(eq=False, slots=True)
@@ -76,6 +76,12 @@ class Interference:
                 rule.answered.append(message)
                 if rule.left <= 0:
                     self._rules.remove(rule)
-                self._world.processes[name].send(sender, rule.make(message))
+                self._answer(name, sender, rule.make(name, message))
             return True
         return False
+
+    def _answer(self, name: str, sender: str, answer: Message | None) -> None:
+        if answer is None:
+            self._world.processes[name].close(sender)
+        else:
+            self._world.processes[name].send(sender, answer)

@@ -169,6 +169,16 @@ class Simulation:
         """An operator's command to a node, without any network. A process that hangs handles it when it wakes."""
         self.processes[name].commanded(message)
 
+    def join(self, one: str, other: str) -> None:
+        """Two processes have a connection from now on, of which both know already."""
+        there, back = (
+            self._link(self.processes[one], self.processes[other]),
+            self._link(self.processes[other], self.processes[one]),
+        )
+        there.back, back.back = back, there
+        there.open = back.open = True
+        self.processes[one].links[other], self.processes[other].links[one] = there, back
+
     def disconnect(self, name: str, peer: str | None = None) -> None:
         """Cut the connections of a process, or the one with ``peer``; both sides are told."""
         process = self.processes[name]

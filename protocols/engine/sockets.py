@@ -19,8 +19,9 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from random import Random
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from protocols.engine.addresses import Address
 from protocols.engine.alarms import Alarms
 from protocols.engine.connection import LOG, Connection, Limits
 from protocols.engine.conversations import MakeConversation
@@ -34,13 +35,6 @@ __all__ = ["Address", "Gate", "Limits", "Sockets"]
 
 Gate: TypeAlias = Callable[[str, str, Message], bool]
 """Node, sender and message: whether somebody keeps it from the node (and may `Sockets.deliver` it later)."""
-
-
-class Address(NamedTuple):
-    """Where a node listens."""
-
-    host: str
-    port: int
 
 
 class Sockets:

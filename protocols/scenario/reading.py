@@ -21,19 +21,23 @@ LARGEST = 64 * 1024 * 1024
 
 def read(path: str | Path, registered: Systems | None = None) -> Scenario:
     """The scenario in a YAML file. Raises `UserError`: one line that names the file, the line and the field."""
+    return read_text(file_text(path), str(path), registered)
+
+
+def file_text(path: str | Path, what: str = "scenario") -> str:
+    """The text of a YAML file, which is to be a ``what``. Raises `UserError`: one line that names the file."""
     source = str(path)
     try:
         if Path(path).stat().st_size > LARGEST:
-            raise UserError(f"{source}: larger than {LARGEST >> 20} MiB, expected a scenario")
+            raise UserError(f"{source}: larger than {LARGEST >> 20} MiB, expected a {what}")
         raw = Path(path).read_bytes()
     except OSError as error:
-        raise UserError(f"{source}: cannot be read: {error.strerror}, expected a scenario file") from None
+        raise UserError(f"{source}: cannot be read: {error.strerror}, expected a {what} file") from None
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise UserError(f"{source} line {line}: no UTF-8, expected a YAML text") from None
-    return read_text(text, source, registered)
 
 
 def read_text(text: str, source: str = "scenario", registered: Systems | None = None) -> Scenario:
@@ -44,7 +48,7 @@ def read_text(text: str, source: str = "scenario", registered: Systems | None = 
     try:
         return build(parsed.value, registered)
     except PartError as wrong:
-        raise UserError(_line(f"{source} line {parsed.line(wrong.path)}", wrong)) from None
+        raise refusal(f"{source} line {parsed.line(wrong.path)}", wrong) from None
 
 
 def scenario(
@@ -58,9 +62,10 @@ def scenario(
     try:
         return build({**(given or {}), **fields}, registered)
     except PartError as wrong:
-        raise UserError(_line("scenario", wrong)) from None
+        raise refusal("scenario", wrong) from None
 
 
-def _line(where: str, wrong: PartError) -> str:
+def refusal(where: str, wrong: PartError) -> UserError:
+    """What is wrong with a part, in one line; ``where``: file and line."""
     path = path_text(wrong.path)
-    return " ".join(f"{where}: {path + ': ' if path else ''}{wrong.problem}".split())
+    return UserError(" ".join(f"{where}: {path + ': ' if path else ''}{wrong.problem}".split()))

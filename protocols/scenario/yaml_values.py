@@ -45,8 +45,8 @@ class _TextError(Exception):
         self.line, self.problem = line, problem
 
 
-def parse(text: str, source: str) -> ParsedYaml:
-    """The values of a YAML text (version 1.2, one document).
+def parse(text: str, source: str, what: str = "scenario") -> ParsedYaml:
+    """The values of a YAML text (version 1.2, one document), which is to be a ``what``.
 
     Raises `UserError` naming ``source`` and the line where it is no YAML, where a mapping has a key twice, and where
     an alias contains itself.
@@ -54,13 +54,13 @@ def parse(text: str, source: str) -> ParsedYaml:
     try:
         node = _compose(text)
         if node is None:
-            raise _TextError(1, "empty, expected a scenario")
+            raise _TextError(1, f"empty, expected a {what}")
         lines: dict[Path, int] = {(): node.start_mark.line + 1}
         return ParsedYaml(_Values(lines).of(node, ()), lines)
     except _TextError as error:
         raise UserError(f"{source} line {error.line}: {error.problem}") from None
     except RecursionError:
-        raise UserError(f"{source} line 1: nested too deeply, expected a scenario") from None
+        raise UserError(f"{source} line 1: nested too deeply, expected a {what}") from None
 
 
 def _compose(text: str) -> Node | None:

@@ -10,6 +10,7 @@ cluster.name_server     # "127.0.0.1:40123": what clients take as their name ser
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from protocols.engine.addresses import at_port
 from protocols.engine.nodes import Message, Time
 from protocols.engine.process import CLOCK
 from protocols.engine.sockets import Sockets
@@ -47,8 +48,10 @@ class RocketMQCluster:
         broker: BrokerSettings,
         name_server: NameServerSettings,
         wire: WireSettings,
+        advertised: str | None = None,
     ) -> None:
         self.world, self.host, self.epoch_ms = world, host, epoch_ms
+        self.advertised = advertised
         self.broker_settings, self.wire = broker, wire
         self._name_server_settings = name_server
         self.addresses: dict[str, str] = {}
@@ -70,11 +73,12 @@ class RocketMQCluster:
         broker: BrokerSettings | None = None,
         name_server: NameServerSettings | None = None,
         wire: WireSettings | None = None,
+        advertised: str | None = None,
     ) -> "RocketMQCluster":
         """Start a name server on ``port`` (0: a free one) and brokers on free ones.
 
         ``topics``: topic to broker to its number of queues. ``epoch_ms``: milliseconds from 1970 to the time 0 of the
-        world. `OSError` where the port is taken.
+        world. ``advertised``: the host that clients are told instead of ``host``. `OSError` where the port is taken.
         """
         cluster = cls(
             world,
@@ -83,6 +87,7 @@ class RocketMQCluster:
             broker=broker or BrokerSettings(),
             name_server=name_server or NameServerSettings(),
             wire=wire or WireSettings(),
+            advertised=advertised,
         )
         await cluster._start_name_server(port)
         for name in brokers:
@@ -108,7 +113,7 @@ class RocketMQCluster:
     async def _start_name_server(self, port: int) -> None:
         conversations = maker(requests.NAME_SERVER, NAME_SERVER, self.wire)
         address = await self.world.listen(NAME_SERVER, conversations, self.host, port)
-        self.addresses[NAME_SERVER] = f"{address.host}:{address.port}"
+        self.addresses[NAME_SERVER] = at_port(self.advertised or address.host, address.port)
         self.world.start(NAME_SERVER, ServedNameServer(self.addresses, self._name_server_settings))
 
     def _add_disk(self, name: str, configs: Iterable[TopicConfig]) -> None:
@@ -127,7 +132,7 @@ class RocketMQCluster:
         port = int(known.rpartition(":")[2]) if known is not None else 0
         conversations = maker(requests.BROKER, name, self.wire)
         address = await self.world.listen(name, conversations, self.host, port)
-        self.addresses[name] = f"{address.host}:{address.port}"
+        self.addresses[name] = at_port(self.advertised or address.host, address.port)
         store = self._stores[name]
         store.host = stored_messages.host(address.host, address.port)
         state = Broker(name, self.disks[name], self.broker_settings, (NAME_SERVER,))

@@ -119,16 +119,17 @@ def _read(served: Served, queue: RecordQueue, message: Pull) -> tuple[tuple[byte
     most = min(asked.max_messages, settings.most_pulled_records)
     room = min(max(message.most_bytes, 1), settings.most_pulled_bytes)
     found: list[bytes] = []
-    start = asked.offset - queue.min_offset
-    end = min(len(queue.stored), start + _MOST_LOOKED_AT)
-    at = start
+    stored = queue.stored
+    at = asked.offset - queue.min_offset
+    end = min(len(stored), at + _MOST_LOOKED_AT)
     while at < end and len(found) < most:
-        record = queue.stored[at]
+        record = stored[at]
         if codes is None or record.tags in codes:
-            if found and len(record.content) > room:
+            content = record.content
+            room -= len(content)
+            if room < 0 and found:
                 break
-            room -= len(record.content)
-            found.append(record.content)
+            found.append(content)
         at += 1
     return tuple(found), queue.min_offset + at
 

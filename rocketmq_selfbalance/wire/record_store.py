@@ -7,14 +7,14 @@ and hold no record. Times here are those of the world; stored records hold milli
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.broker.store import Delayed, MessageStore, StoredQueue
 from rocketmq_selfbalance.messages.pulling import Retried
 from rocketmq_selfbalance.wire import stored_messages
-from rocketmq_selfbalance.wire.stored_messages import Record
+from rocketmq_selfbalance.wire.stored_messages import Envelope, Record
 
 KEEPING = 250
 """Bytes that keeping a record costs beside its own."""
@@ -61,6 +61,14 @@ class RecordQueue(StoredQueue):
         return self.stored[place] if 0 <= place < len(self.stored) else None
 
 
+class Writing(NamedTuple):
+    """One request's records on their way into a queue."""
+
+    now: Time
+    queue: RecordQueue
+    envelope: Envelope
+
+
 def _written(record: StoredRecord) -> Time:
     return record.written
 
@@ -103,18 +111,28 @@ class RecordStore(MessageStore):
 
     def append(self, now: Time, record: Record, properties: Mapping[str, str]) -> StoredRecord:
         """Write a record at the end of its queue. ``properties`` are those of the record."""
-        queue = self.records(record.topic, record.queue_number)
+        tags = stored_messages.tags_code(properties)
+        return self.write(self.open_queue(now, record), record.flag, record.body, record.properties.encode(), tags)
+
+    def open_queue(self, now: Time, model: Record) -> Writing:
+        """What is needed to write records that are like this one but for flag, body and properties."""
+        queue = self.records(model.topic, model.queue_number)
         if queue is None:
-            queue = self.queues.setdefault(record.topic, {})[record.queue_number] = RecordQueue(now)
-        offset = queue.max_offset(now)
-        stored = int(now + self.epoch_ms)
-        content = stored_messages.encode(record, offset, self.position, stored, self.host)
-        kept = StoredRecord(content, self.position, queue, stored_messages.tags_code(properties), now)
-        queue.stored.append(kept)
+            queue = self.queues.setdefault(model.topic, {})[model.queue_number] = RecordQueue(now)
+        return Writing(now, queue, Envelope(model, int(now + self.epoch_ms), self.host))
+
+    def write(self, writing: Writing, flag: int, body: bytes, properties: bytes, tags: int) -> StoredRecord:
+        """Write a record at the end of the queue; ``tags``: their hash."""
+        now, queue, envelope = writing
+        stored, position = queue.stored, self.position
+        content = envelope.fill(flag, body, properties, queue.min_offset + len(stored), position)
+        kept = StoredRecord(content, position, queue, tags, now)
+        stored.append(kept)
         self._log.append(kept)
-        self.position += len(content)
+        size = len(content)
+        self.position += size
         self.written += 1
-        self._bytes += len(content) + KEEPING
+        self._bytes += size + KEEPING
         while self._bytes > self.most_bytes and len(self._log) > 1:
             self._forget_oldest()
         return kept

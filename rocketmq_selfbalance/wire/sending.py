@@ -28,6 +28,7 @@ from rocketmq_selfbalance.wire.stored_messages import (
     parse_properties,
     properties_text,
     split_batch,
+    tags_code,
 )
 
 AUTO_TOPIC = "TBW102"
@@ -41,7 +42,6 @@ _PREPARED = 4
 """Bit of the system flag: the first half of a transaction."""
 _TIMED = {"TIMER_DELIVER_MS": 1.0, "TIMER_DELAY_MS": 1.0, "TIMER_DELAY_SEC": 1000.0}
 """Property by which a record asks to be delivered later to the milliseconds of its unit."""
-_WAITING = frozenset(("DELAY", *_TIMED))
 
 
 def send(served: Served, now: Time, sender: str, message: SendMessage, out: Outbox) -> None:
@@ -56,44 +56,48 @@ def send(served: Served, now: Time, sender: str, message: SendMessage, out: Outb
         out.send(sender, Reply(message.correlation, refused[0], remark=refused[1]))
         return
     topic, number = _place(served, now, message, out)
-    born_host = host_of(sender)
-    ids: list[str] = []
-    first: int | None = None
-    known: dict[str, str] = {}
-    for flag, body, text in records:
-        known = parse_properties(text)
-        record = Record(
-            topic, number, flag, message.sys_flag, message.born, born_host, message.reconsume_times, text, body
-        )
-        ids.append(message_id(served.store.host, served.store.position))
-        offset = _write(served, now, record, known, out)
-        first = offset if first is None else first
+    model = Record(topic, number, 0, message.sys_flag, message.born, host_of(sender), message.reconsume_times, "", b"")
+    ids, first = _write(served, now, model, records, out)
     fields = {
         "queueId": str(number),
         "msgId": ",".join(ids),
         "TRACE_ON": "true",
         "MSG_REGION": REGION,
-        "queueOffset": str(first or 0),
+        "queueOffset": str(first),
     }
-    if not message.batch and (unique := known.get("UNIQ_KEY")):
+    if not message.batch and (unique := parse_properties(message.properties).get("UNIQ_KEY")):
         fields["transactionId"] = unique
     out.send(sender, Reply(message.correlation, SUCCESS, fields))
     pulling.arrived(served, now, topic, number, out)
 
 
-def _write(served: Served, now: Time, record: Record, properties: dict[str, str], out: Outbox) -> int:
-    """Write a record, or keep it until its delay is over; its offset, 0 where it is kept."""
+def _write(
+    served: Served, now: Time, model: Record, records: list[tuple[int, bytes, str]], out: Outbox
+) -> tuple[list[str], int]:
+    """Write records like the model, or keep those that ask for a delay; their ids, and the offset of the first that is
+    written, 0 where none is."""
     store = served.store
     added = {"MSG_REGION": REGION, "TRACE_ON": "true", "CLUSTER": served.wire.cluster}
-    due = None if _WAITING.isdisjoint(properties) else _due(served, now, properties)
-    if due is None:
-        text = record.properties if not properties or record.properties.endswith("\x02") else record.properties + "\x02"
-        written = store.append(now, record._replace(properties=text + properties_text(added)), properties)
-        return written.queue.max_offset(now) - 1
-    properties |= {**added, "REAL_TOPIC": record.topic, "REAL_QID": str(record.queue_number)}
-    store.keep_until(due, record._replace(properties=properties_text(properties)))
-    delivering.schedule_next(served.broker, now, out)
-    return 0
+    ending = properties_text(added)
+    writing = store.open_queue(now, model)
+    first = writing.queue.max_offset(now)
+    ids: list[str] = []
+    for flag, body, text in records:
+        ids.append(message_id(store.host, store.position))
+        if "TAGS" in text or "DELAY" in text or "TIMER_" in text:
+            properties = parse_properties(text)
+            due, tags = _due(served, now, properties), tags_code(properties)
+            if due is not None:
+                properties |= {**added, "REAL_TOPIC": model.topic, "REAL_QID": str(model.queue_number)}
+                store.keep_until(due, model._replace(flag=flag, body=body, properties=properties_text(properties)))
+                continue
+        else:
+            tags = 0
+        whole = f"{text}\x02{ending}" if text and text[-1] != "\x02" else text + ending
+        store.write(writing, flag, body, whole.encode(), tags)
+    if store.delayed:
+        delivering.schedule_next(served.broker, now, out)
+    return ids, first if writing.queue.max_offset(now) > first else 0
 
 
 def _due(served: Served, now: Time, properties: dict[str, str]) -> Time | None:
@@ -136,8 +140,8 @@ def _refusal(
     if message.queue_number >= max(config.read, config.write):
         return SYSTEM_ERROR, f"request queueId[{message.queue_number}] is illegal, {config}"
     for _, body, properties in records:
-        size = len(properties.encode())
-        if len(body) > served.wire.most_message_bytes or size > _MOST_PROPERTIES:
+        long = len(properties) > _MOST_PROPERTIES // 4 and len(properties.encode()) > _MOST_PROPERTIES
+        if long or len(body) > served.wire.most_message_bytes:
             return MESSAGE_ILLEGAL, (
                 "the message is illegal, maybe msg body or properties length not matched."
                 f" msg body length limit {served.wire.most_message_bytes}B, msg properties length limit 32KB."

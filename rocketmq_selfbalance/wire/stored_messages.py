@@ -7,20 +7,22 @@ IPv6. Properties are ``name 0x01 value 0x02`` one after the other.
 """
 
 import struct
-import zlib
 from collections.abc import Mapping
+from functools import cache
 from ipaddress import ip_address
+from struct import Struct
 from typing import NamedTuple
+from zlib import crc32
 
 from protocols.java import string_hash
 
 _MAGIC, _MAGIC_LONG_TOPIC = 0xDAA320A7, 0xDAA320AB
 _LONGEST_SHORT_TOPIC = 127
 _BORN_V6, _STORED_V6 = 1 << 4, 1 << 5
-_HEAD = struct.Struct(">IIIiiqqiq")
-_TAIL = struct.Struct(">iqi")
-_TIME = struct.Struct(">q")
-_BATCHED = struct.Struct(">iiiii")
+_HEAD = Struct(">IIIiiqqiq")
+_TAIL = Struct(">iqi")
+_TIME = Struct(">q")
+_BATCHED = Struct(">iiiii")
 _NAME, _END = "\x01", "\x02"
 
 
@@ -54,13 +56,12 @@ def host_of(peer: str) -> bytes:
 
 def message_id(store_host: bytes, position: int) -> str:
     """The id that a broker gives a record: its host and where it stands in the commit log."""
-    return (store_host + position.to_bytes(8)).hex().upper()
+    return f"{store_host.hex().upper()}{position:016X}"
 
 
 def parse_properties(text: str) -> dict[str, str]:
     """Properties by their names; what is none is left out."""
-    pairs = (each.partition(_NAME) for each in text.split(_END))
-    return {name: value for name, found, value in pairs if found}
+    return dict([each.split(_NAME, 1) for each in text.split(_END) if _NAME in each])
 
 
 def properties_text(properties: Mapping[str, str]) -> str:
@@ -80,45 +81,58 @@ def signed_hash(text: str) -> int:
     return code - (1 << 32) if code >> 31 else code
 
 
-def size_of(record: Record, store_host: bytes) -> int:
-    """How many bytes the stored record has."""
-    topic = len(record.topic.encode())
-    hosts = len(record.born_host) + len(store_host)
-    fixed = _HEAD.size + _TIME.size + _TAIL.size + hosts + (2 if topic > _LONGEST_SHORT_TOPIC else 1) + 2
-    return fixed + len(record.body) + topic + len(record.properties.encode())
+class Envelope:
+    """What the records of one request have in common, from which the bytes of each follow quickly.
+
+    ``model``: a record of them, whose flag, body and properties are left out; ``stored``: when they are stored.
+    """
+
+    __slots__ = ("_born", "_hosts", "_layout", "_number", "_sys_flag", "_times", "_topic")
+
+    def __init__(self, model: Record, stored: int, store_host: bytes) -> None:
+        topic = model.topic.encode()
+        long_topic = len(topic) > _LONGEST_SHORT_TOPIC
+        self._topic = len(topic).to_bytes(2 if long_topic else 1) + topic
+        self._layout = _layout(len(model.born_host), len(store_host)), _MAGIC_LONG_TOPIC if long_topic else _MAGIC
+        sys_flag = model.sys_flag & ~(_BORN_V6 | _STORED_V6)
+        sys_flag |= (_BORN_V6 if len(model.born_host) > 8 else 0) | (_STORED_V6 if len(store_host) > 8 else 0)
+        self._number, self._sys_flag, self._born = model.queue_number, sys_flag, model.born
+        self._hosts, self._times = (model.born_host, store_host), (stored, model.reconsume_times)
+
+    def fill(self, flag: int, body: bytes, properties: bytes, offset: int, position: int) -> bytes:
+        """The bytes of a record at this offset of its queue and this position of the commit log."""
+        (layout, magic), (born_host, store_host), (stored, reconsume_times) = self._layout, self._hosts, self._times
+        topic, length = self._topic, len(body)
+        head = layout.pack(
+            layout.size + length + len(topic) + 2 + len(properties),
+            magic,
+            crc32(body) & 0x7FFFFFFF,
+            self._number,
+            flag,
+            offset,
+            position,
+            self._sys_flag,
+            self._born,
+            born_host,
+            stored,
+            store_host,
+            reconsume_times,
+            0,
+            length,
+        )
+        return b"".join((head, body, topic, len(properties).to_bytes(2), properties))
+
+
+@cache
+def _layout(born_host: int, store_host: int) -> Struct:
+    """All before the body; hosts have so many bytes."""
+    return Struct(f"{_HEAD.format}{born_host}sq{store_host}siqi")
 
 
 def encode(record: Record, offset: int, position: int, stored: int, store_host: bytes) -> bytes:
     """The bytes of a record at this offset of its queue and this position of the commit log; ``stored`` is when."""
-    topic, properties = record.topic.encode(), record.properties.encode()
-    long_topic = len(topic) > _LONGEST_SHORT_TOPIC
-    sys_flag = record.sys_flag & ~(_BORN_V6 | _STORED_V6)
-    sys_flag |= (_BORN_V6 if len(record.born_host) > 8 else 0) | (_STORED_V6 if len(store_host) > 8 else 0)
-    rest = b"".join(
-        (
-            record.born_host,
-            _TIME.pack(stored),
-            store_host,
-            _TAIL.pack(record.reconsume_times, 0, len(record.body)),
-            record.body,
-            len(topic).to_bytes(2 if long_topic else 1),
-            topic,
-            len(properties).to_bytes(2),
-            properties,
-        )
-    )
-    head = _HEAD.pack(
-        _HEAD.size + len(rest),
-        _MAGIC_LONG_TOPIC if long_topic else _MAGIC,
-        zlib.crc32(record.body) & 0x7FFFFFFF,
-        record.queue_number,
-        record.flag,
-        offset,
-        position,
-        sys_flag,
-        record.born,
-    )
-    return head + rest
+    envelope = Envelope(record, stored, store_host)
+    return envelope.fill(record.flag, record.body, record.properties.encode(), offset, position)
 
 
 class Stored(NamedTuple):

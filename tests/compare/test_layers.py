@@ -33,6 +33,8 @@ ORDER = (
     "watching",
     "history",
     "comparison",
+    "sweeping",
+    "exploring",
     "planning",
     "conformance",
     "serving",

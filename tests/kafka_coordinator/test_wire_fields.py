@@ -133,6 +133,7 @@ WIRE: Mapping[type[Any], Wire] = {
         version="^request_api_version",
         generation="generation_id_or_member_epoch",
         offsets=f"{_PARTITIONS} topics.partitions.committed_offset topics.partitions.committed_metadata",
+        epochs="topics.partitions.committed_leader_epoch",
     ),
     OffsetCommitAnswer: answer(
         "offset_commit.v9", "OffsetCommit", errors=f"{_PARTITIONS} topics.partitions.error_code"
@@ -152,6 +153,7 @@ WIRE: Mapping[type[Any], Wire] = {
         offsets="groups.topics.name groups.topics.partitions.partition_index groups.topics.partitions.committed_offset"
         " groups.topics.partitions.error_code",
         texts="groups.topics.partitions.metadata",
+        epochs="groups.topics.partitions.committed_leader_epoch",
     ),
     OffsetDelete: request("offset_delete.v0", "OffsetDelete", group="group_id", partitions=_PARTITIONS),
     OffsetDeleteAnswer: answer(

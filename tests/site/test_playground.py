@@ -59,6 +59,7 @@ def test_both_systems_run_in_the_browser(page: Browser) -> None:
     text = report(page, "2 of 2 variants")
     assert ">kafka:range<" in text
     assert ">rocketmq:AVG<" in text
+    assert text.index("h2:has(+ .charted)") < text.index("</head>")
     # The report draws in the frame: it is a page of its own, from which nobody can look in.
     assert page.run("document.getElementById('report').getAttribute('sandbox')") == "allow-scripts"
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
+from mkdocs.config import load_config
 
 from tests.site.conftest import Visitor
-from tools.site import examples, home
-from tools.site.hooks import QUICK
+from tools.pages import ROOT
+from tools.site import examples, home, playground, vendor
+from tools.site.hooks import QUICK, on_config
 from tools.site.notebooks import as_markdown
 from tools.site.sources import relinked
 
@@ -140,7 +142,11 @@ def test_a_notebook_shows_the_richest_form_and_keeps_text_as_it_is() -> None:
     text = as_markdown({"cells": cells}, "n.ipynb")
     assert text.startswith("# Title\n\n[The notebook itself](n.ipynb)")
     assert "Text\n\n- one\n- two\n\n[next](2-b.md)\n\n<details markdown>\n" in text
-    assert as_markdown({"cells": cells}, "n.ipynb", "zh").startswith("# Title\n\n[笔记本文件](n.ipynb)")
+    chinese = as_markdown({"cells": cells}, "n.ipynb", live=True, language="zh")
+    assert chinese.startswith("# Title\n\n[笔记本文件](n.ipynb)")
+    # These pages lie one folder deeper.
+    assert 'data-base="../../playground/"' in chinese
+    assert 'src="../../assets/live.js"' in chinese
     assert '<div class="picture"><svg></svg></div>' in text
     assert "words" not in text
     assert "<pre>a &lt; b\n\nc</pre>" in text
@@ -189,7 +195,9 @@ def test_the_search_finds_without_a_server(visitor: Visitor, site: Path) -> None
     results = "[...document.querySelectorAll('.md-search-result__link')].map(link => link.getAttribute('href'))"
     while not (found := browser.run(results)):
         assert time.monotonic() < until, "the search finds nothing"
-        time.sleep(0.1)
+        # What was typed before the page's script listened is told to it once more.
+        browser.run("document.querySelector('.md-search__input').dispatchEvent(new KeyboardEvent('keyup')), 0")
+        time.sleep(0.5)
     assert any("examples.html" in each for each in found)
 
 
@@ -243,3 +251,26 @@ def test_a_diagram_is_drawn_without_network_and_fits(visitor: Visitor, site: Pat
 def test_every_variant_of_the_join_is_named() -> None:
     page = home.timeline()
     assert [label for label in home.SHOWN if f'"label":"{label}"' not in page] == []
+
+
+def test_without_npm_the_site_has_no_playground_and_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(vendor, "PYODIDE", tmp_path / "pyodide")
+    monkeypatch.setattr(vendor, "MERMAID", tmp_path / "mermaid")
+    assert playground.files() == {}
+    page = playground.with_way_in((ROOT / "docs" / "playground.md").read_text(encoding="utf-8"))
+    assert "This site was built without the playground: Pyodide is not there" in page
+    assert "](playground/index.html)" not in page
+    config = on_config(load_config(str(ROOT / "mkdocs.yml")))
+    assert config.mdx_configs["pymdownx.superfences"]["custom_fences"] == []
+    sections = examples.sections((ROOT / "docs" / "examples.md").read_text(encoding="utf-8"), {}, False)
+    assert "playground" not in sections
+
+
+def test_what_cannot_be_fetched_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(vendor, "FOLDER", tmp_path)
+    monkeypatch.setattr(vendor, "_from_pip", lambda: "no network")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    problems = vendor.fetch()
+    assert len(problems) == 2
+    assert "npm is not on PATH" in problems[0]
+    assert "no network" in problems[1]

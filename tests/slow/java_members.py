@@ -4,6 +4,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from signal import Signals
 from threading import Thread
 from typing import Final, NamedTuple
 
@@ -38,12 +39,16 @@ class Program(NamedTuple):
     @classmethod
     def compiled(cls, version: str, folder: Path) -> "Program":
         """Compiled in ``folder``; `UnavailableError` where Java, Maven or the jars are missing."""
-        java = find_java()
         artifacts = {"org.apache.kafka:kafka-clients": version, "org.slf4j:slf4j-simple": "1.7.36"}
-        jars = released_jars("kafka-clients", version, artifacts)
+        return cls.of(SOURCE, released_jars("kafka-clients", version, artifacts), folder)
+
+    @classmethod
+    def of(cls, source: Path, jars: Path, folder: Path) -> "Program":
+        """This source compiled in ``folder``, beside these jars."""
+        java = find_java()
         javac = str(Path(java).resolve().with_name("javac"))
-        subprocess.run([javac, "-cp", f"{jars}/*", "-d", str(folder), str(SOURCE)], check=True, timeout=120)
-        return cls([java, "-cp", f"{folder}:{jars}/*", *_OPTIONS, "Members"])
+        subprocess.run([javac, "-cp", f"{jars}/*", "-d", str(folder), str(source)], check=True, timeout=120)
+        return cls([java, "-cp", f"{folder}:{jars}/*", f"-Duser.home={folder}", *_OPTIONS, source.stem])
 
 
 class Members:
@@ -84,6 +89,10 @@ class Members:
         self._process.stdin.write("\t".join(words) + "\n")
         self._process.stdin.flush()
 
+    def signal(self, number: Signals) -> None:
+        """Send the process this signal."""
+        self._process.send_signal(number)
+
     def kill(self) -> None:
         """End the process as kill -9 does; nobody is told."""
         self._process.kill()
@@ -120,7 +129,7 @@ class Members:
             self.told.append(Told(int(at) / 1000, kind, name, member, int(generation), about))
 
 
-def until(holds: Callable[[], bool], within_s: float) -> None:
+def until(holds: Callable[[], object], within_s: float) -> None:
     """Wait for it."""
     end = time.monotonic() + within_s
     while not holds():

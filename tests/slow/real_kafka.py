@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,15 +88,20 @@ class RealKafka:
 
 
 @contextmanager
-def running(folder: Path, settings: Mapping[str, str] = _NONE) -> Iterator[RealKafka]:
+def running(
+    folder: Path, settings: Mapping[str, str] = _NONE, advertise: Callable[[str], str] | None = None
+) -> Iterator[RealKafka]:
     """A node that keeps everything in ``folder``; `UnavailableError` where Java 17, Maven or the jars are missing.
-    ``settings`` of the broker stand instead of those of the tests."""
+    ``settings`` of the broker stand instead of those of the tests. ``advertise``: its plain listener's address to the
+    one that it shall tell clients."""
     java, jars = find_java(), released_jars("kafka", VERSION, _ARTIFACTS)
     command = [java, "-cp", f"{jars}/*", "-Xmx512m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     log_level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
     tool = [java, "-cp", f"{jars}/*", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", log_level]
     _make_stores(java, folder)
     plaintext, sasl_ssl, ssl, controller = free_ports(4)
+    if advertise is not None:
+        settings = {**settings, "advertised.listeners": f"PLAINTEXT://{advertise(f'127.0.0.1:{plaintext}')}"}
     properties = folder / "server.properties"
     properties.write_text(
         _PROPERTIES.format(

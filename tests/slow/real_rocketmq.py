@@ -14,7 +14,7 @@ VERSION = "5.3.3"
 BROKERS = ("broker-a", "broker-b")
 
 _START_S, _TOOL_S = 120, 120
-_ARTIFACTS = {
+ARTIFACTS = {
     "org.apache.rocketmq:rocketmq-namesrv": VERSION,
     "org.apache.rocketmq:rocketmq-broker": VERSION,
     "org.apache.rocketmq:rocketmq-tools": VERSION,
@@ -77,7 +77,7 @@ class RealRocketMQ:
 @contextmanager
 def running(folder: Path) -> Iterator[RealRocketMQ]:
     """A cluster that keeps everything in ``folder``; `UnavailableError` where Java, Maven or the jars are missing."""
-    java, jars = find_java(), released_jars("rocketmq", VERSION, _ARTIFACTS)
+    java, jars = find_java(), released_jars("rocketmq", VERSION, ARTIFACTS)
     base = [java, "-cp", f"{jars}/*", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms64m"]
     base += [f"-Duser.home={folder}", f"-Drocketmq.home.dir={folder}"]
     with ExitStack() as processes:

@@ -6,7 +6,7 @@ generations by the served coordinator; it has the form in which recordings and r
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -26,6 +26,7 @@ from protocols.queues import Queue, sort_queues
 from protocols.scenario.events import Crash, Join, Leave, Queues, StopPolling, Subscribe
 from tests.slow.group_members import silent
 from tests.slow.java_members import Members, Program, Told
+from tests.slow.scripts import Moment, follow
 
 DELAY_MS: Final = 3000
 """The real broker's ``group.initial.rebalance.delay.ms``, which brokers for tests do not have."""
@@ -105,9 +106,7 @@ def play(plans: Sequence[Plan], program: Program) -> dict[str, Happened]:
     try:
         _warm([shared, *alone.values()])
         began = time.time()
-        for at, act in sorted(_script(stages, began), key=lambda each: each[0]):
-            time.sleep(max(0.0, began + at / 1000 - time.time()))
-            act()
+        follow(began, _script(stages, began))
     finally:
         for members in (shared, *alone.values()):
             members.kill()
@@ -121,8 +120,8 @@ def _events(plan: Plan, kind: type[Any]) -> list[Any]:
     return [each for each in plan.moments if isinstance(each.event, kind)]
 
 
-def _script(stages: Iterable[Stage], began: float) -> Iterable[tuple[float, Callable[[], None]]]:
-    """(Milliseconds, what is done then)."""
+def _script(stages: Iterable[Stage], began: float) -> Iterable[Moment]:
+    """All that is done, of all recordings."""
     for stage in stages:
         partitions = dict(stage.plan.partitions)
         growth = [(each.at, each.event) for each in _events(stage.plan, Queues)]

@@ -21,7 +21,7 @@ SHOWN: Mapping[str, str] = {
     "rocketmq:AVG": "RocketMQ: AVG (the default)",
 }
 """Variants that can be played, and what they are called; those of Kafka share one picture."""
-BEFORE_MS, AFTER_MS = 1_000, 8_000
+BEFORE_MS, AFTER_MS = 1_000, 6_000
 """Time shown around the join."""
 
 

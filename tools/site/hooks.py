@@ -21,6 +21,8 @@ from tools.site.sources import LANGUAGES, LARGEST, outside, page_of, relinked, s
 from tools.site.translations import translated
 
 QUICK = ("eager-and-cooperative", "four-members-two-topics", "two-owners-at-a-join")
+ON_SPARK = ("8-a-million-groups",)
+"""Notebooks that no browser can run."""
 SHIM = "assets/iframe-worker.js"
 MERMAID = "assets/mermaid.min.js"
 
@@ -48,7 +50,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         _add(files, config, path, text)
     assets = Path(__file__).parent / "assets"
     _add(files, config, SHIM, (assets / "iframe-worker.js").read_text(encoding="utf-8"))
-    _add(files, config, "assets/site.css", (assets / "site.css").read_text(encoding="utf-8"))
+    for name in ("site.css", "live.js"):
+        _add(files, config, f"assets/{name}", (assets / name).read_text(encoding="utf-8"))
     if vendor.fetched(vendor.MERMAID):
         _add(files, config, MERMAID, (vendor.MERMAID / "mermaid.min.js").read_bytes())
     for path, content in playground.files().items():
@@ -59,7 +62,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     # Before the links are followed: one to the texts leads to the page with the outputs.
     for path, notebook in translated().items():
         _add(files, config, path, json.dumps(notebook, ensure_ascii=False, indent=1))
-        _add(files, config, page_of(path), as_markdown(notebook, Path(path).name, language="zh"))
+        _add(files, config, page_of(path), as_markdown(notebook, Path(path).name, _live(Path(path)), "zh"))
     for page in list(files.documentation_pages()):
         for path in outside(page.content_string, page.src_uri, _root(config)):
             _add_outside(files, config, path)
@@ -105,11 +108,15 @@ def _add_outside(files: Files, config: MkDocsConfig, path: str) -> None:
     files.append(File.generated(config, path, abs_src_path=str(source)))
     if ending == ".ipynb":
         notebook: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
-        _add(files, config, page_of(path), as_markdown(notebook, source.name))
+        _add(files, config, page_of(path), as_markdown(notebook, source.name, _live(source)))
     elif ending in LANGUAGES:
         text = source.read_text(encoding="utf-8")
         if len(text) <= LARGEST:
             _add(files, config, page_of(path), shown(path, text))
+
+
+def _live(notebook: Path) -> bool:
+    return playground.is_there() and notebook.stem not in ON_SPARK
 
 
 def _code_of_examples() -> list[str]:

@@ -9,28 +9,36 @@ RICHEST = ("text/html", "image/svg+xml", "image/png", "text/plain")
 """Forms of an output; the first that it has is shown."""
 
 
-ITSELF: Mapping[str, str] = {
-    "en": "[The notebook itself]({name}) runs in Jupyter.",
-    "zh": "[笔记本文件]({name})可以在 Jupyter 中运行。",
+UP: Mapping[str, str] = {"en": "../", "zh": "../../"}
+"""The way from a notebook's page to the site's first, by the notebook's language."""
+
+HEAD: Mapping[str, str] = {
+    "en": "[The notebook itself]({name}) runs in [Jupyter](README.md).",
+    "zh": "[笔记本文件]({name})可以在 [Jupyter](../README.md) 中运行。",
 }
 """Below the title, by language."""
+
+LIVE = '<p class="live" data-base="{up}playground/" hidden></p>\n<script src="{up}assets/live.js" defer></script>'
+"""Where the button that makes the cells live comes to be."""
 
 ANOTHER = re.compile(r"(?<=\]\()([\w-]+)\.ipynb(?=\))")
 """A link to a notebook in the same folder."""
 
 
-def as_markdown(notebook: Mapping[str, Any], name: str, language: str = "en") -> str:
-    """The Markdown of the page; ``name``: of the notebook's file, which lies beside the page."""
+def as_markdown(notebook: Mapping[str, Any], name: str, live: bool = False, language: str = "en") -> str:
+    """The Markdown of the page; ``name``: of the notebook's file, which lies beside the page; ``live``: its cells can
+    be run there."""
     parts = []
     for cell in notebook["cells"]:
         source = _text(cell["source"])
         if cell["cell_type"] == "markdown":
             parts.append(_for_the_site(source))
         elif cell["cell_type"] == "code":
-            parts.append(f"```` python\n{source}\n````")
+            parts.append(f'<div class="cell" markdown>\n\n```` python\n{source}\n````\n\n</div>')
             parts += [f'<div class="output">\n{shown}\n</div>' for shown in _outputs(cell["outputs"])]
     first, _, rest = "\n\n".join(parts).partition("\n")
-    return f"{first}\n\n{ITSELF[language].format(name=name)}\n{rest}\n"
+    head = [first, HEAD[language].format(name=name), *([LIVE.format(up=UP[language])] if live else [])]
+    return "\n\n".join(head) + f"\n{rest}\n"
 
 
 def _text(source: str | list[str]) -> str:

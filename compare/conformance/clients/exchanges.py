@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.errors import NONE
@@ -48,19 +48,36 @@ class Exchange:
         )
 
 
-class Exchanges:
+class AnyExchange(Protocol):
+    """What is kept of a request, whatever the system."""
+
+    member: str
+    answer: Message | None
+    answered_at: Time
+
+
+E = TypeVar("E", bound=AnyExchange)
+
+
+class Listener(Generic[E]):
     """An observer of a world (`protocols.engine.observer.Observer`) whose messages are told.
 
     ``brokers``: node names. ``member_of``: who sends a request on a connection, by its peer's name and the request.
+    ``make``: time, member, broker and request to what is kept of it.
     """
 
-    def __init__(self, brokers: Collection[str], member_of: Callable[[str, Message], str]) -> None:
-        self.all: list[Exchange] = []
+    def __init__(
+        self,
+        brokers: Collection[str],
+        member_of: Callable[[str, Message], str],
+        make: Callable[[Time, str, str, Message], E],
+    ) -> None:
+        self.all: list[E] = []
         self.facts: list[tuple[Time, tuple[Any, ...]]] = []
-        self._brokers, self._member_of = frozenset(brokers), member_of
-        self._open: dict[tuple[str, str, object], Exchange] = {}
+        self._brokers, self._member_of, self._make = frozenset(brokers), member_of, make
+        self._open: dict[tuple[str, str, object], E] = {}
 
-    def of(self, member: str, since: int = 0) -> Iterator[Exchange]:
+    def of(self, member: str, since: int = 0) -> Iterator[E]:
         """What this member asked, from this place in `all` on, in order."""
         return (each for each in self.all[since:] if each.member == member)
 
@@ -74,7 +91,7 @@ class Exchanges:
             if exchange is not None:
                 exchange.answer, exchange.answered_at = message, now
         elif to in self._brokers:
-            exchange = Exchange(now, self._member_of(sender, message), to, message)
+            exchange = self._make(now, self._member_of(sender, message), to, message)
             self._open[sender, to, correlation] = exchange
             self.all.append(exchange)
 
@@ -87,3 +104,10 @@ class Exchanges:
 
     def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
         """No network harms anything here."""
+
+
+class Exchanges(Listener[Exchange]):
+    """Of Kafka's brokers."""
+
+    def __init__(self, brokers: Collection[str], member_of: Callable[[str, Message], str]) -> None:
+        super().__init__(brokers, member_of, Exchange)

@@ -1,24 +1,65 @@
-"""A program beside Kafka's Java client, situation by situation, and what counts as a failure."""
+"""A program beside its system's own Java client, situation by situation, and what counts as a failure."""
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Protocol
 
-from compare.conformance.clients import model, real
+from compare.conformance.clients.outcome import Outcome
+from compare.conformance.clients.playing import ENDS, NOT_REACHED, NOT_TRIED, Played
 from compare.conformance.clients.programs import command_line
-from compare.conformance.clients.reactions import ENDS, NOT_REACHED, NOT_TRIED
-from compare.conformance.clients.real import Played
-from compare.conformance.clients.records import Outcome
-from compare.conformance.clients.situations import CLASSIC, CONSUMER, SITUATIONS, Situation
-from compare.conformance.clients.stage import GROUP, TOPIC
 from protocols.errors import UserError
 
 AT_ONCE: Final = 4
 """Situations that are played side by side, each with brokers and programs of its own."""
 
 MODEL: Final = "model"
+
+
+class Situation(Protocol):
+    """What is asked of a situation here."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def protocols(self) -> frozenset[str]:
+        """The kinds of members that have it."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it is told to end, so that its end is no failure."""
+
+    @property
+    def user_decides(self) -> bool:
+        """Whether the Java client throws, and the user's code says how it goes on."""
+
+    @property
+    def java(self) -> tuple[str, ...]:
+        """What the Java client does where its model cannot be played."""
+
+    @property
+    def java_place(self) -> str:
+        """The place that says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system whose clients are judged."""
+
+    java: str
+    """What its own Java client is called."""
+    kind: str
+    """What kinds of members are told apart by; each is a word before it (``classic protocol``)."""
+    situations: Sequence[Any]
+    """Those of `Situation`, the plain start first."""
+    play: Callable[[str, Any, str | None], Awaitable[Played]]
+    """Takes a program (its command) of a kind, None where that is not known yet, through a situation."""
+    play_model: Callable[[Any, str], tuple[str, ...]]
+    """What the model of the Java client does in a situation."""
+    joins: str
+    """What a program must do to be judged."""
 
 
 @dataclass(slots=True)
@@ -48,8 +89,9 @@ class Judgement:
 
 @dataclass(slots=True)
 class Verdict:
-    """All situations of one program. ``protocol``: the group protocol that it speaks."""
+    """All situations of one program. ``protocol``: the kind of member that it is."""
 
+    system: System
     client: str
     protocol: str
     judgements: list[Judgement]
@@ -60,66 +102,64 @@ class Verdict:
         return any(each.failure is not None for each in self.judgements)
 
 
-def judge(client: str, names: Sequence[str] = (), at_once: int = AT_ONCE) -> Verdict:
+def judge(system: System, client: str, names: Sequence[str] = (), at_once: int = AT_ONCE) -> Verdict:
     """Take a program through all situations, or those whose names contain one of ``names``; progress is told on
     standard error. Raises `UserError` where the command is none, and where it never joins a group."""
     command_line(client, {})
     for name in names:
-        if not any(name.lower() in each.name.lower() for each in SITUATIONS):
-            every = ", ".join(each.name for each in SITUATIONS)
+        if not any(name.lower() in each.name.lower() for each in system.situations):
+            every = ", ".join(each.name for each in system.situations)
             raise UserError(f"--situation: no name contains {name!r}, expected a part of one of: {every}")
-    return asyncio.run(_judge(client, names, at_once))
+    return asyncio.run(_judge(system, client, names, at_once))
 
 
-async def _judge(client: str, names: Sequence[str], at_once: int) -> Verdict:
-    first, protocol = await _first(client)
-    chosen = [
+async def _judge(system: System, client: str, names: Sequence[str], at_once: int) -> Verdict:
+    first, protocol = await _first(system, client)
+    chosen: list[Situation] = [
         each
-        for each in SITUATIONS
+        for each in system.situations
         if protocol in each.protocols and (not names or any(name.lower() in each.name.lower() for name in names))
     ]
     if not chosen:
-        raise UserError(f"--situation: the {protocol} protocol, which this program speaks, has none of {list(names)}")
+        what = f"the {protocol} {system.kind}, which this program speaks, has none of {list(names)}"
+        raise UserError(f"--situation: {what}")
     places = asyncio.Semaphore(at_once)
     done = 0
 
     async def one(situation: Situation) -> Judgement:
         nonlocal done
-        if situation is SITUATIONS[0]:
+        if situation is system.situations[0]:
             played = first
         else:
             async with places:
-                played = await real.play(client, situation, protocol == CLASSIC)
+                played = await system.play(client, situation, protocol)
         done += 1
         print(f"{done}/{len(chosen)} {situation.name}: {'; '.join(played.did)}", file=sys.stderr)
-        return judgement(situation, played, protocol)
+        return judgement(system, situation, played, protocol)
 
     tasks = [asyncio.ensure_future(one(each)) for each in chosen]
     try:
-        return Verdict(client, protocol, list(await asyncio.gather(*tasks)))
+        return Verdict(system, client, protocol, list(await asyncio.gather(*tasks)))
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _first(client: str) -> tuple[Played, str]:
-    """The first situation, which tells whether it can be judged, and its protocol."""
-    played = await real.play(client, SITUATIONS[0], True)
-    if played.is_classic is not None:
-        return played, CLASSIC if played.is_classic else CONSUMER
+async def _first(system: System, client: str) -> tuple[Played, str]:
+    """The first situation, which tells whether it can be judged, and its kind."""
+    played = await system.play(client, system.situations[0], None)
+    if played.protocol is not None:
+        return played, played.protocol
     ended = "" if played.exit_code is None else f" and ended with exit code {played.exit_code}"
     what = "did not join a group" if played.connected else "did not connect"
     said = f": {played.last_line}" if played.last_line else ""
-    raise UserError(
-        f"--client: the program {what}{ended}{said}; expected a consumer that subscribes to {{topic}} in {{group}}"
-        f" (here {TOPIC!r} in {GROUP!r})"
-    )
+    raise UserError(f"--client: the program {what}{ended}{said}; expected {system.joins}")
 
 
-def judgement(situation: Situation, played: Played, protocol: str) -> Judgement:
+def judgement(system: System, situation: Situation, played: Played, protocol: str) -> Judgement:
     """What a program did beside what the Java client does."""
-    java = situation.java or model.play(situation, protocol == CLASSIC)
+    java = situation.java or system.play_model(situation, protocol)
     failure = _failure(situation, played, java)
     return Judgement(
         situation.name,
@@ -138,6 +178,8 @@ def _failure(situation: Situation, played: Played, java: tuple[str, ...]) -> str
     commitSync() throws, whether a program ends is not the client's doing."""
     if played.records.lost:
         return f"{played.records.lost} records lost"
+    if played.did == (NOT_TRIED,):
+        return None
     if situation.stopped:
         return None if ENDS in played.did else "does not end"
     if ENDS in java:

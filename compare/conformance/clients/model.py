@@ -5,9 +5,11 @@ often (`SETTINGS_OF_CONSUMER`). In a situation that the simulation cannot bring 
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Self, cast
+from typing import Any, Final, cast
 
 from compare.conformance.clients.exchanges import Exchanges
+from compare.conformance.clients.gated import Gated, deliver
+from compare.conformance.clients.playing import follow_simulated
 from compare.conformance.clients.reactions import reaction
 from compare.conformance.clients.situations import Situation
 from compare.conformance.clients.stage import (
@@ -18,7 +20,6 @@ from compare.conformance.clients.stage import (
     SETTINGS,
     TOPIC,
     Stage,
-    Wait,
 )
 from kafka_coordinator.broker import Broker
 from kafka_coordinator.consumer import Close, Consumer, ConsumerConfig, ConsumerSettings, Load
@@ -26,42 +27,11 @@ from kafka_coordinator.controller import Controller
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
 from protocols.engine.interference import Interference
-from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation
 from protocols.engine.sockets import Gate, Sockets
 
 SETTINGS_OF_CONSUMER: Final[Mapping[str, object]] = {"auto.commit.interval.ms": 500}
-STEP_MS: Final = 10.0
-
-
-class _GatedBroker:
-    """A broker whose requests a gate sees first, as the gate of a world on sockets does."""
-
-    def __init__(self, world: "ModelWorld", name: str, broker: Broker) -> None:
-        self.world, self.name, self.broker = world, name, broker
-
-    def start(self, now: Time, out: Outbox) -> None:
-        self.broker.start(now, out)
-
-    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        gate = self.world.gate
-        if sender == OPERATOR or gate is None or not gate(self.name, sender, message):
-            self.broker.receive(now, sender, message, out)
-
-    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
-        self.broker.timeout(now, timer, out)
-
-    def connected(self, now: Time, peer: str, out: Outbox) -> None:
-        self.broker.connected(now, peer, out)
-
-    def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        self.broker.closed(now, peer, out)
-
-    def copy(self) -> Self:
-        raise NotImplementedError("it is not explored")
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        return self.broker.key(now)
 
 
 class ModelWorld:
@@ -78,7 +48,7 @@ class ModelWorld:
         storage = offsets_topic(settings)
         for name in BROKERS:
             broker = Broker(name, settings, storage, self.state)
-            self.simulation.start(name, _GatedBroker(self, name, broker))
+            self.simulation.start(name, Gated(self, name, broker))
 
     # What the gate's rules call, as they do in a world on sockets.
 
@@ -89,9 +59,7 @@ class ModelWorld:
 
     def deliver(self, name: str, sender: str, message: Message) -> None:
         """Give a broker a request that was held."""
-        process = self.simulation.processes[name]
-        assert isinstance(process.node, _GatedBroker)
-        process.node.broker.receive(self.now, sender, message, process)
+        deliver(self.simulation, name, sender, message)
 
     # What a stage calls.
 
@@ -99,14 +67,28 @@ class ModelWorld:
     def now(self) -> Time:
         return self.simulation.now
 
-    def start(self, member: str) -> None:
+    def start(self, member: str, instance_id: str | None = None) -> None:
+        if member in self.simulation.processes:
+            self.simulation.end(member)  # it was over
         given = dict(SETTINGS_OF_CONSUMER)
         if not self.is_classic:
             given["group.protocol"] = "consumer"
         settings = ConsumerSettings.of(given)
         load = Load(1000.0 / EVERY_MS)
-        config = ConsumerConfig(member, GROUP, BROKERS, (TOPIC,), client_id=member, load=load, settings=settings)
+        config = ConsumerConfig(
+            member,
+            GROUP,
+            BROKERS,
+            (TOPIC,),
+            client_id=member,
+            instance_id=instance_id,
+            load=load,
+            settings=settings,
+        )
         self.simulation.start(member, Consumer(config))
+
+    def kill(self, member: str) -> None:
+        self.simulation.end(member)
 
     def stop(self, member: str) -> None:
         self.simulation.command(member, Close())
@@ -148,20 +130,5 @@ def play(situation: Situation, is_classic: bool) -> tuple[str, ...]:
     exchanges = Exchanges(BROKERS, lambda peer, message: peer)
     world = ModelWorld(exchanges, is_classic)
     stage = Stage(world, exchanges, Interference(cast(Sockets, world)), is_classic)
-    script = situation.script(stage)
-    came: bool | None = None
-    while True:
-        try:
-            wait = script.send(came)  # type: ignore[arg-type]
-        except StopIteration:
-            return reaction(stage, situation)
-        came = _waits(world, wait)
-
-
-def _waits(world: ModelWorld, wait: Wait) -> bool:
-    end = world.now + wait.within
-    while not wait.until():
-        if world.now >= end:
-            return False
-        world.simulation.run(world.now + STEP_MS)
-    return True
+    follow_simulated(situation.script(stage), world.simulation)
+    return reaction(stage, situation)

@@ -1,20 +1,12 @@
 """What was judged, for people and for programs."""
 
 from dataclasses import asdict
-from typing import Final
 
 from compare.conformance.clients.judging import MODEL, Judgement, Verdict
-from compare.conformance.clients.records import BY_LINES
+from compare.conformance.clients.outcome import BY_LINES
 from compare.console.output import print_json, print_line, print_table
 
-_COLUMNS: Final = [
-    ("situation", "left"),
-    ("the client", "left"),
-    ("Kafka's Java client", "left"),
-    ("lost", "right"),
-    ("twice", "right"),
-    ("verdict", "left"),
-]
+_LEFT, _RIGHT = "left", "right"
 
 
 def print_verdict(verdict: Verdict, format: str) -> None:
@@ -22,7 +14,9 @@ def print_verdict(verdict: Verdict, format: str) -> None:
     if format == "json":
         print_json(document(verdict))
         return
-    print_table(_COLUMNS, [_row(each) for each in verdict.judgements], format)
+    names = {"situation": _LEFT, "the client": _LEFT, verdict.system.java: _LEFT}
+    columns = [*names.items(), ("lost", _RIGHT), ("twice", _RIGHT), ("verdict", _LEFT)]
+    print_table(columns, [_row(each) for each in verdict.judgements], format)
     for line in _notes(verdict):
         print_line(line, format)
 
@@ -66,7 +60,7 @@ def _notes(verdict: Verdict) -> list[str]:
     every = verdict.judgements
     exact = sum(each.records.judged_by == BY_LINES for each in every)
     same, failed = sum(each.same for each in every), sum(each.failure is not None for each in every)
-    notes = [f"{verdict.protocol} protocol: {len(every)} situations, {same} as Java, {failed} failed"]
+    notes = [f"{verdict.protocol} {verdict.system.kind}: {len(every)} situations, {same} as Java, {failed} failed"]
     if exact < len(every):
         notes.append(
             f"records judged by fetches and commits in {len(every) - exact} situations: the program printed no line"

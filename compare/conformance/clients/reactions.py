@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from compare.conformance.clients.exchanges import Exchange
-from compare.conformance.clients.situations import SLOW_MS, Situation
+from compare.conformance.clients.playing import ENDS, GOES_ON, NOT_REACHED, NOT_TRIED, NOTHING, STILL_OUT
+from compare.conformance.clients.scripts import SLOW_MS
+from compare.conformance.clients.situations import Situation
 from compare.conformance.clients.stage import FIRST, SECOND, Mark, Stage
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.messages import (
@@ -22,9 +24,8 @@ from kafka_coordinator.messages import (
     SyncGroup,
 )
 
-GOES_ON, NOTHING, STILL_OUT, NOT_REACHED, ENDS = "goes on", "does nothing more", "is still out", "not reached", "ends"
-NOT_TRIED: Final = "not tried"
-"""Its callbacks were not slow, though it was asked for that."""
+_LEAVES, _LEAVES_FOR_A_WHILE = -1, -2
+"""Epochs with which a member of the consumer protocol leaves; the second one is a static member's."""
 
 
 class Case(NamedTuple):
@@ -43,7 +44,11 @@ def _has_joined(case: Case) -> bool:
 
 def _leaves(case: Case) -> bool:
     request = case.request
-    return isinstance(request, LeaveGroup) or (isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch < 0)
+    return isinstance(request, LeaveGroup) or _beats_with(request, _LEAVES)
+
+
+def _beats_with(request: Any, epoch: int) -> bool:
+    return isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == epoch
 
 
 def _is_join(case: Case) -> bool:
@@ -104,6 +109,7 @@ RULES: Final = (
         lambda case: _is_join(case) and bool(case.request.member_id) and case.request.member_id == case.mark.member_id,
     ),
     Rule("leaves the group", _leaves),
+    Rule("says that it will be back", lambda case: _beats_with(case.request, _LEAVES_FOR_A_WHILE)),
 )
 """In the order in which they are tried; several may hold for one request."""
 
@@ -117,7 +123,7 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
     mark = stage.mark
     if mark is None:
         return (NOT_REACHED,)
-    if situation.slow_callbacks and _is_quick(stage, mark):
+    if (situation.slow_callbacks and _is_quick(stage, mark)) or (situation.static and not stage.is_static(FIRST)):
         return (NOT_TRIED,)
     found: dict[str, None] = {}
     before: list[Exchange] = []

@@ -1,27 +1,27 @@
 """A program in one situation: brokers on sockets in this process, the program as processes of its own."""
 
 import asyncio
+import re
 import signal
-from dataclasses import dataclass
 from typing import Final
 
 from compare.conformance.clients.exchanges import Exchanges
 from compare.conformance.clients.model import moved
-from compare.conformance.clients.programs import CALLBACK_MS, Program, command_line
+from compare.conformance.clients.playing import Played, Wait, follow, waited
+from compare.conformance.clients.programs import CALLBACK_MS, INSTANCE_ID, Running
 from compare.conformance.clients.reactions import reaction
-from compare.conformance.clients.records import Outcome, all_read, ends, outcome, write
-from compare.conformance.clients.situations import SLOW_MS, Situation
+from compare.conformance.clients.records import all_read, ends, outcome, write
+from compare.conformance.clients.scripts import SLOW_MS
+from compare.conformance.clients.situations import CLASSIC, CONSUMER, Situation
 from compare.conformance.clients.stage import (
     BROKERS,
     EVERY_MS,
     FIRST,
     GROUP,
     PARTITIONS,
-    SECOND,
     SETTINGS,
     TOPIC,
     Stage,
-    Wait,
 )
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.messages import JoinGroup
@@ -30,34 +30,16 @@ from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Sockets
 
-STEP_S: Final = 0.01
 HANDLED_WITHIN_S: Final = 6.0
 """How long a program that lives may take to handle what is left once no more is written."""
-
-
-@dataclass(slots=True)
-class Played:
-    """What a program did in one situation."""
-
-    did: tuple[str, ...]
-    records: Outcome
-    is_classic: bool | None
-    """The protocol that it speaks; None where it never joined."""
-    reads_on: bool
-    """Whether it lives, and has handled (or committed) all that was there to read."""
-    exit_code: int | None
-    """Where it ended by itself."""
-    connected: bool
-    last_line: str
-    """What it printed last, beside its records."""
 
 
 class RealWorld:
     """Programs and brokers on sockets; a `compare.conformance.clients.stage.World`."""
 
     def __init__(self, template: str, situation: Situation) -> None:
-        self.template, self.situation = template, situation
-        self.programs: dict[str, Program] = {}
+        self.situation = situation
+        self.running = Running(template, read_line)
         self.exchanges = Exchanges(BROKERS, self._member_of)
         self.sockets = Sockets(observer=self.exchanges, tracing=True)
         self.cluster = ServedCluster(self.sockets, BROKERS, {TOPIC: PARTITIONS}, SETTINGS)
@@ -65,38 +47,32 @@ class RealWorld:
         self._state = self.cluster.controller.state
         self._members: dict[str, str] = {}
         """Connection, or member id, to whose it is."""
-        self._starting: list[tuple[str, asyncio.Task[Program]]] = []
-        self.fault: BaseException | None = None
 
     @property
     def now(self) -> Time:
         return self.sockets.tell_time()
 
-    def start(self, member: str) -> None:
-        values = {"bootstrap": self.cluster.bootstrap, "topic": TOPIC, "group": GROUP, "member": member}
+    def start(self, member: str, instance_id: str | None = None) -> None:
+        values = {"bootstrap": self.cluster.bootstrap, "topic": TOPIC, "group": GROUP}
         environment = {CALLBACK_MS: str(SLOW_MS)} if self.situation.slow_callbacks else {}
-        words = command_line(self.template, values)
-        self._starting.append((member, asyncio.ensure_future(Program.start(words, TOPIC, environment))))
-
-    async def started(self) -> None:
-        """Wait for programs that are being started; raises what their start raised."""
-        while self._starting:
-            member, task = self._starting.pop(0)
-            self.programs[member] = await task
+        if instance_id is not None:
+            environment[INSTANCE_ID] = instance_id
+        self.running.start(member, values, environment)
 
     def stop(self, member: str) -> None:
-        if member in self.programs:
-            self.programs[member].stop()
+        self.running.stop(member)
+
+    def kill(self, member: str) -> None:
+        self.running.kill(member)
 
     def freeze(self, member: str) -> None:
-        self.programs[member].tell(signal.SIGSTOP)
+        self.running.tell(member, signal.SIGSTOP)
 
     def thaw(self, member: str) -> None:
-        self.programs[member].tell(signal.SIGCONT)
+        self.running.tell(member, signal.SIGCONT)
 
     def alive(self, member: str) -> bool:
-        starts = any(name == member for name, _ in self._starting)
-        return starts or (member in self.programs and self.programs[member].exit_code is None)
+        return self.running.alive(member)
 
     def cut(self, member: str) -> None:
         for name in BROKERS:
@@ -119,9 +95,7 @@ class RealWorld:
         member_id = getattr(message, "member_id", None) or ""
         known = self._members.get(member_id) if member_id else None
         known = known or self._members.get(peer)
-        if known is None:
-            running = [name for name in (FIRST, SECOND) if name in self.programs]
-            known = running[-1] if running else FIRST
+        known = known or self.running.newest or FIRST
         if member_id:
             self._members[member_id] = known
         if isinstance(message, JoinGroup | ConsumerGroupHeartbeat) or member_id:
@@ -130,8 +104,7 @@ class RealWorld:
 
     def handled_all(self) -> bool:
         """Whether no record waits any more."""
-        lines = [line for program in self.programs.values() for line in program.lines]
-        return all_read(ends(self.cluster), self.exchanges, lines)
+        return all_read(ends(self.cluster), self.exchanges, self.running.lines)
 
 
 async def play(template: str, situation: Situation, is_classic: bool) -> Played:
@@ -140,49 +113,28 @@ async def play(template: str, situation: Situation, is_classic: bool) -> Played:
     stage = Stage(world, world.exchanges, world.interference, is_classic)
     await world.cluster.start()
     writing = asyncio.ensure_future(_write(world.cluster))
+    running = world.running
     try:
-        await _follow(world, stage)
+        await follow(situation.script(stage), lambda: world.now, running.started)
         did = reaction(stage, situation)
-        exit_code = None if FIRST not in world.programs else world.programs[FIRST].exit_code
+        exit_code = running.exit_code(FIRST)
         writing.cancel()
-        reads_on = world.alive(FIRST) and await _waits(world, Wait(world.handled_all, HANDLED_WITHIN_S * 1000))
-        for program in world.programs.values():
-            await program.end()
+        waiting = Wait(world.handled_all, HANDLED_WITHIN_S * 1000)
+        reads_on = world.alive(FIRST) and await waited(lambda: world.now, waiting)
+        await running.end()
         return Played(
             did,
-            _outcome(world),
+            outcome(ends(world.cluster), world.exchanges, running.lines),
             _protocol(world.exchanges),
             reads_on,
             exit_code,
             bool(world.exchanges.all),
-            next(reversed(world.programs[FIRST].last), ""),
+            next(reversed(running.programs[FIRST].last), ""),
         )
     finally:
         writing.cancel()
-        for program in world.programs.values():
-            await program.end()
+        await running.end()
         await world.sockets.close()
-
-
-async def _follow(world: RealWorld, stage: Stage) -> None:
-    script = world.situation.script(stage)
-    came: bool | None = None
-    while True:
-        try:
-            wait = script.send(came)  # type: ignore[arg-type]
-        except StopIteration:
-            return
-        await world.started()
-        came = await _waits(world, wait)
-
-
-async def _waits(world: RealWorld, wait: Wait) -> bool:
-    end = world.now + wait.within
-    while not wait.until():
-        if world.now >= end:
-            return False
-        await asyncio.sleep(STEP_S)
-    return True
 
 
 async def _write(cluster: ServedCluster) -> None:
@@ -191,13 +143,17 @@ async def _write(cluster: ServedCluster) -> None:
         await asyncio.sleep(EVERY_MS / 1000)
 
 
-def _outcome(world: RealWorld) -> Outcome:
-    lines = [line for program in world.programs.values() for line in program.lines]
-    return outcome(ends(world.cluster), world.exchanges, lines)
-
-
-def _protocol(exchanges: Exchanges) -> bool | None:
+def _protocol(exchanges: Exchanges) -> str | None:
     for each in exchanges.all:
         if each.joins:
-            return isinstance(each.request, JoinGroup)
+            return CLASSIC if isinstance(each.request, JoinGroup) else CONSUMER
     return None
+
+
+def read_line(line: bytes) -> tuple[int, int] | None:
+    """Partition and offset in a line ``topic partition offset``."""
+    found = _LINE.match(line)
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+_LINE: Final = re.compile(rb"^%s (\d+) (\d+)\s*$" % TOPIC.encode())

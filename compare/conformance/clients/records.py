@@ -4,15 +4,14 @@ A program that prints a line ``topic partition offset`` for each record that it 
 other we know what it fetched and what it committed: a record counts as handled there when it was fetched.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from struct import Struct
 from typing import Any, Final
 
 from crc32c import crc32c
 
 from compare.conformance.clients.exchanges import Exchanges
+from compare.conformance.clients.outcome import Outcome, counted, none_waits
 from compare.conformance.clients.stage import PARTITIONS, TOPIC
 from kafka_coordinator.errors import NONE
 from kafka_coordinator.messages import OffsetCommit
@@ -20,8 +19,6 @@ from kafka_coordinator.wire.records.batches import Header, header_of
 from kafka_coordinator.wire.records.waking import wake
 from kafka_coordinator.wire.requests import Answer, Fetch
 from kafka_coordinator.wire.served import ServedCluster
-
-BY_LINES, BY_REQUESTS = "printed lines", "fetches and commits"
 
 _CHECKED: Final = Struct(">hiqqqhii")
 _BEFORE: Final = Struct(">qiibI")
@@ -64,35 +61,9 @@ def ends(cluster: ServedCluster) -> dict[int, int]:
     return {number: cluster.storage.log(TOPIC, number).end for number in range(PARTITIONS)}
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What became of the records. ``judged_by``: `BY_LINES` or `BY_REQUESTS`."""
-
-    judged_by: str
-    written: int
-    handled: int
-    lost: int
-    """Committed, though nobody handled them: no member of the group will ever read them."""
-    twice: int
-    """Handled more than once."""
-    waiting: int
-    """Neither handled nor committed when the situation was over."""
-
-
 def outcome(written: Mapping[int, int], exchanges: Exchanges, lines: Iterable[tuple[int, int]]) -> Outcome:
     """Of the records before these offsets of each partition; ``lines``: partition and offset that programs printed."""
-    printed = Counter(lines)
-    handled = printed or Counter(fetched(exchanges))
-    done, begins = committed(exchanges), begun(exchanges)
-    every = [(number, offset) for number, end in written.items() for offset in range(begins.get(number, 0), end)]
-    return Outcome(
-        BY_LINES if printed else BY_REQUESTS,
-        len(every),
-        len(handled),
-        sum(1 for number, offset in every if offset < done.get(number, 0) and (number, offset) not in handled),
-        sum(1 for count in handled.values() if count > 1),
-        sum(1 for number, offset in every if offset >= done.get(number, 0) and (number, offset) not in handled),
-    )
+    return counted(written, begun(exchanges), committed(exchanges), lines, fetched(exchanges))
 
 
 def begun(exchanges: Exchanges) -> dict[int, int]:
@@ -108,12 +79,7 @@ def begun(exchanges: Exchanges) -> dict[int, int]:
 
 def all_read(written: Mapping[int, int], exchanges: Exchanges, lines: Iterable[tuple[int, int]]) -> bool:
     """Whether no record waits: each was handled, as far as programs tell, or is committed."""
-    handled, done, begins = set(lines), committed(exchanges), begun(exchanges)
-    for number, end in written.items():
-        first = max(done.get(number, 0), begins.get(number, 0))
-        if first < end and not (handled and all((number, at) in handled for at in range(first, end))):
-            return False
-    return True
+    return none_waits(written, begun(exchanges), committed(exchanges), lines)
 
 
 def committed(exchanges: Exchanges) -> dict[int, int]:

@@ -1,12 +1,11 @@
 """Where a situation is played: with a program on sockets, or with the model in the simulation.
 
-A situation's script is a generator that calls a `Stage` and yields `Wait`s; it is sent whether what it waited for came
-true in time. So one script plays in real and in virtual time.
+One script (`compare.conformance.clients.playing`) plays in real and in virtual time.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, Protocol
 
 from compare.conformance.clients.exchanges import Exchanges
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
@@ -36,16 +35,6 @@ SETTINGS: Final = {
 """Of the brokers: what only costs time is short."""
 
 
-class Wait(NamedTuple):
-    """For this, at most so many milliseconds."""
-
-    until: Callable[[], bool]
-    within: float
-
-
-Script: TypeAlias = Generator[Wait, bool, None]
-
-
 @dataclass(slots=True)
 class Mark:
     """When what is judged began: the time, the place in `Exchanges.all`, and who the member was then."""
@@ -62,8 +51,11 @@ class World(Protocol):
     @property
     def now(self) -> Time: ...
 
-    def start(self, member: str) -> None:
-        """Start a program, or the model's consumer."""
+    def start(self, member: str, instance_id: str | None = None) -> None:
+        """Start a program, or the model's consumer; as a static member where it is given an id."""
+
+    def kill(self, member: str) -> None:
+        """End its process at once; nobody is told."""
 
     def stop(self, member: str) -> None:
         """Tell it to end properly."""
@@ -109,6 +101,11 @@ class Stage:
         ids = [each.member_id for each in self.exchanges.of(member) if each.member_id]
         return ids[-1] if ids else ""
 
+    def is_static(self, member: str) -> bool:
+        """Whether it has asked to join as a static member."""
+        joins = [each.request for each in self.exchanges.of(member) if each.joins]
+        return any(getattr(each, "instance_id", None) is not None for each in joins)
+
     def refuse(self, kind: type[Message], error: str, matches: Callable[[Message], bool] = lambda _: True) -> None:
         """Answer the next request of this kind of the first member with an error, and judge from then on."""
 
@@ -117,7 +114,7 @@ class Stage:
                 return False
             return next(each for each in reversed(self.exchanges.all) if each.request is message).member == FIRST
 
-        def answer(message: Message) -> Message:
+        def answer(node: str, message: Message) -> Message:
             self.begin(message)
             if error == UNKNOWN_MEMBER_ID:
                 self.world.expire(getattr(message, "member_id", ""))  # a broker that says so has no such member

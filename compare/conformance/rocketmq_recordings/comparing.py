@@ -42,8 +42,8 @@ def compared(plan: Plan, real: Happened, runs: Sequence[Happened]) -> tuple[list
 
 def _equal(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measure]:
     """Field by field against the run that is equal in most of them."""
-    recorded = _exact(plan, real.ownership)
-    told = [_exact(plan, each.ownership) for each in runs]
+    recorded = exact(plan, real.ownership)
+    told = [exact(plan, each.ownership) for each in runs]
     nearest = max(told, key=lambda each: sum(each[field] == value for field, value in recorded.items()))
     return [
         Measure(
@@ -58,7 +58,8 @@ def _equal(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measure
     ]
 
 
-def _exact(plan: Plan, owned: Ownership) -> dict[str, list[str]]:
+def exact(plan: Plan, owned: Ownership) -> dict[str, list[str]]:
+    """What must be equal: who owns what in the end, and which queues nobody ever owned."""
     fields = {f"final.{member.id}": _names(owned.final.get(member.id, ())) for member in plan.recording.members}
     had = {queue for queues in owned.final.values() for queue in queues}
     never = {each.queue for each in owned.waiting if each.until >= plan.recording.length_ms and each.queue not in had}

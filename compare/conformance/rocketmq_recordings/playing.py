@@ -95,6 +95,9 @@ class _Heard(Unobserved):
 _RECORDED = frozenset(ClientRequest.__args__) - {PullMessage, UpdateConsumerOffset}
 """Requests that recordings tell."""
 
+RECORDED_CODES = frozenset(REQUEST_CODES[kind] for kind in (*_RECORDED, NotifyConsumerIdsChanged))
+"""Their codes, and that of the brokers' notice."""
+
 
 def _polled(changes: list[Change], period: int, number: int) -> list[Change]:
     """The changes as somebody sees them who looks at all members each ``period`` milliseconds."""

@@ -31,7 +31,7 @@ def at_most(case: Case, count: int, why: str) -> Remedy:
         )
         commands, restart = (setting,), "rolling"
     else:
-        nothing = [] if case.modelled is None else [id for id, owned in case.modelled.today.items() if not owned]
+        nothing = [] if case.modelled is None else sorted(id for id, owned in case.modelled.today.items() if not owned)
         who = f"{stopped} of the members" if stopped < idle else several(stopped, "member")
         owns = "owns" if stopped == 1 == idle else "own"
         text = f"Run at most {several(count, 'member')}: {why}. Stop {who} that {owns} nothing now: {named(nothing)}."

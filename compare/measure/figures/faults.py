@@ -1,11 +1,11 @@
 """What rows may not say: null where something has to be named, numbers that are none, loads beyond int64.
 
-Every engine says it in the same sentence, which names the column and the group. Here it is looked for in Arrow tables;
-Spark looks itself (`compare.measure.spark.faults`).
+Every engine says it in the same sentence, which names the column and the group. It is looked for in Arrow tables, by
+Spark's tasks as well.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -64,13 +64,11 @@ def listed_twice(columns: Columns, place: str) -> UserError:
     return UserError(sentence("queue", what, columns.queue, "ownership", place, expected))
 
 
-def check_rows(ownership: pa.Table, members: pa.Table, columns: Columns) -> None:
-    """`UserError` for the first thing that rows may not say."""
-    for name, table in (("ownership", ownership), ("members", members)):
-        for at, key in enumerate(columns.keys):
-            # Keys before this one are known to be there.
-            check_no_null(key, key, table[key], name, place_in(table, columns.keys[:at]))
-    check_values(ownership, columns, place_in(ownership, columns.keys))
+def check_keys(table: pa.Table, keys: Sequence[str], name: str) -> None:
+    """`UserError` where a key column of the table ``name`` is null."""
+    for at, key in enumerate(keys):
+        # Keys before this one are known to be there.
+        check_no_null(key, key, table[key], name, place_in(table, keys[:at]))
 
 
 def check_values(ownership: pa.Table, columns: Columns, place: Place) -> None:

@@ -14,6 +14,12 @@ import pyarrow as pa
 
 from protocols.errors import UserError
 
+KEYS = ("run", "group")
+"""The columns that name a group; the first one is optional."""
+
+OWNERS = ("owner", "member")
+"""The columns that name a member, of ownership and of members."""
+
 QUEUE_COLUMNS = ("queue", "number", "partition")
 """Names under which the queue's number is looked for, in this order."""
 
@@ -35,7 +41,7 @@ def columns_of(
     ``records``: a queue may be a record, too. Raises `UserError` for a missing column, one that is there twice, and a
     type that is not what `compare.measure.figures.shapes` says.
     """
-    keys = ("run", "group") if "run" in ownership.names else ("group",)
+    keys = KEYS if "run" in ownership.names else KEYS[1:]
     _require("ownership", ownership, [*keys, "topic", "owner"])
     _require("members", members, [*keys, "member"])
     if "run" in members.names and "run" not in keys:
@@ -86,7 +92,7 @@ def _same_kind(ownership: pa.Schema, owned: str, members: pa.Schema, listed: str
         kind = kind_of(type)
         if kind in ("float", "record"):
             raise UserError(f"column {name!r} of {table} holds {type}, expected texts, integers or other exact values")
-        kinds.append(str(_plain(type)) if kind == "other" else kind)
+        kinds.append(str(plain(type)) if kind == "other" else kind)
     if kinds[0] != kinds[1] and "nothing" not in kinds:
         (_, _, one), (_, _, other) = there
         raise UserError(
@@ -103,7 +109,7 @@ def _expect(schema: pa.Schema, name: str, kinds: Sequence[str], expected: str) -
 
 def kind_of(type: pa.DataType) -> str:
     """text, integer, float, decimal, record (anything nested), nothing (a column of nulls) or other."""
-    type = _plain(type)
+    type = plain(type)
     if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
         return "text"
     for kind, holds in _KINDS:
@@ -121,5 +127,6 @@ _KINDS = (
 )
 
 
-def _plain(type: pa.DataType) -> pa.DataType:
+def plain(type: pa.DataType) -> pa.DataType:
+    """The type of the values, whether they are in a dictionary or not."""
     return type.value_type if pa.types.is_dictionary(type) else type

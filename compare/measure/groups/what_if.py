@@ -166,15 +166,19 @@ def under(modelled: Modelled, strategy: str) -> Allocation | None:
     try:
         if strategy in ROCKETMQ:
             return allocate(strategy, modelled.group)
-        allocation = assign(strategy, modelled.group, modelled.today)
+        return with_withheld(assign(strategy, modelled.group, modelled.today))
     except UserError:
         return None
+
+
+def with_withheld(allocation: Allocation) -> Allocation:
+    """The allocation with what cooperative-sticky withholds for a round counted where it goes."""
     if not allocation.withheld:
         return allocation
     owned = {id: list(queues) for id, queues in allocation.items()}
     for queue, id in allocation.withheld.items():
         owned[id].append(queue)
-    return Allocation(modelled.group, owned, gone=allocation.vanished)
+    return Allocation(allocation.group, owned, gone=allocation.vanished)
 
 
 def loads_of(allocation: Mapping[str, Sequence[Queue]]) -> list[int]:
@@ -187,7 +191,7 @@ def _row(
 ) -> WhatIf:
     loads = _loads(allocation, weights)
     broken = len(allocation.unowned), len(allocation.double_owned)
-    moves = _moves(allocation, today) if loads else None
+    moves = moves_between(allocation, today) if loads else None
     why = _fault(allocation) if loads else "the group has no member"
     if why is not None:
         return WhatIf(system, name, None, None, None, None, moves, *broken, reachable, why)
@@ -229,11 +233,13 @@ def _total(weights: Sequence[int | float]) -> float:
     return _plain(fsum(weights))
 
 
-def _moves(allocation: Allocation, today: Allocation) -> int:
+def moves_between(allocation: Allocation, today: Allocation) -> int:
+    """Queues that have an owner today and get one who does not own them today; whoever is not there today owned
+    nothing."""
     owned_today = {queue for queues in today.values() for queue in queues}
     moved: set[Queue] = set()
     for id, queues in allocation.items():
-        moved.update(owned_today.intersection(queues).difference(today[id]))
+        moved.update(owned_today.intersection(queues).difference(today.get(id, ())))
     return len(moved)
 
 

@@ -1,25 +1,20 @@
-"""`fairness` on Spark: what members own is added up natively, each group's figures by the kernel of every engine.
+"""`fairness` on Spark: it brings together what belongs to a group, and the kernel of every engine counts."""
 
-One shuffle brings a group's rows together; Spark adds them up per owner, topic and word of 64 queues (integers only);
-the tasks hand the sums to `compare.measure.figures.local.fairness_of_shares`.
-"""
-
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
-from pyspark.sql.types import DoubleType, FloatType, FractionalType, IntegralType, StructType
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StructType
 
-from compare.measure.figures.definitions import MILLIONTHS
-from compare.measure.figures.local import fairness_of_shares
-from compare.measure.figures.shapes import Columns
+from compare.measure.figures.coded import CodedRows, Layout, layout_of
+from compare.measure.figures.local import coded_fairness
+from compare.measure.figures.parts import pairs
 from compare.measure.spark import snapshots
-from compare.measure.spark.faults import checked_key, counted, fail, named, row_fault
+from compare.measure.spark.exchange import Coding, Finish, of_files, of_frames, texts_of_records
 from compare.measure.spark.schemas import figures_schema
 from compare.measure.spark.sessions import session
-from compare.measure.spark.sources import Source, columns_of_frames, frames, path_of
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from compare.measure.spark.sources import Source, files_of, frames, named, schema_of
 
 
 def fairness(
@@ -42,7 +37,8 @@ def fairness(
     undefined). ``per_topic`` adds the column ``topic`` and one row per topic of a group; ``topic`` is null in the rows
     of whole groups. ``%RETRY%`` topics count only ``with_retry``.
 
-    Paths of a snapshot written by `write_snapshot` are computed file by file, without a shuffle.
+    Paths are the fast way: tasks read Parquet themselves, two million rows and less in a single one, and files of a
+    snapshot (`write_snapshot`) each by itself.
 
     Raises `UserError` here and now for what the schema shows: a path that cannot be read, a column that is missing or
     of another type (`figures.shapes`). What only rows show fails the job when an action runs it, in Spark's
@@ -50,96 +46,31 @@ def fairness(
     numbers that are negative, NaN, or 2^62 and more; weights of one member that add up to as much; queues listed twice
     for one owner.
     """
-    if not isinstance(ownership, DataFrame) and not isinstance(members, DataFrame):
-        parts = snapshots.recognised(path_of("ownership", ownership), path_of("members", members))
-        if parts is not None and weight is None:
+    files = files_of(ownership, members)
+    if files is not None:
+        parts = pairs(files.ownership, files.members) if weight is None else None
+        if parts is not None:
             return snapshots.fairness_of_parts(session(), parts, with_retry=with_retry, per_topic=per_topic)
+        layout = layout_of(files.ownership[0].schema, files.members[0].schema, weight)
+        return of_files(session(), files, Coding(layout, with_retry), *_figures(layout, per_topic))
     ownership, members = frames(ownership, members)
-    columns = columns_of_frames(ownership, members, weight)
-    shares, unit = shares_of(ownership, members, columns, with_retry)
-    keys = columns.keys
-    schema = figures_schema([(key, shares.schema[key].dataType) for key in keys], per_topic)
-    added_up = (
-        shares.repartition(*keys)
-        .groupBy(*keys, "topic", "broker", "word", "owner")
-        .agg(
-            # Null where the sum passes 2^63, whatever the ANSI mode; the kernel says whose it is.
-            F.try_sum("load").alias("load"),
-            F.bit_or("bits").alias("bits"),
-            F.count("*").alias("rows"),
-            F.bool_or("unknown").alias("unknown"),
-        )
+    owned_schema, listed_schema = schema_of(ownership), schema_of(members)
+    layout = layout_of(owned_schema, listed_schema, weight, records=True)
+    coding = Coding(layout, with_retry)
+    queue = layout.columns.queue
+    return of_frames(
+        texts_of_records(ownership, coding.columns(owned_schema, False), queue),
+        members.select(*(named(name) for name in coding.columns(listed_schema, True))),
+        coding,
+        *_figures(layout, per_topic),
     )
-    return added_up.mapInArrow(_kernel(columns, unit, per_topic), schema)
 
 
-def shares_of(ownership: DataFrame, members: DataFrame, columns: Columns, with_retry: bool) -> tuple[DataFrame, int]:
-    """Both tables as shares (see `fairness_of_shares`) not yet added up, and the load of weight 1."""
-    broker, number = _queue(ownership, columns.queue)
-    topic = named("topic").cast("string")
-    load, unknown, unit = _load(ownership, columns)
-    owned = ownership.select(
-        *(checked_key(ownership, key, columns.keys, "ownership").alias(key) for key in columns.keys),
-        (topic if with_retry else F.when(~F.startswith(topic, F.lit(RETRY_PREFIX)), topic)).alias("topic"),
-        broker.alias("broker"),
-        F.shiftright(number, 6).alias("word"),
-        named("owner").alias("owner"),
-        load.alias("load"),
-        _bit(number).alias("bits"),
-        unknown.alias("unknown"),
-    )
-    listed = members.select(
-        *(checked_key(members, key, columns.keys, "members").alias(key) for key in columns.keys),
-        F.lit(None).cast("string").alias("topic"),
-        F.lit("").alias("broker"),
-        F.lit(0).cast("long").alias("word"),
-        named("member").alias("owner"),
-        F.lit(0).cast("long").alias("load"),
-        F.lit(0).cast("long").alias("bits"),
-        F.lit(False).alias("unknown"),
-    )
-    return owned.unionByName(listed), unit
+def _figures(layout: Layout, per_topic: bool) -> tuple[Finish, StructType]:
+    """The last step of the tasks, and the schema of what it gives."""
 
+    def finish(owned: Sequence[CodedRows], listed: Sequence[CodedRows]) -> Iterator[pa.RecordBatch]:
+        yield from coded_fairness(owned, listed, layout, per_topic=per_topic).to_batches()
 
-def _kernel(
-    columns: Columns, unit: int, per_topic: bool
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def figures(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        received = list(batches)
-        if received:
-            table = pa.Table.from_batches(received)
-            yield from fairness_of_shares(table, columns, unit=unit, per_topic=per_topic).to_batches()
-
-    return figures
-
-
-def _queue(ownership: DataFrame, name: str) -> tuple[Column, Column]:
-    queue = named(name)
-    broker = named("broker").cast("string") if "broker" in ownership.columns else F.lit("")
-    kind = ownership.schema[name].dataType
-    if isinstance(kind, IntegralType):
-        return broker, queue.cast("long")
-    # A queue that is a text or a record of its own is a broker with one queue.
-    text = F.to_json(queue) if isinstance(kind, StructType) else queue.cast("string")
-    return F.concat(F.coalesce(broker, F.lit("")), F.lit("\0"), text), F.lit(0).cast("long")
-
-
-def _bit(number: Column) -> Column:
-    return F.call_function("shiftleft", F.lit(1).cast("long"), number.bitwiseAND(F.lit(63).cast("long")).cast("int"))
-
-
-def _load(ownership: DataFrame, columns: Columns) -> tuple[Column, Column, int]:
-    """The load of a row, which fails the job where the row says what none may; is the weight unknown?; the unit."""
-    is_owned = named("owner").isNotNull()
-    is_numbered = isinstance(ownership.schema[columns.queue].dataType, IntegralType)
-    if columns.weight is None:
-        fault = row_fault(columns, 1, weight_may_be_nan=False, is_numbered=is_numbered)
-        return F.when(fault.isNotNull(), fail(fault).cast("long")).otherwise(F.lit(1).cast("long")), F.lit(False), 1
-    weight, kind = named(columns.weight), ownership.schema[columns.weight].dataType
-    unit = MILLIONTHS if isinstance(kind, FractionalType) else 1
-    is_float = isinstance(kind, FloatType | DoubleType)
-    fault = row_fault(columns, unit, weight_may_be_nan=is_float, is_numbered=is_numbered)
-    known = weight if unit == 1 else counted(weight, unit)
-    # Nobody's queues weigh on nobody.
-    load = F.when(fault.isNotNull(), fail(fault).cast("long")).when(is_owned & weight.isNotNull(), known.cast("long"))
-    return load.otherwise(F.lit(0).cast("long")), weight.isNull() & is_owned, unit
+    keys = [(key, from_arrow_type(layout.types[key])) for key in layout.columns.keys]
+    return finish, figures_schema(keys, per_topic)

@@ -6,25 +6,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StringType, StructField, StructType
 
-from compare.measure.figures.parts import Part, keys_of, part_fairness, recognised, snapshot_columns, write_part
+from compare.measure.figures.coded import CodedRows, layout_of
+from compare.measure.figures.part_writing import kept_columns, snapshot_columns, write_coded_part, write_part
+from compare.measure.figures.parts import Part, keys_of, part_fairness
+from compare.measure.spark.exchange import Coding, Finish, of_files, of_frames
 from compare.measure.spark.failures import user_errors
-from compare.measure.spark.faults import named
 from compare.measure.spark.schemas import figures_schema
 from compare.measure.spark.sessions import session
-from compare.measure.spark.sources import schema_of
+from compare.measure.spark.sources import Source, files_of, frames, named, schema_of
 from protocols.errors import UserError
 
-__all__ = ["Snapshot", "fairness_of_parts", "recognised", "write_snapshot"]
+__all__ = ["Snapshot", "fairness_of_parts", "write_snapshot"]
 
 ROWS_PER_FILE = 1_000_000
 """Rows of ownership per file: about a second of one core."""
+
+Written: TypeAlias = Source | pa.Table
+"""A DataFrame, the path of Parquet, or a table at hand."""
+
+_PATHS = StructType([StructField("ownership", StringType()), StructField("members", StringType())])
 
 _UNFINISHED = ".equipoise.part"
 """The folder inside of a snapshot's in which it is written; hidden, so that nobody reads it as a table."""
@@ -39,28 +46,28 @@ class Snapshot:
 
 
 def write_snapshot(
-    ownership: DataFrame | pa.Table,
-    members: DataFrame | pa.Table,
-    folder: str | PathLike[str],
-    *,
-    files: int | None = None,
+    ownership: Written, members: Written, folder: str | PathLike[str], *, files: int | None = None
 ) -> Snapshot:
     """Write both tables (columns as in `fairness`) as a snapshot and return its paths.
 
-    Arrow tables are written here and now, DataFrames by Spark. ``files`` is the number of pairs of files, by default
-    one per million rows of ownership. Raises `UserError` if ``folder`` is there and not empty, for a column that is
-    missing or of another type, and for rows that `fairness` fails on. In a local folder both tables appear when all of
-    their files are written; an interrupted run leaves none.
+    Arrow tables are written here and now, the Parquet of paths and DataFrames by Spark; paths are the fast way.
+    ``files`` is the number of pairs of files, by default one per million rows of ownership. Raises `UserError` if
+    ``folder`` is there and not empty, for a path that cannot be read, for a column that is missing or of another type,
+    and for rows that `fairness` fails on. In a local folder both tables appear when all of their files are written; an
+    interrupted run leaves none.
     """
     if files is not None and files < 1:
         raise UserError(f"files is {files}, expected 1 or more")
-    kept = snapshot_columns(_schema(ownership, "ownership"), _schema(members, "members"))
+    if isinstance(ownership, pa.Table) and isinstance(members, pa.Table):
+        snapshot_columns(ownership.schema, members.schema)
+        if files == 1 or (files is None and ownership.num_rows <= ROWS_PER_FILE):
+            with _appearing(fspath(folder)) as (target, written):
+                write_part(written, ownership, members)
+            return Snapshot(f"{target}/ownership", f"{target}/members")
+    write = _writing(_source("ownership", ownership, members), _source("members", members, ownership), files)
     with _appearing(fspath(folder)) as (target, written), user_errors():
-        at_hand = isinstance(ownership, pa.Table) and isinstance(members, pa.Table)
-        if at_hand and (files == 1 or (files is None and ownership.num_rows <= ROWS_PER_FILE)):
-            write_part(written, ownership, members)
-        else:
-            _write(_frame(ownership, members), _frame(members, ownership), kept.keys, written, files)
+        if not write(written).toArrow().num_rows:
+            raise UserError("no group to write, expected at least one")
     return Snapshot(f"{target}/ownership", f"{target}/members")
 
 
@@ -89,46 +96,43 @@ def _appearing(target: str) -> Iterator[tuple[str, str]]:
         raise
 
 
-def _schema(table: object, what: str) -> pa.Schema:
+def _source(what: str, table: object, other: object) -> Source:
     if isinstance(table, pa.Table):
-        return table.schema
-    if isinstance(table, DataFrame):
-        return schema_of(table)
-    raise UserError(f"{what} is {table!r:.60}, expected a Spark DataFrame or an Arrow table")
-
-
-def _frame(table: DataFrame | pa.Table, other: DataFrame | pa.Table) -> DataFrame:
-    if isinstance(table, DataFrame):
+        spark = other.sparkSession if isinstance(other, DataFrame) else session()
+        return spark.createDataFrame(table)
+    if isinstance(table, DataFrame | str | PathLike):
         return table
-    spark = other.sparkSession if isinstance(other, DataFrame) else session()
-    return spark.createDataFrame(table)
+    raise UserError(f"{what} is {table!r:.60}, expected a Spark DataFrame, a path of Parquet or an Arrow table")
 
 
-def _write(ownership: DataFrame, members: DataFrame, keys: Sequence[str], target: str, files: int | None) -> None:
-    if files is None:
-        files = max(1, -(-ownership.count() // ROWS_PER_FILE))
-    listed = members.select(*keys, named("member").alias("owner"))
-    both = ownership.withColumn("__listed", F.lit(False)).unionByName(
-        listed.withColumn("__listed", F.lit(True)), allowMissingColumns=True
-    )
-    schema = StructType([StructField("ownership", StringType()), StructField("members", StringType())])
-    written = both.repartition(files, *keys).mapInArrow(_writer(target), schema).toArrow()
-    if not written.num_rows:
-        raise UserError("no group to write, expected at least one")
+def _writing(ownership: Source, members: Source, files: int | None) -> Callable[[str], DataFrame]:
+    """The job that writes into a folder and returns the paths of the files."""
+    found = files_of(ownership, members)
+    if found is not None:
+        coding, schema = _coding(found.ownership[0].schema, found.members[0].schema)
+        rows = sum(sum(file.rows) for file in found.ownership)
+        pieces = files or max(1, -(-rows // ROWS_PER_FILE))
+        return lambda folder: of_files(session(), found, coding, _writer(folder, coding, schema), _PATHS, pieces=pieces)
+    owned, listed = frames(ownership, members)
+    coding, schema = _coding(schema_of(owned), schema_of(listed))
+    listed = listed.select(*(named(name) for name in coding.columns(schema_of(listed), True)))
+
+    def write(folder: str) -> DataFrame:
+        pieces = files or max(1, -(-owned.count() // ROWS_PER_FILE))
+        return of_frames(owned, listed, coding, _writer(folder, coding, schema), _PATHS, pieces=pieces)
+
+    return write
 
 
-def _writer(folder: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        received = list(batches)
-        if not received:
-            return
-        table = pa.Table.from_batches(received)
-        is_listed = table["__listed"]
-        table = table.drop_columns(["__listed"])
-        ownership = table.filter(pa.compute.invert(is_listed))
-        keys = [name for name in ("run", "group") if name in table.column_names]
-        members = table.filter(is_listed).select([*keys, "owner"]).rename_columns([*keys, "member"])
-        part = write_part(folder, ownership, members)
+def _coding(ownership: pa.Schema, members: pa.Schema) -> tuple[Coding, pa.Schema]:
+    """How both tables are coded, and the schema of ownership as it is written."""
+    columns = snapshot_columns(ownership, members)
+    return Coding(layout_of(ownership, members), True, kept_columns(ownership, columns)), ownership.remove_metadata()
+
+
+def _writer(folder: str, coding: Coding, schema: pa.Schema) -> Finish:
+    def write(owned: Sequence[CodedRows], listed: Sequence[CodedRows]) -> Iterator[pa.RecordBatch]:
+        part = write_coded_part(folder, owned, listed, coding.layout, schema)
         yield pa.RecordBatch.from_pydict({"ownership": [part.ownership], "members": [part.members]})
 
     return write

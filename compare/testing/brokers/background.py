@@ -1,11 +1,14 @@
 """A served cluster in a thread of its own, beside a test."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+from threading import Event as Flag
+from threading import Thread
 from typing import ParamSpec, TypeVar
 
 from compare.serving.cluster import Served, start
-from protocols.engine.interference import Interference
+from protocols.engine.interference import Hold, Interference, Matches
 from protocols.engine.loop_thread import LoopThread
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
@@ -49,6 +52,32 @@ class Background:
     def apply(self, event: Event) -> None:
         """An event of servers or topics happens now."""
         self._loop.run(self.served.apply(event))
+
+    @contextmanager
+    def hold(self, matches: Matches, until: Flag | float | None) -> Generator[Hold, None, None]:
+        """Keep matching requests from the servers: to the end of the ``with`` block, or until a `threading.Event` is
+        set or so many seconds have passed."""
+        rule, over = self.call(self.interference.hold, matches), Flag()
+
+        def release() -> None:
+            if isinstance(until, Flag):
+                while not (until.wait(0.02) or over.is_set()):
+                    pass
+            else:
+                over.wait(until)
+            self.call(self.interference.release, rule)
+
+        thread = None if until is None else Thread(target=release, daemon=True)
+        if thread is not None:
+            thread.start()
+        try:
+            yield rule
+        finally:
+            over.set()
+            if thread is None:
+                self.call(self.interference.release, rule)
+            else:
+                thread.join()
 
     def look(self) -> None:
         """Notice who has joined and left."""

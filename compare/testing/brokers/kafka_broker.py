@@ -5,7 +5,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from threading import Event as Flag
-from threading import Thread
 from typing import Any
 
 from kio.index import load_request_schema
@@ -17,8 +16,10 @@ from compare.testing.brokers.real_group import RealGroup
 from kafka_coordinator.coordinator.commands import RebalanceGroup
 from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.error_answers import error_answer
+from kafka_coordinator.wire.error_codes import code
 from kafka_coordinator.wire.records.writing import NewRecord, batch
-from kafka_coordinator.wire.requests import Produce
+from kafka_coordinator.wire.requests import Produce, Request
 from kafka_coordinator.wire.served import ServedCluster
 from protocols.engine.interference import Hold, Reply
 from protocols.engine.nodes import Message, Time
@@ -142,7 +143,7 @@ class KafkaBroker:
             found = self._find(member, group)
             error = found.fenced_by()
             self._background.interference.reply(
-                lambda name, sender, message: belongs(message, found), lambda message: refusal(message, error), 1
+                lambda name, sender, message: belongs(message, found), lambda name, message: refusal(message, error), 1
             )
             self._expire(found)
 
@@ -172,12 +173,20 @@ class KafkaBroker:
         self, api: str, error: str, *, times: int = 1, group: str | None = None, client: str | None = None
     ) -> Reply:
         """Answer the next so many requests of this API with this error, without letting the broker see them:
-        ``fail("OffsetCommit", "REBALANCE_IN_PROGRESS")``. Returns the rule, whose ``left`` counts down."""
+        ``fail("OffsetCommit", "REBALANCE_IN_PROGRESS")``. The error stands where the API's answers have it: at each
+        partition, topic or group that was asked for, or for the whole request. Returns the rule, whose ``left`` counts
+        down."""
         matches, interference = self._matches(api, group, client), self._background.interference
         check_error(error)
-        return self._background.call(
-            lambda: interference.reply(matches, lambda message: refusal(message, error), times)
-        )
+
+        def answer(broker: str, request: Message) -> Message | None:
+            if isinstance(request, Request):
+                return error_answer(
+                    self._cluster.states[broker], self._background.served.world.now, request, code(error)
+                )
+            return refusal(request, error)
+
+        return self._background.call(interference.reply, matches, answer, times)
 
     @contextmanager
     def hold(
@@ -190,29 +199,8 @@ class KafkaBroker:
     ) -> Generator[Hold, None, None]:
         """Keep requests of this API from the broker: to the end of the ``with`` block, or until a `threading.Event` is
         set or so many seconds have passed. ``kept`` of what it gives lists them."""
-        matches, interference = self._matches(api, group, client), self._background.interference
-        rule = self._background.call(interference.hold, matches)
-        over = Flag()
-
-        def release() -> None:
-            if isinstance(until, Flag):
-                while not (until.wait(0.02) or over.is_set()):
-                    pass
-            else:
-                over.wait(until)
-            self._background.call(interference.release, rule)
-
-        thread = None if until is None else Thread(target=release, daemon=True)
-        if thread is not None:
-            thread.start()
-        try:
+        with self._background.hold(self._matches(api, group, client), until) as rule:
             yield rule
-        finally:
-            over.set()
-            if thread is None:
-                self._background.call(interference.release, rule)
-            else:
-                thread.join()
 
     # In the servers' thread.
 
@@ -238,6 +226,8 @@ class KafkaBroker:
 
     def _matches(self, api: str, group: str | None, client: str | None) -> Callable[[str, str, Message], bool]:
         kind = api_of(api)
+        if group is not None and issubclass(kind, Request):
+            raise UserError(f"{api} is not about a group, expected no group={group!r}")
 
         def matches(name: str, sender: str, message: Message) -> bool:
             if type(message) is not kind:

@@ -6,19 +6,21 @@ from typing import Final, NamedTuple
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.errors import (
-    CODES,
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
     NOT_COORDINATOR,
     UNKNOWN_MEMBER_ID,
 )
-from kafka_coordinator.messages import FindCoordinator
+from kafka_coordinator.messages import FindCoordinator, ListGroups
+from kafka_coordinator.wire.apis import APIS
+from kafka_coordinator.wire.error_codes import code
 from kafka_coordinator.wire.served import ServedCluster
 from protocols.engine.nodes import Message
 from protocols.errors import UserError
 
-_REFUSED: Final[Sequence[type[Message]]] = (*REFUSE, FindCoordinator)
+_REFUSED: Final[Sequence[type[Message]]] = (*REFUSE, FindCoordinator, ListGroups)
 _APIS: Final[Mapping[str, type[Message]]] = {
+    **{api.name: api.request for api in APIS.values() if api.request is not None},
     **{kind.__name__: kind for kind in _REFUSED},
     **{f"{kind.__name__}s": kind for kind in _REFUSED if kind.__name__ in ("DescribeGroup", "DeleteGroup")},
 }
@@ -96,11 +98,13 @@ def named_in(cluster: ServedCluster, message: Message, sender: str, client: str)
 def api_of(api: str) -> type[Message]:
     """The type of an API's requests; `UserError` where it is none that can be refused or held."""
     if api not in _APIS:
-        raise UserError(f"no API {api!r} of groups, expected one of {', '.join(sorted(_APIS))}")
+        raise UserError(f"no API {api!r}, expected one of {', '.join(sorted(_APIS))}")
     return _APIS[api]
 
 
 def check_error(error: str) -> None:
     """`UserError` for a name that is no error of Kafka's."""
-    if error not in CODES:
-        raise UserError(f"no error {error!r}, expected a name of Kafka's such as {NOT_COORDINATOR}")
+    try:
+        code(error)
+    except KeyError:
+        raise UserError(f"no error {error!r}, expected a name of Kafka's such as {NOT_COORDINATOR}") from None

@@ -1,16 +1,25 @@
 """A RocketMQ name server and brokers beside a test, for real clients."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from threading import Event as Flag
 
 from compare.serving.rocketmq import RocketMQService
 from compare.testing.brokers.background import Background
 from compare.testing.brokers.real_group import RealGroup
-from protocols.engine.nodes import Time
+from protocols.engine.interference import Hold, Matches, Reply
+from protocols.engine.nodes import Message, Time
 from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Queues
 from protocols.scenario.groups import TopicPart
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
+from rocketmq_selfbalance.wire.messages import SendMessage
+from rocketmq_selfbalance.wire.refusals import ERRORS, REQUESTS, groups_of, kind_of, plain, refusal
+from rocketmq_selfbalance.wire.stored_messages import properties_text
+
+_FIXTURE = "fixture"
 
 
 class RocketMQBrokers:
@@ -39,6 +48,11 @@ class RocketMQBrokers:
         """The name server's ``host:port``."""
         return self._cluster.name_server
 
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Broker, or ``namesrv``, to its ``host:port``."""
+        return dict(self._cluster.addresses)
+
     def close(self) -> None:
         """End the servers. Raises `AssertionError` where one of them failed: that is a fault of this package."""
         failures = self._background.failures()
@@ -58,6 +72,47 @@ class RocketMQBrokers:
     def delete_topic(self, topic: str) -> None:
         """Delete a topic everywhere."""
         self._background.apply(DeleteTopic(at=0.0, delete_topic=topic))
+
+    def queues(self, topic: str) -> dict[str, int]:
+        """Broker to the number of the topic's queues there; empty for a topic that does not exist."""
+        service = self._background.served.service
+        return dict(self._background.call(service.topics).get(topic, {}))
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes | str,
+        tag: str = "",
+        *,
+        broker: str = "broker-a",
+        queue: int = 0,
+        properties: Mapping[str, str] = {},
+        count: int = 1,
+    ) -> None:
+        """Write a record, or ``count`` equal ones, to a queue. `UserError` where it does not exist, or its broker does
+        not run."""
+        given = {"TAGS": tag, **properties} if tag else properties
+        if not (queue < self.queues(topic).get(broker, 0) and self._cluster.world.is_running(broker)):
+            raise UserError(f"produce: no queue {queue} of {topic!r} on {broker}, expected one of a broker that runs")
+        body = value.encode() if isinstance(value, str) else value
+        message = SendMessage(
+            0,
+            _FIXTURE,
+            topic,
+            "",
+            0,
+            queue,
+            0,
+            int(time.time() * 1000),
+            0,
+            properties_text(given),
+            0,
+            None,
+            body,
+            False,
+            True,
+        )
+        self._background.call(self._write, broker, message, count)
 
     def group(self, name: str) -> RealGroup:
         """The consumer group of this name; its members come by themselves."""
@@ -81,11 +136,65 @@ class RocketMQBrokers:
         """Cut all connections of this client with the brokers."""
         self._background.call(self._cut, client_id)
 
+    # Interference.
+
+    def fail(
+        self, request: str, error: str, *, times: int = 1, group: str | None = None, client: str | None = None
+    ) -> Reply:
+        """Answer the next so many of these requests with this error, without letting the server see them:
+        ``fail("PULL_MESSAGE", "SYSTEM_BUSY")``. ``request`` is RocketMQ's own name; ``client``: a client id. Returns
+        the rule, whose ``left`` counts down."""
+        if error not in ERRORS:
+            raise UserError(f"no error {error!r}, expected one of {', '.join(ERRORS)}")
+        matches, interference = self._matches(request, group, client), self._background.interference
+        code = ERRORS[error]
+
+        def answer(server: str, message: Message) -> Message:
+            return refusal(message, code, real=True)
+
+        return self._background.call(interference.reply, matches, answer, times)
+
+    @contextmanager
+    def hold(
+        self,
+        request: str,
+        *,
+        until: Flag | float | None = None,
+        group: str | None = None,
+        client: str | None = None,
+    ) -> Generator[Hold, None, None]:
+        """Keep these requests from the servers: to the end of the ``with`` block, or until a `threading.Event` is set
+        or so many seconds have passed. ``kept`` of what it gives lists them."""
+        with self._background.hold(self._matches(request, group, client), until) as rule:
+            yield rule
+
+    def _matches(self, request: str, group: str | None, client: str | None) -> Matches:
+        kind = REQUESTS.get(request)
+        if kind is None:
+            raise UserError(f"no request {request!r}, expected one of {', '.join(REQUESTS)}")
+
+        def matches(name: str, sender: str, message: Message) -> bool:
+            if kind_of(message) is not kind or group not in (None, *groups_of(message)):
+                return False
+            return client is None or client in self._client_ids(name, sender, message)
+
+        return matches
+
+    def _client_ids(self, name: str, sender: str, message: Message) -> list[str]:
+        served = self._cluster.broker(name)
+        known = served.clients.get(sender) if served is not None else None
+        said = getattr(plain(message), "client_id", None)
+        return [each for each in (said, known and known.client_id) if each]
+
     @property
     def _cluster(self) -> RocketMQCluster:
         service = self._background.served.service
         assert isinstance(service, RocketMQService)
         return service.cluster
+
+    def _write(self, broker: str, message: SendMessage, count: int) -> None:
+        for _ in range(count):
+            self._background.served.world.deliver(broker, _FIXTURE, message)
 
     def _cut(self, client_id: str) -> None:
         for name in self._cluster.brokers:

@@ -37,6 +37,7 @@ HANDLERS: Final[Mapping[type[Message], Callable[[BrokerState, Time, str, Any, Ou
     requests.CreateTopics: _pass_on,
     requests.DeleteTopics: _pass_on,
     requests.CreatePartitions: _pass_on,
+    requests.AlterConfigs: _pass_on,
     requests.IncrementalAlterConfigs: _pass_on,
     Administered: _answered,
     requests.DescribeConfigs: describe_configs,

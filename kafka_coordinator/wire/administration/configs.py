@@ -22,6 +22,7 @@ from kafka_coordinator.wire.refusals import RefusedError
 from kafka_coordinator.wire.requests import Answer, Request
 from kafka_coordinator.wire.state import BrokerState
 from kafka_coordinator.wire.topic_names import check_name
+from protocols.engine.addresses import at_port
 from protocols.engine.nodes import Outbox, Time
 
 _KEY: Final = 32
@@ -90,9 +91,10 @@ def list_config_resources(state: BrokerState, now: Time, sender: str, request: R
 def own_settings(state: BrokerState) -> dict[str, str]:
     """What a broker was started with, under Kafka's names."""
     address = state.addresses.get(state.name)
-    where = {} if address is None else {"listeners": f"PLAINTEXT://{address.host}:{address.port}"}
-    if where:
-        where["advertised.listeners"] = where["listeners"]
+    where = {}
+    if address is not None:
+        where["listeners"] = f"PLAINTEXT://{at_port(address.listens_on or address.host, address.port)}"
+        where["advertised.listeners"] = f"PLAINTEXT://{at_port(address.host, address.port)}"
     given = broker_values(state.settings, state.broker.coordinator.core.settings)
     return {"node.id": str(state.node_id), "broker.id": str(state.node_id), **where, **given}
 

@@ -22,6 +22,14 @@ _BY_ID: Final = 13
 """From this version on topics are named by their ids."""
 _NO_TIME: Final = timedelta(0)
 _WAIT: Final = "wait"
+_OF_THE_SESSION: Final = frozenset(
+    (
+        ErrorCode.fetch_session_id_not_found,
+        ErrorCode.invalid_fetch_session_epoch,
+        ErrorCode.fetch_session_topic_id_error,
+    )
+)
+"""Errors that an answer tells as a whole."""
 
 
 class Read(NamedTuple):
@@ -119,6 +127,32 @@ def answer(state: BrokerState, now: Time, sender: str, request: Request, context
             nothing_yet = False
             left -= len(read.content)
         found.append((each, read))
+    out.send(sender, _answered(state, now, request, context, found, names))
+
+
+def refused_fetch(state: BrokerState, now: Time, request: Request, code: ErrorCode) -> Answer:
+    """The answer that tells this error: one of the session as a whole, any other at each partition; the session goes
+    on."""
+    try:
+        context = state.fetches.open(request, now)
+        if code in _OF_THE_SESSION:
+            raise RefusedError(code)
+    except RefusedError as error:
+        kind = entities.response(FETCH_KEY, request.version)
+        return Answer(request.correlation, _body(kind, error.code, 0, (), ()))
+    found = [(each, Read(code)) for each in context.partitions]
+    return _answered(state, now, request, context, found, _known(state, context))
+
+
+def _answered(
+    state: BrokerState,
+    now: Time,
+    request: Request,
+    context: Context,
+    found: list[tuple[FetchedPartition, Read]],
+    names: dict[Key, str],
+) -> Answer:
+    """The answer with what was read; the session remembers what was told."""
     number = 0
     session = context.session
     if session is not None:
@@ -133,7 +167,7 @@ def answer(state: BrokerState, now: Time, sender: str, request: Request, context
             each.high_watermark, each.log_start = read.end, read.start
         by_id, bounds = request.version >= _BY_ID, state.storage.bounds
         number = state.fetches.new_session(context, by_id, now, bounds.fetch_sessions, bounds.session_eviction_ms)
-    out.send(sender, Answer(request.correlation, _entity(state, request.version, number, found, names)))
+    return Answer(request.correlation, _entity(state, request.version, number, found, names))
 
 
 def _is_news(each: FetchedPartition, read: Read) -> bool:

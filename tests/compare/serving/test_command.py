@@ -9,7 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from confluent_kafka import Consumer, Producer
+
+from compare.serving.command import serve
+from protocols.errors import UserError
 
 SCENARIO = """
 name: three partitions, and then four
@@ -50,6 +54,27 @@ def consume(bootstrap: str, records: int) -> list[bytes]:
             found.append(message.value())
     consumer.close()
     return sorted(found)
+
+
+def test_clients_elsewhere_are_told_the_advertised_name() -> None:
+    options = ["--port", "0", "--host", "0.0.0.0", "--advertise", "localhost", "--initial-delay", "0s"]
+    with serving("kafka", *options) as (_, line):
+        bootstrap = line.rpartition(" ")[2]
+        assert bootstrap.startswith("localhost:")
+        producer = Producer({"bootstrap.servers": f"127.0.0.1:{bootstrap.rpartition(':')[2]}", "log_level": 0})
+        producer.produce("orders", b"x")
+        assert producer.flush(10) == 0
+        told = producer.list_topics(timeout=10).brokers.values()
+        assert [f"{each.host}:{each.port}" for each in told] == [bootstrap]
+        assert consume(bootstrap, 1) == [b"x"]
+
+
+@pytest.mark.parametrize("system", ["kafka", "rocketmq"])
+@pytest.mark.parametrize("options", [("--host", "0.0.0.0"), ("--host", "::"), ("--advertise", "0.0.0.0")])
+def test_an_address_to_which_nobody_can_connect_is_refused(system: str, options: tuple[str, str]) -> None:
+    result = CliRunner().invoke(serve, [system, "--port", "0", *options], standalone_mode=False)
+    assert isinstance(result.exception, UserError)
+    assert f"{' '.join(options)}: clients cannot connect to this address, expected --adv" in str(result.exception)
 
 
 def test_real_clients_use_it_and_it_writes_what_they_did(tmp_path: Path) -> None:

@@ -320,6 +320,28 @@ def deleting_records(ask: Ask, topic: str) -> list[Any]:
     return [*answers, ask(delete_records("nowhere", 0)), ask(list_offsets(topic, -2, -2)), ask(fetch(topic, 2))]
 
 
+def leader_epochs_of_commits(ask: Ask, topic: str) -> list[Any]:
+    """A commit's leader epoch comes back, by versions that have it; one that says none forgets it."""
+    create(ask, topic, 2)
+
+    def commit(offset: int, epoch: int | None, version: int) -> Any:
+        part = {"partition_index": 0, "committed_offset": offset, "committed_metadata": "text"}
+        part |= {} if epoch is None else {"committed_leader_epoch": epoch}
+        topics = [{"name": topic, "partitions": [part]}]
+        return request(8, version, group_id=topic, generation_id_or_member_epoch=-1, member_id="", topics=topics)
+
+    def fetched(version: int) -> Any:
+        topics = [{"name": topic, "partition_indexes": [0, 1]}]
+        if version < 8:
+            return request(9, version, group_id=topic, topics=topics)
+        return request(9, version, groups=[{"group_id": topic, "topics": topics}], require_stable=False)
+
+    found = []
+    for offset, epoch, version in ((3, 0, 8), (4, 5, 9), (4, 7, 6), (5, -1, 9), (6, 2, 7), (7, None, 5)):
+        found += [ask(commit(offset, epoch, version)), ask(fetched(4)), ask(fetched(7)), ask(fetched(9))]
+    return found
+
+
 RECORD_CASES: dict[str, Case] = {
     each.__name__: each
     for each in (
@@ -335,5 +357,6 @@ RECORD_CASES: dict[str, Case] = {
         offsets_by_time,
         offsets_of_epochs,
         deleting_records,
+        leader_epochs_of_commits,
     )
 }

@@ -1,4 +1,4 @@
-"""The served broker answers as the real one does: 262 requests about records, topics and settings, field by field, with
+"""The served broker answers as the real one does: 317 requests about records, topics and settings, field by field, with
 the real broker's answers recorded (`tests/slow/test_broker_answers.py`)."""
 
 import json

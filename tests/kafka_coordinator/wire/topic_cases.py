@@ -119,6 +119,13 @@ def alter(kind: int, name: str, *changes: tuple[str, int, str | None], tried: bo
     )
 
 
+def replaced(kind: int, name: str, *settings: tuple[str, str | None], tried: bool = False, version: int = 2) -> Any:
+    """By AlterConfigs."""
+    configs = [{"name": each, "value": value} for each, value in settings]
+    resources = [{"resource_type": kind, "resource_name": name, "configs": configs}]
+    return request(33, version, resources=resources, validate_only=tried)
+
+
 def describing_settings(ask: Ask, topic: str) -> list[Any]:
     """Of topics, groups and brokers; what is not there; types that nothing has."""
     create(ask, topic, max_message_bytes="5000")
@@ -169,7 +176,47 @@ def altering_settings(ask: Ask, topic: str) -> list[Any]:
         alter(BROKER, "7", ("log.retention.ms", SET, "1")),
         alter(BROKER, "x", ("log.retention.ms", SET, "1")),
         alter(BROKER, "1", ("num.partitions", SET, "3")),
+        alter(BROKER, "1", ("no.such", SET, "3")),
+        alter(BROKER, "1", ("no.such", DELETE, None)),
+        alter(BROKER, "1", ("log.cleaner.threads", SET, "some")),
         alter(99, "x", ("retention.ms", SET, "1")),
+    ]
+    return [ask(each) for each in asked]
+
+
+def replacing_settings(ask: Ask, topic: str) -> list[Any]:
+    """By the older AlterConfigs: what is not named any more is gone; wrong names and values; only tried."""
+    create(ask, topic, max_message_bytes="5000")
+    named = ("retention.ms", "max.message.bytes", "cleanup.policy")
+    asked = [
+        replaced(TOPIC, topic, ("retention.ms", "5000"), ("cleanup.policy", "compact,delete")),
+        describe(TOPIC, topic, *named),
+        replaced(TOPIC, topic, ("max.message.bytes", "7000"), version=0),
+        describe(TOPIC, topic, *named),
+        replaced(TOPIC, topic, ("retention.ms", "1"), tried=True),
+        describe(TOPIC, topic, *named),
+        replaced(TOPIC, topic, ("no.such", "1")),
+        replaced(TOPIC, topic, ("retention.ms", "soon")),
+        replaced(TOPIC, topic, ("retention.ms", None)),
+        replaced(TOPIC, topic, ("retention.ms", "1"), ("retention.ms", "2")),
+        replaced(TOPIC, "nowhere", ("retention.ms", "1")),
+        replaced(TOPIC, "", ("retention.ms", "1")),
+        describe(TOPIC, topic, *named),
+        replaced(TOPIC, topic),
+        describe(TOPIC, topic, *named),
+        replaced(GROUP, topic, ("consumer.session.timeout.ms", "50000")),
+        describe(GROUP, topic, "consumer.session.timeout.ms"),
+        replaced(GROUP, topic, ("consumer.session.timeout.ms", "1")),
+        replaced(GROUP, topic, ("no.such", "1")),
+        replaced(GROUP, topic),
+        describe(GROUP, topic, "consumer.session.timeout.ms"),
+        replaced(BROKER, "7", ("log.retention.ms", "1")),
+        replaced(BROKER, "x", ("log.retention.ms", "1")),
+        replaced(BROKER, "1", ("num.partitions", "3")),
+        replaced(BROKER, "1", ("no.such", "3"), ("log.cleaner.threads", "2")),
+        replaced(BROKER, "1", ("log.cleaner.threads", "some")),
+        replaced(BROKER, "1"),
+        replaced(99, "x", ("retention.ms", "1")),
     ]
     return [ask(each) for each in asked]
 
@@ -219,6 +266,7 @@ TOPIC_CASES: dict[str, Case] = {
         adding_partitions,
         describing_settings,
         altering_settings,
+        replacing_settings,
         listing_what_has_settings,
         describing_topics,
         describing_the_cluster,

@@ -284,6 +284,39 @@ def test_a_client_that_does_not_read_is_cut_off_and_one_that_says_nothing_is_clo
     in_world(story, Limits(unread=100_000, idle_s=0.2))
 
 
+def test_answers_to_requests_that_came_together_go_out_together_and_before_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written: list[bytes] = []
+
+    async def story(it: Setting) -> None:
+        client = await it.connect()
+        (connection,) = it.world.processes["teller"].connections.values()
+        transport = connection._transport
+        assert transport is not None
+        write = transport.writelines
+        monkeypatch.setattr(transport, "writelines", lambda parts: (written.append(b"".join(parts)), write(parts)))
+        await client.say("one\nmany 3\ntwo\nbye")
+        assert [await client.hear() for _ in range(4)] == ["one!", "xxx", "two!", ""]
+        assert written == [b"one!\nxxx\ntwo!\n"]
+
+    in_world(story)
+
+
+def test_a_network_that_is_cut_while_requests_are_handled_keeps_what_follows() -> None:
+    async def story(it: Setting) -> None:
+        client = await it.connect()
+        it.world.gate = lambda node, sender, message: message[0] == "cut" and bool(it.world.set_cut(node, True) or 1)
+        await client.say("one\ncut\ntwo")
+        assert await client.hear() == "one!"
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(client.reader.readline(), 0.1)
+        it.world.set_cut("teller", False)
+        assert await client.hear() == "two!"
+
+    in_world(story)
+
+
 def test_more_connections_than_allowed_are_turned_away() -> None:
     async def story(it: Setting) -> None:
         first, second = await it.connect(), await it.connect()

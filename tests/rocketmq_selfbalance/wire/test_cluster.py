@@ -102,6 +102,15 @@ def test_a_batch_is_stored_record_by_record_and_one_that_lies_is_refused() -> No
         assert len(sent.fields["msgId"].split(",")) == 2
         pulled = await client.pull("g", "orders", 0, 0)
         assert [(each.offset, each.record.body) for each in records_of(pulled)] == [(0, b"one"), (1, b"two")]
+        mixed = one(b"later", b"DELAY\x011\x02TAGS\x01red\x02") + one(b"now", b"TAGS\x01red")
+        sent = await client.ask(320, fields, mixed)
+        assert (sent.fields["queueOffset"], "transactionId" in sent.fields) == ("2", False)
+        (now,) = records_of(await client.pull("g", "orders", 0, 2))
+        properties = stored_messages.parse_properties(now.record.properties)
+        assert (now.record.body, properties["TAGS"], properties["CLUSTER"]) == (b"now", "red", "DefaultCluster")
+        (later,) = records_of(await asyncio.wait_for(client.pull("g", "orders", 0, 3, wait_ms=15_000), 5))
+        properties = stored_messages.parse_properties(later.record.properties)
+        assert (later.record.body, "DELAY" in properties, properties["TAGS"]) == (b"later", False, "red")
         for bad in (batch[:-1], batch + b"\0", b"", struct.pack(">iiiii", 20, 0, 0, 0, -5)):
             assert (await client.ask(320, fields, bad)).code == 13
 

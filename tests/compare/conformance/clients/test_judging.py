@@ -16,10 +16,10 @@ LOSING = Path(__file__).with_name("losing_consumer.py")
 FIELDS = "{bootstrap} {topic} {group}"
 
 
-def judged(program: Path, *situations: str, code: int) -> dict[str, dict[str, Any]]:
+def judged(program: Path, *situations: str, code: int, fields: str = FIELDS) -> dict[str, dict[str, Any]]:
     """The document's situations by name; the verb must end with this code."""
     options = [part for name in situations for part in ("--situation", name)]
-    client = f"{sys.executable} {program} {FIELDS}"
+    client = f"{sys.executable} {program} {fields}"
     result = CliRunner().invoke(conformance, ["--client", client, *options, "--format", "json"], standalone_mode=False)
     assert result.exception is None, result.exception
     assert result.return_value == code, result.stdout
@@ -34,12 +34,16 @@ def refusal(client: str, *more: str) -> str:
 
 
 def test_a_careful_program_does_what_the_java_client_does() -> None:
-    found = judged(CAREFUL, "joins", "REBALANCE_IN_PROGRESS on SyncGroup", "told to end", code=0)
+    situations = "joins", "REBALANCE_IN_PROGRESS on SyncGroup", "told to end (SIGTERM)", "static: killed"
+    found = judged(CAREFUL, *situations, code=0)
     assert set(found) >= {"joins", "REBALANCE_IN_PROGRESS on SyncGroup", "told to end (SIGTERM)"}
     assert found["joins"]["client"] == ["looks for the coordinator", "joins as a new member"]
     assert found["REBALANCE_IN_PROGRESS on SyncGroup"]["client"] == ["rejoins with its member id"]
     assert found["told to end (SIGTERM)"]["client"] == ["leaves the group", "ends"]
-    for name in ("joins", "REBALANCE_IN_PROGRESS on SyncGroup", "told to end (SIGTERM)"):
+    assert found["static: told to end (SIGTERM)"]["client"] == ["ends"]
+    killed = found["static: killed, started again"]
+    assert killed["client"] == ["looks for the coordinator", "joins as a new member"]
+    for name in found:
         each = found[name]
         assert each["same"], each
         assert each["failure"] is None, each

@@ -9,9 +9,11 @@ import pytest
 from compare.conformance.clients import model
 from compare.conformance.clients.exchanges import Exchanges
 from compare.conformance.clients.judging import judgement
+from compare.conformance.clients.kafka import KAFKA
+from compare.conformance.clients.outcome import BY_LINES, BY_REQUESTS, Outcome
+from compare.conformance.clients.playing import Played
 from compare.conformance.clients.reactions import reaction
-from compare.conformance.clients.real import Played
-from compare.conformance.clients.records import BY_LINES, BY_REQUESTS, Outcome, all_read, batch, outcome
+from compare.conformance.clients.records import all_read, batch, outcome
 from compare.conformance.clients.situations import CLASSIC, CONSUMER, SITUATIONS, Situation
 from compare.conformance.clients.stage import BROKERS, FIRST, TOPIC, Mark, Stage
 from kafka_coordinator.messages import (
@@ -32,6 +34,7 @@ from kafka_coordinator.wire.requests import Fetch
 from protocols.engine.nodes import Message
 
 BY_NAME = {each.name: each for each in SITUATIONS}
+FOUND = ("looks for the coordinator",)
 NO_RECORDS = Outcome(BY_LINES, 10, 10, 0, 0, 0)
 
 
@@ -114,6 +117,30 @@ def test_the_model_lives_through_every_situation(protocol: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "classic", "consumer"),
+    [
+        ("told to end (SIGTERM)", ("ends",), ("says that it will be back", "ends")),
+        ("told to end, started again", (*FOUND, "joins as a new member"), (*FOUND, "joins as a new member")),
+        ("killed, started again", (*FOUND, "joins as a new member"), (*FOUND, "joins as a new member", "ends")),
+        ("another process with its id", ("ends",), ("goes on",)),
+        ("session expires at the broker", ("joins as a new member",), ("rejoins with its member id",)),
+    ],
+)
+def test_a_static_member_comes_back_under_its_id(name: str, classic: Sequence[str], consumer: Sequence[str]) -> None:
+    situation = BY_NAME[f"static: {name}"]
+    assert model.play(situation, True) == classic
+    assert model.play(situation, False) == consumer
+
+
+def test_a_program_that_is_no_static_member_is_not_judged_as_one() -> None:
+    situation = "static: killed, started again"
+    assert did((join(""), joined("n")), (SYNC, SYNCED), (BEAT, BEATEN), of=situation) == ("not tried",)
+    static = join("")._replace(instance_id="instance-c1")
+    assert did((static, joined("n")), (SYNC, SYNCED), (BEAT, BEATEN), of=situation) == ("joins as a new member",)
+    assert verdict(BY_NAME[situation], did=("not tried",), reads_on=False) is None
+
+
+@pytest.mark.parametrize(
     ("name", "phrases"),
     [
         ("ILLEGAL_GENERATION on Heartbeat", ("rejoins with its member id",)),
@@ -138,13 +165,13 @@ def verdict(situation: Situation, **changed: Any) -> str | None:
     played = {
         "did": ("rejoins with its member id",),
         "records": NO_RECORDS,
-        "is_classic": True,
+        "protocol": CLASSIC,
         "reads_on": True,
         "exit_code": None,
         "connected": True,
         "last_line": "",
     }
-    return judgement(situation, Played(**cast(Any, played | changed)), CLASSIC).failure
+    return judgement(KAFKA, situation, Played(**cast(Any, played | changed)), CLASSIC).failure
 
 
 def test_records_lost_an_end_and_a_standstill_are_failures_where_the_java_client_goes_on() -> None:

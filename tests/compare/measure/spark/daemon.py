@@ -8,7 +8,8 @@ import pyarrow.parquet  # noqa: F401
 from pyspark.daemon import manager
 
 import compare.measure.figures.local
-import compare.measure.spark.counting  # noqa: F401
+import compare.measure.spark.counting
+import compare.sweeping.running  # noqa: F401
 
 if __name__ == "__main__":
     manager()

@@ -9,7 +9,8 @@ from pyspark.sql import SparkSession
 from compare import spark
 from compare.measure.figures import GroupLoads
 from compare.measure.figures.local import table_fairness
-from compare.measure.figures.parts import recognised, write_part
+from compare.measure.figures.part_writing import write_part
+from compare.measure.figures.parts import recognised
 from compare.measure.spark import snapshots
 from protocols import UserError
 from tests.compare.measure.figures.figure_groups import tables

@@ -207,7 +207,7 @@ def test_members_in_an_event_loop(broker: KafkaBroker) -> None:
     ("call", "told"),
     [
         (lambda broker: broker.expire("nobody"), "no member 'nobody', expected one of nobody: no member has joined"),
-        (lambda broker: broker.fail("Commit", "NONE"), "no API 'Commit' of groups, expected one of"),
+        (lambda broker: broker.fail("Commit", "NONE"), "no API 'Commit', expected one of"),
         (lambda broker: broker.fail("OffsetCommit", "OOPS"), "no error 'OOPS'"),
         (lambda broker: broker.produce("orders", "x", partition=9), "no partition orders-9"),
         (lambda broker: broker.move_coordinator("g"), "there is one broker"),

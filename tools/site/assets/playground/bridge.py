@@ -4,8 +4,13 @@ An answer is a mapping with ``page`` (a report as HTML), ``told`` (a line about 
 input). Nothing is read or written but what the caller gives.
 """
 
+import ast
+import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from html import escape
+from io import StringIO
 from pathlib import Path
 
 MOST_VARIANTS = 12
@@ -72,3 +77,48 @@ def audit(text: str) -> Iterator[dict[str, str]]:
         page = write_report({**document(explained, gathered.skipped, pictures=True), "weight": None})
     count = len(explained)
     yield {"page": page.replace(f"{folder}/", ""), "told": f"{count} group{'' if count == 1 else 's'}"}
+
+
+_names: dict[str, object] = {"__name__": "__main__"}
+"""What the cells of a notebook have defined."""
+
+
+def cell(source: str) -> Iterator[dict[str, str]]:
+    """Run a cell of a notebook, as Jupyter does: what it prints, and what its last expression shows, as HTML."""
+    shown: list[str] = []
+    printed = StringIO()
+
+    def flush() -> None:
+        if text := printed.getvalue().rstrip("\n"):
+            shown.append(f"<pre>{escape(text, quote=False)}</pre>")
+        printed.seek(0)
+        printed.truncate()
+
+    def show(value: object) -> None:
+        if value is not None:
+            flush()
+            shown.append(_html(value))
+
+    hook, sys.displayhook = sys.displayhook, show
+    try:
+        tree = ast.parse(source)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        with redirect_stdout(printed):
+            exec(compile(tree, "cell", "exec"), _names)
+            if isinstance(last, ast.Expr):
+                show(eval(compile(ast.Expression(last.value), "cell", "eval"), _names))
+    except Exception as error:
+        printed.write(f"{type(error).__name__}: {error}\n")
+    finally:
+        sys.displayhook = hook
+    flush()
+    yield {"page": "\n".join(shown), "told": ""}
+
+
+def _html(value: object) -> str:
+    """The richest form that a value has."""
+    if hasattr(value, "_repr_html_"):
+        return str(value._repr_html_())
+    if hasattr(value, "_repr_svg_"):
+        return f'<div class="picture">{value._repr_svg_()}</div>'
+    return f"<pre>{escape(repr(value), quote=False)}</pre>"

@@ -25,6 +25,10 @@ async function engine() {
   worker.postMessage({ base });
 }
 
+// The report as it is, but with the pictures on top. This page's policy holds for it in the place of its own.
+const FIRST = "<style>.scenario { display: flex; flex-direction: column; } .scenario > h1 { order: -2; } .scenario > h2:has(+ .charted), .scenario > .charted { order: -1; }</style>";
+const shown = (page) => page.replace(/<meta http-equiv="Content-Security-Policy"[^>]*>/, "").replace("</head>", `${FIRST}</head>`);
+
 function heard(data) {
   if (data.what === "state") state(data.text);
   else if (data.what === "ready") {
@@ -38,7 +42,7 @@ function heard(data) {
   } else if (data.what === "done") busy(false);
   else if (data.error) state(data.error, "bad");
   else {
-    $("report").srcdoc = data.page;
+    $("report").srcdoc = shown(data.page);
     $("report").hidden = false;
     state(data.told);
     document.body.dataset.pictures = Number(document.body.dataset.pictures ?? 0) + 1;

@@ -1,0 +1,101 @@
+"""What a member did, in words, by its requests. What it does anyway from time to time (passes, heartbeats, commits,
+questions for routes) is told only where a situation is about it, because a request that was due says nothing."""
+
+from compare.conformance.clients.playing import ENDS, GOES_ON, NOT_REACHED, NOT_TRIED, NOTHING, STILL_OUT
+from compare.conformance.clients.rocketmq.situations import Situation
+from compare.conformance.clients.rocketmq.stage import FIRST, Exchange, Mark, Stage
+from protocols.engine.nodes import Time
+from protocols.queues import Queue
+from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
+from rocketmq_selfbalance.messages.membership import HeartBeat, UnregisterClient
+from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
+from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullMessage
+from rocketmq_selfbalance.wire.messages import SendMessage
+
+WHEN = ((400.0, "at once"), (2_000.0, "soon"), (6_000.0, "after seconds"))
+"""Milliseconds, and how we say that something came within them; what comes later, came "later", with the next pass or
+poll."""
+
+_DUE = (HeartBeat, UpdateConsumerOffset)
+"""Requests that come again soon in any case, refused or not."""
+
+TOLD = "says who it is"
+AGAIN = "asks again"
+
+
+def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
+    """What the first member did since the beginning of the situation."""
+    mark = stage.mark
+    if mark is None:
+        return (NOT_REACHED,)
+    own = list(stage.exchanges.of(FIRST, mark.place))
+    found: dict[str, None] = {}
+    if mark.refused is not None and mark.refused.kind not in _DUE:
+        found.update(_again(mark, own))
+    for each in own:
+        found.update((phrase, None) for phrase in _phrases(each, situation))
+    if not situation.stopped:
+        found.update(_changes(stage, mark, own))
+    if not stage.world.alive(FIRST):
+        found[ENDS] = None
+    if situation.fails_once and not _SENT_BACK & found.keys():
+        return (NOT_TRIED,)
+    if ENDS in found:
+        return tuple(found)
+    if not stage.reads(FIRST):
+        return (*found, STILL_OUT) if own else (NOTHING,)
+    return tuple(found) or (GOES_ON,)
+
+
+_SENT_BACK = frozenset(("sends the record back", "sends the record anew"))
+
+
+def _phrases(each: Exchange, situation: Situation) -> list[str]:
+    kind = each.kind
+    if kind is UnregisterClient:
+        return ["takes leave"]
+    if kind is UnlockBatchMq:
+        return ["gives up locks"]
+    if kind is ConsumerSendMsgBack:
+        return ["sends the record back"]
+    if kind is SendMessage:
+        return ["sends the record anew"]
+    if kind is HeartBeat and situation.heartbeats_count:
+        return [TOLD]
+    if kind is UpdateConsumerOffset and situation.stopped and each.queue is not None:
+        return ["commits"]
+    return []
+
+
+def _again(mark: Mark, own: list[Exchange]) -> dict[str, None]:
+    """How soon the request that was refused came again."""
+    refused = mark.refused
+    assert refused is not None
+    times = [each.at - mark.at for each in own if _is_same(each, refused)]
+    return {} if not times else {when(AGAIN, min(times)): None}
+
+
+def _is_same(each: Exchange, refused: Exchange) -> bool:
+    same = each.kind is refused.kind and each.queue == refused.queue and each.topic == refused.topic
+    return same and (each.kind is not LockBatchMq or each.broker == refused.broker)
+
+
+def when(what: str, after: Time) -> str:
+    """How soon it came."""
+    return f"{what} {next((words for within, words in WHEN if after < within), 'later')}"
+
+
+def _changes(stage: Stage, mark: Mark, own: list[Exchange]) -> dict[str, None]:
+    """What it began to read, and what it reads no more."""
+    now = stage.reads(FIRST)
+    began = [queue for each in own if (queue := _read(each)) is not None and queue not in mark.had]
+    found: dict[str, None] = {}
+    if began or now - mark.had:
+        found["takes queues"] = None
+    if mark.had - now:
+        found["gives up queues"] = None
+    return found
+
+
+def _read(each: Exchange) -> Queue | None:
+    return each.queue if each.kind is PullMessage and each.served else None

@@ -1,0 +1,161 @@
+"""From a subject and the properties asked for to answers: proofs by a reduced search, stories by one in full."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TypedDict
+
+from compare.exploring import invariants
+from compare.exploring.properties import FAIR, SETTLES
+from compare.exploring.search import Limits, Search
+from compare.exploring.settling import Fate, fates
+from compare.exploring.story import Step, steps_of, told
+from compare.exploring.subject import Subject
+from compare.exploring.tokens import Token, fingerprint, written
+from protocols.engine.exploration import Action
+from protocols.errors import UserError
+from protocols.timeline.fact_descriptions import queue_name
+
+
+class PropertyDocument(TypedDict):
+    """``held``: no state that was seen violates it. ``steps`` of the story, and the token that tells it again."""
+
+    name: str
+    held: bool
+    steps: int | None
+    story: list[str]
+    token: str | None
+
+
+class ExploreDocument(TypedDict):
+    """What `equipoise explore --format json` prints. ``complete``: no limit was hit; ``seconds`` of wall time."""
+
+    states: int
+    transitions: int
+    complete: bool
+    seconds: float
+    properties: list[PropertyDocument]
+
+
+@dataclass(slots=True)
+class Answers:
+    """``stories``: property to the actions that lead to its violation, and what is wrong then, in words."""
+
+    asked: tuple[str, ...]
+    states: int = 0
+    transitions: int = 0
+    complete: bool = True
+    seconds: float = 0.0
+    stories: dict[str, tuple[list[Action], str]] = field(default_factory=dict)
+
+
+Progress = Callable[[int, int], None]
+"""Hears of depth and states after each level."""
+
+
+def answered(subject: Subject, asked: Sequence[str], limits: Limits, progress: Progress) -> Answers:
+    """Search until each property is answered or a limit is hit."""
+    began = monotonic()
+    world, first = subject.settled.world, subject.settled.first
+    found = Answers(tuple(asked))
+    wanted = [subject.names.index(name) for name in dict.fromkeys((*asked, invariants.NAME)) if name in subject.names]
+    is_fair = any(name in FAIR for name in asked)
+    # A reduced search comes to some states by longer ways only, which a limit on the depth would leave out.
+    reduced = not is_fair and limits.depth is None
+    search = Search(world, first, wanted, limits, reduced=reduced, on_level=progress).run(to_the_end=is_fair)
+    found.states, found.transitions, found.complete = search.visited.count, search.transitions, search.complete
+    violations = search.violations
+    if violations and reduced:
+        shortest = Search(world, first, list(violations), limits, on_level=progress).run()
+        violations = {**violations, **shortest.violations}
+        found.states = max(found.states, shortest.visited.count)
+        found.transitions = max(found.transitions, shortest.transitions)
+    for at, actions in violations.items():
+        found.stories[subject.names[at]] = actions, ""
+    if invariants.NAME in found.stories and invariants.NAME not in found.asked:
+        found.asked = (*found.asked, invariants.NAME)
+    if is_fair:
+        _answer_fair(subject, asked, search, found, None if limits.seconds is None else began + limits.seconds)
+    found.seconds = monotonic() - began
+    return found
+
+
+def _answer_fair(subject: Subject, asked: Sequence[str], search: Search, found: Answers, until: float | None) -> None:
+    left = [name for name in asked if name in FAIR]
+    for fate in fates(subject, search.visited.rows[: search.visited.count]):
+        for name in list(left):
+            why = wrong_with(name, fate)
+            if why:
+                found.stories[name] = search.story(fate.place), why
+                left.remove(name)
+        if not left:
+            return
+        if until is not None and monotonic() > until:
+            found.complete = False
+            return
+
+
+def wrong_with(name: str, fate: Fate) -> str:
+    """How the fair run violates this property; empty: it does not."""
+    if name == SETTLES:
+        if not fate.settled:
+            return "from here on the group never settles, though nothing is late and nothing happens"
+        shared = ", ".join(queue_name(queue) for _, queue in fate.shared)
+        return f"from here on several members own {shared} for good" if shared else ""
+    if not fate.unowned:
+        return ""
+    return f"from here on nobody ever owns {', '.join(queue_name(queue) for _, queue in fate.unowned)}"
+
+
+def retold(subject: Subject, token: Token) -> Answers:
+    """The story of a token again. Raises `UserError` where it cannot happen here."""
+    began = monotonic()
+    world, first = subject.settled.world, subject.settled.first
+    try:
+        steps = steps_of(world, first, token.actions)
+    except (ValueError, KeyError, IndexError, TypeError):
+        raise UserError(
+            "--replay: the story cannot happen here, expected the scenario and the version of equipoise it was found in"
+        ) from None
+    found = Answers((token.property,), states=len({first, *(step.state for step in steps)}), transitions=len(steps))
+    last = steps[-1].state if steps else first
+    if token.property in FAIR:
+        import numpy as np
+
+        for fate in fates(subject, np.array([last], np.int32)):
+            why = wrong_with(token.property, fate)
+            if why:
+                found.stories[token.property] = list(token.actions), why
+    elif world.violated(last):
+        found.stories[token.property] = list(token.actions), ""
+    found.seconds = monotonic() - began
+    return found
+
+
+def steps_in(subject: Subject, found: Answers, name: str) -> list[Step]:
+    """The steps of a property's story."""
+    return steps_of(subject.settled.world, subject.settled.first, found.stories[name][0])
+
+
+def document(subject: Subject, found: Answers) -> ExploreDocument:
+    """The answers as a document."""
+    return {
+        "states": found.states,
+        "transitions": found.transitions,
+        "complete": found.complete,
+        "seconds": found.seconds,
+        "properties": [_property(subject, found, name) for name in found.asked],
+    }
+
+
+def _property(subject: Subject, found: Answers, name: str) -> PropertyDocument:
+    if name not in found.stories:
+        return {"name": name, "held": True, "steps": None, "story": [], "token": None}
+    actions, why = found.stories[name]
+    world, first = subject.settled.world, subject.settled.first
+    story = told(world, first, steps_of(world, first, actions))
+    if why:
+        story.append(why)
+    variant = subject.variant
+    token = Token(variant.label, name, world.bounds, tuple(actions), fingerprint(variant.scenario))
+    return {"name": name, "held": False, "steps": len(actions), "story": story, "token": written(token)}

@@ -1,0 +1,182 @@
+"""The successors of many states at once.
+
+What an action does depends on few columns of a state. So each action is carried out once for each combination of
+values that it looks at, and its outcome is written to all states that have this combination. Nothing is left out: the
+successors are those of `World.successors`.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compare.exploring.columns import Ints, Rows, Table, combinations
+from protocols.engine.exploration import Action, World
+from protocols.engine.exploration.states import DELIVER, FIRE, HAPPEN
+
+Piece: TypeAlias = tuple[Rows, Ints, NDArray[np.int32]]
+"""States, the places of those that they follow from, numbers of the actions."""
+
+
+class Outcome(NamedTuple):
+    """What an action does to states that are equal in some columns: for each way to choose the action's number and the
+    columns' values afterwards."""
+
+    actions: tuple[int, ...]
+    after: tuple[tuple[int, ...], ...]
+
+
+class _Seen(list[int]):
+    """A state that remembers which of its columns were looked at or written."""
+
+    def __init__(self, state: Sequence[int]) -> None:
+        super().__init__(state)
+        self.columns: set[int] = set()
+
+    def __getitem__(self, at):  # type: ignore[no-untyped-def]
+        self.columns.add(at)
+        return list.__getitem__(self, at)
+
+    def __setitem__(self, at, value):  # type: ignore[no-untyped-def]
+        self.columns.add(at)
+        list.__setitem__(self, at, value)
+
+
+class Expansion:
+    """The successors of many states at once."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.actions: list[Action] = []
+        """Those that were taken, with their choices, by number."""
+        self._numbers: dict[Action, int] = {}
+        self._looks_at: dict[tuple[Action, int, int], tuple[int, ...]] = {}
+        self._outcomes: dict[tuple[Action, tuple[int, ...]], dict[tuple[int, ...], Outcome]] = {}
+        self._flying = Table(lambda number: self._flights(number))
+        self._hanging = Table(lambda number: int(world.runs.values[number].hangs))
+
+    def successors(self, rows: Rows, only: str | tuple[str, str] | None = None) -> Iterator[Piece]:
+        """Of these states. ``only``: by actions of this process alone, or by deliveries on this link (sender,
+        receiver)."""
+        for action, own, enabled in self._enabled(rows, only):
+            yield from self._after(rows, action, own, enabled)
+
+    def _flights(self, number: int) -> int:
+        out, back = self.world.pairs.values[number].flights
+        return bool(out) + 2 * bool(back)
+
+    def _enabled(
+        self, rows: Rows, only: str | tuple[str, str] | None
+    ) -> Iterator[tuple[Action, tuple[int, int], Ints]]:
+        """Actions, the two columns that they look at first, and the places of states in which they can happen."""
+        world = self.world
+        for (sender, receiver), (column, side) in world.pair_column.items():
+            if only not in (None, receiver, (sender, receiver)):
+                continue
+            there = self._flying.of(rows[:, column]) & (1 << side) != 0
+            there &= self._hanging.of(rows[:, world.column[receiver]]) == 0
+            places = np.flatnonzero(there)
+            if len(places):
+                yield Action(DELIVER, sender, receiver), (column, world.column[receiver]), places
+        if isinstance(only, tuple):
+            return
+        for name in world.processes if only is None else (only,):
+            column = world.column[name]
+            values, which = np.unique(rows[:, column], return_inverse=True)
+            firing: dict[int, list[int]] = {}
+            for at, value in enumerate(values.tolist()):
+                for timer in world.firing(value, name):
+                    firing.setdefault(timer, []).append(at)
+            for timer in sorted(firing):
+                is_there = np.zeros(len(values), bool)
+                is_there[firing[timer]] = True
+                yield Action(FIRE, name, timer), (column, column), np.flatnonzero(is_there[which])
+        if only is not None:
+            return
+        values, which = np.unique(rows[:, 0], return_inverse=True)
+        for at, value in enumerate(values.tolist()):
+            progress = world.progress.values[value]
+            left = [0] if progress.events < len(world.script.events) else []
+            for what in [*left, *range(1, 1 + len(progress.later))]:
+                yield Action(HAPPEN, "", what), (0, 0), np.flatnonzero(which == at)
+
+    def _after(self, rows: Rows, action: Action, own: tuple[int, int], places: Ints) -> Iterator[Piece]:
+        """The states after an action, by the columns that it looks at."""
+        first, second = rows[places, own[0]].astype(np.int64), rows[places, own[1]].astype(np.int64)
+        values, firsts, which = np.unique(first << 32 | second, return_index=True, return_inverse=True)
+        by_columns: dict[tuple[int, ...], list[int]] = {}
+        for at, value in enumerate(values.tolist()):
+            key = action, value >> 32, value & 0xFFFFFFFF
+            columns = self._looks_at.get(key)
+            if columns is None:
+                columns = self._looked_at(action, rows[places[firsts[at]]].tolist(), set(own))
+                self._looks_at[key] = columns
+            by_columns.setdefault(columns, []).append(at)
+        for columns, groups in by_columns.items():
+            if len(by_columns) == 1:
+                chosen = places
+            else:
+                is_there = np.zeros(len(values), bool)
+                is_there[groups] = True
+                chosen = places[is_there[which]]
+            waiting = [(columns, chosen)]
+            while waiting:
+                yield from self._carried_out(rows, action, *waiting.pop(), waiting, own)
+
+    def _looked_at(self, action: Action, state: Sequence[int], own: set[int]) -> tuple[int, ...]:
+        columns = set(own)
+        for _, turn in self.world.turns(action, lambda: _Seen(state)):
+            columns |= turn.state.columns  # type: ignore[attr-defined]
+        return tuple(sorted(columns))
+
+    def _carried_out(
+        self,
+        rows: Rows,
+        action: Action,
+        columns: tuple[int, ...],
+        places: Ints,
+        waiting: list[tuple[tuple[int, ...], Ints]],
+        own: tuple[int, int],
+    ) -> Iterator[Piece]:
+        """Carry the action out once for each combination of values in these columns; where it looks at others besides,
+        these states wait."""
+        parts = rows[places][:, columns]
+        firsts, which = combinations(parts)
+        known = self._outcomes.setdefault((action, columns), {})
+        outcomes: list[Outcome | None] = []
+        for at, values in zip(firsts.tolist(), map(tuple, parts[firsts].tolist()), strict=True):
+            outcome = known.get(values)
+            if outcome is None:
+                state = rows[places[at]].tolist()
+                looked_at = self._looked_at(action, state, set(columns))
+                if looked_at != columns:
+                    self._looks_at[action, state[own[0]], state[own[1]]] = looked_at
+                    waiting.append((looked_at, places[which == len(outcomes)]))
+                    outcomes.append(None)
+                    continue
+                outcome = known[values] = self._outcome(action, columns, state)
+            outcomes.append(outcome)
+        most = max((len(each.actions) for each in outcomes if each is not None), default=0)
+        for branch in range(most):
+            taken = [each if each is not None and len(each.actions) > branch else None for each in outcomes]
+            has = np.array([each is not None for each in taken])
+            codes = np.array([0 if each is None else each.actions[branch] for each in taken], np.int32)
+            nothing = (0,) * len(columns)
+            after = [nothing if each is None else each.after[branch] for each in taken]
+            mask = has[which]
+            of, kept = (which, places) if has.all() else (which[mask], places[mask])
+            made = rows[kept]
+            made[:, columns] = np.array(after, np.int32).reshape(len(taken), len(columns))[of]
+            yield made, kept, codes[of]
+
+    def _outcome(self, action: Action, columns: tuple[int, ...], state: Sequence[int]) -> Outcome:
+        numbers, after = [], []
+        for chosen, turn in self.world.turns(action, lambda: list(state)):
+            number = self._numbers.get(chosen)
+            if number is None:
+                number = self._numbers[chosen] = len(self.actions)
+                self.actions.append(chosen)
+            numbers.append(number)
+            after.append(tuple([turn.state[column] for column in columns]))
+        return Outcome(tuple(numbers), tuple(after))

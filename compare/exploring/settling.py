@@ -1,0 +1,112 @@
+"""What follows from each reachable state once nothing is late any more and no event comes: the fair run.
+
+Whatever is on its way arrives before any timer fires, and that leads to a state that is reachable too, in which nothing
+is on its way. So it is enough to run on from those, once for each that differs in more than how often timers may still
+fire.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from compare.exploring.columns import Rows
+from compare.exploring.properties import Beliefs
+from compare.exploring.subject import Subject
+from compare.scenarios.ending import ending
+from compare.scenarios.persistent_conflicts import broadcasting_groups
+from compare.scenarios.systems import system_of
+from protocols.engine.exploration import State, World
+from protocols.queues import Queue
+from protocols.scenario.fair_run import fair_run
+
+
+class Fate(NamedTuple):
+    """A quiet state (its place in the search), and what its fair run leads to: whether the group settles, the queues
+    that nobody owns at the end, and those that several members own who were to share them."""
+
+    place: int
+    settled: bool
+    unowned: tuple[tuple[str, Queue], ...]
+    shared: tuple[tuple[str, Queue], ...]
+
+
+def quiet_states(world: World, rows: Rows) -> Iterator[int]:
+    """The places of the states from which fair runs go on: nothing is on its way, nothing hangs or is to come."""
+    pairs = np.array([any(each.flights) for each in world.pairs.values], bool)
+    hangs = np.array([each.hangs for each in world.runs.values], bool)
+    later = np.array([bool(each.later) for each in world.progress.values], bool)
+    first = 1 + len(world.processes)
+    is_busy = pairs[rows[:, first:]].any(axis=1) | hangs[rows[:, 1:first]].any(axis=1) | later[rows[:, 0]]
+    seen: set[tuple[int, ...]] = set()
+    for place in np.flatnonzero(~is_busy).tolist():
+        row = rows[place].tolist()
+        alike = (row[0], *(world.runs.values[each].living for each in row[1:first]), *row[first:])
+        if alike not in seen:
+            seen.add(alike)
+            yield place
+
+
+def fates(subject: Subject, rows: Rows) -> Iterator[Fate]:
+    """The fate of each quiet state, in the order in which the search found them."""
+    known = Fates(subject)
+    for place in quiet_states(subject.settled.world, rows):
+        yield known.run(tuple(rows[place].tolist()), place)
+
+
+class Fates:
+    """What fair runs lead to."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._world = subject.settled.world
+        self._expected = _Expected(subject)
+        self._known: dict[State, Fate] = {}
+
+    def of(self, state: State) -> Fate | None:
+        """The fate of a state (with place 0), found once; None for one that is not quiet."""
+        world = self._world
+        if not world.is_quiet(state) or world.progress.values[state[0]].later:
+            return None
+        first = 1 + len(world.processes)
+        alike = (state[0], *(world.runs.values[each].living for each in state[1:first]), *state[first:])
+        if alike not in self._known:
+            self._known[alike] = self.run(state, 0)
+        return self._known[alike]
+
+    def run(self, state: State, place: int) -> Fate:
+        """The fate of a quiet state at this place of a search."""
+        world, expected = self._world, self._expected
+        wanted = expected.after(world.progress.values[state[0]].events)
+        end = fair_run(world, state, dict(_owned(world, state)), wanted)
+        owners = Counter((group, queue) for (group, _), queues in end.owned.items() for queue in queues)
+        shared = [each for each in wanted if owners[each] > 1 and each[0] not in expected.broadcasting]
+        return Fate(place, end.settled, tuple([each for each in wanted if not owners[each]]), tuple(shared))
+
+
+def _owned(world: World, state: State) -> Iterator[tuple[tuple[str, str], tuple[Queue, ...]]]:
+    for name in world.processes:
+        run = world.run(state, name)
+        beliefs: Beliefs = run.remembered[-1] if run.remembered else ()  # type: ignore[assignment]
+        for each in beliefs:
+            yield (each.group, each.member), each.queues
+
+
+class _Expected:
+    """The queues that must have an owner after so many events."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self.broadcasting = broadcasting_groups(subject.variant)
+        """Groups whose members all read every queue."""
+        self._known: dict[int, Mapping[tuple[str, Queue], None]] = {}
+
+    def after(self, events: int) -> Mapping[tuple[str, Queue], None]:
+        """(Group, queue) of each."""
+        known = self._known.get(events)
+        if known is None:
+            lived = self._subject.lived
+            so_far = lived.model_copy(update={"events": lived.events[:events]})
+            numbering = system_of(self._subject.variant.part.system).numbering
+            known = self._known[events] = dict.fromkeys(ending(so_far, numbering).expected())
+        return known

@@ -1,0 +1,66 @@
+"""What is explored: one variant of a scenario, its world, and the properties that watch it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from compare.exploring import invariants
+from compare.exploring.properties import FAIR, WATCHES, Ownership
+from compare.scenarios.own_settings import with_own_settings
+from compare.scenarios.systems import cluster_of
+from compare.scenarios.variants import Variant
+from protocols.engine.exploration import Bounds, NodeRules, Watch
+from protocols.errors import UserError
+from protocols.named_modules import module_named
+from protocols.scenario.events import AddTopic, DeleteTopic, Queues, Subscribe
+from protocols.scenario.exploring import Settled, explored
+from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.running import all_static
+from protocols.scenario.systems import STATIC, split_system
+
+RULES: Final = {"kafka": "kafka_coordinator.exploration", "rocketmq": "rocketmq_selfbalance.exploration"}
+"""System to the module that tells the explorer of its nodes."""
+
+OF_TOPICS: Final = (AddTopic, DeleteTopic, Queues, Subscribe)
+"""Events after which housekeeping finds something new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A settled world; ``names`` of its watches, in their order, the model's invariants always among
+    them; one that is about what follows once nothing is late any more has none."""
+
+    variant: Variant
+    lived: Scenario
+    """The scenario as the system sees it."""
+    settled: Settled
+    names: tuple[str, ...]
+
+
+def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subject:
+    """The world of a variant, with the watches of these properties. Raises `UserError` for a system or an event that
+    cannot be explored."""
+    part = variant.part
+    lived = with_own_settings(variant.scenario, part.system)
+    if part.system.endswith(STATIC):
+        lived = all_static(lived)
+        part = part.model_copy(update={"system": part.system[: -len(STATIC)]})
+    watched = [name for name in names if name in WATCHES]
+    watches: list[Watch] = [WATCHES[name]() for name in watched]
+    if invariants.NAME not in watched:
+        watched.append(invariants.NAME)
+        watches.append(invariants.NothingRaises())
+    if any(name in FAIR for name in names):
+        watches.append(Ownership())
+    of_topics = any(isinstance(event, OF_TOPICS) for event in lived.events)
+    bounds = bounds._replace(housekeeping=bounds.housekeeping or of_topics)
+    settled = explored(lived, part, cluster_of(part.system), _rules(part), watches, bounds)
+    return Subject(variant, lived, settled, tuple(watched))
+
+
+def _rules(part: SystemPart) -> NodeRules:
+    system = split_system(part.system)[0]
+    if system not in RULES:
+        raise UserError(f"{part.system} cannot be explored, expected a system of {' or '.join(sorted(RULES))}")
+    rules: NodeRules = module_named(RULES[system]).RULES
+    return rules

@@ -1,0 +1,1 @@
+"""The verb `sweep`: a grid of groups or scenarios, computed on Spark."""

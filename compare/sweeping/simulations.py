@@ -1,0 +1,111 @@
+"""One row of a sweep of simulations: a run, and what it cost.
+
+The event's figures are those of the time from the event on (the last of a run's `after`), the others of the whole run.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from compare.documents.comparison import Record
+from compare.measure.runs.phases import at_other_times, phases_of
+from compare.measure.runs.record import run_record
+from compare.measure.runs.spread import figure
+from compare.scenarios.run_variant import run_variant
+from compare.scenarios.systems import system_of
+from compare.scenarios.variants import Variant, jittered
+from compare.sweeping.grid import Cell, Sweep
+from compare.sweeping.groups import group_of, settings_of
+from compare.sweeping.scenarios import scenario_of
+from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.systems import STATIC, split_system
+
+WHOLE_NUMBERS: Mapping[str, str] = {
+    "group_members": "fairness.members",
+    "idle_members": "fairness.idle_members",
+    "queues": "fairness.queues",
+    "unowned_queues": "fairness.unowned_queues",
+    "double_owned_queues": "fairness.double_owned_queues",
+    "min": "fairness.min",
+    "max": "fairness.max",
+    "best_max": "optimum.max",
+    "rebalances": "rebalances",
+    "moves": "moves",
+    "fewest_moves": "fewest_moves",
+    "messages": "messages",
+    "redelivered": "redelivered",
+    "written": "harm.work.written",
+    "handled": "harm.work.handled",
+    "skipped": "harm.work.skipped",
+    "waiting": "harm.work.waiting",
+    "lag_peak": "lag.peak",
+    "settled": "harm.settled",
+}
+"""Column to where its whole number is in a run's record."""
+
+NUMBERS: Mapping[str, str] = {
+    "jain": "fairness.jain",
+    "max_over_mean": "fairness.max_over_mean",
+    "unowned_queue_s": "unowned_queue_s",
+    "longest_gap_s": "longest_gap_s",
+    "double_owned_queue_s": "double_owned_queue_s",
+    "no_progress_queue_s": "harm.no_progress_queue_s",
+    "longest_stall_s": "harm.longest_stall_s",
+    "settle_s": "settle_s",
+    "burst": "burst",
+    "drain_s": "lag.drain_s",
+}
+"""The same of other numbers."""
+
+OF_EVENT = (
+    "rebalances",
+    "moves",
+    "fewest_moves",
+    "unowned_queue_s",
+    "longest_gap_s",
+    "double_owned_queue_s",
+    "settle_s",
+)
+"""Columns of which ``event_...`` tells the part from the first event on."""
+
+FIGURES = (*WHOLE_NUMBERS, *NUMBERS, *(f"event_{name}" for name in OF_EVENT))
+
+
+def try_run(sweep: Sweep, cell: Cell, part: SystemPart) -> None:
+    """Run the first moment of a cell. Raises `UserError` as `run_row` does."""
+    written = scenario_of(sweep, cell, part.system)
+    begun = written.model_copy(update={"run": written.run.model_copy(update={"for_": 1.0}), "events": ()})
+    run_variant(Variant(begun, _with_needs(cell, part), cell.seed))
+
+
+def run_row(sweep: Sweep, cell: Cell, part: SystemPart) -> Mapping[str, int | float | None]:
+    """`FIGURES` of one run. Raises `UserError` for a setting that the system refuses."""
+    written = _scenario(sweep, sweep.first_seed(cell.number), part.system)
+    variant = jittered(Variant(written, _with_needs(cell, part), cell.seed))
+    phases = at_other_times(phases_of(written, system_of(part.system).numbering), variant.scenario)
+    return _figures(run_record(run_variant(variant), phases))
+
+
+@lru_cache(maxsize=64)
+def _scenario(sweep: Sweep, cell: int, system: str) -> Scenario:
+    return scenario_of(sweep, sweep.cell(cell), system)
+
+
+def _with_needs(cell: Cell, part: SystemPart) -> SystemPart:
+    """The variant with the rooms that a strategy of rooms is told of."""
+    family, strategy = split_system(part.system.removesuffix(STATIC))
+    if family != "rocketmq" or strategy == "CONFIG":
+        return part
+    before = group_of(cell, family, strategy)
+    return part.model_copy(update={"settings": dict(settings_of(strategy, part.settings, before, before))})
+
+
+def _figures(record: Record) -> Mapping[str, int | float | None]:
+    found: dict[str, int | float | None] = {
+        name: figure(record, path) for name, path in (*WHOLE_NUMBERS.items(), *NUMBERS.items())
+    }
+    for name in OF_EVENT:
+        values = [value for each in record["after"][1:] if (value := figure(each, name)) is not None]
+        most = name in ("longest_gap_s", "settle_s")
+        found[f"event_{name}"] = (max(values) if most else sum(values)) if values else None
+    # Whether it settled is a number, too.
+    return {name: int(value) if isinstance(value, bool) else value for name, value in found.items()}

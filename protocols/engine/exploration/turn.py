@@ -1,0 +1,248 @@
+"""One action of the explorer's world, and all that follows from it at once."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from protocols.engine.exploration import connections
+from protocols.engine.exploration.connections import CLOSES, OPENS, Pair
+from protocols.engine.exploration.holdings import Holdings
+from protocols.engine.exploration.states import DELIVER, FIRE, Action, Happened, Moved, Run
+from protocols.engine.exploration.steps import (
+    CLOSED,
+    CONNECTED,
+    RECEIVE,
+    START,
+    TIMEOUT,
+    WOKEN,
+    Branch,
+    NodeEvent,
+)
+from protocols.engine.nodes import OPERATOR, Message
+
+_NAMES = {
+    START: "start",
+    RECEIVE: "receive",
+    TIMEOUT: "timeout",
+    CONNECTED: "connected",
+    CLOSED: "closed",
+    WOKEN: "woken",
+}
+
+
+class Turn:
+    """One action: a state that is changed until all that follows at once has happened."""
+
+    def __init__(self, world: Holdings, state: list[int], choices: Sequence[int], told: list[Happened] | None) -> None:
+        self.world = world
+        self.state = state
+        self.options: list[int] = []
+        """How many options each choice had."""
+        self._choices = choices
+        self._told = told
+        self._waiting: list[tuple[str, int]] = []
+        self._is_busy = False
+
+    def act(self, action: Action) -> None:
+        """The action happens."""
+        world = self.world
+        if action.kind == DELIVER:
+            self._deliver(action.of, str(action.what))
+        elif action.kind == FIRE:
+            run = self.run(action.of)
+            living = world.steps.livings[run.living]
+            timers = () if living is None else [each for each, _ in living.timers]
+            if not run.firings or run.hangs or int(action.what) >= len(timers):
+                raise ValueError(f"{action}: no such timer can fire")
+            self.tell_node(action.of, NodeEvent(TIMEOUT, "", timers[int(action.what)]))
+        else:
+            self._happen(int(action.what))
+
+    # What events do.
+
+    def run(self, name: str) -> Run:
+        """A process as it is now."""
+        return self.world.runs.values[self.state[self.world.column[name]]]
+
+    def put(self, name: str, run: Run) -> None:
+        """The process is this from now on."""
+        self.state[self.world.column[name]] = self.world.runs.number(run)
+
+    def start(self, name: str, node: Any) -> None:
+        """A process starts."""
+        before = self.run(name)
+        if before.living:
+            raise ValueError(f"process {name!r} runs already")
+        world = self.world
+        branch = self._chosen(world.steps.begin(name, node, before.ids))
+        living = world.steps.livings[branch.living]
+        assert living is not None
+        self._tell("start", name, "", None)
+        firings = before.firings if before.life else world.firings_of(node)
+        remembered = world.remember(before.remembered, branch.facts)
+        self.put(name, Run(branch.living, firings, False, (), before.life + 1, living.ids, remembered))
+        self._effects(name, branch)
+        self._settle()
+
+    def end(self, name: str) -> None:
+        """A process ends at once."""
+        run = self.run(name)
+        self._tell("end", name, "", None)
+        self.put(name, run._replace(living=0, hangs=False, backlog=()))
+        for (one, _), (column, side) in self.world.pair_column.items():
+            if one == name:
+                self._set_pair(column, connections.end(self._pair(column), side))
+
+    def hang(self, name: str) -> None:
+        """A process stops; what comes for it waits."""
+        self.put(name, self.run(name)._replace(hangs=True))
+
+    def wake(self, name: str) -> None:
+        """A process goes on."""
+        run = self.run(name)
+        self.put(name, run._replace(hangs=False, backlog=()))
+        living = self.world.steps.livings[run.living]
+        if living is not None and hasattr(living.node, "woken"):
+            ended = []
+            for (one, other), (column, side) in self.world.pair_column.items():
+                if one == name:
+                    was_ended, pair = connections.ended_meanwhile(self._pair(column), side)
+                    if was_ended:
+                        ended.append(other)
+                        self._set_pair(column, pair)
+            if ended:
+                self.tell_node(name, NodeEvent(WOKEN, "", tuple(ended)))
+        for message in run.backlog:
+            self.tell_node(name, NodeEvent(RECEIVE, OPERATOR, message))
+
+    def command(self, name: str, message: Message) -> None:
+        """The operator tells a node something; one that hangs hears of it when it goes on."""
+        number = self.world.steps.message(message)
+        run = self.run(name)
+        if run.hangs:
+            self.put(name, run._replace(backlog=(*run.backlog, number)))
+        elif run.living:
+            self.tell_node(name, NodeEvent(RECEIVE, OPERATOR, number))
+
+    def cut(self, name: str, peer: str) -> None:
+        """The connection between two processes is cut; both are told."""
+        column, side = self.world.pair_column[name, peer]
+        pair = self._pair(column)
+        if pair.is_open[side]:
+            self._set_pair(column, connections.close(pair, side))
+            self.tell_node(name, NodeEvent(CLOSED, peer))
+
+    def observe(self, name: str, fact: tuple[Any, ...]) -> None:
+        """A fact about a process that its node did not tell."""
+        run = self.run(name)
+        self._tell("fact", name, "", fact)
+        self.put(name, run._replace(remembered=self.world.remember(run.remembered, (fact,))))
+
+    def leave_for_later(self, what: tuple[int, int, str]) -> None:
+        """Something is still to come, any time from now on."""
+        progress = self.world.progress.values[self.state[0]]
+        self.state[0] = self.world.progress.number(progress._replace(later=(*progress.later, what)))
+
+    def tell_node(self, name: str, event: NodeEvent) -> None:
+        """Something happens to a node, and all that follows at once."""
+        self._waiting.append((name, self.world.steps.event(event)))
+        if not self._is_busy:
+            self._settle()
+
+    # Within.
+
+    def _settle(self) -> None:
+        self._is_busy = True
+        world = self.world
+        while self._waiting:
+            name, event = self._waiting.pop(0)
+            column = world.column[name]
+            if not world.runs.values[self.state[column]].living:
+                continue
+            if self._told is not None:
+                self._tell_event(name, world.steps.events[event])
+            moves = world.moved(self.state[column], name, event)
+            moved = moves[0] if len(moves) == 1 else self._chosen_of(moves)
+            self.state[column] = moved.run
+            self._effects(name, moved.branch)
+        self._is_busy = False
+
+    def _effects(self, name: str, branch: Branch) -> None:
+        if self._told is not None:
+            for chosen in branch.chosen:
+                self._tell("choice", name, "", chosen)
+            for fact in branch.facts:
+                self._tell("fact", name, "", fact)
+        for to, message in branch.sends:
+            column, side = self.world.pair_column[name, to]
+            pair = self._pair(column)
+            if message < 0:
+                self._set_pair(column, connections.close(pair, side))
+                continue
+            self._tell("send", name, to, message)
+            if not pair.is_open[side] and not self.run(to).living:
+                self._waiting.append((name, self.world.steps.event(NodeEvent(CLOSED, to))))
+                continue
+            pair, has_opened = connections.send(pair, side, message)
+            self._set_pair(column, pair)
+            if has_opened:
+                self._waiting.append((name, self.world.steps.event(NodeEvent(CONNECTED, to))))
+
+    def _deliver(self, sender: str, receiver: str) -> None:
+        column, side = self.world.pair_column[sender, receiver]
+        pair = self._pair(column)
+        if not pair.flights[side] or self.run(receiver).hangs:
+            raise ValueError(f"nothing from {sender} can arrive at {receiver}")
+        what, pair = connections.take(pair, 1 - side)
+        self._set_pair(column, pair)
+        if what == OPENS:
+            self.tell_node(receiver, NodeEvent(CONNECTED, sender))
+        elif what == CLOSES:
+            self.tell_node(receiver, NodeEvent(CLOSED, sender))
+        elif what is not None:
+            self.tell_node(receiver, NodeEvent(RECEIVE, sender, what))
+
+    def _happen(self, what: int) -> None:
+        world = self.world
+        progress = world.progress.values[self.state[0]]
+        if what == 0:
+            if progress.events >= len(world.script.events):
+                raise ValueError("no event is left")
+            self.state[0] = world.progress.number(progress._replace(events=progress.events + 1))
+            world.script.happen(self, progress.events)
+            return
+        left = progress.later[what - 1]
+        later = (*progress.later[: what - 1], *progress.later[what:])
+        self.state[0] = world.progress.number(progress._replace(later=later))
+        world.script.go_on(self, left)
+
+    def _chosen(self, branches: Sequence[Branch]) -> Branch:
+        return branches[self._pick(len(branches))]
+
+    def _chosen_of(self, moves: Sequence[Moved]) -> Moved:
+        return moves[self._pick(len(moves))]
+
+    def _pick(self, options: int) -> int:
+        if options == 1:
+            return 0
+        at = len(self.options)
+        self.options.append(options)
+        picked = self._choices[at] if at < len(self._choices) else 0
+        if picked >= options:
+            raise ValueError(f"option {picked} of {options}")
+        return picked
+
+    def _pair(self, column: int) -> Pair:
+        return self.world.pairs.values[self.state[column]]
+
+    def _set_pair(self, column: int, pair: Pair) -> None:
+        self.state[column] = self.world.pairs.number(pair)
+
+    def _tell(self, kind: str, process: str, peer: str, what: Any) -> None:
+        if self._told is not None:
+            shown = self.world.steps.messages[what] if kind == "send" else what
+            self._told.append(Happened(kind, process, peer, shown))
+
+    def _tell_event(self, name: str, event: NodeEvent) -> None:
+        kind, peer, what = event
+        shown = self.world.steps.messages[what] if kind == RECEIVE else what
+        self._tell(_NAMES[kind], name, peer, shown)

@@ -1,0 +1,157 @@
+"""A scenario's system in the explorer's world: the settled group before the first event, and how events happen there.
+
+The group settles in the simulation, without events and without skipping; then nodes, timers and connections move over
+to `protocols.engine.exploration`. Each event is applied by the system's own cluster, to which a stand-in looks like the
+simulation.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from protocols.engine.exploration.connections import Pair
+from protocols.engine.exploration.observing import Watch
+from protocols.engine.exploration.rules import NodeRules
+from protocols.engine.exploration.states import Bounds, Progress, Run, State
+from protocols.engine.exploration.steps import Steps
+from protocols.engine.exploration.world import World
+from protocols.engine.links import Latency, Link
+from protocols.engine.nodes import Time
+from protocols.engine.observer import Unobserved
+from protocols.engine.simulation import Simulation
+from protocols.errors import UserError
+from protocols.facts import Granted, Owns
+from protocols.scenario.cluster import MakeCluster
+from protocols.scenario.exploring_events import Happening, Stage
+from protocols.scenario.model import Scenario, SystemPart
+
+BEGAN: Final[Time] = float(1 << 26)
+"""When the group starts, in milliseconds: later than any duration in a node is long."""
+
+LOOKS_EVERY: Final[Time] = 1000.0
+QUIET_FOR: Final[Time] = 90_000.0
+"""Nobody's queues have changed for so long: the group has settled."""
+LONGEST: Final[Time] = 900_000.0
+
+UNEXPLORED: Final[Mapping[str, str]] = {
+    "network": "the explorer delays messages at will and loses none",
+    "broker": "brokers neither stop nor return in the explorer",
+}
+"""Kinds of events that cannot be explored, and why."""
+
+
+class Settled(NamedTuple):
+    """A world, its first state, and what the nodes had told (node, fact) until then."""
+
+    world: World
+    first: State
+    facts: tuple[tuple[str, tuple[Any, ...]], ...]
+
+
+class _Told(Unobserved):
+    """When ownership changed last, and all facts so far."""
+
+    def __init__(self) -> None:
+        self.changed: Time = 0.0
+        self.facts: list[tuple[str, tuple[Any, ...]]] = []
+
+    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+        """See `protocols.engine.observer.Observer`."""
+        self.facts.append((node, fact))
+        if isinstance(fact, Owns | Granted):
+            self.changed = now
+
+
+def explored(
+    scenario: Scenario,
+    system: SystemPart,
+    make: MakeCluster,
+    rules: NodeRules,
+    watches: Sequence[Watch],
+    bounds: Bounds = Bounds(),  # noqa: B008 - immutable
+) -> "Settled":
+    """The world of this scenario for this system, and its first state: the settled group before the first event.
+
+    Raises `UserError` for an event that cannot be explored, and for a group that does not settle.
+    """
+    for event in scenario.events:
+        if event.kind_name() in UNEXPLORED:
+            raise UserError(f"{event.describe()}: {UNEXPLORED[event.kind_name()]}, expected another event")
+    told = _Told()
+    simulation = Simulation(seed=scenario.run.seed, latency=Latency(*scenario.run.latency), observer=told)
+    simulation.now = BEGAN
+    cluster: Any = make(scenario, system, simulation)
+    cluster.start()
+    _settle(simulation, told)
+    steps = Steps(rules, simulation.now, scenario.run.seed)
+    stage = Stage(simulation.now)
+    happening = Happening(scenario.events, cluster, simulation, stage)
+    processes = _processes(simulation, cluster)
+    world = World(
+        steps,
+        processes,
+        _pairs(processes, rules, simulation, cluster),
+        watches,
+        happening,
+        bounds,
+        cluster.topology.members,
+    )
+    return Settled(world, _first(world, simulation, told), tuple(told.facts))
+
+
+def _settle(simulation: Simulation, told: _Told) -> None:
+    """Run until nothing has changed for a while and no message is on its way."""
+    while simulation.now - max(told.changed, BEGAN) < QUIET_FOR:
+        simulation.run(simulation.now + LOOKS_EVERY)
+        if simulation.now > BEGAN + LONGEST:
+            raise UserError("the group does not settle before the first event, which the explorer begins with")
+    for _ in range(100_000):
+        if all(type(place) is not Link and not _is_passage(place) for _, _, _, _, place, _ in simulation.heap):
+            return
+        simulation.run(simulation.now + 1.0)
+    raise UserError("messages are always on their way before the first event: shorter latencies are expected")
+
+
+def _is_passage(place: Any) -> bool:
+    return type(place).__name__ == "Happening"
+
+
+def _processes(simulation: Simulation, cluster: Any) -> tuple[str, ...]:
+    """All that run, and the members that come later."""
+    return tuple(dict.fromkeys([*simulation.processes, *cluster.topology.members]))
+
+
+def _pairs(
+    processes: Sequence[str], rules: NodeRules, simulation: Simulation, cluster: Any
+) -> tuple[tuple[str, str], ...]:
+    """Servers among each other, and each member with each server."""
+    members = set(cluster.topology.members)
+    servers = [name for name in processes if name not in members]
+    among = [(one, other) for at, one in enumerate(servers) for other in servers[at + 1 :]]
+    return (*among, *((name, server) for name in processes if name in members for server in servers))
+
+
+def _first(world: World, simulation: Simulation, told: _Told) -> State:
+    facts: dict[str, list[tuple[Any, ...]]] = {}
+    for name, fact in told.facts:
+        facts.setdefault(name, []).append(fact)
+    ids: dict[str, dict[str, int]] = {}
+    for (name, prefix), count in simulation.ids_given.items():
+        ids.setdefault(name, {})[prefix] = count
+    state = [0] * world.width
+    state[0] = world.progress.number(Progress(0))
+    for name, process in simulation.processes.items():
+        timers = {each: entry[0] for each, entry in process.timers.items()}
+        node = process.node.copy()
+        prepare = world.steps.rules.adopt.get(type(node))
+        if prepare is not None:
+            prepare(node)
+        given = ids.get(name, {})
+        living = world.steps.adopt(node, timers, given)
+        remembered = world.remember((), facts.get(name, ()))
+        run = Run(living, world.firings_of(node), False, (), 1, tuple(sorted(given.items())), remembered)
+        state[world.column[name]] = world.runs.number(run)
+    for one, other in world.named_pairs:
+        first, second = simulation.processes.get(one), simulation.processes.get(other)
+        is_open = first is not None and other in first.links, second is not None and one in second.links
+        state[world.pair_column[one, other][0]] = world.pairs.number(Pair(is_open, ((), ())))
+    return tuple(state)

@@ -1,0 +1,215 @@
+"""How a scenario's events happen in the explorer's world: the system's own cluster applies them, and takes what stands
+here for its simulation."""
+
+import copyreg
+from collections.abc import Callable, Hashable, Sequence
+from copy import deepcopy
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from protocols.engine.exploration.holdings import Script
+from protocols.engine.exploration.states import GONE
+from protocols.engine.exploration.turn import Turn
+from protocols.engine.nodes import Message, Time
+from protocols.engine.observer import Unobserved
+from protocols.engine.simulation import Simulation
+from protocols.scenario.events import Crash, Disconnect, Event, Hang, Join, Leave, Restart, StopPolling
+
+OF_ONE_MEMBER: Final = (Join, Leave, Crash, Restart, Hang, StopPolling, Disconnect)
+"""Events that do something to the process of their member only."""
+
+copyreg.pickle(MappingProxyType, lambda proxy: (MappingProxyType, (dict(proxy),)))
+"""Clusters hold read-only views of mappings, which `deepcopy` copies only where it is told how."""
+
+
+class _Process:
+    """What a cluster sees of a process."""
+
+    def __init__(self, node: Any) -> None:
+        self.node = node
+
+
+class _Processes:
+    """Those that run, by name. What a cluster is given for a process is the same for as long as it lives."""
+
+    def __init__(self, stage: "Stage") -> None:
+        self._stage = stage
+        self._seen: dict[tuple[str, int], _Process] = {}
+
+    def get(self, name: str) -> _Process | None:
+        """The process of this name; None where none runs."""
+        life, look = self._stage.sees(name)
+        if look is None:
+            return None
+        turn = self._stage.turn
+        process = self._seen.setdefault((name, life), _Process(None))
+        process.node = turn.world.steps.livings[turn.run(name).living].node
+        return process
+
+    def __getitem__(self, name: str) -> _Process:
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return self.get(name) is not None
+
+
+class Stage:
+    """What a cluster takes for the simulation while an event happens: everything is done to the explorer's world."""
+
+    def __init__(self, now: Time) -> None:
+        self.now = now
+        self.turn: Any = None
+        self.later: list[tuple[Callable[[], None], str]] = []
+        self.items: list[_Item] = []
+        self.root = self.handling = 0
+        self.observer: Any = None
+        self.processes = _Processes(self)
+
+    def looks(self, name: str) -> tuple[int, Hashable]:
+        """Which of its lives a process is in, and what a cluster can see of it; None where it does not run."""
+        world = self.turn.world
+        run = self.turn.run(name) if name in world.column else GONE
+        if not run.living:
+            return run.life, None
+        node = world.steps.livings[run.living].node
+        return run.life, world.steps.rules.seen(node)
+
+    def sees(self, name: str) -> tuple[int, Hashable]:
+        """The same, for the record."""
+        found = self.looks(name)
+        self.items.append(_Item("sees", name, found))
+        return found
+
+    def does(self, what: str, *given: Any) -> None:
+        """Something happens to the explorer's world."""
+        self.items.append(_Item(what, "", given))
+        getattr(self.turn, what)(*given)
+
+    def is_running(self, name: str) -> bool:
+        """Whether a process of this name runs (or hangs)."""
+        return name in self.processes
+
+    def start(self, name: str, node: Any) -> None:
+        """See `protocols.engine.simulation.Simulation`, as for all that follows."""
+        prepare = self.turn.world.steps.rules.adopt.get(type(node))
+        if prepare is not None:
+            prepare(node)
+        self.does("start", name, node)
+
+    def end(self, name: str) -> None:
+        self.does("end", name)
+
+    def hang(self, name: str) -> None:
+        self.does("hang", name)
+
+    def wake(self, name: str) -> None:
+        self.does("wake", name)
+
+    def command(self, name: str, message: Message) -> None:
+        self.does("command", name, message)
+
+    def disconnect(self, name: str, peer: str | None = None) -> None:
+        for one, other in self.turn.world.pair_column:
+            if one == name and peer in (None, other):
+                self.does("cut", name, other)
+
+    def at(self, time: Time, action: Callable[[], None], label: str = "") -> int:
+        self.later.append((action, label))
+        return 0
+
+
+class _Facts(Unobserved):
+    """Facts that a cluster tells for nodes that cannot: of members that have crashed."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+        self._stage.does("observe", node, fact)
+
+
+class Happening(Script):
+    """The events of a scenario, made to happen by the cluster; a cluster is as it is after so many events.
+
+    What a cluster does on an event depends on what it sees of the processes (`NodeRules.seen`). So it is asked once for
+    each way these can look, and what it did is done again everywhere else.
+    """
+
+    def __init__(self, events: Sequence[Event], cluster: Any, simulation: Simulation, stage: Stage) -> None:
+        self.events = tuple(events)
+        self._stage = stage
+        stage.observer = _Facts(stage)
+        self._clusters = [self._moved(cluster, {id(simulation): stage, id(simulation.observer): stage.observer})]
+        self._done: dict[int, list[list[_Item]]] = {}
+        self._left: dict[tuple[int, int], Callable[[], None]] = {}
+
+    def befalls(self, since: int, name: str) -> bool:
+        """See `Script`."""
+        return any(not isinstance(each, OF_ONE_MEMBER) or self._is_about(each, name) for each in self.events[since:])
+
+    def ends(self, since: int, name: str) -> bool:
+        """See `Script`."""
+        about = [
+            each for each in self.events[since:] if not isinstance(each, OF_ONE_MEMBER) or self._is_about(each, name)
+        ]
+        return all(isinstance(each, Crash) for each in about)
+
+    def _is_about(self, event: Event, name: str) -> bool:
+        topology = self._clusters[0].topology
+        keys = [topology.key(event.group, member) for member in event.members()]
+        return any(name in (topology.node[key], *topology.together[key]) for key in keys)
+
+    def happen(self, turn: Turn, number: int) -> None:
+        """See `Script`."""
+        for items in self._done.get(number, ()):
+            if self._done_again(turn, items):
+                return
+        cluster = self._moved(self._clusters[number], {})
+        items = self._act(turn, number, lambda: cluster.apply(self.events[number]))
+        self._done.setdefault(number, []).append(items)
+        if number + 1 == len(self._clusters):
+            self._clusters.append(cluster)
+
+    def go_on(self, turn: Turn, left: tuple[int, int, str]) -> None:
+        """See `Script`."""
+        self._act(turn, left[0], self._left[left[:2]])
+
+    def _act(self, turn: Turn, number: int, action: Callable[[], None]) -> "list[_Item]":
+        stage = self._stage
+        stage.turn, stage.later, stage.items = turn, [], []
+        action()
+        for at, (later, label) in enumerate(stage.later):
+            self._left.setdefault((number, at), later)
+            stage.does("leave_for_later", (number, at, label))
+        return stage.items
+
+    def _done_again(self, turn: Turn, items: "Sequence[_Item]") -> bool:
+        """Do the same, if the processes look the same; else nothing is done."""
+        before, chosen = list(turn.state), len(turn.options)
+        self._stage.turn = turn
+        for what, name, value in items:
+            if what != "sees":
+                getattr(turn, what)(*value)
+            elif self._stage.looks(name) != value:
+                list.__setitem__(turn.state, slice(None), before)
+                del turn.options[chosen:]
+                return False
+        return True
+
+    def _moved(self, cluster: Any, known: dict[int, Any]) -> Any:
+        """A copy of the cluster that lives on the stage."""
+        stage = self._stage
+        kept = {id(each): each for each in (cluster.scenario, *self.events, stage, stage.observer)}
+        return deepcopy(cluster, {**kept, **known})
+
+
+class _Item(NamedTuple):
+    """What a cluster did on an event: it called a method of `Turn` with these arguments (``value``), or saw how the
+    process of this name looks (``sees``)."""
+
+    what: str
+    name: str
+    value: Any

@@ -1,0 +1,125 @@
+"""A search sees what single steps see, and leaving orders out changes no answer."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compare.exploring.properties import ACKNOWLEDGED, COMMITS, PER_GENERATION, SINGLE_OWNER
+from compare.exploring.search import Limits, Search
+from protocols.engine.exploration import State, World
+from protocols.engine.exploration.steps import Living
+from tests.compare.exploring.scopes import group, subject
+
+ALL = (PER_GENERATION, SINGLE_OWNER, ACKNOWLEDGED, COMMITS)
+SCOPES = [
+    ("kafka:range", 2, ("crash: c2",)),
+    ("kafka:cooperative-sticky", 1, ("join: c2, subscribe: [A]",)),
+    ("kafka:uniform", 2, ("hang: c2, for: 60s",)),
+    ("rocketmq:AVG", 2, ("leave: c2",)),
+]
+
+
+def _one_by_one(world: World, first: State, most: int) -> tuple[list[set[State]], int]:
+    """The states of each level by single steps, and the number of transitions, up to so many states."""
+    seen, levels, transitions = {first}, [{first}], 0
+    while levels[-1] and len(seen) < most:
+        level = set()
+        for state in sorted(levels[-1]):
+            for _, after in world.successors(state):
+                transitions += 1
+                if after not in seen:
+                    seen.add(after)
+                    level.add(after)
+        levels.append(level)
+    return levels, transitions
+
+
+@pytest.mark.parametrize(("system", "members", "events"), SCOPES)
+def test_whole_levels_hold_the_states_of_single_steps(system: str, members: int, events: tuple[str, ...]) -> None:
+    of = subject(group(system, members, *events), SINGLE_OWNER)
+    world, first = of.settled.world, of.settled.first
+    levels, transitions = _one_by_one(world, first, 1500)
+    search = Search(world, first, [], Limits(depth=len(levels) - 1)).run(to_the_end=True)
+    rows = search.visited.rows[: search.visited.count]
+    assert {tuple(row) for row in rows.tolist()} == set().union(*levels)
+    assert search.transitions == transitions
+
+
+def test_stories_are_as_short_as_single_steps_find_them() -> None:
+    of = subject(group("kafka:uniform", 2, "crash: c2"), SINGLE_OWNER)
+    world, first = of.settled.world, of.settled.first
+    levels, _ = _one_by_one(world, first, 20_000)
+    depth = next(at for at, level in enumerate(levels) if any(world.violated(state) for state in level))
+    search = Search(world, first, [0], Limits()).run()
+    assert len(search.violations[0]) == depth
+    state = first
+    for action in search.violations[0]:
+        assert not world.violated(state)
+        state = world.step(state, action)
+    assert world.violated(state) == [0]
+
+
+WHOLE = [*SCOPES[:1], *SCOPES[2:3], ("rocketmq:AVG", 2, ("crash: c2",))]
+"""Small enough to be searched to the end."""
+
+
+@pytest.mark.parametrize(("system", "members", "events"), WHOLE)
+def test_reduced_search_gives_the_same_answers(system: str, members: int, events: tuple[str, ...]) -> None:
+    answers: list[Any] = []
+    counts = []
+    for reduced in (False, True):
+        of = subject(group(system, members, *events), *ALL)
+        search = Search(of.settled.world, of.settled.first, range(len(ALL)), Limits(states=150_000), reduced=reduced)
+        search.run(to_the_end=True)
+        assert search.complete
+        answers.append(sorted(search.violations))
+        counts.append(search.visited.count)
+    assert answers[0] == answers[1]
+    assert counts[1] < counts[0]
+
+
+def _alternatives(world: World, rows: np.ndarray[Any, Any]) -> Iterator[tuple[str, Living, int]]:
+    """Nodes that have the key of another node though another path led to them."""
+    found: dict[int, list[tuple[str, Living]]] = {}
+    steps = world.steps
+    original = steps.living
+
+    def noticing(living: Living) -> int:
+        number = original(living)
+        if steps.livings[number] is not living:
+            found.setdefault(number, []).append(("", living))
+        return number
+
+    steps.living = noticing  # type: ignore[method-assign]
+    for row in rows.tolist():
+        for name in world.processes:
+            before = steps.livings[world.run(tuple(row), name).living]
+            for (number, event), _ in list(steps._steps.items()):
+                if before is not None and steps.livings[number] is before:
+                    for branch in steps.compute(name, before, event):
+                        found.setdefault(branch.living, [])
+                        for _, living in found.pop(branch.living):
+                            yield name, living, branch.living
+    steps.living = original  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(("system", "members", "events"), SCOPES)
+def test_equal_keys_behave_equally(system: str, members: int, events: tuple[str, ...]) -> None:
+    of = subject(group(system, members, *events), SINGLE_OWNER)
+    world = of.settled.world
+    search = Search(world, of.settled.first, [], Limits(states=4000)).run(to_the_end=True)
+    steps = world.steps
+    events_of: dict[int, list[int]] = {}
+    for number, event in list(steps._steps):
+        events_of.setdefault(number, []).append(event)
+    rows = search.visited.rows[: search.visited.count : 40]
+    compared = 0
+    for name, living, number in _alternatives(world, rows):
+        for event in events_of.get(number, ()):
+            assert steps.compute(name, living, event) == steps.step(name, number, event)
+            compared += 1
+        if compared > 1500:
+            break
+    assert compared > 100

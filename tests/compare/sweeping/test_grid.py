@@ -1,0 +1,100 @@
+"""A sweep's file: shorthands, what is refused and where, and the cells that come of it."""
+
+import pytest
+
+from compare.sweeping.parts import parts_of
+from compare.sweeping.reading import read_text
+from compare.sweeping.shapes import SHAPES, subscription
+from compare.sweeping.trial import try_variants
+from protocols.errors import UserError
+
+GRID = """\
+name: a few groups
+kind: allocations
+members: [1..3, 8]
+topics: [1, 2]
+queues: 4
+subscriptions: [equal, nested]
+events: [none, leave]
+systems: [kafka:range, {system: rocketmq:CONSISTENT_HASH, settings: [{}, {virtual_nodes: 100}]}]
+"""
+
+
+def test_every_combination_is_a_cell_and_stretches_have_one_shape_and_event() -> None:
+    sweep = read_text(GRID).sweep
+    cells = [sweep.cell(number) for number in range(sweep.cells)]
+    assert len(cells) == 2 * 2 * 4 * 2
+    assert len({(each.members, each.topics, each.subscription, each.event.name) for each in cells}) == len(cells)
+    for first in range(0, sweep.cells, sweep.stretch):
+        within = cells[first : first + sweep.stretch]
+        assert len({(each.subscription, each.event.name) for each in within}) == 1
+    assert [each.counts for each in cells if each.event.name == "leave" and each.members == 1] == [False] * 4
+
+
+def test_settings_in_a_list_make_variants_and_the_optimum_is_always_there() -> None:
+    assert read_text(GRID).sweep.labels == (
+        "kafka:range",
+        "rocketmq:CONSISTENT_HASH",
+        "rocketmq:CONSISTENT_HASH virtual_nodes=100",
+        "optimum",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "why"),
+    [
+        ("queues: 4", "queues: 0", 5, "queues: 0 is out of bounds, expected numbers from 1 to"),
+        ("queues: 4", "queues: [4, 2..5]", 5, "4 appears twice"),
+        ("queues: 4", "queues: many", 5, "expected one such as 4, or a range such as 1..64"),
+        ("queues: 4", "queues: []", 5, "an empty list"),
+        ("queues: 4", "queue: 4", 5, "unknown field 'queue', did you mean queues?"),
+        ("queues: 4", "queues: 500000", 5, "1,000,000 queues in all topics"),
+        ("[equal, nested]", "[equal, nestd]", 6, "unknown 'nestd', did you mean nested?"),
+        ("[none, leave]", "[none, crash]", 7, "unknown 'crash', expected one of none, join, leave, grow"),
+        ("kafka:range", "kafka:rang", 8, "unknown strategy 'rang' of kafka, did you mean range?"),
+        ("kafka:range", "kafka-zookeeper:range", 8, "is only in simulations"),
+        ("kind: allocations", "kind: both", 2, "kind: 'both' is unknown, expected allocations or simulations"),
+        ("name: a few groups\n", "", 1, "name: is missing"),
+        ("members: [1..3, 8]", "members: [1..3, 8", 4, "expected YAML"),
+    ],
+)
+def test_a_bad_grid_is_one_line_with_its_place(old: str, new: str, line: int, why: str) -> None:
+    with pytest.raises(UserError) as refused:
+        read_text(GRID.replace(old, new), "grid.yaml")
+    told = str(refused.value)
+    assert told.startswith(f"grid.yaml line {line}: ")
+    assert why in told
+    assert "\n" not in told
+
+
+def test_a_setting_that_a_strategy_lacks_is_told_with_the_line_of_the_variant() -> None:
+    given = read_text(GRID.replace("virtual_nodes", "virtual_node_count"), "grid.yaml")
+    with pytest.raises(UserError, match=r"grid.yaml line 8: systems\.1: none: unknown setting 'virtual_node_count'"):
+        try_variants(given)
+
+
+def test_events_of_ones_own_are_only_in_simulations_and_are_tried() -> None:
+    own = GRID.replace("kind: allocations", "kind: simulations").replace(
+        "[none, leave]", "[{name: two crashes, events: [{at: 60s, crash: m0001}, {at: 70s, crash: m0009}]}]"
+    )
+    with pytest.raises(UserError, match="m0009"):
+        try_variants(read_text(own))
+
+
+def test_everybody_reads_something_and_every_topic_is_read() -> None:
+    for shape in SHAPES:
+        for members in range(1, 9):
+            for topics in range(1, 9):
+                read = [subscription(shape, member, members, topics) for member in range(members)]
+                assert all(read), (shape, members, topics)
+                assert {topic for each in read for topic in each} == set(range(topics)), (shape, members, topics)
+
+
+def test_parts_cover_every_cell_once_whatever_their_cost() -> None:
+    sweep = read_text(GRID.replace("members: [1..3, 8]", "members: 1..40").replace("queues: 4", "queues: 1..60")).sweep
+    for variant in range(len(sweep.systems)):
+        parts = [part for part in parts_of(sweep) if part.variant == variant]
+        assert [part.first for part in parts] == [0, *(part.last for part in parts[:-1])]
+        assert parts[-1].last == sweep.cells
+        assert [part.number for part in parts] == list(range(len(parts)))
+    assert len(parts_of(sweep)) > len(sweep.systems)

@@ -1,0 +1,120 @@
+"""A row says of a group what the strategies themselves and independent counting say."""
+
+import pytest
+
+from compare.measure.figures import fairness
+from compare.sweeping.allocations import RATIOS, answer
+from compare.sweeping.groups import group_of
+from compare.sweeping.parts import parts_of
+from compare.sweeping.reading import read_text
+from compare.sweeping.rows import schema_of, table_of
+from compare.sweeping.simulations import FIGURES, run_row
+from kafka_coordinator import assign
+from protocols.scenario.model import SystemPart
+from rocketmq_selfbalance import allocate
+
+ALLOCATIONS = """\
+name: rows
+kind: allocations
+members: [2, 5]
+topics: 3
+queues: 4
+subscriptions: [equal, skewed, disjoint, nested]
+events: [none, leave, join, grow]
+"""
+
+
+def test_figures_are_those_of_the_strategies_allocations() -> None:
+    sweep = read_text(ALLOCATIONS).sweep
+    for number in range(sweep.cells):
+        cell = sweep.cell(number)
+        if cell.event.name != "none":
+            continue
+        for name in ("kafka:sticky", "rocketmq:AVG"):
+            system, strategy = name.split(":")
+            group = group_of(cell, system, strategy)
+            allocation = assign(strategy, group) if system == "kafka" else allocate(strategy, group)
+            expected = fairness(allocation)
+            found = answer(cell, SystemPart(system=name)).figures
+            assert {key: found[key] for key in RATIOS} == {key: getattr(expected, key) for key in RATIOS}
+            assert (found["unowned_queues"], found["idle_members"]) == (
+                len(allocation.unowned),
+                sum(not queues for queues in allocation.values()),
+            )
+
+
+def test_no_strategy_that_hands_out_all_is_fairer_than_the_optimum() -> None:
+    sweep = read_text(ALLOCATIONS).sweep
+    best = sweep.systems[-1]
+    for number in range(sweep.cells):
+        cell = sweep.cell(number)
+        fairest = answer(cell, best)
+        assert fairest.figures["unowned_queues"] == 0
+        for part in sweep.systems[:-1]:
+            found = answer(cell, part)
+            if not found.figures["unowned_queues"] and not found.figures["double_owned_queues"]:
+                assert sorted(found.loads, reverse=True) >= sorted(fairest.loads, reverse=True), (cell, part)
+
+
+def test_queues_that_move_are_counted_by_hand() -> None:
+    sweep = read_text(ALLOCATIONS.replace("[2, 5]", "2").replace("topics: 3", "topics: 1")).sweep
+    found = {
+        (sweep.cell(number).event.name, part.label): answer(sweep.cell(number), part).figures["moves"]
+        for number in range(4)
+        for part in sweep.systems
+        if part.label in ("kafka:range", "kafka:roundrobin", "kafka:sticky")
+    }
+    # Four queues of two members: 0 1 | 2 3. A third one comes: 0 1 | 2 | 3. The second leaves: all to the first. With
+    # eight queues 0 to 3 are the first one's. In turn: 0 2 | 1 3, of three 0 3 | 1 | 2.
+    assert [found[event, "kafka:range"] for event in ("none", "leave", "join", "grow")] == [0, 2, 1, 2]
+    assert [found[event, "kafka:roundrobin"] for event in ("none", "leave", "join", "grow")] == [0, 2, 2, 0]
+    assert [found[event, "kafka:sticky"] for event in ("none", "leave", "join", "grow")] == [0, 2, 1, 0]
+
+
+def test_a_table_has_the_columns_of_its_kind_and_no_row_for_a_group_that_nobody_would_be_left_in() -> None:
+    sweep = read_text(ALLOCATIONS.replace("[2, 5]", "[1, 2]") + "loads: true\n").sweep
+    tables = [table_of(sweep, part) for part in parts_of(sweep) if part.variant == 0]
+    assert sum(table.num_rows for table in tables) == sweep.cells - 4
+    assert all(table.schema == schema_of(sweep) for table in tables)
+    for row in tables[0].to_pylist():
+        assert sum(row["loads"]) == row["queues"] - row["unowned_queues"]
+        assert len(row["loads"]) == row["group_members"]
+
+
+SIMULATIONS = """\
+name: runs
+kind: simulations
+members: 3
+topics: 1
+queues: 6
+brokers: 2
+events: [crash]
+systems: [kafka:range, rocketmq:AVG, rocketmq:MACHINE_ROOM, rocketmq:CONFIG]
+seeds: 0..1
+produce: 5/s
+"""
+
+
+def test_a_run_says_what_a_crash_costs_and_seeds_differ() -> None:
+    sweep = read_text(SIMULATIONS).sweep
+    rows = {
+        part.label: [run_row(sweep, sweep.cell(number), part) for number in range(sweep.cells)]
+        for part in sweep.systems
+    }
+    assert all(tuple(row) == FIGURES for of_variant in rows.values() for row in of_variant)
+    kafka, rocketmq = rows["kafka:range"], rows["rocketmq:AVG"]
+    # Kafka waits for the session timeout (45 s), RocketMQ's broker sees the connection close.
+    assert all(40 < (row["event_settle_s"] or 0) < 55 for row in kafka)
+    assert all((row["event_settle_s"] or 0) < 5 for row in rocketmq)
+    assert kafka[0]["event_settle_s"] != kafka[1]["event_settle_s"]
+    # The list of the one who crashed is nobody's any more.
+    assert rows["rocketmq:CONFIG"][0]["unowned_queues"] == 2
+    assert rows["rocketmq:MACHINE_ROOM"][0]["unowned_queues"] == 0
+
+
+@pytest.mark.parametrize("event", ["none", "join", "leave", "hang", "deploy", "grow"])
+def test_every_event_runs(event: str) -> None:
+    sweep = read_text(SIMULATIONS.replace("[crash]", f"[{event}]").replace("seeds: 0..1", "seeds: 0")).sweep
+    row = run_row(sweep, sweep.cell(0), sweep.systems[1])
+    assert row["settled"] == 1
+    assert (row["event_moves"] is None) == (event == "none")

@@ -1,0 +1,47 @@
+"""What docs/explorer.md says was found on the scenarios in examples/explore."""
+
+from pathlib import Path
+
+import pytest
+
+from compare.exploring.answers import answered, retold
+from compare.exploring.properties import ACKNOWLEDGED, COMMITS, EVERY_QUEUE, PER_GENERATION, SETTLES, SINGLE_OWNER
+from compare.exploring.search import Limits
+from compare.exploring.subject import subject_of
+from compare.exploring.tokens import Token, fingerprint, read_token, written
+from compare.scenarios.reading import read
+from compare.scenarios.variants import variants_of
+from protocols.engine.exploration import Bounds
+
+pytestmark = pytest.mark.slow
+
+SCENARIOS = Path(__file__).parents[2] / "examples" / "explore"
+
+SHOWN = [
+    ("crash", "kafka:range", {PER_GENERATION: None, COMMITS: None}, Bounds()),
+    ("crash", "kafka:range", {SINGLE_OWNER: 14}, Bounds()),
+    ("crash", "kafka:cooperative-sticky", {PER_GENERATION: None, COMMITS: None}, Bounds()),
+    ("crash-and-join", "kafka:uniform", {ACKNOWLEDGED: None}, Bounds(1)),
+    ("crash-and-join", "kafka:uniform", {SINGLE_OWNER: 6}, Bounds()),
+    ("crash-and-join", "kafka:range", {SETTLES: None, EVERY_QUEUE: None}, Bounds(0)),
+    ("rocketmq-join", "rocketmq:AVG", {SINGLE_OWNER: 14}, Bounds()),
+    ("rocketmq-join", "orderly", {SINGLE_OWNER: None}, Bounds(2, 0)),
+    ("rocketmq-mixed", "rocketmq:AVG", {EVERY_QUEUE: 11}, Bounds(1, 0)),
+    ("rocketmq-old-offset", "rocketmq:AVG", {COMMITS: 20}, Bounds(2, 0)),
+]
+
+
+@pytest.mark.parametrize(("name", "system", "expected", "bounds"), SHOWN)
+def test_what_was_found(name: str, system: str, expected: dict[str, int | None], bounds: Bounds) -> None:
+    scenario = read(SCENARIOS / f"{name}.yaml")
+    (variant,) = variants_of(scenario, [system])
+    subject = subject_of(variant, tuple(expected), bounds)
+    found = answered(subject, tuple(expected), Limits(), lambda depth, states: None)
+    assert found.complete
+    told = {each: len(found.stories[each][0]) if each in found.stories else None for each in expected}
+    assert told == expected
+    for each, (actions, _) in found.stories.items():
+        token = Token(variant.label, each, bounds, tuple(actions), fingerprint(scenario))
+        assert read_token(written(token)) == token
+        again = subject_of(variant, (each,), bounds)
+        assert each in retold(again, token).stories
