@@ -44,7 +44,7 @@ CASES: Final = (
     Case("crash", "kafka:cooperative-sticky", GENERATION),
     Case("crash", "kafka:cooperative-sticky", ("single-owner",)),
     Case("crash", "kafka:uniform", ("single-owner-acknowledged",), ("--client-firings", "1")),
-    Case("crash-and-join", "kafka:range", GENERATION, ("--client-firings", "1")),
+    Case("crash-and-join", "kafka:range", GENERATION),
     Case("crash-and-join", "kafka:cooperative-sticky", GENERATION, ("--client-firings", "1")),
     Case("crash-and-join", "kafka:uniform", ("single-owner-acknowledged",), ("--client-firings", "1")),
     Case("rocketmq-join", "rocketmq:AVG", ("single-owner",)),
