@@ -10,11 +10,14 @@ from typing import NamedTuple, TypeVar
 
 from protocols.engine.nodes import TICK, Time
 from protocols.load import Production, Reading
+from protocols.quick_records import quickly_made
 
 SHORTEST_MS = 100.0
 """A share holds so long at least, unless records come at once or queues come and go: few records are no reason."""
 
 K = TypeVar("K")
+
+_reading = quickly_made(Reading)
 
 
 class Share(NamedTuple):
@@ -69,7 +72,7 @@ def shared_anew(
     ``goes_on``: what is in hand stays in hand; else reading begins now.
     """
     if handle <= 0:
-        return {key: Reading(each.start, now, 0.0) for key, each in readings.items()}, None
+        return {key: _reading((each[0], now, 0.0, 1)) for key, each in readings.items()}, None
     found = share(now, handle, threads, [(each.start, production[key]) for key, each in readings.items()])
     made = {}
     for key, each in readings.items():

@@ -47,4 +47,5 @@ def run_variant(variant: Variant, *, tracing: bool = False, full: bool = False) 
         own, part, make, observer=recorder, tracing=tracing, full=full, seed=variant.seed, beginning=variant.beginning
     ).run()
     timeline = recorder.timeline(run.end, run.calls, run.simulation.messages)
+    run.simulation.dissolve()
     return RunResult(variant, timeline, ending(scenario, numbering))

@@ -18,6 +18,9 @@ from protocols.errors import StrategyError
 from protocols.groups import Group, Member
 from protocols.java import sorted_as_java, string_entry_order
 from protocols.queues import Queue
+from protocols.quick_records import quickly_made
+
+_metadata = quickly_made(ConsumerMetadata)
 
 
 class CannotAssignError(Exception):
@@ -132,7 +135,7 @@ def metadata_for(c: ConsumerState, name: str) -> ConsumerMetadata:
             user_data = ((), AssignorMemory().generation if memory is None else memory.generation)
         elif memory is not None and memory.claims is not None:
             user_data = (_by_topic(memory.claims), memory.generation)
-    return ConsumerMetadata(topics, c.subscription.owned, c.membership.generation, c.config.rack, user_data)
+    return _metadata((topics, c.subscription.owned, c.membership.generation, c.config.rack, user_data))
 
 
 def remember(c: ConsumerState, name: str, assigned: tuple[Partition, ...]) -> None:

@@ -16,6 +16,9 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Owns
 from protocols.java import sorted_pairs
 from protocols.queues import Queue
+from protocols.quick_records import quickly_made
+
+_callback, _owns = quickly_made(Callback), quickly_made(Owns)
 
 ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
 
@@ -27,7 +30,7 @@ def in_order(partitions: Iterable[Partition]) -> tuple[Partition, ...]:
 
 def as_queues(partitions: tuple[Partition, ...]) -> tuple[Queue, ...]:
     """Partitions as queues of the shared model, which have no broker here."""
-    return tuple([queue_of(each) for each in partitions])
+    return tuple(map(queue_of, partitions))
 
 
 def invoke(
@@ -40,7 +43,7 @@ def invoke(
     assigned: tuple[Partition, ...] = (),
 ) -> bool:
     """The user's listener is called. Whether what follows (``then``) has to wait for it: see `by_hand`."""
-    out.observe(Callback(c.config.group, c.config.name, kind, as_queues(partitions)))
+    out.observe(_callback((c.config.group, c.config.name, kind, as_queues(partitions))))
     if not c.config.by_hand:
         return False
     c.user.listener_call = ListenerCall(kind, partitions, then, assigned)
@@ -77,5 +80,6 @@ def set_owned(c: ConsumerState, now: Time, owned: tuple[Partition, ...], out: Ou
         subscription.unpositioned = owned
     subscription.owned = owned
     subscription.beside = tuple([each for each in subscription.beside if each in subscription.positions])
-    out.observe(Owns(c.config.group, c.config.name, as_queues(owned), c.membership.generation if owned else None))
+    config, generation = c.config, c.membership.generation if owned else None
+    out.observe(_owns((config.group, config.name, as_queues(owned), generation)))
     reading.resume(c, now, out)

@@ -16,6 +16,7 @@ from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_RE
 from kafka_coordinator.messages import OffsetCommit, OffsetCommitAnswer
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
+from protocols.quick_records import quickly_made
 
 AUTO, PREPARE, CLOSE, USER = "auto", "prepare", "close", "user"
 """What a commit is for."""
@@ -59,6 +60,10 @@ class About(NamedTuple):
     member_id: str
 
 
+_about, _commit = quickly_made(About), quickly_made(OffsetCommit)
+_VERSION = OffsetCommit._field_defaults["version"]
+
+
 def positions(c: ConsumerState, now: Time, out: Outbox) -> Offsets:
     """What would be committed now."""
     reading.advance(c, now, out)
@@ -88,8 +93,9 @@ def send(
     if c.lookup.coordinator is None:
         return RETRIABLE
     config, member_id = c.config, c.membership.member_id
-    message = OffsetCommit(requests.number(c), config.group, member_id, generation, config.instance_id, offsets)
-    requests.send(c, now, c.lookup.coordinator, message, out, about=About(purpose, generation, member_id))
+    correlation = requests.number(c)
+    message = _commit((correlation, config.group, member_id, generation, config.instance_id, offsets, _VERSION))
+    requests.send(c, now, c.lookup.coordinator, message, out, about=_about((purpose, generation, member_id)))
     return ""
 
 
@@ -131,8 +137,10 @@ def finish_user_commit(c: ConsumerState, now: Time, out: Outbox, outcome: str) -
 
 def outcome_of(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: About, out: Outbox) -> str:
     """React to the answer; returns the outcome: `DONE`, `RETRIABLE`, or why it failed."""
-    error = next((each for _, each in answer.errors if each != "NONE"), None)
-    if error is None:
+    for _, error in answer.errors:
+        if error != "NONE":
+            break
+    else:
         return DONE
     if c.kip848 is not None:
         return _outcome_under_kip848(c, error, about)

@@ -36,10 +36,18 @@ class Load(NamedTuple):
         """Whether anything is written at all."""
         return self.per_second > 0 or bool(self.bursts) or bool(self.rates)
 
+    @property
+    def even(self) -> Production | None:
+        """Of every partition; None where they differ."""
+        if self.rates or self.since or self.bursts or self.pauses:
+            return None
+        return _even(self.per_second)
+
     def production(self, partition: Partition) -> Production:
         """Of this partition."""
-        if not (self.rates or self.since or self.bursts or self.pauses):
-            return _even(self.per_second)
+        even = self.even
+        if even is not None:
+            return even
         per_second, since = self.rates.get(partition, self.per_second), self.since.get(partition, 0.0)
         return Production(per_second, since, 0, self.bursts.get(partition, ()), self.pauses.get(partition, ()))
 

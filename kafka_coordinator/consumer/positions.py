@@ -16,6 +16,9 @@ from kafka_coordinator.partitions import queue_of
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Position
 from protocols.load import Reading
+from protocols.quick_records import quickly_made
+
+_position, _reading = quickly_made(Position), quickly_made(Reading)
 
 REACTIONS: Final[Mapping[str, str]] = {
     "COORDINATOR_LOAD_IN_PROGRESS": "again",
@@ -102,5 +105,5 @@ def _reset(c: ConsumerState, now: Time, partition: Partition, out: Outbox) -> No
 
 
 def _read_from(c: ConsumerState, now: Time, partition: Partition, offset: int, why: str, out: Outbox) -> None:
-    c.subscription.positions[partition] = Reading(offset, now, 0.0)
-    out.observe(Position(c.config.group, c.config.name, queue_of(partition), offset, why))
+    c.subscription.positions[partition] = _reading((offset, now, 0.0, 1))
+    out.observe(_position((c.config.group, c.config.name, queue_of(partition), offset, why)))

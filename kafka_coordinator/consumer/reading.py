@@ -45,11 +45,14 @@ def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
     if not c.subscription.reading:
         return
     load, positions, config = c.load, c.subscription.positions, c.config
-    for partition, each in with_leader(c).items():
-        after = moved_on(load.poison, partition, each, now, load.production(partition))
-        if after.start > each.start:
-            fact = config.group, config.name, queue_of(partition), each.start, after.start, each.since
-            out.observe(_delivered(fact))
+    even, poison = load.even, load.poison
+    moving = with_leader(c) if load.leaderless or c.subscription.pending_revocation else positions
+    for partition, each in moving.items():
+        production = even or load.production(partition)
+        after = moved_on(poison, partition, each, now, production) if poison else each.moved_on(now, production)
+        start, until = each[0], after[0]
+        if until > start:
+            out.observe(_delivered((config.group, config.name, queue_of(partition), start, until, each[1])))
             positions[partition] = after
 
 

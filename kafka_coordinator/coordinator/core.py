@@ -16,9 +16,12 @@ from kafka_coordinator.messages import Opaque
 from kafka_coordinator.partitions import queue_of
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.queues import Queue, sort_queues
+from protocols.quick_records import quickly_made
 
 if TYPE_CHECKING:
     from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+
+_parked = quickly_made(Parked)
 
 Racks = tuple[tuple[str, ...], ...]
 """Of the replicas of each partition of a topic."""
@@ -92,7 +95,7 @@ class Core:
 
     def parked(self, sender: str, correlation: int) -> Parked:
         """A request that is answered later."""
-        return Parked(sender, correlation, self.closes.get(sender, 0))
+        return _parked((sender, correlation, self.closes.get(sender, 0)))
 
     def answer(self, parked: Parked, message: Message, out: Outbox) -> None:
         """Answer a parked request, unless its connection has been closed, because then nobody reads the answer."""

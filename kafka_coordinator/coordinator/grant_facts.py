@@ -9,6 +9,9 @@ from kafka_coordinator.coordinator.group import Group
 from protocols.engine.nodes import Outbox
 from protocols.facts import Granted, RebalanceEnded
 from protocols.queues import Queue, sort_queues
+from protocols.quick_records import quickly_made
+
+_granted = quickly_made(Granted)
 
 
 def observe_grants(core: Core, group: Group, out: Outbox) -> None:
@@ -22,7 +25,7 @@ def observe_grants(core: Core, group: Group, out: Outbox) -> None:
     changed = group.changed
     for name, queues in granted.items():
         changed = changed or before.get(name, ()) != queues
-        out.observe(Granted(group.id, name, queues, group.generation))
+        out.observe(_granted((group.id, name, queues, group.generation)))
     group.granted = {name: queues for name, queues in granted.items() if queues}
     group.changed = False
     out.observe(RebalanceEnded(group.id, group.generation, changed))

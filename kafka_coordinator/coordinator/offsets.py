@@ -40,6 +40,9 @@ from protocols.java import sorted_pairs
 from protocols.quick_records import quickly_made
 
 _committed, _stored = quickly_made(Committed), quickly_made(CommittedOffset)
+_answer, _fetched = quickly_made(OffsetCommitAnswer), quickly_made(OffsetFetchAnswer)
+
+_NOT_COMMITTED = CommittedOffset(NO_OFFSET, "", 0.0)
 
 GROUP_ID_NOT_FOUND_SINCE = 9
 """From this version of OffsetCommit on a missing group has an error of its own."""
@@ -78,19 +81,21 @@ def store_commit(
     """Store the offsets of a request whose sender may do that, and answer it."""
     generation = None if request.generation < 0 else request.generation
     most, stored, log = core.settings.offset_metadata_max_bytes, group.offsets, core.log(group.partition)
-    errors = []
+    group_id, errors = group.id, []
     for partition, offset, metadata in request.offsets:
-        error = OFFSET_METADATA_TOO_LARGE if len(metadata) > most else NONE
-        errors.append((partition, error))
+        if metadata and len(metadata) > most:
+            error = OFFSET_METADATA_TOO_LARGE
+            out.observe(_committed((group_id, core.queue(partition), offset, name, generation, error)))
+            errors.append((partition, error))
+            continue
         before = stored.get(partition)
         # A commit that repeats what is stored changes nothing: it is not observed, so that it can be skipped.
-        if before is None or before[0] != offset or before[1] != metadata or error != NONE:
-            refusal = "" if error == NONE else error
-            out.observe(_committed((group.id, core.queue(partition), offset, name, generation, refusal)))
-        if error == NONE:
-            committed = stored[partition] = _stored((offset, metadata, now))
-            log.append(offset_key(group.id, partition), committed)
-    out.send(sender, OffsetCommitAnswer(request.correlation, tuple(errors)))
+        if before is None or before[0] != offset or before[1] != metadata:
+            out.observe(_committed((group_id, core.queue(partition), offset, name, generation, "")))
+        committed = stored[partition] = _stored((offset, metadata, now))
+        log.append(offset_key(group_id, partition), committed)
+        errors.append((partition, NONE))
+    out.send(sender, _answer((request.correlation, tuple(errors))))
 
 
 def _commit_error(group: Group, request: OffsetCommit) -> str:
@@ -115,11 +120,13 @@ def fetch(core: Core, now: Time, sender: str, request: OffsetFetch, out: Outbox)
 def answer_fetch(offsets: Mapping[Partition, CommittedOffset], sender: str, request: OffsetFetch, out: Outbox) -> None:
     """The answer to whoever may look offsets up."""
     partitions = sorted_pairs(offsets) if request.partitions is None else request.partitions
-    found = [
-        (partition, offsets[partition].offset if partition in offsets else NO_OFFSET, NONE) for partition in partitions
-    ]
-    texts = tuple([offsets[partition].metadata if partition in offsets else "" for partition in partitions])
-    out.send(sender, OffsetFetchAnswer(request.correlation, NONE, tuple(found), texts if any(texts) else ()))
+    found, texts = [], []
+    for partition in partitions:
+        offset, text, _ = offsets.get(partition, _NOT_COMMITTED)
+        found.append((partition, offset, NONE))
+        texts.append(text)
+    told = tuple(texts) if any(texts) else ()
+    out.send(sender, _fetched((request.correlation, NONE, tuple(found), told)))
 
 
 def delete_offsets(core: Core, now: Time, sender: str, request: OffsetDelete, out: Outbox) -> None:

@@ -17,6 +17,9 @@ from kafka_coordinator.errors import NONE, REBALANCE_IN_PROGRESS
 from kafka_coordinator.messages import JoinedMember, JoinGroupAnswer
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import RebalanceBegan
+from protocols.quick_records import quickly_made
+
+_answer, _joined = quickly_made(JoinGroupAnswer), quickly_made(JoinedMember)
 
 
 class Cause(NamedTuple):
@@ -136,23 +139,14 @@ def joined(
     group: Group, member: Member, correlation: int, members: tuple[JoinedMember, ...], skip_assignment: bool = False
 ) -> JoinGroupAnswer:
     """The answer to a JoinGroup that succeeded, in the group's current generation."""
-    return JoinGroupAnswer(
-        correlation,
-        NONE,
-        group.generation,
-        member.id,
-        group.leader or "",
-        group.protocol_type,
-        group.protocol,
-        skip_assignment,
-        members,
-    )
+    leader, kind, protocol = group.leader or "", group.protocol_type, group.protocol
+    return _answer((correlation, NONE, group.generation, member.id, leader, kind, protocol, skip_assignment, members))
 
 
 def joined_members(group: Group) -> tuple[JoinedMember, ...]:
     """The list for the leader, in the coordinator's order."""
     protocol = group.protocol
-    return tuple([JoinedMember(member.id, member.instance_id, member.metadata(protocol)) for member in group.ordered()])
+    return tuple([_joined((member.id, member.instance_id, member.metadata(protocol))) for member in group.ordered()])
 
 
 def remove_members(core: Core, group: Group, members: list[Member], out: Outbox) -> None:

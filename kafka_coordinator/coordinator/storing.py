@@ -12,7 +12,10 @@ from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.log import CommittedOffset, GroupKey, GroupValue, StoredMember, offset_key
 from kafka_coordinator.coordinator.members import session_timer
 from protocols.engine.nodes import Outbox, Time
+from protocols.quick_records import quickly_made
 from protocols.state_machine import ALWAYS
+
+_stored_member = quickly_made(StoredMember)
 
 
 class WithOffsets(Protocol):
@@ -35,15 +38,17 @@ def store_group(core: Core, group: Group) -> None:
     protocol = group.protocol
     members = tuple(
         [
-            StoredMember(
-                member.id,
-                member.instance_id,
-                member.client_id,
-                member.host,
-                member.rebalance_timeout_ms,
-                member.session_timeout_ms,
-                member.metadata(protocol),
-                member.assignment,
+            _stored_member(
+                (
+                    member.id,
+                    member.instance_id,
+                    member.client_id,
+                    member.host,
+                    member.rebalance_timeout_ms,
+                    member.session_timeout_ms,
+                    member.metadata(protocol),
+                    member.assignment,
+                )
             )
             for member in group.ordered()
         ]

@@ -23,7 +23,10 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.messages import SyncGroup, SyncGroupAnswer
 from protocols.engine.nodes import Outbox, Time
+from protocols.quick_records import quickly_made
 from protocols.state_machine import ALWAYS
+
+_answer = quickly_made(SyncGroupAnswer)
 
 
 def sync(core: Core, now: Time, sender: str, request: SyncGroup, out: Outbox) -> None:
@@ -84,7 +87,7 @@ def _distribute(core: Core, group: Group, request: SyncGroup, now: Time, out: Ou
 
 
 def _synced(group: Group, member: Member, correlation: int) -> SyncGroupAnswer:
-    return SyncGroupAnswer(correlation, NONE, group.protocol_type, group.protocol, member.assignment)
+    return _answer((correlation, NONE, group.protocol_type, group.protocol, member.assignment))
 
 
 def _has_synced(group: Group, member: Member, out: Outbox) -> None:

@@ -129,10 +129,17 @@ class Process:
         if simulation.tracing:
             simulation.observer.created(number, at, TIMER, self.name, name, simulation.handling)
         timer: Entry = (at, now, number, root, self, name)
-        if not self.stale_timer_entries and self.timers.setdefault(name, timer) is timer:
+        # As `move_timer` does; every heartbeat moves a timer at its coordinator.
+        stale, timers = self.stale_timer_entries, self.timers
+        carrier = stale.get(name) or timers.get(name)
+        timers[name] = timer
+        if carrier is None:
             heappush(self._heap, timer)
+        elif carrier < timer:
+            stale[name] = carrier
         else:
-            self.move_timer(name, timer)
+            stale.pop(name, None)
+            heappush(self._heap, timer)
 
     def cancel_timer(self, name: TimerName) -> None:
         timer = self.timers.pop(name, None)
@@ -226,6 +233,14 @@ class Process:
         if ended:
             woken(self.simulation.now, tuple([link.sender.name for link in ended]), self)
         return ended
+
+    def dissolve(self) -> None:
+        """See `Simulation.dissolve`: no node is here any more."""
+        self.timers.clear()
+        self.stale_timer_entries.clear()
+        self.links.clear()
+        self.backlog.clear()
+        del self.node
 
     def choices_of(self, label: str) -> Choices:
         """The choices of this label."""

@@ -203,6 +203,15 @@ class Simulation:
             for link in told:
                 self._tell_closed(link)
 
+    def dissolve(self) -> None:
+        """Nothing will be run or asked for here any more: let go of everybody. Processes and connections refer to each
+        other, and Python would have to search for what is left of them, and of all that they and the observer keep."""
+        self.heap.clear()
+        for process in self.processes.values():
+            process.dissolve()
+        self.processes.clear()
+        self.observer = Unobserved()
+
     def is_running(self, name: str) -> bool:
         """Whether a process of this name runs (or hangs)."""
         return name in self.processes

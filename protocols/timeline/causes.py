@@ -122,12 +122,11 @@ class Causes:
             dict.fromkeys(self._by_root.values()), key=lambda each: (each.at, each.root)
         )
         """In the order in which they happen."""
-        self._ends = [
-            (event.at, name)
-            for event in (events or {}).values()
-            if event is not None and event.member_change in (MemberChange.ENDS, MemberChange.RESTARTS)
-            for name in _affected_members(event, in_process)
-        ]
+        self._ends: dict[str, list[Time]] = {}
+        for event in (events or {}).values():
+            if event is not None and event.member_change in (MemberChange.ENDS, MemberChange.RESTARTS):
+                for name in _affected_members(event, in_process):
+                    self._ends.setdefault(name, []).append(event.at)
         at = [event.at for event in (events or {}).values() if event is not None]
         if events is None:
             at = [each.at for each in self.happenings if each.follows is None]
@@ -136,7 +135,7 @@ class Causes:
 
     def ended_between(self, member: str, since: Time, until: Time) -> bool:
         """Whether a member's process came to an end in this time, both ends included."""
-        return any(name == member and since <= at <= until for at, name in self._ends)
+        return any(since <= at <= until for at in self._ends.get(member, ()))
 
     def of(self, effect: Effect) -> Happening:
         """What caused an effect."""

@@ -11,6 +11,7 @@ from protocols.offsets import OffsetSet
 from protocols.queues import Queue
 from protocols.quick_records import quickly_made
 from protocols.timeline.lifetimes import Lifetimes
+from protocols.timeline.observed import ObservedFact
 
 WINDOW: Time = 1000.0
 """Rates are counted in windows of this length, in milliseconds, the first beginning with the run."""
@@ -28,17 +29,17 @@ class Delivery(NamedTuple):
     until: Time
 
     @classmethod
-    def of(cls, now: Time, fact: Delivered) -> "Delivery":
-        """From a fact that a node observed now."""
-        return _delivery((*fact, now))
-
-    @classmethod
     def passed_over(cls, now: Time, fact: PassedOver) -> "Delivery":
         """Of a record that was not handled, but read past now."""
         return cls(fact.group, fact.member, fact.queue, fact.offset, fact.offset + 1, now, now)
 
 
 _delivery = quickly_made(Delivery)
+
+
+def delivered(facts: Iterable[ObservedFact]) -> list[Delivery]:
+    """The deliveries among the facts of a run."""
+    return [_delivery((*fact, now)) for now, _, fact, _, _ in facts if type(fact) is Delivered]
 
 
 def handled_more_than_once(

@@ -17,7 +17,7 @@ HeldQueues = dict[Queue, tuple[Time, int | None]]
 """Queue to since when it is held, in which generation."""
 
 _NOTHING: tuple[Queue, ...] = ()
-_interval = quickly_made(Interval)
+_interval, _gap = quickly_made(Interval), quickly_made(Gap)
 
 
 class OwnershipFigures(NamedTuple):
@@ -233,8 +233,8 @@ class Beliefs:
 
     def _end_of_gap(self, now: Time, group: str, queue: Queue, state: _Queue, after: str) -> None:
         if now > state.since:
-            lasted = time_existing(self._lives, queue, state.since, now)
+            lasted = time_existing(self._lives, queue, state.since, now) if self._lives else now - state.since
             self.unowned += lasted
             self.longest_gap = max(self.longest_gap, lasted)
             if self._gaps is not None:
-                self._gaps.append(Gap(group, queue, state.since, now, state.latest, after))
+                self._gaps.append(_gap((group, queue, state.since, now, state.latest, after)))

@@ -10,6 +10,7 @@ from protocols.queues import Queue
 from protocols.timeline.commits import back_within_a_generation
 from protocols.timeline.fact_descriptions import generation_suffix, queue_name, seconds
 from protocols.timeline.intervals import Interval
+from protocols.timeline.rebalances import unfinished_since
 from protocols.timeline.story import story_of_queue
 from protocols.timeline.timeline import Timeline
 
@@ -102,7 +103,7 @@ def _settles(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
     for each in timeline.beliefs:
         if each.until is None:
             owners.setdefault((each.group, each.queue), []).append(each.member)
-    unfinished = {each.group: each for each in timeline.rebalances if each.ended is None}
+    unfinished = unfinished_since(timeline.facts)
     for group, queue, *readers in expected:
         having = owners.get((group, queue), [])
         if readers:
@@ -112,7 +113,7 @@ def _settles(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
             who = f"is owned by {' and '.join(having)}" if having else "has no owner"
             yield Failure(timeline.end, group, queue, f"{queue_name(queue)} {who} at the end")
         elif group in unfinished:
-            began = seconds(unfinished[group].began)
+            began = seconds(unfinished[group])
             yield Failure(timeline.end, group, queue, f"the rebalance of {group} that began at {began} has not ended")
 
 

@@ -75,6 +75,18 @@ def completed(found: Iterable[Rebalance]) -> int:
     return sum(each.ended is not None for each in found)
 
 
+def unfinished_since(facts: Iterable[ObservedFact]) -> dict[str, Time]:
+    """Group to when a rebalance by its coordinator began that had not ended when the run did."""
+    found: dict[str, Time] = {}
+    for now, _, fact, _, _ in facts:
+        kind = type(fact)
+        if kind is RebalanceBegan and fact.member is None:
+            found.setdefault(fact.group, now)
+        elif kind is RebalanceEnded and fact.member is None:
+            found.pop(fact.group, None)
+    return found
+
+
 def _rebalance(facts: Sequence[ObservedFact], attribution: CauseAttribution) -> Rebalance:
     first, last = facts[0], facts[-1]
     begun = [each.fact for each in facts if isinstance(each.fact, RebalanceBegan)]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from protocols.engine.nodes import Message, Time
@@ -61,9 +62,7 @@ class Recorder:
         self._beliefs = Beliefs(self._lives, uncounted, self._believed, self._gaps, self._doubles, broadcasting)
         self._grants = OwnershipView(self._granted)
         self._invariants = Invariants(may_own)
-        self._live: Mapping[type, Callable[[Time, Any], None]] = {
-            Owns: self._owns,
-            Granted: self._grant,
+        self._checks: Mapping[type, Callable[[Time, Any], None]] = {
             RebalanceEnded: self._invariants.ended,
             Transition: self._invariants.transition,
         }
@@ -72,9 +71,14 @@ class Recorder:
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         self._facts.append(_observed((now, node, fact, root, cause)))
-        live = self._live.get(type(fact))
-        if live is not None:
-            live(now, fact)
+        if isinstance(fact, Owns):
+            self._owns(now, fact)
+        elif isinstance(fact, Granted):
+            self._grants.change(now, *fact)
+        else:
+            check = self._checks.get(type(fact))
+            if check is not None:
+                check(now, fact)
 
     def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
         if kind == CALL:
@@ -144,13 +148,10 @@ class Recorder:
         elif changed:
             self._empty[key] = now
 
-    def _grant(self, now: Time, fact: Granted) -> None:
-        self._grants.change(now, *fact)
-
 
 def _ordered(found: list[T]) -> list[T]:
     """Intervals by their beginnings; equal ones in the order in which they were observed."""
-    return sorted(found, key=lambda each: each.since)
+    return sorted(found, key=attrgetter("since"))
 
 
 def _by_name(counted: Mapping[type[Message], int]) -> dict[str, int]:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from protocols.engine.nodes import Time
-from protocols.facts import Committed, Delivered, Owns, PassedOver
+from protocols.facts import Committed, Owns, PassedOver
 from protocols.queues import Queue, sort_queues
 from protocols.timeline.causes import Causes
 from protocols.timeline.commits import Commit, commits
-from protocols.timeline.deliveries import Delivery, burst, redelivered
+from protocols.timeline.deliveries import Delivery, burst, delivered, redelivered
 from protocols.timeline.intervals import Double, Gap, Interval, Pause
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.observed import ObservedFact
@@ -61,7 +61,7 @@ class Timeline:
     @cached_property
     def deliveries(self) -> tuple[Delivery, ...]:
         """What the users' code handled."""
-        return tuple([Delivery.of(each.now, each.fact) for each in self.facts if type(each.fact) is Delivered])
+        return tuple(delivered(self.facts))
 
     @cached_property
     def passed_over(self) -> tuple[Delivery, ...]:

@@ -110,7 +110,7 @@ class ConsumerOffsetManager:
     def query(self, group: str, topic: str, number: int) -> int:
         """The committed offset, or the pending reset; -1 where there is none."""
         key = _key(topic, group)
-        if self.server_side_reset:
+        if self.server_side_reset and self.resets:
             reset = self.resets.get(key, {}).get(number)
             if reset is not None:
                 return reset
@@ -147,7 +147,7 @@ class ConsumerOffsetManager:
 
     def take_reset(self, group: str, topic: str, number: int) -> int | None:
         """The pending reset, which ends thereby; None where there is none."""
-        return self.resets.get(_key(topic, group), {}).pop(number, None)
+        return self.resets.get(_key(topic, group), {}).pop(number, None) if self.resets else None
 
     def remove_group(self, group: str) -> None:
         """Forget everything of the group."""

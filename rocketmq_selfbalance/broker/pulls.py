@@ -26,7 +26,7 @@ from rocketmq_selfbalance.codes import (
 )
 from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
 
-_committed, _answer = quickly_made(Committed), quickly_made(PullAnswer)
+_committed, _answer, _held = quickly_made(Committed), quickly_made(PullAnswer), quickly_made(HeldPull)
 
 
 def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
@@ -47,7 +47,7 @@ def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outb
 
 def hold(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
     """The pull waits for a record (``PullRequestHoldService.suspendPullRequest``)."""
-    held = HeldPull(sender, message, now + message.suspend_ms, arrival(broker, message))
+    held = _held((sender, message, now + message.suspend_ms, arrival(broker, message)))
     broker.held.setdefault(message.queue, []).append(held)
     out.set_timer(held.timer, held.due)
 

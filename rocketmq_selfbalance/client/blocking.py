@@ -8,12 +8,15 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from protocols.engine.nodes import Message, Outbox, Time
+from protocols.quick_records import quickly_made
 from rocketmq_selfbalance.client.calls import AwaitConsumeLock, Call, Failure, Sleep
 from rocketmq_selfbalance.client.instance import WAIT, Instance, Wait
 from rocketmq_selfbalance.client.outstanding import Asked
 from rocketmq_selfbalance.client.threads import Step, Thread
 from rocketmq_selfbalance.client.threads import answer as go_on
 from rocketmq_selfbalance.client.threads import run as go
+
+_asked = quickly_made(Asked)
 
 
 def run(client: Instance, now: Time, name: str, steps: Sequence[Step], out: Outbox) -> None:
@@ -59,7 +62,7 @@ def _forget_asked(client: Instance, name: str) -> None:
 def ask(client: Instance, now: Time, thread: str, address: str, timeout: Time, request: Message, out: Outbox) -> Wait:
     """Send a request for this thread, which then waits for the answer. The request begins with its number."""
     until = now + timeout
-    client.asked[request[0]] = Asked(thread, address, until)
+    client.asked[request[0]] = _asked((thread, address, until))
     due = client.watched.get(thread)
     if due is None or due > until:
         _watch(client, thread, until, out)

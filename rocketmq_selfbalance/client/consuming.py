@@ -19,7 +19,7 @@ from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
 from rocketmq_selfbalance.codes import CLUSTERING
 from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack
 
-_delivered = quickly_made(Delivered)
+_delivered, _work = quickly_made(Delivered), quickly_made(Work)
 
 _MOST_EXPIRED = 16
 """Records of a queue that one round of the clean-up sends back."""
@@ -73,7 +73,7 @@ def _begin(
     count = piece.end - piece.first
     each = pool.takes.get((piece.queue, piece.first), consumer.handle)
     if not each and not consumer.by_hand:
-        _finish(client, now, consumer, Work(piece, now, 0), out)
+        _finish(client, now, consumer, _work((piece, now, 0)), out)
         return
     threads = -(-count // size)
     pool.busy += threads

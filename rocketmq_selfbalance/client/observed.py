@@ -8,9 +8,12 @@ from collections.abc import Collection, Mapping
 from protocols.engine.nodes import Outbox
 from protocols.facts import Granted, Owns, Transition
 from protocols.queues import Queue, sort_queues
+from protocols.quick_records import quickly_made
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.service import RebalanceService
 from rocketmq_selfbalance.states import ABANDONED, ABSENT, LOCATING, LOCKING, PROCESS_QUEUE
+
+_transition = quickly_made(Transition)
 
 
 class Observed:
@@ -58,7 +61,7 @@ class Observed:
         else:
             self.life_of[key] = after
         of = f"{consumer.member} {queue.topic}-{queue.broker}-{queue.number}"
-        out.observe(Transition(PROCESS_QUEUE.name, of, before, event, after))
+        out.observe(_transition((PROCESS_QUEUE.name, of, before, event, after)))
 
     def abandon(self, consumer: Consumer, out: Outbox) -> None:
         """Nobody goes on to lock and locate queues for this consumer."""

@@ -22,7 +22,7 @@ from rocketmq_selfbalance.states import HELD_BACK, PULL_DUE, PULL_FAILED, RUNNIN
 DISPATCHER = "dispatcher"
 _MIB = 1 << 20
 
-_pull = quickly_made(PullMessage)
+_pull, _pulled, _batch = quickly_made(PullMessage), quickly_made(Pulled), quickly_made(Batch)
 
 
 class _Relocated(NamedTuple):
@@ -117,7 +117,7 @@ def _send(
             )
         return
     number = client.next_correlation()
-    client.pulled[number] = Pulled(consumer.group, queue, process_queue.number, address)
+    client.pulled[number] = _pulled((consumer.group, queue, process_queue.number, address))
     client.life(consumer, queue, PULL_DUE, out, guard=SENT)
     timeout = consumer.settings.pulling.consumer_timeout_when_suspend_ms
     out.set_timer(("pull timeout", consumer.group, queue), now + timeout)
@@ -187,7 +187,8 @@ def answered(client: Instance, now: Time, message: PullAnswer, out: Outbox) -> N
         if message.retried:
             consumer.pool.poison.fetched(queue, first, message.retried)
         began = process_queue.put([(first, message.next_offset)], message.max_offset)
-        _consume(client, now, consumer, Batch(queue, process_queue.number, first, message.next_offset), began, out)
+        batch = _batch((queue, process_queue.number, first, message.next_offset))
+        _consume(client, now, consumer, batch, began, out)
         _once_more(client, now, consumer, queue, process_queue, out)
     elif code in (PULL_NOT_FOUND, PULL_RETRY_IMMEDIATELY):
         process_queue.next_offset = message.next_offset

@@ -24,7 +24,7 @@ from protocols.facts import Epoch, Transition
 from protocols.quick_records import quickly_made
 from protocols.state_machine import ALWAYS
 
-_transition = quickly_made(Transition)
+_transition, _epoch = quickly_made(Transition), quickly_made(Epoch)
 
 CLASSIC_CLIENT = "client"
 """What facts call the state machine of a classic consumer."""
@@ -85,7 +85,8 @@ class ConsumerState:
             name = CLASSIC_CLIENT if self.kip848 is None else machine.name
             out.observe(_transition((name, self.config.name, before, event, after)))
             if self.kip848 is None and event in (JOINED, RESET):
-                out.observe(Epoch(self.config.group, name, self.config.name, GENERATION, self.membership.generation))
+                config, generation = self.config, self.membership.generation
+                out.observe(_epoch((config.group, name, config.name, GENERATION, generation)))
 
     def told_generation(self) -> int:
         """The generation, or epoch, that the user is told in a listener (in Kafka `ConsumerGroupMetadata`)."""

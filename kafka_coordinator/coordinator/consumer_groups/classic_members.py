@@ -45,6 +45,9 @@ from kafka_coordinator.messages import (
     SyncGroupAnswer,
 )
 from protocols.engine.nodes import Outbox, Time
+from protocols.quick_records import quickly_made
+
+_heard = quickly_made(HeartbeatAnswer)
 
 
 def join(core: Core, group: ConsumerGroup, now: Time, sender: str, request: JoinGroup, out: Outbox) -> None:
@@ -200,7 +203,7 @@ def heartbeat(core: Core, group: ConsumerGroup, now: Time, sender: str, request:
     )
     if rejoin:
         _must_rejoin(group, member, now, out)
-    out.send(sender, HeartbeatAnswer(request.correlation, REBALANCE_IN_PROGRESS if rejoin else NONE))
+    out.send(sender, _heard((request.correlation, REBALANCE_IN_PROGRESS if rejoin else NONE)))
 
 
 def _released(group: ConsumerGroup, member: ConsumerMember) -> bool:

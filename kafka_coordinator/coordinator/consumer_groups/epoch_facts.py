@@ -4,6 +4,9 @@ from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from protocols.engine.nodes import Outbox
 from protocols.facts import Epoch
+from protocols.quick_records import quickly_made
+
+_epoch = quickly_made(Epoch)
 
 Epochs = tuple[int, int]
 """Group epoch and assignment epoch."""
@@ -19,4 +22,4 @@ def observe_epochs(group_id: str, told: Epochs, epochs: Epochs, out: Outbox) -> 
 
 def observe_member_epoch(group_id: str, member: ConsumerMember, out: Outbox) -> None:
     """The member has this epoch from now on."""
-    out.observe(Epoch(group_id, states.MEMBER.name, member.called, states.MEMBER_EPOCH, member.standing.epoch))
+    out.observe(_epoch((group_id, states.MEMBER.name, member.called, states.MEMBER_EPOCH, member.standing.epoch)))

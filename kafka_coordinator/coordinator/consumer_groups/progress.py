@@ -28,7 +28,10 @@ from kafka_coordinator.coordinator.consumer_groups.timers import cancel_timers, 
 from kafka_coordinator.coordinator.core import Core
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
+from protocols.quick_records import quickly_made
 from protocols.state_machine import ALWAYS
+
+_transition = quickly_made(Transition)
 
 Owned = Collection[Partition] | None
 
@@ -138,4 +141,4 @@ def observe(core: Core, group: ConsumerGroup, member: ConsumerMember, event: str
 
 def _step(member: ConsumerMember, before: str, event: str, guard: str, out: Outbox) -> None:
     after = states.MEMBER.next_state(before, event, guard)
-    out.observe(Transition(states.MEMBER.name, member.called, before, event, after))
+    out.observe(_transition((states.MEMBER.name, member.called, before, event, after)))

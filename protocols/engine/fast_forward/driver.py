@@ -59,7 +59,6 @@ class FastForward:
         "_last_number",
         "_last_time",
         "_least",
-        "_look",
         "_price",
         "_rate",
         "_simulation",
@@ -75,7 +74,6 @@ class FastForward:
         simulation.observer = self._troubles
         self._known: dict[Process, Adapter] = {}
         """Of the processes that ran at the last look."""
-        self._look = Happening(self.look)
         self._last_number = 0
         """The simulation's number at the last look."""
         self._last_time = simulation.now
@@ -120,13 +118,14 @@ class FastForward:
         self._schedule(following)
 
     def _pause(self, handled: int) -> Time:
-        """How much longer than usual it takes, as far as is known, until a look may be worth the while."""
+        """How much longer than usual it takes, as far as is known, until a look may be worth the while: at most as long
+        as what is known of lasted, because members that do nothing while they are away do much when they are back."""
         events = min(max(self._price - handled, 0), SOME)
         since = max(self._simulation.now - self._last_time, 0.0)
-        return min(events * since / max(handled, 1), LONGEST_PAUSE_MS)
+        return min(events * since / max(handled, 1), max(since, PAUSE_MS), LONGEST_PAUSE_MS)
 
     def _schedule(self, at: Time) -> None:
-        entry: Entry = (at, -1.0, 0, CLOCK, self._look, None)
+        entry: Entry = (at, -1.0, 0, CLOCK, Happening(self.look), None)
         heappush(self._simulation.heap, entry)
 
     def _next_call(self) -> Time:

@@ -119,13 +119,16 @@ class Restart(Event):
         return started_as(before, self)
 
 
+_OF_A_MEMBER = frozenset(MemberPart.model_fields)
+
+
 def started_as(before: MemberPart | None, event: Join | Restart) -> MemberPart:
     """What a member is when it starts by this event, after it was ``before`` (None: never there).
 
     Fields that the event leaves out stay as they were; settings are added to those before, and what is null is removed.
     """
     was = MemberPart() if before is None else before
-    changed = {name: getattr(event, name) for name in event.model_fields_set if name in MemberPart.model_fields}
+    changed = {name: getattr(event, name) for name in event.model_fields_set if name in _OF_A_MEMBER}
     changed = {name: value for name, value in changed.items() if value is not None}
     if "settings" in changed:
         settings = {**was.settings, **event.settings}
