@@ -24,6 +24,7 @@ NAMES = (
     "examples",
     "estimate",
     "plan",
+    "explorer",
     "serving",
     "serving_records",
     "serving_peers",
