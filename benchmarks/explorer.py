@@ -44,6 +44,8 @@ CASES: Final = (
     Case("crash", "kafka:cooperative-sticky", GENERATION),
     Case("crash", "kafka:cooperative-sticky", ("single-owner",)),
     Case("crash", "kafka:uniform", ("single-owner-acknowledged",), ("--client-firings", "1")),
+    Case("commits", "kafka:range", GENERATION),
+    Case("commits", "kafka:cooperative-sticky", GENERATION),
     Case("crash-and-join", "kafka:range", GENERATION),
     Case("crash-and-join", "kafka:cooperative-sticky", GENERATION),
     Case("crash-and-join", "kafka:uniform", ("single-owner-acknowledged",)),
