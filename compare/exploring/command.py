@@ -160,7 +160,7 @@ def _print(subject: Subject, told: ExploreDocument, format: str) -> None:
     ]
     columns = [("property", "left"), ("answer", "left"), ("steps", "right")]
     print_table(columns, rows, format, f"{subject.variant.scenario.name}: {subject.variant.label}")
-    how = "all there are" if told["complete"] else "not all"
+    how = "no limit was hit" if told["complete"] else "not all there are"
     print_line(
         f"{told['states']:,} states ({how}), {told['transitions']:,} transitions, {told['seconds']:.1f} s", format
     )

@@ -20,6 +20,7 @@ SCENARIOS = Path(__file__).parents[2] / "examples" / "explore"
 SHOWN = [
     ("crash", "kafka:range", {PER_GENERATION: None, COMMITS: None}, Bounds()),
     ("crash", "kafka:range", {SINGLE_OWNER: 14}, Bounds()),
+    ("commits", "kafka:range", {PER_GENERATION: None, COMMITS: None}, Bounds()),
     ("crash", "kafka:cooperative-sticky", {PER_GENERATION: None, COMMITS: None}, Bounds()),
     ("crash-and-join", "kafka:uniform", {ACKNOWLEDGED: None}, Bounds(1)),
     ("crash-and-join", "kafka:uniform", {SINGLE_OWNER: 6}, Bounds()),
