@@ -84,6 +84,14 @@ def test_every_page_can_be_reached_from_the_first(site: Path, pages: dict[Path, 
     assert [str(page.relative_to(site)) for page in pages if page not in seen] == []
 
 
+def test_every_page_says_its_language(site: Path, pages: dict[Path, Links]) -> None:
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        if "__md_scope" in text:
+            folders = page.relative_to(site).parts[:-1]
+            assert f'<html lang="{"zh" if "zh" in folders else "en"}"' in text, page
+
+
 def test_no_page_names_anything_elsewhere_to_be_fetched(site: Path, pages: dict[Path, Links]) -> None:
     fetched = [each for links in pages.values() for each in links.fetched]
     assert fetched

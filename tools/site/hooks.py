@@ -23,6 +23,8 @@ from tools.site.translations import translated
 QUICK = ("eager-and-cooperative", "four-members-two-topics", "two-owners-at-a-join")
 ON_SPARK = ("8-a-million-groups",)
 """Notebooks that no browser can run."""
+CHINESE = ("zh/", "notebooks/zh/")
+"""Folders whose pages are in Chinese."""
 SHIM = "assets/iframe-worker.js"
 MERMAID = "assets/mermaid.min.js"
 
@@ -84,7 +86,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """The script of Mermaid is only on pages that have a diagram."""
+    """A page says its language; the script of Mermaid is only on pages that have a diagram."""
+    if page.file.src_uri.startswith(CHINESE):
+        output = output.replace('<html lang="en"', '<html lang="zh"', 1)
     if 'class="mermaid"' not in output:
         return output
     up = "../" * page.url.count("/")
