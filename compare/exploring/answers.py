@@ -58,11 +58,13 @@ def answered(subject: Subject, asked: Sequence[str], limits: Limits, progress: P
     began = monotonic()
     world, first = subject.settled.world, subject.settled.first
     found = Answers(tuple(asked))
-    wanted = [subject.names.index(name) for name in dict.fromkeys((*asked, invariants.NAME)) if name in subject.names]
+    wanted = [subject.names.index(name) for name in dict.fromkeys(asked) if name in subject.names]
+    besides = [] if invariants.NAME in asked else [subject.names.index(invariants.NAME)]
     is_fair = any(name in FAIR for name in asked)
     # A reduced search comes to some states by longer ways only, which a limit on the depth would leave out.
     reduced = not is_fair and limits.depth is None
-    search = Search(world, first, wanted, limits, reduced=reduced, on_level=progress).run(to_the_end=is_fair)
+    search = Search(world, first, wanted, limits, besides=besides, reduced=reduced, on_level=progress)
+    search.run(to_the_end=is_fair)
     found.states, found.transitions, found.complete = search.visited.count, search.transitions, search.complete
     violations = search.violations
     if violations and reduced:

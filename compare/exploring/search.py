@@ -30,7 +30,8 @@ class Search:
     """A search of all states from the first one on, until there is none left, each property that is asked for is
     violated, or a limit is hit.
 
-    ``asked``: the properties (by their places in ``world.watches``). ``reduced``: leave orders out that make no
+    ``asked``: the properties (by their places in ``world.watches``); ``besides``: others, whose violations are told as
+    well, but for which nothing is searched. ``reduced``: leave orders out that make no
     difference to any property (`Independence`); what is violated is violated all the same, but stories may be longer.
     ``on_level`` hears of depth and states after each level.
     """
@@ -42,6 +43,7 @@ class Search:
         asked: Sequence[int],
         limits: Limits = Limits(),  # noqa: B008 - immutable
         *,
+        besides: Sequence[int] = (),
         reduced: bool = False,
         on_level: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -54,7 +56,8 @@ class Search:
         self._limits, self._on_level = limits, on_level
         self._expansion = Expansion(world)
         self._independence = Independence(world) if reduced else None
-        self._checks = {at: _Check(world, at) for at in asked}
+        self._asked = frozenset(asked)
+        self._checks = {at: _Check(world, at) for at in (*asked, *besides)}
         self._deadline = None if limits.seconds is None else monotonic() + limits.seconds
         self.visited.add(np.array([first], np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32))
 
@@ -62,7 +65,7 @@ class Search:
         """Search; returns itself. ``to_the_end``: also where every property is violated already."""
         visited, begin = self.visited, 0
         self._check(0)
-        while self.complete and begin < visited.count and (to_the_end or len(self.violations) < len(self._checks)):
+        while self.complete and begin < visited.count and (to_the_end or self._asked - self.violations.keys()):
             if self._limits.depth is not None and self.depth >= self._limits.depth:
                 self.complete = False
                 break
