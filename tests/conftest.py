@@ -1,4 +1,4 @@
-"""Settings of all tests: which examples the property tests draw, and which tests share a process.
+"""Settings of all tests: which examples the property tests draw, which tests share a process, what processes keep.
 
 Hypothesis has settings of its own where it sees a CI server, so everything that a run depends on is said here: a test
 draws the same examples on every machine, quiet or busy, alone or among others, and keeps none of them on disk.
@@ -6,6 +6,8 @@ draws the same examples on every machine, quiet or busy, alone or among others, 
 """
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,6 +42,12 @@ def _constants() -> providers.Constants:
 
 providers._get_local_constants = _constants
 
+
+if sys.dont_write_bytecode:
+    # The tests start hundreds of processes. Each would compile anew whatever it imports, which takes longer than the rest.
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(Path(__file__).parents[1] / "build" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 """Java's better compiler takes longer than all that the tests let Spark do."""
