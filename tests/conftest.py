@@ -75,8 +75,8 @@ _IN_ONE_PROCESS = (_SPARK, "tests/compare/testing/differential/", "tests/site/")
 
 
 class LongestFirst(LoadScopeScheduling):
-    """Every file goes where there is time, those of Spark to one process: a session costs more than they do. So do those
-    that ask the real Kafka client, of which all wait at once for one broker, and those that look at the site."""
+    """Every file goes where there is time, those of Spark to one process: a session costs more than they do. So do
+    those that ask the real Kafka client, of which all wait at once for one broker, and those that look at the site."""
 
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(_SPARK_TOO):

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[4]
 SCENARIOS = ("hot-key", "two-records-twice")
 
 FOUR = "examples/scenarios/four-members-two-topics.yaml"
-SYSTEMS = ("kafka", "rocketmq")
+GROUPS = ("tests/captures/kafka/groups", "tests/captures/rocketmq/groups")
 
 BLOCK = """
 import sys
@@ -39,14 +39,7 @@ VERBS = {
     "compare": ("compare", *(f"examples/scenarios/{name}.yaml" for name in SCENARIOS), "--format", "json"),
     "report": ("compare", FOUR, "--system", "kafka:range", "--system", "rocketmq:AVG", "--report", "{out}"),
     "seeds": ("compare", "examples/scenarios/two-records-twice.yaml", "--seeds", "3", "--format", "json"),
-    "audit": (
-        "audit",
-        *(f"tests/captures/{system}/groups" for system in SYSTEMS),
-        "--format",
-        "json",
-        "--report",
-        "{out}",
-    ),
+    "audit": ("audit", *GROUPS, "--format", "json", "--report", "{out}"),
     "states": ("states", "rocketmq", "--format", "json"),
     "conformance": ("conformance", "tests/golden/rocketmq/strategies-by_config.jsonl.gz"),
 }
