@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -250,7 +251,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_no_damage_to_a_line_breaks_the_player(data: st.DataObject) -> None:
-    line = copy.deepcopy(data.draw(st.sampled_from(_SMALL)))
+    line = copy.deepcopy(data.draw(st.sampled_from(_small())))
     *path, last = data.draw(st.sampled_from(list(_places(line))))
     holder = line
     for key in path:
@@ -262,7 +263,9 @@ def test_no_damage_to_a_line_breaks_the_player(data: st.DataObject) -> None:
         player().play(line)  # type: ignore[misc]
 
 
-_SMALL = [line for kind in KINDS for line in list(_lines(kind))[7::97] if len(line["members"]) < 5]
+@cache
+def _small() -> list[dict[str, Any]]:
+    return [line for kind in KINDS for line in list(_lines(kind))[7::97] if len(line["members"]) < 5]
 
 
 def test_one_may_put_one_s_own_assignor_to_the_test(tmp_path: Path) -> None:
