@@ -26,8 +26,8 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 KINDS = tuple(ASSIGNORS)
 HARD = ("client-sticky-hard", "client-cooperative-sticky-hard")
 FILES = (*KINDS, *HARD)
-EVERY = dict.fromkeys(KINDS, 20) | dict.fromkeys(HARD, 4) | {"client-cooperative-sticky-hard": 12}
-"""Plants are tried in every 20th line of a file, in every 4th of a short one, in every 12th of one with long lines."""
+EVERY = dict.fromkeys(KINDS, 40) | dict.fromkeys(HARD, 6) | {"client-cooperative-sticky-hard": 24}
+"""Plants are tried in every 40th line of a file, in every 6th of a short one, in every 24th of one with long lines."""
 
 MOST_IN_A_BIN = 8
 """Java's map makes a tree of a bin with more keys; its order is not modelled (`protocols.java`)."""
