@@ -5,6 +5,7 @@ draws the same examples on every machine, quiet or busy, alone or among others, 
 ``--hypothesis-profile search`` (`make test-slow`) draws others each time.
 """
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -92,6 +93,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LongestFi
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _begins(item.nodeid))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules and tests stay: nobody need look through them again
 
 
 def _begins(nodeid: str) -> int:
