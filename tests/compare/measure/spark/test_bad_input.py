@@ -19,9 +19,11 @@ from compare.measure.figures import GroupLoads, counted_figures
 from compare.measure.figures.local import table_fairness
 from compare.measure.figures.part_writing import write_part
 from protocols import UserError
-from tests.compare.measure.spark.spark_fixture import session
+from tests.compare.measure.spark.spark_fixture import interpreted, session
 
-__all__ = ["session"]
+__all__ = ["interpreted", "session"]
+
+pytestmark = pytest.mark.usefixtures("interpreted")
 
 LIMIT = 4611686018427387904
 """2^62."""
@@ -91,18 +93,6 @@ def table(rows: list[dict[str, Any]], **types: pa.DataType) -> pa.Table:
         types["weight"] = pa.float64()
     names = list(rows[0])
     return pa.Table.from_pylist(rows, pa.schema([(name, {**TYPES, **types}[name]) for name in names]))
-
-
-@pytest.fixture(autouse=True)
-def _interpreted(session: SparkSession) -> Iterator[None]:
-    """Compiling the columns takes Spark longer than all rows here; `test_spark` has some of the errors compiled."""
-    settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    usual = {name: session.conf.get(name) for name in settings}
-    for name, value in settings.items():
-        session.conf.set(name, value)
-    yield
-    for name, found in usual.items():
-        session.conf.set(name, found)
 
 
 @pytest.fixture(params=["true", "false"])

@@ -21,9 +21,9 @@ from compare.snapshots.columns import snapshot_schema
 from compare.snapshots.compacting import compact
 from compare.snapshots.folder import snapshot_files, write_snapshot_file
 from protocols import UserError
-from tests.compare.measure.spark.spark_fixture import session
+from tests.compare.measure.spark.spark_fixture import interpreted, session
 
-__all__ = ["session"]
+__all__ = ["interpreted", "session"]
 
 START = 1_795_305_600.0
 """2026-11-22 00:00:00 UTC."""
@@ -152,6 +152,7 @@ def test_numbers_are_those_of_a_plain_count_before_and_after_days_are_put_togeth
     assert told(session, tmp_path) == found
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_time_in_which_nobody_watched_counts_for_nothing(session: SparkSession, tmp_path: Path) -> None:
     for hour in (0, 1, 2, 50):
         write(tmp_path, "a", START + hour * HOUR_S, HOUR_S, [row("g", distance=1), *([row("h")] if hour != 1 else [])])
@@ -160,6 +161,7 @@ def test_time_in_which_nobody_watched_counts_for_nothing(session: SparkSession, 
     assert found["a/h"]["hours"] == 1 + 2 + 1, "a snapshot without the group is not the group's time"
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_changes_close_together_are_one_rebalance(session: SparkSession, tmp_path: Path) -> None:
     for second in (0, 30, 60, 90, 270, 300, 86_400):
         write(tmp_path, "a", START + second, 30.0, [row("g", moves=2 if second != 300 else 0)])
@@ -168,6 +170,7 @@ def test_changes_close_together_are_one_rebalance(session: SparkSession, tmp_pat
     assert [(day["day"], day["rebalances"]) for day in record["days"]] == [("2026-11-22", 2), ("2026-11-23", 1)]
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_trends_need_three_days(session: SparkSession, tmp_path: Path) -> None:
     for day in range(4):
         rows = [row("worse", score=90.0 - 5 * day), row("short", score=50.0 + day)][: 2 if day < 2 else 1]
@@ -176,6 +179,7 @@ def test_trends_need_three_days(session: SparkSession, tmp_path: Path) -> None:
     assert (found["a/worse"]["score_trend"], found["a/short"]["score_trend"]) == (-5, None)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_the_user_says_what_is_unfair(session: SparkSession, tmp_path: Path) -> None:
     write(tmp_path, "a", START, HOUR_S, [row("g", max_over_mean=1.5), row("h", max_over_mean=None)])
     found = told(session, tmp_path, Unfair("max_over_mean", ">=", 1.5))
@@ -192,7 +196,7 @@ def groups_of(result: Result) -> Mapping[str, Any]:
     return {f"{each['cluster']}/{each['group']}": each for each in found["groups"]}
 
 
-@pytest.mark.usefixtures("session")
+@pytest.mark.usefixtures("interpreted")
 def test_days_clusters_and_groups_can_be_chosen(tmp_path: Path) -> None:
     for cluster in ("007", "b"):
         for day in range(3):
@@ -209,7 +213,7 @@ def test_days_clusters_and_groups_can_be_chosen(tmp_path: Path) -> None:
     assert "| b " not in table
 
 
-@pytest.mark.usefixtures("session")
+@pytest.mark.usefixtures("interpreted")
 def test_damaged_files_are_named_and_left_out(tmp_path: Path) -> None:
     paths = [
         write(tmp_path, "a", START + hour * HOUR_S, HOUR_S, [row(f"g{number}") for number in range(50)])
@@ -239,7 +243,7 @@ def test_damaged_files_are_named_and_left_out(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.usefixtures("session")
+@pytest.mark.usefixtures("interpreted")
 def test_what_was_put_together_is_not_counted_twice_after_a_crash(tmp_path: Path) -> None:
     paths = [write(tmp_path, "a", START + hour * HOUR_S, HOUR_S, [row("g")]) for hour in range(3)]
     texts = [path.read_bytes() for path in paths]
@@ -249,7 +253,7 @@ def test_what_was_put_together_is_not_counted_twice_after_a_crash(tmp_path: Path
     assert groups_of(ran(str(tmp_path), "--format", "json"))["a/g"]["snapshots"] == 3
 
 
-@pytest.mark.usefixtures("session")
+@pytest.mark.usefixtures("interpreted")
 def test_the_report_shows_the_worst_groups(tmp_path: Path) -> None:
     for day in range(3):
         bad = row("<b>bad</b>", distance=2, score=55.0, pile_up=0.5, topics=[topic("orders", 3, 1)], moves=1)
@@ -284,7 +288,7 @@ def test_bad_input_is_one_line(
     assert why in str(result.exception)
 
 
-@pytest.mark.usefixtures("session")
+@pytest.mark.usefixtures("interpreted")
 def test_nothing_that_can_be_read_is_one_line(tmp_path: Path) -> None:
     write(tmp_path, "a", START, HOUR_S, [row("g")]).write_bytes(b"PAR1")
     result = ran(str(tmp_path))
