@@ -19,11 +19,9 @@ from compare.measure.figures import GroupLoads, counted_figures
 from compare.measure.figures.local import table_fairness
 from compare.measure.figures.part_writing import write_part
 from protocols import UserError
-from tests.compare.measure.spark.spark_fixture import interpreted, session
+from tests.compare.measure.spark.spark_fixture import session
 
-__all__ = ["interpreted", "session"]
-
-pytestmark = pytest.mark.usefixtures("interpreted")
+__all__ = ["session"]
 
 LIMIT = 4611686018427387904
 """2^62."""
