@@ -63,7 +63,7 @@ def run(sweep: Sweep, folder: Path, tasks: int | None = None) -> Finished:
 
 @pytest.fixture
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cutting, "PART_S", 0.05)
+    monkeypatch.setattr(cutting, "PART_S", 0.02)
 
 
 @pytest.mark.usefixtures("_small_parts")
