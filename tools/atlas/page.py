@@ -20,6 +20,8 @@ def drawings(allocations: Allocations, events: Events) -> Iterator[tuple[str, Pi
     """Name of a file and picture."""
     for shape in allocations.shapes:
         yield f"heaviest-{shape}", pictures.ratios(allocations, shape)
+        if pictures.losing(allocations, shape):
+            yield f"unread-{shape}", pictures.unread(allocations, shape)
     yield "idle-equal", pictures.idle(allocations, "equal")
     for event in CHANGES:
         yield f"moved-{event}", pictures.moved(allocations, "equal", event)
@@ -104,11 +106,14 @@ def _even(atlas: Allocations) -> list[str]:
         " strategies do not look at subscriptions: where members read different topics, members get queues that they do"
         " not read, and nobody reads those (*no owner*).\n",
         _table(heads, rows),
-        *(
-            _picture(f"heaviest-{shape}", f"Heaviest load over the best possible one, {shape}")
-            for shape in atlas.shapes
-        ),
+        *(each for shape in atlas.shapes for each in _even_pictures(atlas, shape)),
     ]
+
+
+def _even_pictures(atlas: Allocations, shape: str) -> Iterator[str]:
+    yield _picture(f"heaviest-{shape}", f"Heaviest load over the best possible one, {shape}")
+    if pictures.losing(atlas, shape):
+        yield _picture(f"unread-{shape}", f"Queues that nobody reads, {shape}")
 
 
 def _evenness(atlas: Allocations, variant: str, shape: str) -> tuple[str, str]:
@@ -125,8 +130,7 @@ def _evenness(atlas: Allocations, variant: str, shape: str) -> tuple[str, str]:
         worst = max(worst, most / of)
         unread += told["unowned"][at] or 0
         queues += queues_of(size, "none")
-    lost = f", {100 * unread / queues:.0f} % no owner" if unread else ""
-    return f"{100 * fair / count:.0f} %", f"{worst:.1f}{lost}"
+    return f"{100 * fair / count:.0f} %", f"{100 * unread / queues:.0f} % no owner" if unread else f"{worst:.1f}"
 
 
 # How many members.
