@@ -121,8 +121,8 @@ def queues_of(size: Size, event: str) -> int:
     return size.topics * size.queues * (2 if event == "grow" else 1)
 
 
-def _merit(each: OfStrategy) -> tuple[float, float, float]:
-    return -each.fairest, each.max_over_best + each.unowned, sum(each.moved.values())
+def _merit(each: OfStrategy) -> tuple[float, float, float, float]:
+    return -each.fairest, each.unowned, each.max_over_best, sum(each.moved.values())
 
 
 def _of(atlas: Allocations, variant: str, found: Alike, told: str) -> list[int]:
@@ -166,11 +166,12 @@ def fairness(told: OfStrategy, found: Quote) -> str:
     name = of_system(told.variant)
     if told.fairest == found.groups:
         return f"Under {name} all of them are as fair as can be."
-    more = [
-        f"{told.fairest} of them are as fair as can be",
-        f"the heaviest load is {told.max_over_best:.2f} times what it must be in the median,"
-        f" {told.max_over_best_worst:.2f} times at worst",
-    ]
+    more = [f"{told.fairest} of them are as fair as can be"]
+    if not told.unowned:  # low loads are no merit where queues are left over
+        more.append(
+            f"the heaviest load is {told.max_over_best:.2f} times what it must be in the median,"
+            f" {told.max_over_best_worst:.2f} times at worst"
+        )
     if told.idle > found.best_idle:
         more.append(f"{_percent(told.idle)} of the members are idle ({_percent(found.best_idle)} must be)")
     if told.unowned:
@@ -180,12 +181,16 @@ def fairness(told: OfStrategy, found: Quote) -> str:
 
 def moves(shown: Sequence[OfStrategy], found: Quote) -> str:
     """What events move."""
-    parts = []
-    for event, words in (("join", "A member that joins"), ("leave", "one that leaves"), ("grow", "twice the queues")):
-        told = ", ".join(f"{_percent(each.moved[event])} under {of_system(each.variant)}" for each in shown)
-        verb = "moves" if event != "grow" else "move"
-        parts.append(f"{words} {verb} {told} ({_percent(found.best_moved[event])} must be)")
-    return f"{'; '.join(parts)} of the queues."
+    names = " and ".join(f"{{}} under {of_system(each.variant)}" for each in shown)
+    join, leave, grow = (
+        [*(_percent(each.moved[event]) for each in shown), _percent(found.best_moved[event])] for event in CHANGES
+    )
+    *shares, fewest = join
+    return (
+        f"Of the queues a member that joins moves {names.format(*shares)} (the fairest allocation needs {fewest}); one"
+        f" that leaves {' and '.join(leave[:-1])} ({leave[-1]}); twice as many queues {' and '.join(grow[:-1])}"
+        f" ({grow[-1]})."
+    )
 
 
 _HAPPENED: Final = (

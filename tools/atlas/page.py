@@ -1,15 +1,18 @@
 """docs/atlas.md and its pictures, made of the atlas's data."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from compare.atlas import pictures
 from compare.atlas.likeness import SHAPES_IN_WORDS
 from compare.atlas.pictures import EVENTS_IN_WORDS
 from compare.atlas.quotes import CHANGES, queues_of
-from compare.atlas.tables import MOVES, OPTIMUM, Allocations, Events, Size, Spread
+from compare.atlas.tables import MOVES, OPTIMUM, Allocations, Events, Size
 from compare.pictures.svg import Picture
+from tools.atlas import costs
+from tools.atlas.markdown import picture, table
 
+NO_OWNER: Final = " no owner"
 LIMIT: Final = 1.1
 """Members are told to share evenly while the heaviest load is at most this many times the mean."""
 
@@ -25,23 +28,7 @@ def drawings(allocations: Allocations, events: Events) -> Iterator[tuple[str, Pi
     yield "idle-equal", pictures.idle(allocations, "equal")
     for event in CHANGES:
         yield f"moved-{event}", pictures.moved(allocations, "equal", event)
-    for name, cost, title, unit in _COSTS:
-        yield name, pictures.costs(events, cost, _of_runs(title, events), unit)
-
-
-_COSTS: Final = (
-    ("longest-gap", "event_longest_gap_s", "longest time that a queue has no owner", "s"),
-    ("unowned", "event_unowned_queue_s", "time without an owner, all queues together", "s"),
-    ("twice", "redelivered", "records that are handled twice", ""),
-)
-
-
-def _of_runs(title: str, events: Events) -> str:
-    size = events.size
-    return (
-        f"{title}; {size.members} members, {size.topics} topics of {size.queues} queues,"
-        f" {events.runs} runs (median and nine of ten)"
-    )
+    yield from costs.drawings(events)
 
 
 def page(allocations: Allocations, events: Events) -> str:
@@ -49,22 +36,14 @@ def page(allocations: Allocations, events: Events) -> str:
     return "\n".join(
         [
             *_begin(allocations, events),
+            *_in_short(allocations, events),
             *_even(allocations),
             *_how_many(allocations),
             *_moved(allocations),
-            *_events(events),
+            *costs.section(events),
             *_quotes(),
         ]
     )
-
-
-def _picture(name: str, words: str) -> str:
-    return f"![{words}](atlas/{name}.svg)\n"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}", *(f"| {' | '.join(row)} |" for row in rows)]
-    return "\n".join(lines) + "\n"
 
 
 def _begin(allocations: Allocations, events: Events) -> list[str]:
@@ -90,6 +69,43 @@ def _axis(values: Sequence[int]) -> str:
     return ", ".join(map(str, values))
 
 
+def _in_short(atlas: Allocations, events: Events) -> list[str]:
+    def fair(variant: str, shape: str) -> str:
+        return _evenness(atlas, variant, shape)[0]
+
+    def lost(shape: str) -> str:
+        return _evenness(atlas, "rocketmq:AVG", shape)[1].removesuffix(NO_OWNER)
+
+    def moved(variant: str) -> str:
+        return _moved_share(atlas, variant, "join")
+
+    def cost(variant: str, event: str, name: str) -> str:
+        return costs.short(events.costs[variant, event][name].median or 0.0)
+
+    gap, unowned, twice = "event_longest_gap_s", "event_unowned_queue_s", "redelivered"
+    lines = [
+        "`range`, `server-range` and RocketMQ's strategies share every topic alone, so that remainders add up: with"
+        f" equal subscriptions {fair('kafka:range', 'equal')} of the groups are as fair as can be under `range` and AVG,"
+        " and members beyond the number of queues of *one* topic idle. `sticky`, `cooperative-sticky` and `uniform` are as"
+        " fair as can be in every group of the atlas, `roundrobin` where members read the same topics or have none in"
+        " common.",
+        "RocketMQ's strategies do not look at subscriptions. Where members of a group read different topics, queues"
+        f" have no reader: under AVG {lost('nested')} with nested subscriptions, {lost('disjoint')} with disjoint"
+        " ones.",
+        f"A join moves {moved('kafka:sticky')} of the queues under `sticky`, the fewest possible;"
+        f" {moved('kafka:range')} under `range` and AVG, {moved('rocketmq:AVG_BY_CIRCLE')} under AVG_BY_CIRCLE,"
+        f" {moved('kafka:roundrobin')} under `roundrobin`.",
+        f"A crash leaves queues without an owner for {cost('kafka:range', 'crash', gap)} s in Kafka, which waits for"
+        f" the session to expire, and for {cost('rocketmq:AVG', 'crash', gap)} s in RocketMQ, whose brokers see that"
+        " the connection has closed.",
+        f"A deploy costs {cost('kafka:range', 'deploy', unowned)} queue-seconds without an owner under `range`,"
+        f" {cost('kafka:cooperative-sticky', 'deploy', unowned)} under `cooperative-sticky`,"
+        f" {cost('rocketmq:AVG', 'deploy', unowned)} under AVG; under AVG"
+        f" {cost('rocketmq:AVG', 'deploy', twice)} records are handled twice, under Kafka's strategies next to none.",
+    ]
+    return ["## In short\n", "".join(f"- {line}\n" for line in lines)]
+
+
 # How even.
 
 
@@ -105,15 +121,15 @@ def _even(atlas: Allocations) -> list[str]:
         " *Worst*: the heaviest load over the heaviest at the optimum, in the group where it is largest. RocketMQ's"
         " strategies do not look at subscriptions: where members read different topics, members get queues that they do"
         " not read, and nobody reads those (*no owner*).\n",
-        _table(heads, rows),
+        table(heads, rows),
         *(each for shape in atlas.shapes for each in _even_pictures(atlas, shape)),
     ]
 
 
 def _even_pictures(atlas: Allocations, shape: str) -> Iterator[str]:
-    yield _picture(f"heaviest-{shape}", f"Heaviest load over the best possible one, {shape}")
+    yield picture(f"heaviest-{shape}", f"Heaviest load over the best possible one, {shape}")
     if pictures.losing(atlas, shape):
-        yield _picture(f"unread-{shape}", f"Queues that nobody reads, {shape}")
+        yield picture(f"unread-{shape}", f"Queues that nobody reads, {shape}")
 
 
 def _evenness(atlas: Allocations, variant: str, shape: str) -> tuple[str, str]:
@@ -130,7 +146,7 @@ def _evenness(atlas: Allocations, variant: str, shape: str) -> tuple[str, str]:
         worst = max(worst, most / of)
         unread += told["unowned"][at] or 0
         queues += queues_of(size, "none")
-    return f"{100 * fair / count:.0f} %", f"{100 * unread / queues:.0f} % no owner" if unread else f"{worst:.1f}"
+    return f"{100 * fair / count:.0f} %", f"{100 * unread / queues:.0f} %{NO_OWNER}" if unread else f"{worst:.1f}"
 
 
 # How many members.
@@ -146,10 +162,10 @@ def _how_many(atlas: Allocations) -> list[str]:
         "All members read all topics; a column is a number of topics, each with so many queues. The atlas has"
         f" {_axis(atlas.members)} members.\n",
         "**The most members that all have work**: with more of them some idle.\n",
-        _table(heads, busy),
+        table(heads, busy),
         f"**Numbers of members that share evenly**: the heaviest load is at most {LIMIT} times the mean.\n",
-        _table(heads, even),
-        _picture("idle-equal", "Members that idle though there is a queue for them"),
+        table(heads, even),
+        picture("idle-equal", "Members that idle though there is a queue for them"),
     ]
 
 
@@ -195,8 +211,8 @@ def _moved(atlas: Allocations) -> list[str]:
         "## How many queues move\n",
         "Of all queues of all groups whose members read every topic, those that have another owner after the event. The"
         " optimum moves as few as it can.\n",
-        _table(["strategy", *(EVENTS_IN_WORDS[event] for event in CHANGES)], rows),
-        *(_picture(f"moved-{event}", f"Queues that move when {EVENTS_IN_WORDS[event]}") for event in CHANGES),
+        table(["strategy", *(EVENTS_IN_WORDS[event] for event in CHANGES)], rows),
+        *(picture(f"moved-{event}", f"Queues that move when {EVENTS_IN_WORDS[event]}") for event in CHANGES),
     ]
 
 
@@ -207,65 +223,6 @@ def _moved_share(atlas: Allocations, variant: str, event: str) -> str:
         if moves is not None
     ]
     return f"{100 * sum(moves for moves, _ in told) / sum(queues for _, queues in told):.1f} %"
-
-
-# What events cost.
-
-
-def _events(events: Events) -> list[str]:
-    size = events.size
-    parts = [
-        "## What a join, a crash, a deploy costs\n",
-        f"A group of {size.members} members reads {size.topics} topics of {size.queues} queues,"
-        f" {events.produce:g} records per second and queue, all settings as the systems ship them. Each event in"
-        f" {events.runs} simulated runs per strategy, with other latencies, start times and moments: the median, and in"
-        " brackets from which to which value nine of ten runs lie. A deploy restarts one member every 20 s and keeps it"
-        " away for 5 s.\n",
-    ]
-    for event in events.events:
-        rows = [[f"`{variant}`", *_costs(events.costs[variant, event])] for variant in events.variants]
-        parts += [f"### {EVENTS_IN_WORDS[event].capitalize()}\n", _table(_COST_HEADS, rows)]
-    titles: Mapping[str, str] = {name: title for name, _, title, _ in _COSTS}
-    return [*parts, *(_picture(name, title.capitalize()) for name, title in titles.items())]
-
-
-_COST_HEADS: Final = (
-    "strategy",
-    "longest time without an owner, s",
-    "no owner, queue-s",
-    "two owners, queue-s",
-    "moves",
-    "fewest",
-    "settled after, s",
-    "handled twice",
-    "messages",
-)
-_COST_NAMES: Final = (
-    "event_longest_gap_s",
-    "event_unowned_queue_s",
-    "event_double_owned_queue_s",
-    "event_moves",
-    "event_fewest_moves",
-    "event_settle_s",
-    "redelivered",
-    "messages",
-)
-
-
-def _costs(told: Mapping[str, Spread]) -> list[str]:
-    return [_spread(told[name]) for name in _COST_NAMES]
-
-
-def _spread(told: Spread) -> str:
-    if told.median is None or told.low is None or told.high is None:
-        return "-"
-    if told.low == told.high:
-        return _short(told.median)
-    return f"{_short(told.median)} ({_short(told.low)} to {_short(told.high)})"
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
 
 
 def _quotes() -> list[str]:
