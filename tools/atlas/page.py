@@ -85,10 +85,10 @@ def _in_short(atlas: Allocations, events: Events) -> list[str]:
     gap, unowned, twice = "event_longest_gap_s", "event_unowned_queue_s", "redelivered"
     lines = [
         "`range`, `server-range` and RocketMQ's strategies share every topic alone, so that remainders add up: with"
-        f" equal subscriptions {fair('kafka:range', 'equal')} of the groups are as fair as can be under `range` and AVG,"
-        " and members beyond the number of queues of *one* topic idle. `sticky`, `cooperative-sticky` and `uniform` are as"
-        " fair as can be in every group of the atlas, `roundrobin` where members read the same topics or have none in"
-        " common.",
+        f" equal subscriptions {fair('kafka:range', 'equal')} of the groups are as fair as can be under `range` and"
+        " AVG, and members beyond the number of queues of *one* topic idle. `sticky`, `cooperative-sticky` and"
+        " `uniform` are as fair as can be in every group of the atlas, `roundrobin` where members read the same topics"
+        " or have none in common.",
         "RocketMQ's strategies do not look at subscriptions. Where members of a group read different topics, queues"
         f" have no reader: under AVG {lost('nested')} with nested subscriptions, {lost('disjoint')} with disjoint"
         " ones.",
