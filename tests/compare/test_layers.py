@@ -30,6 +30,7 @@ ORDER = (
     "report",
     "logs",
     "pictures",
+    "atlas",
     "examples",
     "audit",
     "watching",

@@ -66,7 +66,7 @@ class RealAnswers:
             process.stdin.close()
             while True:
                 try:
-                    name, found = pickle.load(process.stdout)  # noqa: S301 - our own process wrote it
+                    name, found = pickle.load(process.stdout)
                 except (EOFError, pickle.UnpicklingError):
                     break
                 self._answers[name].set_result(found)
