@@ -33,7 +33,7 @@ PRINTED = {
 """What a command of the README has the admin tool print, to the example that was printed so."""
 
 
-LESS = {"100": "2", "examples/recordings": "examples/recordings/rocketmq"}
+LESS = {"100": "2", "examples/recordings": "examples/recordings/kafka"}
 """What a command of the README has much of, to less of it."""
 
 
