@@ -99,7 +99,8 @@ def test_the_fairest_one_is_one_that_the_group_can_use() -> None:
     assert bound is not None
     assert free.own is None
     assert bound.fairest == "rocketmq:AVG"
-    assert [each.variant for each in free.strategies] == [each.variant for each in bound.strategies]
+    assert {each.variant for each in bound.strategies} == {"rocketmq:AVG", "rocketmq:CONSISTENT_HASH"}
+    assert len(free.strategies) == 6
 
 
 def test_the_sentences_name_both_strategies_and_the_events() -> None:
