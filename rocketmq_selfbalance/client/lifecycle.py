@@ -18,7 +18,7 @@ from rocketmq_selfbalance.client import blocking, rebalance_service, tasks
 from rocketmq_selfbalance.client.calls import Call, RefreshRoute, Sleep, Unregister
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
-from rocketmq_selfbalance.client.consuming_orderly import lock_thread
+from rocketmq_selfbalance.client.consuming_orderly import lock_thread, lock_timer, services
 from rocketmq_selfbalance.client.heartbeat import Beat, addresses_in_turn
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.locks import UnlockAll
@@ -140,8 +140,8 @@ def _prepared(client: Instance, now: Time, spec: ConsumerSpec) -> Consumer:
 
 def _start_consuming(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
     settings = consumer.settings
-    if consumer.locks:
-        out.set_timer(("lock", consumer.group), now + settings.ordered.lock_first_ms)
+    for service in services(consumer):
+        out.set_timer(lock_timer(consumer.group, service), now + settings.ordered.lock_first_ms)
     if consumer.kind == PUSH:
         if not consumer.orderly:
             out.set_timer(("expired", consumer.group), now + settings.consuming.consume_timeout_ms)
@@ -203,9 +203,11 @@ def _stop_consuming(client: Instance, now: Time, thread: Thread, step: _StopCons
     # Nothing new is begun, and what runs is interrupted.
     consumer.pool = Pool()
     consumer.pool.standing_still = True
-    for name in ("lock", "expired", "poll"):
+    for name in ("expired", "poll"):
         out.cancel_timer((name, step.group))
-    blocking.stop(client, lock_thread(step.group), out)
+    for service in services(consumer):
+        out.cancel_timer(lock_timer(step.group, service))
+        blocking.stop(client, lock_thread(step.group, service), out)
     return None
 
 
