@@ -4,8 +4,12 @@ import json
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import pytest
+
+from protocols.facts import Owns
+from rocketmq_selfbalance.client.commands import Shutdown
 from rocketmq_selfbalance.client.settings import VERSION_4_5
 from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
 from tests.rocketmq_selfbalance.client.client_cluster import Cluster
@@ -35,7 +39,7 @@ def recorded() -> list[Asked]:
     ]
 
 
-def modelled(settings: Mapping[str, object], seconds: float = 30) -> list[Asked]:
+def modelled(settings: Mapping[str, Any], seconds: float = 30) -> list[Asked]:
     """Those of our client in the same place."""
     cluster = Cluster({"T": 2}, latency=2.0)
     cluster.start("c1", orderly=True, **settings)
@@ -81,3 +85,22 @@ def test_each_broker_is_asked_twice_at_once_as_by_a_real_client() -> None:
 def test_a_release_without_the_service_for_pop_asks_once() -> None:
     asked = modelled(VERSION_4_5)
     assert {broker: len(each) for broker, each in renewals(asked).items()} == {"broker-a": 1, "broker-b": 1}
+
+
+@pytest.mark.parametrize(("settings", "least", "most"), [({}, 58_000.0, 61_500.0), (VERSION_4_5, 0.0, 25_000.0)])
+def test_a_round_of_the_service_for_pop_during_a_shutdown_leaves_the_queues_locked(
+    settings: Mapping[str, Any], least: float, most: float
+) -> None:
+    cluster = Cluster({"T": 2})
+    began = cluster.simulation.now
+    for member in ("c1", "c2"):
+        cluster.start(member, orderly=True, **settings)
+    cluster.run(30_000)
+    given_up = set(cluster.owns("c1"))
+    assert given_up
+    cluster.simulation.run(began + 41_000.0 - 5.0)
+    cluster.command("c1", Shutdown())
+    left = cluster.simulation.now
+    cluster.run(80_000)
+    taken = [now for now, fact in cluster.facts(Owns, "c2") if given_up <= set(fact.queues)]
+    assert least <= taken[0] - left <= most
