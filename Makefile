@@ -1,6 +1,6 @@
 # `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check format notebooks docs vendor playground pages bench clean
+.PHONY: help setup demo test test-slow check format notebooks docs vendor playground pages atlas bench clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -52,6 +52,10 @@ playground: docs ## build the documentation and serve it on 127.0.0.1:8000 until
 	@$(PY) -m http.server --bind 127.0.0.1 --directory build/site 8000
 
 pages: $(VENV)/.dev ## write anew what is made from code: help, numbers, stories, expected outputs
+	$(PY) -m tools.pages
+
+atlas: $(VENV)/.dev ## sweep the grids of the atlas (in build/atlas) and write its data, page and pictures
+	$(PY) -m tools.atlas
 	$(PY) -m tools.pages
 
 bench: $(VENV)/.bench ## run the benchmarks (see benchmarks/README.md)

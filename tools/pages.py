@@ -7,6 +7,7 @@
 | docs/strategies.md | the catalogues of both systems |
 | docs/notebooks.md, docs/zh/notebooks.md | the notebooks' titles and first words |
 | blocks of output in other pages of docs | the engine, as `tools.lessons` asks it; a comment before each names it |
+| docs/atlas.md, docs/atlas/*.svg | the atlas's data, as `tools.atlas` made it |
 | docs/cheat-sheets/*.svg | the engine, as `compare.pictures.cheat_sheets` draws it |
 | examples/scenarios/expected/NAME.md | what `equipoise compare --format markdown` prints of each scenario |
 | numbers in the other pages of docs | the runs of the scenarios |
@@ -27,6 +28,7 @@ from typing import Any
 
 import click
 
+from compare.atlas import tables
 from compare.cli import VERBS, cli
 from compare.comparison.document import document
 from compare.comparison.render import print_comparison
@@ -36,6 +38,7 @@ from compare.scenarios.reading import read
 from compare.scenarios.systems import known_strategies, variant_names
 from compare.scenarios.variants import variants_of
 from protocols.scenario.model import Scenario
+from tools.atlas import page as atlas_page
 from tools.lessons import with_made
 from tools.lessons.rocketmq import ring
 from tools.notebook_list import notebook_list
@@ -89,6 +92,7 @@ def printed(path: Path) -> str:
 def pages() -> Iterator[tuple[Path, str]]:
     """The pages that are made, then the written ones with their numbers as they are now."""
     made = {
+        DOCS / "atlas.md": atlas_page.page(tables.allocations(), tables.events()),
         DOCS / "commands.md": commands(),
         DOCS / "examples.md": stories(),
         DOCS / "strategies.md": strategies(),
@@ -97,6 +101,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     }
     yield from made.items()
     yield from sheets()
+    for name, drawing in atlas_page.drawings(tables.allocations(), tables.events()):
+        yield DOCS / "atlas" / f"{name}.svg", f"{drawing.svg}\n"
     yield DOCS / "lessons" / "hash-ring.svg", f"{ring().svg}\n"
     for path in sorted(DOCS.rglob("*.md")):
         if path not in made:

@@ -28,6 +28,7 @@ ORDER = (
     "report",
     "logs",
     "pictures",
+    "atlas",
     "examples",
     "audit",
     "watching",

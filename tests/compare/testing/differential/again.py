@@ -12,8 +12,8 @@ def answered(expected: Any, first: Callable[[], Any], again: Callable[[], Any]) 
     the first of further ones that is; else the last. A double that is wrong is wrong every time."""
     try:
         found = first()
-    except TimeoutError:
-        found = "no answer in time"
+    except (TimeoutError, RuntimeError) as error:
+        found = f"no answer: {error}"
     for _ in range(TIMES):
         if found == expected:
             break

@@ -3,74 +3,31 @@
 Both answer in this run; nothing is recorded. The real answers are waited for, so all probes of a run ask at once.
 """
 
-import logging
+import signal
+import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final
 
 import pytest
-from confluent_kafka import Producer
 
-from tests.compare.testing.differential import (
-    calls,
-    classes,
-    configurations,
-    producers,
-    stories_of_assigning,
-    stories_of_clients,
-    stories_of_commits,
-    stories_of_reading,
-    stories_of_transactions,
-)
 from tests.compare.testing.differential.again import answered
-from tests.compare.testing.differential.mock_cluster import MockCluster
-from tests.compare.testing.differential.probing import PROBES, Probe, answer
-from tests.compare.testing.differential.worlds import DoubleWorld, RealWorld
+from tests.compare.testing.differential.all_probes import PROBES
+from tests.compare.testing.differential.asking import RealAnswers, ask_alone
+from tests.compare.testing.differential.probing import Probe, answer
+from tests.compare.testing.differential.worlds import DoubleWorld
 
-MODULES: Final = (
-    calls,
-    classes,
-    configurations,
-    producers,
-    stories_of_assigning,
-    stories_of_clients,
-    stories_of_commits,
-    stories_of_reading,
-    stories_of_transactions,
-)
-AT_ONCE: Final = 16
 LONGEST_S: Final = 60.0
 
 _LEAST_PROBES: Final = 500
 
 
 @pytest.fixture(scope="module")
-def real(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Any]]]:
-    """Name of every probe of this run to the real client's answer."""
-    logging.getLogger().setLevel(logging.ERROR)
-    cluster = MockCluster()
-    producer = Producer({"bootstrap.servers": cluster.address, "linger.ms": 0, "log_level": 0})
+def real(request: pytest.FixtureRequest) -> Iterator[RealAnswers]:
+    """The real client's answer to every probe of this run."""
     wanted = [item.callspec.params.get("probe") for item in request.session.items if hasattr(item, "callspec")]
-    probes = [each for each in wanted if isinstance(each, Probe) and not each.mock]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {each.name: pool.submit(_real_answer, each, cluster, producer) for each in probes}
-    producer.flush(1)
-    del producer
-    cluster.close()
-
-
-def _real_answer(probe: Probe, cluster: MockCluster, producer: Producer) -> Any:
-    return _alone(probe, producer) if probe.alone else answer(probe, RealWorld(probe.name, cluster, producer))
-
-
-def _alone(probe: Probe, producer: Producer | None = None) -> Any:
-    """The real client's answer on a cluster of its own."""
-    own = MockCluster()
-    writer = producer or Producer({"bootstrap.servers": own.address, "linger.ms": 0, "log_level": 0})
-    try:
-        return answer(probe, RealWorld(probe.name, own, writer))
-    finally:
-        own.close()
+    answers = RealAnswers([each.name for each in wanted if isinstance(each, Probe) and not each.mock])
+    yield answers
+    answers.close()
 
 
 def _marked(probe: Probe) -> Any:
@@ -80,10 +37,23 @@ def _marked(probe: Probe) -> Any:
 
 
 @pytest.mark.parametrize("probe", [_marked(each) for each in PROBES.values() if not each.mock])
-def test_the_double_answers_as_the_real_client(probe: Probe, real: dict[str, Future[Any]]) -> None:
+def test_the_double_answers_as_the_real_client(probe: Probe, real: RealAnswers) -> None:
     expected = answer(probe, DoubleWorld(probe.name))
-    assert expected == answered(expected, lambda: real[probe.name].result(LONGEST_S), lambda: _alone(probe))
+    found = answered(expected, lambda: real.result(probe.name, LONGEST_S), lambda: ask_alone(probe.name, LONGEST_S))
+    assert expected == found
 
 
 def test_the_whole_surface_is_probed() -> None:
     assert len([each for each in PROBES.values() if not each.mock and not each.differs]) >= _LEAST_PROBES
+
+
+def test_what_a_crashed_process_has_not_answered_is_asked_again() -> None:
+    names = ["joined-position", "joined-consume-too-many"]
+    answers = RealAnswers(names)
+    try:
+        while answers.process is None:
+            time.sleep(0.01)
+        answers.process.send_signal(signal.SIGSEGV)
+        assert [answers.result(name, LONGEST_S) for name in names] == [ask_alone(name, LONGEST_S) for name in names]
+    finally:
+        answers.close()

@@ -1,0 +1,251 @@
+"""docs/atlas.md and its pictures, made of the atlas's data."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from compare.atlas import pictures
+from compare.atlas.likeness import SHAPES_IN_WORDS
+from compare.atlas.pictures import EVENTS_IN_WORDS
+from compare.atlas.quotes import CHANGES, queues_of
+from compare.atlas.tables import MOVES, OPTIMUM, Allocations, Events, Size
+from compare.pictures.svg import Picture
+from tools.atlas import costs
+from tools.atlas.markdown import picture, table
+
+NO_OWNER: Final = " no owner"
+LIMIT: Final = 1.1
+"""Members are told to share evenly while the heaviest load is at most this many times the mean."""
+
+_SOME_TOPICS, _SOME_QUEUES = (1, 4, 16), (4, 12, 32)
+
+
+def drawings(allocations: Allocations, events: Events) -> Iterator[tuple[str, Picture]]:
+    """Name of a file and picture."""
+    for shape in allocations.shapes:
+        yield f"heaviest-{shape}", pictures.ratios(allocations, shape)
+        if pictures.losing(allocations, shape):
+            yield f"unread-{shape}", pictures.unread(allocations, shape)
+    yield "idle-equal", pictures.idle(allocations, "equal")
+    for event in CHANGES:
+        yield f"moved-{event}", pictures.moved(allocations, "equal", event)
+    yield from costs.drawings(events)
+
+
+def page(allocations: Allocations, events: Events) -> str:
+    """The page."""
+    return "\n".join(
+        [
+            *_begin(allocations, events),
+            *_in_short(allocations, events),
+            *_even(allocations),
+            *_how_many(allocations),
+            *_moved(allocations),
+            *costs.section(events),
+            *_quotes(),
+        ]
+    )
+
+
+def _begin(allocations: Allocations, events: Events) -> list[str]:
+    groups = len(allocations.sizes) * len(allocations.shapes) * len(allocations.events)
+    members, topics, queues = (_axis(each) for each in (allocations.members, allocations.topics, allocations.queues))
+    runs = events.runs * len(events.variants) * len(events.events)
+    return [
+        "# The atlas of fairness\n",
+        f"One group is an anecdote. The atlas has up to {groups:,} groups under {len(allocations.strategies)}"
+        f" strategies of both systems and at the [optimum](figures.md#optimum), and {runs:,} simulated runs of what a"
+        " join, a crash and a deploy cost. It answers where which strategy loses and by how much, and how many members"
+        " a group may have. `equipoise audit` quotes it for groups like those that it finds.\n",
+        "[`equipoise sweep`](sweep.md) made it from two grids in `examples/atlas`; `make atlas` computes them again and"
+        " writes this page. For a finer grid, or groups of your own: `equipoise examples atlas --to .`, change the"
+        " grid, and `equipoise sweep allocations.yaml --out rows --report rows.html`.\n",
+        f"**Allocations**: {members} members; {topics} topics; {queues} queues per topic, on two brokers; subscriptions"
+        f" {', '.join(f'*{each}* ({SHAPES_IN_WORDS[each]})' for each in allocations.shapes)}; as they are, and after"
+        f" {', '.join(EVENTS_IN_WORDS[each] for each in CHANGES)}.\n",
+    ]
+
+
+def _axis(values: Sequence[int]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _in_short(atlas: Allocations, events: Events) -> list[str]:
+    def fair(variant: str, shape: str) -> str:
+        return _evenness(atlas, variant, shape)[0]
+
+    def lost(shape: str) -> str:
+        return _evenness(atlas, "rocketmq:AVG", shape)[1].removesuffix(NO_OWNER)
+
+    def moved(variant: str) -> str:
+        return _moved_share(atlas, variant, "join")
+
+    def cost(variant: str, event: str, name: str) -> str:
+        return costs.short(events.costs[variant, event][name].median or 0.0)
+
+    gap, unowned, twice = "event_longest_gap_s", "event_unowned_queue_s", "redelivered"
+    lines = [
+        "`range`, `server-range` and RocketMQ's strategies share every topic alone, so that remainders add up: with"
+        f" equal subscriptions {fair('kafka:range', 'equal')} of the groups are as fair as can be under `range` and"
+        " AVG, and members beyond the number of queues of *one* topic idle. `sticky`, `cooperative-sticky` and"
+        " `uniform` are as fair as can be in every group of the atlas, `roundrobin` where members read the same topics"
+        " or have none in common.",
+        "RocketMQ's strategies do not look at subscriptions. Where members of a group read different topics, queues"
+        f" have no reader: under AVG {lost('nested')} with nested subscriptions, {lost('disjoint')} with disjoint"
+        " ones.",
+        f"A join moves {moved('kafka:sticky')} of the queues under `sticky`, the fewest possible;"
+        f" {moved('kafka:range')} under `range` and AVG, {moved('rocketmq:AVG_BY_CIRCLE')} under AVG_BY_CIRCLE,"
+        f" {moved('kafka:roundrobin')} under `roundrobin`.",
+        f"A crash leaves queues without an owner for {cost('kafka:range', 'crash', gap)} s in Kafka, which waits for"
+        f" the session to expire, and for {cost('rocketmq:AVG', 'crash', gap)} s in RocketMQ, whose brokers see that"
+        " the connection has closed.",
+        f"A deploy costs {cost('kafka:range', 'deploy', unowned)} queue-seconds without an owner under `range`,"
+        f" {cost('kafka:cooperative-sticky', 'deploy', unowned)} under `cooperative-sticky`,"
+        f" {cost('rocketmq:AVG', 'deploy', unowned)} under AVG; under AVG"
+        f" {cost('rocketmq:AVG', 'deploy', twice)} records are handled twice, under Kafka's strategies next to none.",
+    ]
+    return ["## In short\n", "".join(f"- {line}\n" for line in lines)]
+
+
+# How even.
+
+
+def _even(atlas: Allocations) -> list[str]:
+    rows = [
+        [f"`{variant}`", *(cell for shape in atlas.shapes for cell in _evenness(atlas, variant, shape))]
+        for variant in atlas.strategies
+    ]
+    heads = ["strategy", *(word for shape in atlas.shapes for word in (f"{shape}: fairest", "worst"))]
+    return [
+        "## Where which strategy loses\n",
+        "*Fairest*: how many of the groups are as fair as their subscriptions allow, with one owner for every queue."
+        " *Worst*: the heaviest load over the heaviest at the optimum, in the group where it is largest. RocketMQ's"
+        " strategies do not look at subscriptions: where members read different topics, members get queues that they do"
+        " not read, and nobody reads those (*no owner*).\n",
+        table(heads, rows),
+        *(each for shape in atlas.shapes for each in _even_pictures(atlas, shape)),
+    ]
+
+
+def _even_pictures(atlas: Allocations, shape: str) -> Iterator[str]:
+    yield picture(f"heaviest-{shape}", f"Heaviest load over the best possible one, {shape}")
+    if pictures.losing(atlas, shape):
+        yield picture(f"unread-{shape}", f"Queues that nobody reads, {shape}")
+
+
+def _evenness(atlas: Allocations, variant: str, shape: str) -> tuple[str, str]:
+    told = {name: atlas.of(variant, shape, name) for name in ("max", "min", "unowned", "twice")}
+    best = {name: atlas.of(OPTIMUM, shape, name) for name in ("max", "min")}
+    count, fair, worst, unread, queues = 0, 0, 0.0, 0, 0
+    for at, size in enumerate(atlas.sizes):
+        most, of = told["max"][at], best["max"][at]
+        if most is None or of is None:
+            continue
+        count += 1
+        whole = not told["unowned"][at] and not told["twice"][at]
+        fair += whole and most == of and told["min"][at] == best["min"][at]
+        worst = max(worst, most / of)
+        unread += told["unowned"][at] or 0
+        queues += queues_of(size, "none")
+    return f"{100 * fair / count:.0f} %", f"{100 * unread / queues:.0f} %{NO_OWNER}" if unread else f"{worst:.1f}"
+
+
+# How many members.
+
+
+def _how_many(atlas: Allocations) -> list[str]:
+    sizes = [(topics, queues) for topics in _SOME_TOPICS for queues in _SOME_QUEUES]
+    heads = ["strategy", *(f"{topics} x {queues}" for topics, queues in sizes)]
+    busy = _rows(atlas, sizes, _all_busy)
+    even = _rows(atlas, sizes, _even_counts)
+    return [
+        "## How many members for my topics\n",
+        "All members read all topics; a column is a number of topics, each with so many queues. The atlas has"
+        f" {_axis(atlas.members)} members.\n",
+        "**The most members that all have work**: with more of them some idle.\n",
+        table(heads, busy),
+        f"**Numbers of members that share evenly**: the heaviest load is at most {LIMIT} times the mean.\n",
+        table(heads, even),
+        picture("idle-equal", "Members that idle though there is a queue for them"),
+    ]
+
+
+def _rows(
+    atlas: Allocations, sizes: Sequence[tuple[int, int]], cell: Callable[[Sequence[tuple[Size, int, int]]], str]
+) -> list[list[str]]:
+    """A row per strategy; ``cell`` is told (size, heaviest load, idle members) for each number of members."""
+    rows = []
+    for variant in atlas.strategies:
+        most, idle = atlas.of(variant, "equal", "max"), atlas.of(variant, "equal", "idle")
+        row = [f"`{variant}`"]
+        for topics, queues in sizes:
+            told = [
+                (size, heavy, none)
+                for size, heavy, none in zip(atlas.sizes, most, idle, strict=True)
+                if (size.topics, size.queues) == (topics, queues) and heavy is not None and none is not None
+            ]
+            row.append(cell(told))
+        rows.append(row)
+    return rows
+
+
+def _all_busy(told: Sequence[tuple[Size, int, int]]) -> str:
+    busy = [size.members for size, _, idle in told if not idle]
+    most = max(busy)
+    return f"{most}" if most < told[-1][0].members else f"{most} or more"
+
+
+def _even_counts(told: Sequence[tuple[Size, int, int]]) -> str:
+    even = [size.members for size, heavy, _ in told if heavy * size.members <= LIMIT * queues_of(size, "none")]
+    return ", ".join(map(str, even))
+
+
+# What moves.
+
+
+def _moved(atlas: Allocations) -> list[str]:
+    rows = [
+        [f"`{variant}`", *(_moved_share(atlas, variant, event) for event in CHANGES)]
+        for variant in (*atlas.strategies, OPTIMUM)
+    ]
+    return [
+        "## How many queues move\n",
+        "Of all queues of all groups whose members read every topic, those that have another owner after the event. The"
+        " optimum moves as few as it can.\n",
+        table(["strategy", *(EVENTS_IN_WORDS[event] for event in CHANGES)], rows),
+        *(picture(f"moved-{event}", f"Queues that move when {EVENTS_IN_WORDS[event]}") for event in CHANGES),
+    ]
+
+
+def _moved_share(atlas: Allocations, variant: str, event: str) -> str:
+    told = [
+        (moves, queues_of(size, event))
+        for size, moves in zip(atlas.sizes, atlas.of(variant, "equal", MOVES, event), strict=True)
+        if moves is not None
+    ]
+    return f"{100 * sum(moves for moves, _ in told) / sum(queues for _, queues in told):.1f} %"
+
+
+def _quotes() -> list[str]:
+    return [
+        "## What the audit quotes\n",
+        "[`equipoise audit`](audit.md) looks for groups of the atlas that are like a real one: the same shape of"
+        " subscriptions, at most 1.5 times more or fewer members and queues per topic (on average), at most twice or"
+        " half as many topics. It tells how many of them are as fair as can be under the group's strategy and under the"
+        " fairest one that the group can be configured to use. The report and `--format json` (`atlas`) have the"
+        " figures of every strategy of the system, and what events cost in the simulated runs. Nothing is quoted for a"
+        " group of one member or without a strategy to choose, for sizes and shapes that the atlas does not have, and"
+        " where loads are weighed (`--weight`).\n",
+        "The what-if table of the audit computes the group itself under every strategy; the atlas tells how groups of"
+        " about its size fare, and what happens when they grow, shrink or lose a member.\n",
+        "In Python:\n",
+        "```python\n"
+        "from compare.atlas.quotes import quote, sentences\n"
+        "from compare.atlas.tables import allocations\n"
+        "from protocols import Group\n"
+        "\n"
+        'topics = {"orders": 6, "payments": 6}\n'
+        'group = Group.of(topics, {f"c{n}": {"subscribe": list(topics)} for n in range(8)})\n'
+        'found = quote(group, "kafka", "range", allocations())\n'
+        'print("\\n".join(sentences(found)))\n'
+        "```\n",
+    ]
