@@ -1,11 +1,14 @@
-"""Settings of all tests: which examples the property tests draw, and which tests share a process.
+"""Settings of all tests: which examples the property tests draw, which tests share a process, what processes keep.
 
 Hypothesis has settings of its own where it sees a CI server, so everything that a run depends on is said here: a test
 draws the same examples on every machine, quiet or busy, alone or among others, and keeps none of them on disk.
 ``--hypothesis-profile search`` (`make test-slow`) draws others each time.
 """
 
+import gc
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -41,26 +44,69 @@ def _constants() -> providers.Constants:
 providers._get_local_constants = _constants
 
 
+if sys.dont_write_bytecode:
+    # The tests start hundreds of processes. Each would compile anew whatever it imports, which takes longer than the
+    # rest.
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(Path(__file__).parents[1] / "build" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 """Java's better compiler takes longer than all that the tests let Spark do."""
 
 _SPARK = "tests/compare/measure/spark/"
-_DIFFERENTIAL = "tests/compare/testing/differential/"
+_SPARK_TOO = "tests/compare/sweeping/test_sweep.py"
+
+_LONGEST = (
+    _SPARK,
+    "tests/compare/testing/differential/",
+    "tests/site/",
+    "tests/equipoise/",
+    "tests/kafka_coordinator/wire/test_crashes.py",
+    "tests/compare/testing/test_classic_bugs.py",
+    "tests/compare/testing/",
+    "tests/compare/conformance/",
+    "tests/compare/comparison/",
+    "tests/compare/test_",
+    "tests/test_docs.py",
+)
+"""What begins first: nobody waits for it at the end then."""
+
+_IN_ONE_PROCESS = (_SPARK, "tests/compare/testing/differential/", "tests/site/")
 
 
-class SparkInOneProcess(LoadScopeScheduling):
-    """Every test goes where there is time, only those of Spark to one process: a session costs more than they do. So do
-    those that ask the real Kafka client: all of them wait at once, for one broker."""
+class LongestFirst(LoadScopeScheduling):
+    """Every file goes where there is time, those of Spark to one process: a session costs more than they do. So do
+    those that ask the real Kafka client, of which all wait at once for one broker, and those that look at the site."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return next((each for each in (_SPARK, _DIFFERENTIAL) if nodeid.startswith(each)), nodeid)
+        if nodeid.startswith(_SPARK_TOO):
+            return _SPARK
+        return next((each for each in _IN_ONE_PROCESS if nodeid.startswith(each)), nodeid.partition("::")[0])
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> SparkInOneProcess:
-    return SparkInOneProcess(config, log)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: many tests wait for servers, browsers and sessions that expire."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors + 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LongestFirst:
+    config.option.loadscopereorder = False  # many tests may be short
+    return LongestFirst(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest part begins first."""
-    items.sort(key=lambda item: not item.nodeid.startswith(_SPARK))
+    items.sort(key=lambda item: _begins(item.nodeid))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # modules and tests stay: nobody need look through them again
+
+
+def _begins(nodeid: str) -> int:
+    if nodeid.startswith(_SPARK_TOO):
+        return 0
+    return next((number for number, each in enumerate(_LONGEST) if nodeid.startswith(each)), len(_LONGEST))

@@ -1,10 +1,27 @@
 """Who imports whom among the modules of one package, read from their source."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import networkx
+
+
+@cache
+def nodes(source: str) -> Sequence[ast.AST]:
+    """The imports, functions and texts of a module, at any depth of its code. Kept, since many ask for the same; so the
+    functions have no bodies."""
+    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, kinds) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+    ]
+    for node in found:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body.clear()
+    return found
 
 
 def import_graph(folder: Path) -> "networkx.DiGraph[str]":
@@ -35,7 +52,7 @@ def _module(path: Path, root: Path) -> str:
 
 def _imported(source: str) -> Iterator[str]:
     """What is imported: modules, or names in them. `ValueError` for a relative import, which nobody writes."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.module_graph import circles
+from tests.module_graph import circles, nodes
 
 ROOT = Path(__file__).parent.parent
 MAY_IMPORT = {
@@ -35,7 +35,7 @@ PACKAGES = [*MAY_IMPORT, "tests", "benchmarks"]
 def imported_packages(source: str) -> set[str]:
     """Our own top-level packages that a module's text imports, at any depth of its code."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
             found.update(alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -105,7 +105,7 @@ def test_a_circle_of_imports_is_found(tmp_path: Path, second: str) -> None:
 def long_functions(source: str) -> dict[str, int]:
     """Functions and methods (by name, decorators not counted) with too many lines, to their number."""
     found: dict[str, int] = {}
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > MOST_LINES_OF_A_FUNCTION:
@@ -152,7 +152,7 @@ def test_kernel_and_nodes_know_nothing_of_what_skips_quiet_times(package: str) -
 
 def imports_a_layer(path: Path) -> bool:
     """Whether the file imports one of the layers' modules, at any depth, or names one in a text."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path.read_text(encoding="utf-8")):
         named = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         if isinstance(node, ast.Import):
             named = [alias.name for alias in node.names]

@@ -33,9 +33,11 @@ class OfStrategy:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """``strategies``: those of the group's system, the fairest first (of equals the one that moves less).
+    """``strategies``: the group's own and those that it can be configured to use, the fairest first (of equals the one
+    that moves less).
     ``best_idle`` and ``best_moved``: what there must be of them. ``own``: the variant that the group uses, None where
-    it is not in the atlas; ``fairest``: the fairest variant that it can be configured to use."""
+    it is not in the atlas; ``fairest``: the fairest variant that it can be configured to use, its own one where no
+    other is fairer in more groups."""
 
     groups: int
     shape: str
@@ -68,17 +70,20 @@ def quote(
     if found is None:
         return None
     variants = [each for each in atlas.strategies if each.startswith(f"{system}:")]
-    told = sorted((of_strategy(each, found, atlas) for each in variants), key=_merit)
-    usable = [each.variant for each in told if of_system(each.variant) in reachable]
+    named, usable = f"{system}:{strategy}", [each for each in variants if of_system(each) in reachable] or variants
+    shown = [each for each in variants if each in usable or each == named]
+    told = sorted((of_strategy(each, found, atlas) for each in shown), key=_merit)
+    own = next((each for each in told if each.variant == named), None)
+    best_usable = next(each for each in told if each.variant in usable)
+    fairest = best_usable if own is None or best_usable.fairest > own.fairest else own
     best = _of(atlas, OPTIMUM, found, "idle")
-    own = f"{system}:{strategy}"
     return Quote(
         len(found.places),
         found.shape,
         found.least,
         found.most,
-        own if own in variants else None,
-        (usable or [each.variant for each in told])[0],
+        None if own is None else own.variant,
+        fairest.variant,
         tuple(told),
         sum(best) / _members(atlas, found),
         {event: moved(OPTIMUM, event, found, atlas) for event in CHANGES},

@@ -75,7 +75,7 @@ def _print_finding(explained: Explained, format: str) -> None:
         then = "" if remedy is None else f" {remedy.text} {remedy.terms}"
         print_line(f"{explained.group.observed.name}: {first.cause}{then}", format)
         quoted = quote_for(explained)
-        if quoted is not None:
+        if quoted is not None and quoted.own not in (None, quoted.fairest):
             print_line(f"{explained.group.observed.name}: {in_short(quoted)}", format)
 
 

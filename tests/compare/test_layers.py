@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+from tests.module_graph import nodes
+
 ROOT = Path(__file__).parents[2]
 
 ORDER = (
@@ -58,7 +60,7 @@ def place(module: str) -> str | None:
 def imported(source: str) -> set[str]:
     """The modules of `compare` that a module's text imports, at any depth of its code; packages by what is taken."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
             found.update(each.name for each in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -97,7 +99,7 @@ def test_the_walk_sees_an_import_that_points_forward() -> None:
 
 def test_only_spark_imports_spark() -> None:
     for path in sorted((ROOT / "compare").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path.read_text(encoding="utf-8")):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
             if any(name.split(".")[0] in ("pyspark", "py4j") for name in names):

@@ -162,7 +162,8 @@ COMPARISON = {
     from equipoise.compare.process_pool import process_pool
     from equipoise.protocols import Group
 
-    ARGUMENTS = ["compare", "day.yaml", "--seeds", "2", "--format", "json", "--report"]
+    SYSTEMS = ("--system", "kafka:range", "--system", "rocketmq:AVG")
+    ARGUMENTS = ["compare", "day.yaml", "--seeds", "2", *SYSTEMS, "--format", "json", "--report"]
 
     @pytest.mark.parametrize("start", ["fork", "spawn"])
     def test_processes_and_data_are_ours(start, tmp_path):

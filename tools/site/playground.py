@@ -39,7 +39,7 @@ LIBRARIES = (
 """What our packages import without the extras; rich is not needed where nothing is printed."""
 NOT_NEEDED = frozenset({"tests", "__pycache__"})
 """Folders that nobody enters in a browser."""
-PYTHON_ONLY = frozenset({".py", ".js", ".css", ".html", ".tsv", ".typed"})
+PYTHON_ONLY = frozenset({".py", ".js", ".json", ".css", ".html", ".tsv", ".typed"})
 FIXED = (1980, 1, 1, 0, 0, 0)
 
 

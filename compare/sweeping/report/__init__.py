@@ -64,10 +64,11 @@ def ratio_maps(sweep: Sweep, records: Sequence[Mapping[str, Any]], shape: str, e
     of_variant: dict[str, dict[tuple[int, int], float | None]] = {}
     for each in chosen:
         place = each["members"], each["queues_per_topic"]
-        of_variant.setdefault(each["variant"], {})[place] = each["max_over_best"]
+        # Low loads are no merit where queues are left over.
+        of_variant.setdefault(each["variant"], {})[place] = None if each["unowned_share"] else each["max_over_best"]
     maps = [HeatMap(label, of_variant[label]) for label in sweep.labels if label in of_variant]
     scale = Scale(1.0, 3.0, lambda value: f"{value:.2f}")
-    title = f"heaviest load over the best possible: {shape} subscriptions, {event}"
+    title = f"heaviest load over the best possible: {shape} subscriptions, {event} (grey: queues without an owner)"
     names = ("members", "queues per topic")
     return heat_maps(maps, _some(sweep.members), _some(sweep.queues), names, scale, title)
 

@@ -56,7 +56,7 @@ def test_every_system_has_its_costs() -> None:
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
-        ("members", [10, 100, 1_000, 100_000]),
+        ("members", [10, 100, 1_000, 10_000]),
         ("queues", [10, 1_000, 100_000, 10_000_000]),
         ("length", ["1h", "30d", "36500d"]),
         ("load", [1, 10, 1_000]),
@@ -128,7 +128,7 @@ def test_what_takes_long_is_told_with_its_reason(capsys: pytest.CaptureFixture[s
     [
         ({"length": "36500d", "members": 400}, "876000h x 400 members"),
         ({"queues": 10_000_000}, "10,000,000 queues x 4 members"),
-        ({"members": 100_000, "queues": 100_000, "length": "30d"}, "100,000"),
+        ({"members": 10_000, "queues": 100_000, "length": "365d"}, "10,000"),
     ],
 )
 def test_monsters_are_refused(system: str, monster: dict[str, Any], reason: str) -> None:

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 KINDS = tuple(ASSIGNORS)
 HARD = ("client-sticky-hard", "client-cooperative-sticky-hard")
 FILES = (*KINDS, *HARD)
-EVERY = dict.fromkeys(KINDS, 20) | dict.fromkeys(HARD, 4) | {"client-cooperative-sticky-hard": 12}
-"""Plants are tried in every 20th line of a file, in every 4th of a short one, in every 12th of one with long lines."""
+EVERY = dict.fromkeys(KINDS, 40) | dict.fromkeys(HARD, 6) | {"client-cooperative-sticky-hard": 24}
+"""Plants are tried in every 40th line of a file, in every 6th of a short one, in every 24th of one with long lines."""
 
 MOST_IN_A_BIN = 8
 """Java's map makes a tree of a bin with more keys; its order is not modelled (`protocols.java`)."""
@@ -250,7 +251,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_no_damage_to_a_line_breaks_the_player(data: st.DataObject) -> None:
-    line = copy.deepcopy(data.draw(st.sampled_from(_SMALL)))
+    line = copy.deepcopy(data.draw(st.sampled_from(_small())))
     *path, last = data.draw(st.sampled_from(list(_places(line))))
     holder = line
     for key in path:
@@ -262,7 +263,9 @@ def test_no_damage_to_a_line_breaks_the_player(data: st.DataObject) -> None:
         player().play(line)  # type: ignore[misc]
 
 
-_SMALL = [line for kind in KINDS for line in list(_lines(kind))[7::97] if len(line["members"]) < 5]
+@cache
+def _small() -> list[dict[str, Any]]:
+    return [line for kind in KINDS for line in list(_lines(kind))[7::97] if len(line["members"]) < 5]
 
 
 def test_one_may_put_one_s_own_assignor_to_the_test(tmp_path: Path) -> None:

@@ -99,14 +99,22 @@ def at(trace: dict[str, Any], place: Place) -> Any:
     return value
 
 
+def along(value: Any, place: Place) -> Any:
+    """A copy of the value in which everything along the place is a copy, too."""
+    copied = copy.copy(value)
+    if place:
+        copied[place[0]] = along(copied[place[0]], place[1:])
+    return copied
+
+
 def with_value(trace: dict[str, Any], place: Place, value: Any) -> dict[str, Any]:
-    changed = copy.deepcopy(trace)
+    changed: dict[str, Any] = along(trace, place[:-1])
     at(changed, place[:-1])[place[-1]] = value
     return changed
 
 
 def without(trace: dict[str, Any], place: Place) -> dict[str, Any]:
-    changed = copy.deepcopy(trace)
+    changed: dict[str, Any] = along(trace, place[:-1])
     del at(changed, place[:-1])[place[-1]]
     return changed
 
@@ -140,10 +148,14 @@ def noticed(trace: dict[str, Any]) -> bool:
         return True
 
 
-def test_a_change_of_any_kind_of_recorded_field_makes_its_trace_fail() -> None:
+@pytest.mark.parametrize("every_change", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_change_of_any_kind_of_recorded_field_makes_its_trace_fail(every_change: bool) -> None:
+    """Fields in turn are set to each of the values that may stand there, and removed; or each in all of these ways."""
     seen: set[tuple[str, ...]] = set()
     unnoticed: list[tuple[str, Place, Any]] = []
-    for trace in itertools.chain(traces(CLASSIC), traces(HARD), traces(CONSUMER)):
+    # Each kind in the shortest trace that has it: every change plays a trace anew.
+    every = itertools.chain(traces(CLASSIC), traces(HARD), traces(CONSUMER))
+    for trace in sorted(every, key=lambda trace: len(trace["steps"])):
         for place in leaves({"steps": trace["steps"]}):
             value = at(trace, place)
             kind = kind_of(place, value, trace)
@@ -151,7 +163,8 @@ def test_a_change_of_any_kind_of_recorded_field_makes_its_trace_fail() -> None:
                 continue
             seen.add(kind)
             plants = [(other, with_value(trace, place, other)) for other in others(value, place[-1])]
-            for what, plant in [*plants, ("removed", without(trace, place))]:
+            plants.append(("removed", without(trace, place)))
+            for what, plant in plants if every_change else [plants[len(seen) % len(plants)]]:
                 if not noticed(plant):
                     unnoticed.append((trace["trace_id"], place, what))
     assert unnoticed == []

@@ -3,6 +3,7 @@
 The verbs are imported once, here; each command runs in a copy of this process, from `compare.cli.main` to its end.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -19,6 +20,7 @@ def serve() -> None:
     """Until the pipe is closed; returns in a copy of the process once its command is over."""
     for module, _ in VERBS.values():
         importlib.import_module(module)
+    gc.freeze()  # what a copy need not look through, and so not write to, when it ends
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     while line := requests.readline():
         child = os.fork()

@@ -16,7 +16,7 @@ from compare.reading.group_model import model_of
 from compare.reading.observed import ObservedGroup, ObservedMember, Partial
 from protocols import Queue, sort_queues
 from tests.compare.console import CAPTURES, equipoise
-from tests.compare.observed_groups import captured, observed, partitions
+from tests.compare.observed_groups import FOLDERS, captured, observed, partitions
 
 FLAGSHIP = CAPTURES / "rocketmq/groups/inconsistent_subs_3"
 TEXTS = sorted(FLAGSHIP.glob("*.txt"))
@@ -173,17 +173,25 @@ def test_a_model_leaves_out_topics_that_are_not_told() -> None:
     assert model_of(observed({"a": partitions("t", 0)}, system="rocketmq", subscriptions_differ=True)) is None
 
 
-@pytest.mark.parametrize("name", sorted(captured()))
-def test_nothing_is_null_without_a_reason(name: str) -> None:
-    (group,) = documented([captured()[name]])
+@pytest.mark.parametrize("folder", [f"{system}/{folder}" for system, each in FOLDERS.items() for folder in each])
+def test_nothing_is_null_without_a_reason(folder: str) -> None:
+    found = {name: group for name, group in captured().items() if name.startswith(f"{folder}/")}
+    assert found
+    for name, group in found.items():
+        (told,) = documented([group])
+        assert_reasons(name, told)
+
+
+def assert_reasons(name: str, group: Mapping[str, Any]) -> None:
     reasons = {figure for each in group["untold"] for figure in each["figures"]}
     null = {figure for figure in (*FIGURES, "lag", "score", "optimum", "strategy", "state") if group[figure] is None}
-    assert reasons == null
+    assert reasons == null, name
     silent = {id for id, queues in group["owners"].items() if queues is None}
     partial = group["partial"]
-    assert silent == (set(partial["members"]) if partial and group["mode"] == "shared" else silent)
+    assert silent == (set(partial["members"]) if partial and group["mode"] == "shared" else silent), name
     if group["mode"] == "shared":
-        assert (partial is not None) == bool(silent or group["members"] is None or group["group"] in PARTIAL_TOPICS)
+        unknown = silent or group["members"] is None or group["group"] in PARTIAL_TOPICS
+        assert (partial is not None) == bool(unknown), name
 
 
 PARTIAL_TOPICS = {"inconsistent_subs_3"}

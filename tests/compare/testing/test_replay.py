@@ -1,14 +1,14 @@
 """The replay that a failure prints, pasted as a test: it drives the user's own code and fails in the same way."""
 
 import re
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
 pytest_plugins = ["pytester"]
 
 LOOPS = """
-    from hypothesis import given, settings
+    from hypothesis import Phase, given, settings
     from hypothesis import strategies as st
     from compare.testing import kafka_group as new_group
     from compare.testing.strategies import faults
@@ -53,7 +53,7 @@ OBJECT = """
 """
 
 CLOSURE = """
-    @settings(max_examples=30, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=30, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
     @given(st.integers(20, 60), st.integers(1, 20))
     def test_it(calls, later):
         group = new_group(topics={"orders": 6}, members={"c2": []}, assignor="sticky")
@@ -126,16 +126,25 @@ def _errors(output: str) -> list[str]:
     return [line for line in found[first:] if re.match(r"AssertionError: |\d+\.\d{3} s|assert|so nobody", line)]
 
 
-@pytest.mark.parametrize("test", [OBJECT, CLOSURE, TWO_RUNS, PUSH])
-def test_a_pasted_replay_fails_with_the_same_story(pytester: pytest.Pytester, test: str) -> None:
-    pytester.makepyfile(test_mine=LOOPS + test)
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:randomly")
-    done.assert_outcomes(failed=1)
-    told = done.stdout.str().partition("short test summary info")[0]
-    replay = _replay_in(told)
-    Path(pytester.path / "test_pasted.py").write_text(replay)
-    again = pytester.runpytest_subprocess("-p", "no:cacheprovider", "test_pasted.py")
-    again.assert_outcomes(failed=1)
-    repeated = again.stdout.str().partition("short test summary info")[0]
-    assert _errors(told)
-    assert _errors(repeated) == _errors(told)
+TESTS = {"object": OBJECT, "closure": CLOSURE, "two_runs": TWO_RUNS, "push": PUSH}
+
+
+def _reports(pytester: pytest.Pytester, files: Mapping[str, str]) -> Mapping[str, str]:
+    """The one test of each of these files fails; name of the file to what is told of it."""
+    pytester.makepyfile(**files)
+    options = ("-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist", "--tb=long")
+    done = pytester.runpytest_subprocess(*options, *(f"{name}.py" for name in files))
+    done.assert_outcomes(failed=len(files))
+    told = re.split(
+        r"^_+ test_(?:it|replay) _+$", done.stdout.str().partition("short test summary info")[0], flags=re.MULTILINE
+    )
+    return dict(zip(files, told[1:], strict=True))
+
+
+def test_a_pasted_replay_fails_with_the_same_story(pytester: pytest.Pytester) -> None:
+    told = _reports(pytester, {f"test_{name}": LOOPS + text for name, text in TESTS.items()})
+    replays = {f"{name}_pasted": _replay_in(text) for name, text in told.items()}
+    repeated = _reports(pytester, replays)
+    for name, text in told.items():
+        assert _errors(text)
+        assert _errors(repeated[f"{name}_pasted"]) == _errors(text)

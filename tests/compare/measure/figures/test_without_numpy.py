@@ -19,7 +19,10 @@ from protocols.errors import UserError
 from tests.compare.measure.figures.figure_groups import groups
 
 ROOT = Path(__file__).parents[4]
-SCENARIOS = ("four-members-two-topics", "hot-key", "two-records-twice")
+SCENARIOS = ("hot-key", "two-records-twice")
+
+FOUR = "examples/scenarios/four-members-two-topics.yaml"
+GROUPS = ("tests/captures/kafka/groups", "tests/captures/rocketmq/groups")
 
 BLOCK = """
 import sys
@@ -34,11 +37,11 @@ sys.meta_path.insert(0, Blocked())
 
 VERBS = {
     "compare": ("compare", *(f"examples/scenarios/{name}.yaml" for name in SCENARIOS), "--format", "json"),
-    "report": ("compare", "examples/scenarios/four-members-two-topics.yaml", "--report", "{out}"),
-    "seeds": ("compare", "examples/scenarios/four-members-two-topics.yaml", "--seeds", "3", "--format", "json"),
-    "audit": ("audit", "tests/captures", "--format", "json", "--report", "{out}"),
+    "report": ("compare", FOUR, "--system", "kafka:range", "--system", "rocketmq:AVG", "--report", "{out}"),
+    "seeds": ("compare", "examples/scenarios/two-records-twice.yaml", "--seeds", "3", "--format", "json"),
+    "audit": ("audit", *GROUPS, "--format", "json", "--report", "{out}"),
     "states": ("states", "rocketmq", "--format", "json"),
-    "conformance": ("conformance", "tests/golden/rocketmq/strategies-averagely.jsonl.gz"),
+    "conformance": ("conformance", "tests/golden/rocketmq/strategies-by_config.jsonl.gz"),
 }
 
 ALL_OF_THEM = """

@@ -152,28 +152,35 @@ def test_numbers_are_those_of_a_plain_count_before_and_after_days_are_put_togeth
     assert told(session, tmp_path) == found
 
 
-def test_time_in_which_nobody_watched_counts_for_nothing(session: SparkSession, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def recorded(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, HistoryRecord]:
+    """What is told of three clusters that were watched in three ways."""
+    folder = tmp_path_factory.mktemp("recorded")
     for hour in (0, 1, 2, 50):
-        write(tmp_path, "a", START + hour * HOUR_S, HOUR_S, [row("g", distance=1), *([row("h")] if hour != 1 else [])])
-    found = told(session, tmp_path)
-    assert (found["a/g"]["hours"], found["a/g"]["hours_unfair"]) == (1 + 1 + 2 + 1, 5)
-    assert found["a/h"]["hours"] == 1 + 2 + 1, "a snapshot without the group is not the group's time"
-
-
-def test_changes_close_together_are_one_rebalance(session: SparkSession, tmp_path: Path) -> None:
+        rows = [row("g", distance=1), *([row("h")] if hour != 1 else [])]
+        write(folder, "sometimes", START + hour * HOUR_S, HOUR_S, rows)
     for second in (0, 30, 60, 90, 270, 300, 86_400):
-        write(tmp_path, "a", START + second, 30.0, [row("g", moves=2 if second != 300 else 0)])
-    record = told(session, tmp_path)["a/g"]
+        write(folder, "restless", START + second, 30.0, [row("g", moves=2 if second != 300 else 0)])
+    for day in range(4):
+        rows = [row("worse", score=90.0 - 5 * day), row("short", score=50.0 + day)][: 2 if day < 2 else 1]
+        write(folder, "daily", START + day * 24 * HOUR_S, HOUR_S, rows)
+    return told(session, folder)
+
+
+def test_time_in_which_nobody_watched_counts_for_nothing(recorded: Mapping[str, HistoryRecord]) -> None:
+    always = recorded["sometimes/g"]
+    assert (always["hours"], always["hours_unfair"]) == (1 + 1 + 2 + 1, 5)
+    assert recorded["sometimes/h"]["hours"] == 1 + 2 + 1, "a snapshot without the group is not the group's time"
+
+
+def test_changes_close_together_are_one_rebalance(recorded: Mapping[str, HistoryRecord]) -> None:
+    record = recorded["restless/g"]
     assert (record["rebalances"], record["longest_rebalance_s"], record["moves"]) == (3, 90, 12)
     assert [(day["day"], day["rebalances"]) for day in record["days"]] == [("2026-11-22", 2), ("2026-11-23", 1)]
 
 
-def test_trends_need_three_days(session: SparkSession, tmp_path: Path) -> None:
-    for day in range(4):
-        rows = [row("worse", score=90.0 - 5 * day), row("short", score=50.0 + day)][: 2 if day < 2 else 1]
-        write(tmp_path, "a", START + day * 24 * HOUR_S, HOUR_S, rows)
-    found = told(session, tmp_path)
-    assert (found["a/worse"]["score_trend"], found["a/short"]["score_trend"]) == (-5, None)
+def test_trends_need_three_days(recorded: Mapping[str, HistoryRecord]) -> None:
+    assert (recorded["daily/worse"]["score_trend"], recorded["daily/short"]["score_trend"]) == (-5, None)
 
 
 def test_the_user_says_what_is_unfair(session: SparkSession, tmp_path: Path) -> None:
@@ -199,10 +206,9 @@ def test_days_clusters_and_groups_can_be_chosen(tmp_path: Path) -> None:
             write(tmp_path, cluster, START + day * 24 * HOUR_S, HOUR_S, [row("g"), row("h", distance=2, score=60.0)])
     every = groups_of(ran(str(tmp_path), "--format", "json"))
     assert list(every) == ["007/h", "b/h", "007/g", "b/g"], "the worst first"
-    chosen = ran(str(tmp_path), "--format", "json", "--cluster", "007", "--group", "h", "--since", "2026-11-23")
-    assert {name: each["snapshots"] for name, each in groups_of(chosen).items()} == {"007/h": 2}
-    one = groups_of(ran(str(tmp_path), "--format", "json", "--until", "2026-11-22"))
-    assert {each["snapshots"] for each in one.values()} == {1}
+    days = ("--since", "2026-11-23", "--until", "2026-11-23")
+    chosen = ran(str(tmp_path), "--format", "json", "--cluster", "007", "--group", "h", *days)
+    assert {name: each["snapshots"] for name, each in groups_of(chosen).items()} == {"007/h": 1}
     table = ran(str(tmp_path), "--format", "markdown", "--top", "1").stdout
     assert "4 groups of 2 clusters, 2026-11-22T00:00:00Z to 2026-11-24T00:00:00Z: 2 unfair at some time" in table
     assert "| 007 " in table

@@ -20,8 +20,19 @@ from tests.compare.measure.spark.test_spark import many_groups, shuffled, sorted
 __all__ = ["session"]
 
 
-@pytest.mark.parametrize("kind", ["ones", "lags", "rates", "some unknown"])
-@pytest.mark.parametrize("with_retry", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "with_retry"),
+    [
+        ("ones", True),
+        ("lags", False),
+        ("rates", True),
+        ("some unknown", False),
+        pytest.param("ones", False, marks=pytest.mark.slow),
+        pytest.param("lags", True, marks=pytest.mark.slow),
+        pytest.param("rates", False, marks=pytest.mark.slow),
+        pytest.param("some unknown", True, marks=pytest.mark.slow),
+    ],
+)
 def test_snapshot_gives_the_bytes_of_numpy(session: SparkSession, tmp_path: Path, kind: str, with_retry: bool) -> None:
     ownership, members = tables(many_groups(kind))
     expected = table_fairness(ownership, members, with_retry=with_retry, per_topic=True)

@@ -57,8 +57,20 @@ def sorted_table(table: pa.Table, like: pa.Table) -> pa.Table:
     return table.sort_by(keys).cast(like.schema)
 
 
-@pytest.mark.parametrize("kind", ["ones", "lags", "rates", "some unknown"])
-@pytest.mark.parametrize(("partitions", "with_retry"), [(1, True), (2, False), (13, True)])
+KINDS = ("ones", "lags", "rates", "some unknown")
+PARTITIONS = ((1, True), (2, False), (13, True))
+QUICK = {("ones", 1), ("ones", 13), ("lags", 2), ("rates", 13), ("some unknown", 2), ("some unknown", 1)}
+"""What `make test` tries; the others are slow."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "partitions", "with_retry"),
+    [
+        pytest.param(kind, count, retry, marks=[] if (kind, count) in QUICK else pytest.mark.slow)
+        for kind in KINDS
+        for count, retry in PARTITIONS
+    ],
+)
 def test_every_partitioning_gives_the_bytes_of_numpy(
     session: SparkSession, kind: str, partitions: int, with_retry: bool
 ) -> None:

@@ -119,7 +119,13 @@ def test_an_idempotent_producer_without_an_id_tries_again(broker: KafkaBroker) -
 
 def read(broker: KafkaBroker, until: Callable[[list[Any]], bool], **settings: Any) -> list[Any]:
     """What a reader of the partition is given, errors among it."""
-    given = {"bootstrap.servers": broker.bootstrap, "group.id": "reader", "log_level": 0, "enable.auto.commit": False}
+    given = {
+        "bootstrap.servers": broker.bootstrap,
+        "group.id": "reader",
+        "log_level": 0,
+        "enable.auto.commit": False,
+        "fetch.error.backoff.ms": 10,
+    }
     consumer = Consumer(given | settings)
     consumer.assign([TopicPartition("orders", 0, OFFSET_BEGINNING)])
     found: list[Any] = []

@@ -20,7 +20,7 @@ from tests.compare.testing.python_clients.kp_probes import PROBES
 from tests.compare.testing.python_clients.kp_worlds import DoubleWorld, RealWorld, answer
 
 _LEAST_PROBES: Final = 60
-_AT_ONCE: Final = 8
+_AT_ONCE: Final = 16
 _LONGEST_S: Final = 60.0
 
 
