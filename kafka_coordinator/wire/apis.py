@@ -57,8 +57,9 @@ _TRANSLATIONS: Final[Mapping[int, Translation]] = {
     **group_offsets.TRANSLATIONS,
     **group_views.TRANSLATIONS,
 }
-_HIGHEST: Final[Mapping[int, int]] = {0: 13, 1: 18, 2: 11, 22: 5}
-"""Highest versions where the codec has higher ones that only transactions need, or brokers among themselves."""
+_HIGHEST: Final[Mapping[int, int]] = {2: 10, 8: 9, 9: 9, 22: 5}
+"""Highest versions of Kafka 4.1.0 where the codec has higher ones: those it offers only with
+``unstable.api.versions.enable``, or not at all."""
 
 
 def _api(key: int) -> Api:

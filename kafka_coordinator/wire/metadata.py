@@ -18,6 +18,7 @@ from kafka_coordinator.wire.state import NO_ID, BrokerState
 from kafka_coordinator.wire.translation import NO_THROTTLE
 from protocols.engine.nodes import Outbox, Time
 
+PRODUCE: Final = 0
 API_VERSIONS: Final = 18
 METADATA: Final = 3
 
@@ -47,7 +48,7 @@ def api_versions(state: BrokerState, now: Time, sender: str, request: Request, o
         error, names = ErrorCode.invalid_request, []
     kind = response(API_VERSIONS, request.version)
     item = part(kind, "api_keys")
-    listed = [item(api_key=key, min_version=APIS[key].versions[0], max_version=APIS[key].versions[1]) for key in names]
+    listed = [item(api_key=key, min_version=_told(key), max_version=APIS[key].versions[1]) for key in names]
     features: dict[str, Any] = {}
     if request.version >= 3 and error == ErrorCode.none:
         supported, final = part(kind, "supported_features"), part(kind, "finalized_features")
@@ -65,6 +66,13 @@ def api_versions(state: BrokerState, now: Time, sender: str, request: Request, o
         }
     answer = make(kind, error_code=error, api_keys=tuple(listed), throttle_time=NO_THROTTLE, **features)
     out.send(sender, Answer(request.correlation, answer))
+
+
+def _told(key: int) -> int:
+    """The lowest version of which clients are told. Old librdkafka takes Produce's for a sign of what a broker can do,
+    so that it is told from 0 on (KIP-896); requests in versions that are not served close the connection all the
+    same."""
+    return 0 if key == PRODUCE else APIS[key].versions[0]
 
 
 def _names_software(body: Any) -> bool:

@@ -3,7 +3,7 @@
 
 from typing import NamedTuple
 
-from protocols.engine.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Delivered
 from protocols.queues import Queue
 from rocketmq_selfbalance.client import blocking
@@ -32,15 +32,32 @@ class _LockedLater(NamedTuple):
     number: int
 
 
-def lock_thread(group: str) -> str:
-    """The consume service has a scheduled thread of its own."""
-    return f"locks of {group}"
+OWN, POP = SERVICES = "own", "POP"
+"""The consume services of an ordered consumer: besides its own there is the one for POP, which starts with it in 5.x
+(``ConsumeMessagePopOrderlyService``). Each has a scheduled thread, and renews all locks there."""
 
 
-def renew_locks(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
-    """``lockMQPeriodically``: the periodic lock round."""
-    out.set_timer(("lock", consumer.group), now + consumer.settings.ordered.lock_interval_ms)
-    blocking.run(client, now, lock_thread(consumer.group), (LockAll(consumer.group),), out)
+def services(consumer: Consumer) -> tuple[str, ...]:
+    """Those of the consumer's services that renew locks."""
+    if not consumer.locks:
+        return ()
+    return SERVICES if consumer.settings.ordered.pop_service_locks else (OWN,)
+
+
+def lock_thread(group: str, service: str = OWN) -> str:
+    """The scheduled thread of a service."""
+    return f"locks of {group} ({service})"
+
+
+def lock_timer(group: str, service: str) -> TimerName:
+    """When the service renews the locks next."""
+    return "lock", group, service
+
+
+def renew_locks(client: Instance, now: Time, consumer: Consumer, service: str, out: Outbox) -> None:
+    """``lockMQPeriodically``: the periodic lock round of a service."""
+    out.set_timer(lock_timer(consumer.group, service), now + consumer.settings.ordered.lock_interval_ms)
+    blocking.run(client, now, lock_thread(consumer.group, service), (LockAll(consumer.group),), out)
 
 
 def submit(client: Instance, now: Time, consumer: Consumer, queue: Queue, number: int, out: Outbox) -> None:

@@ -28,6 +28,7 @@ from rocketmq_selfbalance.client import (
     requests,
     resetting,
     routing,
+    shutdown,
     tasks,
     timers,
 )
@@ -53,6 +54,7 @@ STEPS: Handlers = {
     **rebalance_service.HANDLERS,
     **tasks.HANDLERS,
     **lifecycle.HANDLERS,
+    **shutdown.HANDLERS,
     **pulling.HANDLERS,
     **repairing.HANDLERS,
     **polling.HANDLERS,

@@ -6,7 +6,7 @@ from typing import Any
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
 from protocols.queues import Queue
-from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, lifecycle, polling
+from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, lifecycle, polling, shutdown
 from rocketmq_selfbalance.client.commands import (
     CommitNow,
     GoOn,
@@ -37,10 +37,10 @@ def take(client: Instance, now: Time, sender: str, command: Any, out: Outbox) ->
         case StartConsumer(spec):
             blocking.run(client, now, lifecycle.THREAD, (lifecycle.StartUp(spec),), out)
         case Shutdown(None):
-            steps = [lifecycle.ShutDown(group) for group in client.consumers]
+            steps = [shutdown.ShutDown(group) for group in client.consumers]
             blocking.run(client, now, lifecycle.THREAD, steps, out)
         case Shutdown(group) if group is not None:
-            blocking.run(client, now, lifecycle.THREAD, (lifecycle.ShutDown(group),), out)
+            blocking.run(client, now, lifecycle.THREAD, (shutdown.ShutDown(group),), out)
         case _ if command.group in client.consumers:
             _of_consumer(client, now, command, out)
 

@@ -70,6 +70,7 @@ VERSION_4_5: Mapping[str, Any] = {
     "rebalance_min_interval_ms": 0.0,
     "lock_refused_delay_ms": None,
     "first_pull_delay_ms": 0.0,
+    "pop_service_locks": False,
     "queue_starts_locked": False,
     "broadcasting_orderly_locks": True,
     "delayed_unlock": True,

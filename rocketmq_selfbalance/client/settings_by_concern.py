@@ -59,6 +59,8 @@ class OrderlySettings:
 
     lock_interval_ms: Time = 20_000.0
     lock_first_ms: Time = 1_000.0
+    pop_service_locks: bool = True
+    """5.x: the consume service for POP, which starts with every push consumer, renews all locks as well."""
     lock_max_live_time_ms: Time = 30_000.0
     unlock_delay_time_ms: Time = 20_000.0
     consume_lock_wait_ms: Time = 500.0

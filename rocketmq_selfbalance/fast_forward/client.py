@@ -16,7 +16,7 @@ from protocols.queues import Queue
 from rocketmq_selfbalance.client import polling, rebalance_service, tasks
 from rocketmq_selfbalance.client.calls import AskMembers, LockQueues, RefreshRoute, TellBroker
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
-from rocketmq_selfbalance.client.consuming_orderly import lock_thread
+from rocketmq_selfbalance.client.consuming_orderly import lock_thread, lock_timer, services
 from rocketmq_selfbalance.client.heartbeat import addresses_in_turn, consumer_data
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.locks import by_broker
@@ -247,16 +247,17 @@ def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> 
         for queues in by_broker(consumer.holds()):
             address = client.master(queues[0].broker) or ""
             calls.append(Call((address,), LockBatchMq, LockBatchMqAnswer, claim=tuple(sorted(queues))))
-        yield Exchange(
-            ("lock", consumer.group),
-            consumer.settings.ordered.lock_interval_ms,
-            tuple(calls),
-            in_turn=True,
-            thread=lock_thread(consumer.group),
-            awaiting="lock" in under_way,
-            within=consumer.settings.instance.lock_timeout_ms,
-            about=consumer.group,
-        )
+        for service in services(consumer):
+            yield Exchange(
+                lock_timer(consumer.group, service),
+                consumer.settings.ordered.lock_interval_ms,
+                tuple(calls),
+                in_turn=True,
+                thread=lock_thread(consumer.group, service),
+                awaiting="lock" in under_way,
+                within=consumer.settings.instance.lock_timeout_ms,
+                about=consumer.group,
+            )
 
 
 def _guarded(client: Instance) -> dict[TimerName, Guard]:

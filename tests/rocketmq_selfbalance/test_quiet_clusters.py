@@ -74,6 +74,12 @@ def test_pulls_that_are_held_are_passed_over() -> None:
     assert quick.variant.simulation.number < full.variant.simulation.number / 4
 
 
+def test_lock_rounds_that_begin_at_the_same_time_are_passed_over() -> None:
+    quick, full = both(seconds=600, settings={"orderly": True})
+    assert_equal(quick, full)
+    assert quick.variant.simulation.number < full.variant.simulation.number / 4
+
+
 def test_pulls_are_answered_while_the_members_are_asked_for() -> None:
     """Requests and answers of a pass that takes long, over links that also carry the ends of held pulls."""
     topics = {f"T{number}": {"broker-a": 2, "broker-b": 2} for number in range(12)}

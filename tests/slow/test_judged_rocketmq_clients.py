@@ -1,5 +1,6 @@
 """RocketMQ's own Java client 5.3.3 as the judged program: the model that stands for it in the table does the same."""
 
+import asyncio
 import json
 import shlex
 from collections.abc import Mapping
@@ -9,7 +10,9 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner
 
+from compare.conformance.clients.rocketmq import real
 from compare.conformance.command import conformance
+from tests.compare.conformance.clients.late_leave import LateLeave
 from tests.slow import real_rocketmq
 from tests.slow.java import UnavailableError, released_jars
 from tests.slow.java_members import Program
@@ -19,22 +22,33 @@ pytestmark = pytest.mark.slow
 SOURCE: Final = Path(__file__).parents[2] / "examples" / "clients" / "RocketMQConsumer.java"
 
 DIFFERENT: Final[Mapping[str, str]] = {
-    "SYSTEM_ERROR on LOCK_BATCH_MQ, at work": "the service for POP renews the locks as well, milliseconds later",
-    "no lock on LOCK_BATCH_MQ, at work": "the same",
     "frozen until another has its queues": "which of two threads wakes first decides whether it gives up locks",
 }
 """Where the model is known to differ, and why."""
 
 
-@pytest.mark.parametrize("way", ["concurrently", "orderly"])
-def test_the_java_client_does_what_its_model_does(way: str, tmp_path: Path) -> None:
+@pytest.fixture
+def client(tmp_path: Path) -> str:
+    """The command of the Java program, but for the way in which it consumes."""
     try:
         jars = released_jars("rocketmq", real_rocketmq.VERSION, real_rocketmq.ARTIFACTS)
         program = Program.of(SOURCE, jars, tmp_path)
     except UnavailableError as why:
         pytest.skip(str(why))
-    client = f"{shlex.join(program.command)} {{namesrv}} {{topic}} {{group}} {way}"
-    options = ["--client", client, "--at-once", "2", "--format", "json"]
+    return f"{shlex.join(program.command)} {{namesrv}} {{topic}} {{group}}"
+
+
+def test_it_takes_its_locks_again_where_a_round_falls_into_its_leave(client: str) -> None:
+    """As its model does (`tests/compare/conformance/clients/test_judging_rocketmq.py`)."""
+    late = LateLeave()
+    played = asyncio.run(real.play(f"{client} orderly", late.situation))
+    assert set(played.did) == {"gives up locks", "commits", "takes leave", "ends"}
+    assert late.locked_again() == {"broker-a": 1, "broker-b": 1}
+
+
+@pytest.mark.parametrize("way", ["concurrently", "orderly"])
+def test_the_java_client_does_what_its_model_does(way: str, client: str) -> None:
+    options = ["--client", f"{client} {way}", "--at-once", "2", "--format", "json"]
     result = CliRunner().invoke(conformance, options, standalone_mode=False)
     assert result.exception is None, result.exception
     document: dict[str, Any] = json.loads(result.stdout)

@@ -1,6 +1,7 @@
 """Recordings of real RocketMQ clusters: the model does what they did, and a recording that was changed is noticed."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,23 @@ from click.testing import CliRunner
 from compare.cli import cli
 from compare.conformance.cases import play_file
 from compare.conformance.players import PLAYERS
+from compare.conformance.rocketmq_recordings.happened import Request
 from compare.conformance.rocketmq_recordings.player import play_recording
 from compare.conformance.rocketmq_recordings.playing import play
 from compare.conformance.rocketmq_recordings.reading import read
+from compare.conformance.rocketmq_recordings.recorded import happened
 from compare.conformance.rocketmq_recordings.scenario import plan, run
 from protocols import Queue
+from rocketmq_selfbalance.messages.locks import LockBatchMq
+from rocketmq_selfbalance.messages.requests import REQUEST_CODES
 from tests.compare.conformance.rocketmq_recordings import TRACES, Recorded, own, recorded, requests_of
 
 ALL = sorted(TRACES.glob("*.json"))
 
 FEW = 12
 """Runs with which some recordings are played here; the slow test plays all with as many as users do."""
+
+LOCK_INTERVAL_MS, SETTLED_MS = 20_000, 30_000
 
 QUICK = (
     "clean_shutdown_3",
@@ -44,6 +51,25 @@ def test_the_model_does_what_the_cluster_did(name: str) -> None:
     assert played.differences == []
     assert played.measures
     assert all(each.passed for each in played.measures)
+
+
+@pytest.mark.parametrize("name", [path.stem for path in ALL if "orderly" in path.stem])
+def test_locks_are_renewed_twice_each_time_as_by_the_cluster_s_members(name: str) -> None:
+    recording = read(recorded(name))
+    prepared = plan(recording)
+    real, model = happened(recording).requests, play(prepared, run(prepared, 0), listen=True).requests
+    assert real
+    assert model
+    for member in ("m1", "m2"):
+        assert _usual_round(real, member) == _usual_round(model, member) == 2
+
+
+def _usual_round(requests: tuple[Request, ...], member: str) -> int:
+    """How many requests for locks come in the most usual round: 20 s after one of another round, when retry queues,
+    which are taken late, are there."""
+    times = [each.at for each in requests if each.member == member and each.code == REQUEST_CODES[LockBatchMq]]
+    rounds = [sum(abs(later - at - LOCK_INTERVAL_MS) < 100 for later in times if later > SETTLED_MS) for at in times]
+    return Counter(filter(None, rounds)).most_common(1)[0][0]
 
 
 @pytest.mark.slow

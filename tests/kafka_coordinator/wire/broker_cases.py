@@ -336,6 +336,12 @@ def leader_epochs_of_commits(ask: Ask, topic: str) -> list[Any]:
             return request(9, version, group_id=topic, topics=topics)
         return request(9, version, groups=[{"group_id": topic, "topics": topics}], require_stable=False)
 
+    for _ in range(300):
+        # A new broker creates the topic of offsets when it is first asked for a coordinator.
+        ask(request(10, 4, key_type=0, coordinator_keys=[topic]))
+        if ask(fetched(9)).groups[0].error_code == 0:
+            break
+        sleep(0.05)
     found = []
     for offset, epoch, version in ((3, 0, 8), (4, 5, 9), (4, 7, 6), (5, -1, 9), (6, 2, 7), (7, None, 5)):
         found += [ask(commit(offset, epoch, version)), ask(fetched(4)), ask(fetched(7)), ask(fetched(9))]

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.kafka_coordinator.wire.api_versions import PRODUCE, closes, offered
 from tests.kafka_coordinator.wire.broker_answers import CASES, answers_of
 from tests.kafka_coordinator.wire.serving import Serving, serving
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka" / "broker-answers.json"
+OFFERED = GOLDEN.with_name("api-versions.json")
+"""API to its lowest and highest version, as a real broker offers them."""
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +28,17 @@ def test_our_answers_are_the_real_brokers(name: str, server: Serving) -> None:
     ours = answers_of(server.bootstrap, name, name.replace("_", "-"))
     for number, (real, own) in enumerate(zip(recorded[name], ours, strict=True)):
         assert own == real, f"{name}, answer {number}"
+
+
+@pytest.mark.parametrize("version", [0, 3, 4])
+def test_our_versions_are_the_real_brokers(version: int, server: Serving) -> None:
+    real, ours = json.loads(OFFERED.read_text("utf-8")), offered(server.bootstrap, version)
+    assert ours == {name: real[name] for name in ours}
+
+
+@pytest.mark.parametrize("version", [0, 2, 14])
+def test_a_version_of_produce_that_is_not_served_closes_the_connection(version: int, server: Serving) -> None:
+    assert closes(server.bootstrap, PRODUCE, version)
 
 
 def test_every_conversation_is_recorded() -> None:

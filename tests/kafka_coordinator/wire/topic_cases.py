@@ -1,6 +1,7 @@
 """Conversations with a broker about topics and settings; see `tests.kafka_coordinator.wire.broker_cases`."""
 
 from dataclasses import replace
+from time import sleep
 from typing import Any
 from uuid import UUID
 
@@ -230,6 +231,10 @@ def listing_what_has_settings(ask: Ask, topic: str) -> list[Any]:
         return replace(answer, config_resources=tuple(own))
 
     ask(alter(GROUP, topic, ("consumer.session.timeout.ms", SET, "50000")))
+    for _ in range(100):
+        if listed([GROUP]).config_resources:
+            break
+        sleep(0.01)
     answers = [listed(each) for each in ([GROUP], [16], [GROUP, 99], [BROKER, 8])]
     ask(alter(GROUP, topic, ("consumer.session.timeout.ms", DELETE, None)))
     return [*answers, ask(request(74, 0)), listed([GROUP])]

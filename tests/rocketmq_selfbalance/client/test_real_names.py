@@ -43,6 +43,7 @@ NAMES: Mapping[str, str] = {
     "PullCallback": "pulling",
     "ConsumeMessageConcurrentlyService": "consuming",
     "ConsumeMessageOrderlyService": "consuming_orderly",
+    "ConsumeMessagePopOrderlyService": "consuming_orderly",
     "DefaultLitePullConsumerImpl": "polling",
     "sendMessageBack": "giving_back",
     "sendHeartbeatToAllBrokerWithLock": "heartbeat",

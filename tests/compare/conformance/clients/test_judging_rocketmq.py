@@ -8,6 +8,7 @@ import pytest
 from compare.conformance.clients.playing import NOT_REACHED, NOT_TRIED, STILL_OUT
 from compare.conformance.clients.rocketmq import model
 from compare.conformance.clients.rocketmq.situations import BOTH, CONCURRENT, ORDERLY, SITUATIONS, Situation
+from tests.compare.conformance.clients.late_leave import LateLeave
 from tests.compare.conformance.clients.test_judging import judged, refusal
 
 SMALL = Path(__file__).with_name("rocketmq_consumer.py")
@@ -60,12 +61,20 @@ def test_the_model_takes_every_situation(situation: Situation) -> None:
             CONCURRENT,
             {"asks again at once", "takes queues"},
         ),
+        ("SYSTEM_ERROR on LOCK_BATCH_MQ, at work", ORDERLY, {"asks again at once"}),
+        ("no lock on LOCK_BATCH_MQ, at work", ORDERLY, {"asks again at once"}),
         ("SYSTEM_ERROR on PULL_MESSAGE", CONCURRENT, {"asks again soon"}),
         ("PULL_OFFSET_MOVED on PULL_MESSAGE", CONCURRENT, {"asks again soon"}),
     ],
 )
 def test_what_the_model_does(name: str, protocol: str, did: set[str]) -> None:
     assert set(model.play(NAMED[name], protocol)) == did
+
+
+def test_a_member_that_ends_takes_its_locks_again_where_a_round_falls_into_its_leave() -> None:
+    late = LateLeave()
+    assert set(model.play(late.situation, ORDERLY)) == {"gives up locks", "commits", "takes leave", "ends"}
+    assert late.locked_again() == {"broker-a": 1, "broker-b": 1}
 
 
 def test_only_what_concerns_locks_and_failed_records_is_not_for_all() -> None:
