@@ -43,7 +43,7 @@ def section(events: Events) -> list[str]:
         " for 5 s.\n",
     ]
     for event in events.events:
-        rows = [[f"`{variant}`", *_costs(events.costs[variant, event])] for variant in events.variants]
+        rows = [[variant, *_costs(events.costs[variant, event])] for variant in events.variants]
         parts += [f"### {EVENTS_IN_WORDS[event].capitalize()}\n", table(_COST_HEADS, rows)]
     titles: Mapping[str, str] = {name: title for name, _, title, _ in _COSTS}
     return [*parts, *(picture(name, title.capitalize()) for name, title in titles.items())]

@@ -111,7 +111,7 @@ def _in_short(atlas: Allocations, events: Events) -> list[str]:
 
 def _even(atlas: Allocations) -> list[str]:
     rows = [
-        [f"`{variant}`", *(cell for shape in atlas.shapes for cell in _evenness(atlas, variant, shape))]
+        [variant, *(cell for shape in atlas.shapes for cell in _evenness(atlas, variant, shape))]
         for variant in atlas.strategies
     ]
     heads = ["strategy", *(word for shape in atlas.shapes for word in (f"{shape}: fairest", "worst"))]
@@ -176,7 +176,7 @@ def _rows(
     rows = []
     for variant in atlas.strategies:
         most, idle = atlas.of(variant, "equal", "max"), atlas.of(variant, "equal", "idle")
-        row = [f"`{variant}`"]
+        row = [variant]
         for topics, queues in sizes:
             told = [
                 (size, heavy, none)
@@ -204,7 +204,7 @@ def _even_counts(told: Sequence[tuple[Size, int, int]]) -> str:
 
 def _moved(atlas: Allocations) -> list[str]:
     rows = [
-        [f"`{variant}`", *(_moved_share(atlas, variant, event) for event in CHANGES)]
+        [variant, *(_moved_share(atlas, variant, event) for event in CHANGES)]
         for variant in (*atlas.strategies, OPTIMUM)
     ]
     return [
