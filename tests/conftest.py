@@ -54,8 +54,7 @@ if sys.dont_write_bytecode:
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 """Java's better compiler takes longer than all that the tests let Spark do."""
 
-_SPARK = "tests/compare/measure/spark/"
-_SPARK_TOO = "tests/compare/sweeping/test_sweep.py"
+_SPARK = ("tests/compare/measure/spark/", "tests/compare/sweeping/test_sweep.py")
 
 _LONGEST = (
     _SPARK,
@@ -80,9 +79,7 @@ class LongestFirst(LoadScopeScheduling):
     those that ask the real Kafka client, of which all wait at once for one broker, and those that look at the site."""
 
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(_SPARK_TOO):
-            return _SPARK
-        return next((each for each in _IN_ONE_PROCESS if nodeid.startswith(each)), nodeid.partition("::")[0])
+        return next((str(each) for each in _IN_ONE_PROCESS if nodeid.startswith(each)), nodeid.partition("::")[0])
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -107,6 +104,4 @@ def pytest_collection_finish() -> None:
 
 
 def _begins(nodeid: str) -> int:
-    if nodeid.startswith(_SPARK_TOO):
-        return 0
     return next((number for number, each in enumerate(_LONGEST) if nodeid.startswith(each)), len(_LONGEST))

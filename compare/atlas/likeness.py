@@ -42,6 +42,12 @@ def alike(group: Group, atlas: Allocations) -> Alike | None:
     return Alike(shape, places, atlas.size_of(places[0]), atlas.size_of(places[-1]))
 
 
+def everything(shape: str, atlas: Allocations) -> Alike:
+    """All groups of the atlas with this subscription shape."""
+    places = tuple(range(len(atlas.sizes)))
+    return Alike(shape, places, atlas.size_of(places[0]), atlas.size_of(places[-1]))
+
+
 def near(value: float, axis: Sequence[int], factor: float) -> list[int]:
     """The values of an ascending axis that differ from this one by the factor at most."""
     return [each for each in axis if value / factor <= each <= value * factor]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from compare.atlas.likeness import SHAPES_IN_WORDS
-from compare.atlas.quotes import queues_of
+from compare.atlas.quotes import percent, queues_of
 from compare.atlas.tables import MOVES, OPTIMUM, Allocations, Events
 from compare.pictures.heat import HeatMap, Scale, heat_maps
 from compare.pictures.spans import Span, spans
@@ -26,7 +26,8 @@ def ratios(atlas: Allocations, shape: str) -> Picture:
     leave queues without an owner are left out: low loads are no merit there."""
     title = f"heaviest load over the best possible one; {SHAPES_IN_WORDS[shape]}"
     scale = Scale(1.0, 3.0, lambda value: f"{value:.2f}")
-    whole = [each for each in atlas.strategies if each not in losing(atlas, shape)]
+    lost = losing(atlas, shape)
+    whole = [each for each in atlas.strategies if each not in lost]
     return _maps(
         atlas,
         whole,
@@ -44,7 +45,7 @@ def losing(atlas: Allocations, shape: str) -> list[str]:
 def unread(atlas: Allocations, shape: str) -> Picture:
     """Per strategy that leaves queues without an owner the share of these."""
     title = f"queues that nobody reads; {SHAPES_IN_WORDS[shape]}"
-    scale = Scale(0.0, 1.0, _percent)
+    scale = Scale(0.0, 1.0, percent)
     queues: list[int | None] = [queues_of(each, "none") for each in atlas.sizes]
     return _maps(
         atlas,
@@ -55,14 +56,10 @@ def unread(atlas: Allocations, shape: str) -> Picture:
     )
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
-
-
 def idle(atlas: Allocations, shape: str) -> Picture:
     """Per strategy the share of members that have no queue though they could have one."""
     title = f"members without a queue that could have one; {SHAPES_IN_WORDS[shape]}"
-    scale = Scale(0.0, 0.8, _percent)
+    scale = Scale(0.0, 0.8, percent)
     members: list[int | None] = [each.members for each in atlas.sizes]
 
     def of(variant: str) -> tuple[list[int | None], list[int | None]]:
@@ -75,7 +72,7 @@ def idle(atlas: Allocations, shape: str) -> Picture:
 def moved(atlas: Allocations, shape: str, event: str) -> Picture:
     """Per strategy the share of queues that an event moves."""
     title = f"queues that move when {EVENTS_IN_WORDS[event]}; {SHAPES_IN_WORDS[shape]}"
-    scale = Scale(0.0, 1.0, _percent)
+    scale = Scale(0.0, 1.0, percent)
     queues: list[int | None] = [queues_of(each, event) for each in atlas.sizes]
     return _maps(
         atlas,

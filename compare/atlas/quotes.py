@@ -178,9 +178,9 @@ def fairness(told: OfStrategy, found: Quote) -> str:
             f" {told.max_over_best_worst:.2f} times at worst"
         )
     if told.idle > found.best_idle:
-        more.append(f"{_percent(told.idle)} of the members are idle ({_percent(found.best_idle)} must be)")
+        more.append(f"{percent(told.idle)} of the members are idle ({percent(found.best_idle)} must be)")
     if told.unowned:
-        more.append(f"{_percent(told.unowned)} of the queues have no owner")
+        more.append(f"{percent(told.unowned)} of the queues have no owner")
     return f"Under {name} {'; '.join(more)}."
 
 
@@ -188,7 +188,7 @@ def moves(shown: Sequence[OfStrategy], found: Quote) -> str:
     """What events move."""
     names = " and ".join(f"{{}} under {of_system(each.variant)}" for each in shown)
     join, leave, grow = (
-        [*(_percent(each.moved[event]) for each in shown), _percent(found.best_moved[event])] for event in CHANGES
+        [*(percent(each.moved[event]) for each in shown), percent(found.best_moved[event])] for event in CHANGES
     )
     *shares, fewest = join
     return (
@@ -228,5 +228,6 @@ def _range(low: int, high: int) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share without decimals."""
     return f"{100 * share:.0f} %"

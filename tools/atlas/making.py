@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 from compare.atlas.tables import MOVES, STATE, Allocations, Events, Key, Size, Spread
+from compare.measure.spark.sweep_summary import SPREAD
 from compare.sweeping.folder import ROWS
 from compare.sweeping.grid import Sweep
 
@@ -23,20 +24,9 @@ _COLUMNS: Mapping[str, str] = {
 }
 """What the atlas keeps, to the column of a sweep's rows."""
 
-COSTS = (
-    "event_settle_s",
-    "event_rebalances",
-    "event_moves",
-    "event_fewest_moves",
-    "event_unowned_queue_s",
-    "event_longest_gap_s",
-    "event_double_owned_queue_s",
-    "no_progress_queue_s",
-    "longest_stall_s",
-    "redelivered",
-    "lag_peak",
-    "messages",
-)
+_OF_THE_STATE = ("idle_members", "unowned_queues", "double_owned_queues", "max_over_mean")
+
+COSTS = tuple(name for name in SPREAD if name not in _OF_THE_STATE)
 """Costs of runs that the atlas keeps."""
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from compare.atlas import pictures
-from compare.atlas.likeness import SHAPES_IN_WORDS
+from compare.atlas.likeness import SHAPES_IN_WORDS, everything
 from compare.atlas.pictures import EVENTS_IN_WORDS
-from compare.atlas.quotes import CHANGES, queues_of
-from compare.atlas.tables import MOVES, OPTIMUM, Allocations, Events, Size
+from compare.atlas.quotes import CHANGES, moved, of_strategy, queues_of
+from compare.atlas.tables import OPTIMUM, Allocations, Events, Size
 from compare.pictures.svg import Picture
 from tools.atlas import costs
 from tools.atlas.markdown import picture, table
@@ -76,7 +76,7 @@ def _in_short(atlas: Allocations, events: Events) -> list[str]:
     def lost(shape: str) -> str:
         return _evenness(atlas, "rocketmq:AVG", shape)[1].removesuffix(NO_OWNER)
 
-    def moved(variant: str) -> str:
+    def joined(variant: str) -> str:
         return _moved_share(atlas, variant, "join")
 
     def cost(variant: str, event: str, name: str) -> str:
@@ -92,9 +92,9 @@ def _in_short(atlas: Allocations, events: Events) -> list[str]:
         "RocketMQ's strategies do not look at subscriptions. Where members of a group read different topics, queues"
         f" have no reader: under AVG {lost('nested')} with nested subscriptions, {lost('disjoint')} with disjoint"
         " ones.",
-        f"A join moves {moved('kafka:sticky')} of the queues under `sticky`, the fewest possible;"
-        f" {moved('kafka:range')} under `range` and AVG, {moved('rocketmq:AVG_BY_CIRCLE')} under AVG_BY_CIRCLE,"
-        f" {moved('kafka:roundrobin')} under `roundrobin`.",
+        f"A join moves {joined('kafka:sticky')} of the queues under `sticky`, the fewest possible;"
+        f" {joined('kafka:range')} under `range` and AVG, {joined('rocketmq:AVG_BY_CIRCLE')} under AVG_BY_CIRCLE,"
+        f" {joined('kafka:roundrobin')} under `roundrobin`.",
         f"A crash leaves queues without an owner for {cost('kafka:range', 'crash', gap)} s in Kafka, which waits for"
         f" the session to expire, and for {cost('rocketmq:AVG', 'crash', gap)} s in RocketMQ, whose brokers see that"
         " the connection has closed.",
@@ -133,20 +133,10 @@ def _even_pictures(atlas: Allocations, shape: str) -> Iterator[str]:
 
 
 def _evenness(atlas: Allocations, variant: str, shape: str) -> tuple[str, str]:
-    told = {name: atlas.of(variant, shape, name) for name in ("max", "min", "unowned", "twice")}
-    best = {name: atlas.of(OPTIMUM, shape, name) for name in ("max", "min")}
-    count, fair, worst, unread, queues = 0, 0, 0.0, 0, 0
-    for at, size in enumerate(atlas.sizes):
-        most, of = told["max"][at], best["max"][at]
-        if most is None or of is None:
-            continue
-        count += 1
-        whole = not told["unowned"][at] and not told["twice"][at]
-        fair += whole and most == of and told["min"][at] == best["min"][at]
-        worst = max(worst, most / of)
-        unread += told["unowned"][at] or 0
-        queues += queues_of(size, "none")
-    return f"{100 * fair / count:.0f} %", f"{100 * unread / queues:.0f} %{NO_OWNER}" if unread else f"{worst:.1f}"
+    found = everything(shape, atlas)
+    told = of_strategy(variant, found, atlas)
+    worst = f"{100 * told.unowned:.0f} %{NO_OWNER}" if told.unowned else f"{told.max_over_best_worst:.1f}"
+    return f"{100 * told.fairest / len(found.places):.0f} %", worst
 
 
 # How many members.
@@ -217,12 +207,7 @@ def _moved(atlas: Allocations) -> list[str]:
 
 
 def _moved_share(atlas: Allocations, variant: str, event: str) -> str:
-    told = [
-        (moves, queues_of(size, event))
-        for size, moves in zip(atlas.sizes, atlas.of(variant, "equal", MOVES, event), strict=True)
-        if moves is not None
-    ]
-    return f"{100 * sum(moves for moves, _ in told) / sum(queues for _, queues in told):.1f} %"
+    return f"{100 * moved(variant, event, everything('equal', atlas), atlas):.1f} %"
 
 
 def _quotes() -> list[str]:
