@@ -8,12 +8,16 @@ draws the same examples on every machine, quiet or busy, alone or among others, 
 import gc
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from xdist.scheduler import LoadScopeScheduling
+
+import kafka_coordinator
+import rocketmq_selfbalance
 
 SAME, SEARCH = "same", "search"
 """Names of the profiles."""
@@ -93,6 +97,18 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LongestFirst:
     config.option.loadscopereorder = False  # many tests may be short
     return LongestFirst(config, log)
+
+
+@pytest.fixture(autouse=True)
+def _forget_registered_strategies() -> Iterator[None]:
+    """A strategy that a test registers is gone after it: ``all`` strategies are the same in every test."""
+    registries = (kafka_coordinator.STRATEGIES._found, rocketmq_selfbalance.STRATEGIES._found)
+    before = [dict(found) for found in registries]
+    yield
+    for found, known in zip(registries, before, strict=True):
+        if len(found) != len(known):
+            found.clear()
+            found.update(known)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

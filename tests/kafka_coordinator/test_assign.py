@@ -2,13 +2,13 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_coordinator import STRATEGIES, assign, register
+from kafka_coordinator import assign, register
 from kafka_coordinator.assignors.uniform import uniform
 from kafka_coordinator.translation import Numbers, topic_id
 from protocols import Allocation, Group, GroupError, Queue, StrategyError
@@ -19,15 +19,6 @@ ORDERS = Group.of(
     topics={"orders": 6, "payments": 4},
     members={"c1": ["orders", "payments"], "c2": ["orders"], "c3": ["payments", "orders"]},
 )
-
-
-@pytest.fixture
-def registry() -> Iterator[None]:
-    """What a test registers is gone after it."""
-    before = dict(STRATEGIES._found)
-    yield
-    STRATEGIES._found.clear()
-    STRATEGIES._found.update(before)
 
 
 def _texts(allocation: Allocation) -> dict[str, str]:
@@ -187,7 +178,6 @@ def test_unknown_names_and_settings_are_one_clear_line(name: str, given: Mapping
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.usefixtures("registry")
 def test_a_function_is_a_strategy() -> None:
     def all_to_one(group: Group, previous: Allocation | None, *, who: str = "c1") -> dict[str, list[Queue]]:
         return {who: [queue for queue in group.queues if previous is None or queue in previous["c2"]]}
@@ -201,7 +191,6 @@ def test_a_function_is_a_strategy() -> None:
         assign("all-to-one", ORDERS, settings={"whom": "c3"})
 
 
-@pytest.mark.usefixtures("registry")
 def test_a_class_is_a_strategy_and_its_parameters_are_its_settings() -> None:
     class Better:
         def __init__(self, like: str = "range") -> None:
@@ -224,7 +213,6 @@ def test_a_class_is_a_strategy_and_its_parameters_are_its_settings() -> None:
         assign("better", ORDERS, settings={"x": 1})
 
 
-@pytest.mark.usefixtures("registry")
 def test_what_cannot_be_a_strategy_or_an_answer_is_refused() -> None:
     with pytest.raises(StrategyError, match="expected a function"):
         register("number", 7)

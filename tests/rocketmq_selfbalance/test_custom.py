@@ -6,15 +6,10 @@ from dataclasses import dataclass
 import pytest
 
 from protocols import Group, Queue, StrategyError
-from rocketmq_selfbalance import STRATEGIES, AllocationError, allocate, register
+from rocketmq_selfbalance import AllocationError, allocate, register
 from rocketmq_selfbalance.strategies import ConsistentHash
 
 GROUP = Group.of(topics={"T": {"b": 3}, "U": {"b": 1}}, members={"c2": ["T", "U"], "c1": ["T", "U"]}, name="g")
-
-
-@pytest.fixture(autouse=True)
-def _forget_what_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(STRATEGIES, "_found", dict(STRATEGIES._found))
 
 
 def first_takes_all(group: str, own: str, queues: Sequence[Queue], members: Sequence[str]) -> Sequence[Queue]:
