@@ -37,6 +37,8 @@ class Case(NamedTuple):
 
 
 GENERATION: Final = ("single-owner-per-generation", "commits-never-go-back")
+TWICE_AT_BROKERS: Final = ("--client-firings", "1", "--broker-firings", "2")
+"""One of a broker's timers is the end of its reading of the log."""
 
 CASES: Final = (
     Case("crash", "kafka:range", GENERATION),
@@ -46,6 +48,8 @@ CASES: Final = (
     Case("crash", "kafka:uniform", ("single-owner-acknowledged",), ("--client-firings", "1")),
     Case("commits", "kafka:range", GENERATION),
     Case("commits", "kafka:cooperative-sticky", GENERATION),
+    Case("coordinator-killed", "kafka:range", GENERATION, TWICE_AT_BROKERS),
+    Case("coordinator-killed", "kafka:uniform", ("single-owner-acknowledged",), TWICE_AT_BROKERS),
     Case("crash-and-join", "kafka:range", GENERATION),
     Case("crash-and-join", "kafka:cooperative-sticky", GENERATION),
     Case("crash-and-join", "kafka:uniform", ("single-owner-acknowledged",)),

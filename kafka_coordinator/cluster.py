@@ -172,15 +172,14 @@ class KafkaCluster:
 
     def _stop_polling(self, event: events.StopPolling) -> None:
         node = self.topology.node[self.topology.key(event.group, event.stop_polling)]
-        stopped = self.consumer(node)
-        if stopped is not None:
+        if self.consumer(node) is not None:
             self.simulation.command(node, StopPolling())
             until, label = self.simulation.now + event.for_, f"{event.stop_polling} polls again"
-            self.simulation.at(until, partial(self._go_on, node, stopped), label)
+            self.simulation.at(until, partial(self._go_on, node, self.simulation.processes[node]), label)
 
-    def _go_on(self, node: str, stopped: Consumer) -> None:
-        if self.consumer(node) is stopped:
-            self.simulation.command(node, GoOn())
+    def _go_on(self, node: str, stopped: object) -> None:
+        if self.simulation.processes.get(node) is stopped:
+            self.command(node, GoOn())
 
     def _subscribe(self, event: events.Subscribe) -> None:
         for member, topics in event.subscribe.items():

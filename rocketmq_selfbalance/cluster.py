@@ -170,30 +170,31 @@ class RocketMQCluster:
         else:
             self.simulation.command(node, Shutdown(key.group))
             self._restarting[key] = event
-            self._start_when_over(key, client, event)
+            self._start_when_over(key, self.simulation.processes[node], event)
 
-    def _start_when_over(self, key: MemberKey, client: Client, restart: events.Restart) -> None:
+    def _start_when_over(self, key: MemberKey, process: object, restart: events.Restart) -> None:
         """Start the member again once it has shut down; not where its process was ended in the meantime."""
-        process = self.simulation.processes.get(self.topology.node[key])
-        if process is None or process.node is not client or self._restarting.get(key) is not restart:
+        node = self.topology.node[key]
+        if self.simulation.processes.get(node) is not process or self._restarting.get(key) is not restart:
             return
-        if _is_over(client) or key.group not in client.instance.consumers:
+        client = self.client(node)
+        if client is None or key.group not in client.instance.consumers:
             del self._restarting[key]
             self._start_member(key)
         else:
-            again = partial(self._start_when_over, key, client, restart)
+            again = partial(self._start_when_over, key, process, restart)
             self.simulation.at(self.simulation.now + LOOK_AGAIN_MS, again)
 
     def _stop_polling(self, event: events.StopPolling) -> None:
         key = self.topology.key(event.group, event.stop_polling)
-        client = self.client(self.topology.node[key])
-        if client is not None:
+        node = self.topology.node[key]
+        if self.client(node) is not None:
             self._tell(key, StopPolling(key.group))
             until, label = self.simulation.now + event.for_, f"{event.stop_polling} goes on"
-            self.simulation.at(until, partial(self._go_on, key, client), label)
+            self.simulation.at(until, partial(self._go_on, key, self.simulation.processes[node]), label)
 
-    def _go_on(self, key: MemberKey, stopped: Client) -> None:
-        if self.client(self.topology.node[key]) is stopped:
+    def _go_on(self, key: MemberKey, stopped: object) -> None:
+        if self.simulation.processes.get(self.topology.node[key]) is stopped:
             self._tell(key, GoOn(key.group))
 
     def _subscribe(self, event: events.Subscribe) -> None:

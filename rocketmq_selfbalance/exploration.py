@@ -1,15 +1,28 @@
 """What the explorer has to know of RocketMQ's nodes (`protocols.engine.exploration`)."""
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from protocols.engine.exploration.rules import NodeRules
 from protocols.engine.nodes import Time, TimerName
 from rocketmq_selfbalance.broker import BrokerNode
 from rocketmq_selfbalance.broker.connections import IDLE
+from rocketmq_selfbalance.broker.disk import Disk
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
 from rocketmq_selfbalance.nameserver import NameServer
+
+
+class _Disks:
+    """What a broker has on its disk outlives it; see `protocols.engine.exploration.rules.Lasting`."""
+
+    def remains(self, node: BrokerNode) -> Disk:
+        return node.state.disk.copy()
+
+    def take_over(self, node: BrokerNode, name: str, remains: Mapping[str, Disk]) -> None:
+        if name in remains:
+            node.state.disk = remains[name].copy()
 
 
 class _Requests:
@@ -69,7 +82,7 @@ def _housekeeping(timer: TimerName) -> bool:
     return timer == ("task of", "routes") or (timer if isinstance(timer, str) else timer[0]) in _HOUSEKEEPING
 
 
-RULES: Final = NodeRules(
+_RULES: Final = NodeRules(
     numberings={Client: _Requests()},
     caches={
         "Instance": frozenset({"tables", "created"}),
@@ -85,3 +98,10 @@ RULES: Final = NodeRules(
     housekeeping=_housekeeping,
     forget={BrokerNode: _forget_in_broker, Client: _forget_in_client},
 )
+
+_RULES_OF_DISKS: Final = replace(_RULES, lasting={BrokerNode: _Disks()}, housekeeping=lambda timer: False)
+
+
+def rules(*, brokers_end: bool) -> NodeRules:
+    """Of a world in which brokers end and return, or none does."""
+    return _RULES_OF_DISKS if brokers_end else _RULES

@@ -48,6 +48,8 @@ class Independence:
                 columns = [0, world.column[choice[1]], *self._columns[choice[1]]]
             else:
                 columns = [world.pair_column[choice][0], world.column[choice[1]]]
+                if world.script.changes_answers:
+                    columns.append(0)
             left = np.flatnonzero(alone == NOBODY)
             parts = rows[left][:, columns]
             firsts, which = combinations(parts)
@@ -72,6 +74,9 @@ class Independence:
     def _is_constant(self, link: tuple[str, str], state: list[int]) -> bool:
         """Whether the server's answer is the same at any time, and nothing else comes of the delivery."""
         world, (sender, receiver) = self._world, link
+        progress = world.progress.values[state[0]]
+        if world.script.changes_answers and (progress.later or progress.events < len(world.script.events)):
+            return False
         head = self._head(link, state)
         run = state[world.column[receiver]]
         if head is None or head == CLOSES:

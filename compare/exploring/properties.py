@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from compare.exploring import invariants
-from protocols.engine.exploration import Watch
+from protocols.engine.exploration import Ended, Watch
 from protocols.facts import Committed, Granted, Owns, Transition
 from protocols.queues import Queue
 
@@ -25,6 +25,9 @@ OF_A_MEMBER: Final = "consumer group member"
 
 LEFT: Final = "removed"
 """Its event by which the coordinator takes a member out of the group."""
+
+UNLOADED: Final = "unloaded"
+"""The event of a group by which its broker ceases to coordinate it."""
 
 
 class Belief(NamedTuple):
@@ -91,7 +94,8 @@ class Known(NamedTuple):
 
 class SingleOwnerAcknowledged:
     """No queue is owned by two members both of whom the coordinator counts: a member that it has removed believes on
-    until it hears of it, but has been told so, or has nobody who listens to it."""
+    until it hears of it, but has been told so, or has nobody who listens to it. What a broker counted that has ended,
+    or does not coordinate the group any more, does not matter; who takes the group over counts whom it tells of."""
 
     name = ACKNOWLEDGED
     nothing = Known()
@@ -106,6 +110,8 @@ class SingleOwnerAcknowledged:
         if isinstance(fact, Transition) and fact.machine == OF_A_MEMBER:
             others_there = {each for each in before.present if each != fact.of}
             return before._replace(present=tuple(sorted(others_there | ({fact.of} if fact.event != LEFT else set()))))
+        if isinstance(fact, Ended) or (isinstance(fact, Transition) and fact.event == UNLOADED):
+            return Known(before.beliefs)
         return before
 
     def is_violated(self, remembered: Sequence[Known]) -> bool:

@@ -12,6 +12,7 @@ from compare.exploring.subject import Subject
 from compare.scenarios.ending import ending
 from compare.scenarios.run_variant import UNCOUNTED, RunResult
 from compare.scenarios.systems import system_of
+from protocols.engine.exploration import Happened
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL, CLOCK, TIMER
 from protocols.facts import Granted, Owns
@@ -64,8 +65,8 @@ class _Player:
             for each in step.happened:
                 if each.kind == "fact":
                     self._tellings.append(("fact", (now, each.process, each.what, root, number)))
-                elif each.kind == "send":
-                    self._send(now, each.process, each.peer, each.what, number, root)
+                elif each.kind in ("send", "lost"):
+                    self._send(now, each, number, root)
             self._drop_lost(step)
             before = step.state
         for what, given in self._tellings:
@@ -98,13 +99,16 @@ class _Player:
     def _place(self, number: int) -> int:
         return next(at for at, each in enumerate(self._sent) if each[5] == number)
 
-    def _send(self, now: Time, sender: str, to: str, message: Message, cause: int, root: int) -> None:
+    def _send(self, now: Time, sending: Happened, cause: int, root: int) -> None:
         number = self._next()
+        message = sending.what
         self.messages[type(message)] = self.messages.get(type(message), 0) + 1
         self._tellings.append(("sent", (len(self._sent),)))
         # What has not arrived at the end of the story is on its way: it arrives later than all.
-        self._sent.append([now, (len(self._steps) + 1) * STEP, sender, to, message, number, cause])
-        self._on_the_way.setdefault((sender, to), []).append((number, root))
+        arrives = None if sending.kind == "lost" else (len(self._steps) + 1) * STEP
+        self._sent.append([now, arrives, sending.process, sending.peer, message, number, cause])
+        if sending.kind == "send":
+            self._on_the_way.setdefault((sending.process, sending.peer), []).append((number, root))
 
     def _drop_lost(self, step: Step) -> None:
         """Messages that were lost with their connection do not arrive."""

@@ -56,8 +56,9 @@ def _is_worth_telling(fact: object) -> bool:
 def _sendings(happened: Sequence[Happened]) -> list[str]:
     by_sender: dict[str, list[str]] = {}
     for each in happened:
-        if each.kind == "send":
-            by_sender.setdefault(each.process, []).append(f"{type(each.what).__name__} to {each.peer}")
+        if each.kind in ("send", "lost"):
+            lost = " (lost)" if each.kind == "lost" else ""
+            by_sender.setdefault(each.process, []).append(f"{type(each.what).__name__} to {each.peer}{lost}")
     return [f"{sender} sends {', '.join(sent)}" for sender, sent in by_sender.items()]
 
 

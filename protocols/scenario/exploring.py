@@ -5,7 +5,7 @@ to `protocols.engine.exploration`. Each event is applied by the system's own clu
 simulation.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from protocols.engine.exploration.connections import Pair
@@ -21,8 +21,10 @@ from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Granted, Owns
 from protocols.scenario.cluster import MakeCluster
+from protocols.scenario.events import Reset
 from protocols.scenario.exploring_events import Happening, Stage
 from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.topology import ADMIN
 
 BEGAN: Final[Time] = float(1 << 26)
 """When the group starts, in milliseconds: later than any duration in a node is long."""
@@ -31,12 +33,6 @@ LOOKS_EVERY: Final[Time] = 1000.0
 QUIET_FOR: Final[Time] = 90_000.0
 """Nobody's queues have changed for so long: the group has settled."""
 LONGEST: Final[Time] = 900_000.0
-
-UNEXPLORED: Final[Mapping[str, str]] = {
-    "network": "the explorer delays messages at will and loses none",
-    "broker": "brokers neither stop nor return in the explorer",
-}
-"""Kinds of events that cannot be explored, and why."""
 
 
 class Settled(NamedTuple):
@@ -71,11 +67,8 @@ def explored(
 ) -> "Settled":
     """The world of this scenario for this system, and its first state: the settled group before the first event.
 
-    Raises `UserError` for an event that cannot be explored, and for a group that does not settle.
+    Raises `UserError` for a group that does not settle.
     """
-    for event in scenario.events:
-        if event.kind_name() in UNEXPLORED:
-            raise UserError(f"{event.describe()}: {UNEXPLORED[event.kind_name()]}, expected another event")
     told = _Told()
     simulation = Simulation(seed=scenario.run.seed, latency=Latency(*scenario.run.latency), observer=told)
     simulation.now = BEGAN
@@ -116,15 +109,16 @@ def _is_passage(place: Any) -> bool:
 
 
 def _processes(simulation: Simulation, cluster: Any) -> tuple[str, ...]:
-    """All that run, and the members that come later."""
-    return tuple(dict.fromkeys([*simulation.processes, *cluster.topology.members]))
+    """All that run, the members that come later, and the administrator, if something is for him to do."""
+    resets = any(isinstance(event, Reset) for event in cluster.scenario.events)
+    return tuple(dict.fromkeys([*simulation.processes, *cluster.topology.members, *([ADMIN] if resets else [])]))
 
 
 def _pairs(
     processes: Sequence[str], rules: NodeRules, simulation: Simulation, cluster: Any
 ) -> tuple[tuple[str, str], ...]:
-    """Servers among each other, and each member with each server."""
-    members = set(cluster.topology.members)
+    """Servers among each other, and each member and the administrator with each server."""
+    members = {*cluster.topology.members, ADMIN}
     servers = [name for name in processes if name not in members]
     among = [(one, other) for at, one in enumerate(servers) for other in servers[at + 1 :]]
     return (*among, *((name, server) for name in processes if name in members for server in servers))

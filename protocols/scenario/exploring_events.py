@@ -3,20 +3,39 @@ here for its simulation."""
 
 import copyreg
 from collections.abc import Callable, Hashable, Sequence
-from copy import deepcopy
+from itertools import count
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from protocols.engine.exploration.holdings import Script
-from protocols.engine.exploration.states import GONE
+from protocols.engine.exploration.states import CUT, DEAF, GONE, LOSSY
 from protocols.engine.exploration.turn import Turn
+from protocols.engine.links import Fault
 from protocols.engine.nodes import Message, Time
 from protocols.engine.observer import Unobserved
 from protocols.engine.simulation import Simulation
-from protocols.scenario.events import Crash, Disconnect, Event, Hang, Join, Leave, Restart, StopPolling
+from protocols.scenario.cluster_states import ClusterStates
+from protocols.scenario.events import (
+    AddTopic,
+    BrokerEvent,
+    Crash,
+    DeleteTopic,
+    Disconnect,
+    Event,
+    Hang,
+    Join,
+    Leave,
+    Network,
+    Queues,
+    Restart,
+    StopPolling,
+)
 
 OF_ONE_MEMBER: Final = (Join, Leave, Crash, Restart, Hang, StopPolling, Disconnect)
 """Events that do something to the process of their member only."""
+
+OF_ROUTES: Final = (AddTopic, DeleteTopic, Queues, BrokerEvent, Network)
+"""Events that change what servers say of topics and of each other, or whether anybody hears it."""
 
 copyreg.pickle(MappingProxyType, lambda proxy: (MappingProxyType, (dict(proxy),)))
 """Clusters hold read-only views of mappings, which `deepcopy` copies only where it is told how."""
@@ -27,6 +46,9 @@ class _Process:
 
     def __init__(self, node: Any) -> None:
         self.node = node
+
+    def __deepcopy__(self, memo: object) -> "_Process":
+        return self  # clusters tell processes apart by it
 
 
 class _Processes:
@@ -116,9 +138,20 @@ class Stage:
             if one == name and peer in (None, other):
                 self.does("cut", name, other)
 
+    def set_fault(self, one: str, other: str, fault: Fault | None) -> None:
+        """Messages are late anyway: a fault that only delays them is none."""
+        if (one, other) in self.turn.world.pair_column:
+            self.does("set_fault", one, other, _what(fault))
+
     def at(self, time: Time, action: Callable[[], None], label: str = "") -> int:
         self.later.append((action, label))
         return 0
+
+
+def _what(fault: Fault | None) -> str | None:
+    if fault is None or not (fault.cut or fault.loss):
+        return None
+    return CUT if fault.cut else DEAF if fault.loss == 1 else LOSSY
 
 
 class _Facts(Unobserved):
@@ -132,7 +165,7 @@ class _Facts(Unobserved):
 
 
 class Happening(Script):
-    """The events of a scenario, made to happen by the cluster; a cluster is as it is after so many events.
+    """The events of a scenario, made to happen by the cluster, whose states (`ClusterStates`) are the script's.
 
     What a cluster does on an event depends on what it sees of the processes (`NodeRules.seen`). So it is asked once for
     each way these can look, and what it did is done again everywhere else.
@@ -140,11 +173,14 @@ class Happening(Script):
 
     def __init__(self, events: Sequence[Event], cluster: Any, simulation: Simulation, stage: Stage) -> None:
         self.events = tuple(events)
+        self.breaks_network = any(isinstance(each, Network) for each in events)
+        self.changes_answers = any(isinstance(each, OF_ROUTES) for each in events)
         self._stage = stage
         stage.observer = _Facts(stage)
-        self._clusters = [self._moved(cluster, {id(simulation): stage, id(simulation.observer): stage.observer})]
-        self._done: dict[int, list[list[_Item]]] = {}
-        self._left: dict[tuple[int, int], Callable[[], None]] = {}
+        kept = (cluster.scenario, *self.events, stage, stage.observer)
+        instead = {id(simulation): stage, id(simulation.observer): stage.observer}
+        self._clusters = ClusterStates(cluster, kept, instead)
+        self._done: dict[tuple[int, int, int | None], list[tuple[list[_Item], int]]] = {}
 
     def befalls(self, since: int, name: str) -> bool:
         """See `Script`."""
@@ -158,33 +194,40 @@ class Happening(Script):
         return all(isinstance(each, Crash) for each in about)
 
     def _is_about(self, event: Event, name: str) -> bool:
-        topology = self._clusters[0].topology
+        topology = self._clusters[0].cluster.topology
         keys = [topology.key(event.group, member) for member in event.members()]
         return any(name in (topology.node[key], *topology.together[key]) for key in keys)
 
     def happen(self, turn: Turn, number: int) -> None:
         """See `Script`."""
-        for items in self._done.get(number, ()):
-            if self._done_again(turn, items):
-                return
-        cluster = self._moved(self._clusters[number], {})
-        items = self._act(turn, number, lambda: cluster.apply(self.events[number]))
-        self._done.setdefault(number, []).append(items)
-        if number + 1 == len(self._clusters):
-            self._clusters.append(cluster)
+        self._act(turn, number, None)
 
     def go_on(self, turn: Turn, left: tuple[int, int, str]) -> None:
         """See `Script`."""
-        self._act(turn, left[0], self._left[left[:2]])
+        self._act(turn, *left[:2])
 
-    def _act(self, turn: Turn, number: int, action: Callable[[], None]) -> "list[_Item]":
+    def _act(self, turn: Turn, number: int, place: int | None) -> None:
+        """The event of this number happens, or what it has left to come."""
+        before = turn.progress.script
+        done = self._done.setdefault((before, number, place), [])
+        for items, after in done:
+            if self._done_again(turn, items):
+                turn.script_is(after)
+                return
+        state = self._clusters.copy(before)
         stage = self._stage
         stage.turn, stage.later, stage.items = turn, [], []
-        action()
-        for at, (later, label) in enumerate(stage.later):
-            self._left.setdefault((number, at), later)
-            stage.does("leave_for_later", (number, at, label))
-        return stage.items
+        if place is None:
+            state.cluster.apply(self.events[number])
+        else:
+            state.left.pop((number, place))()
+        for later, label in stage.later:
+            free = next(at for at in count() if (number, at) not in state.left)
+            state.left[number, free] = later
+            stage.does("leave_for_later", (number, free, label))
+        after = self._clusters.number(state)
+        done.append((stage.items, after))
+        turn.script_is(after)
 
     def _done_again(self, turn: Turn, items: "Sequence[_Item]") -> bool:
         """Do the same, if the processes look the same; else nothing is done."""
@@ -198,12 +241,6 @@ class Happening(Script):
                 del turn.options[chosen:]
                 return False
         return True
-
-    def _moved(self, cluster: Any, known: dict[int, Any]) -> Any:
-        """A copy of the cluster that lives on the stage."""
-        stage = self._stage
-        kept = {id(each): each for each in (cluster.scenario, *self.events, stage, stage.observer)}
-        return deepcopy(cluster, {**kept, **known})
 
 
 class _Item(NamedTuple):

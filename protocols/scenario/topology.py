@@ -53,7 +53,7 @@ class Topology:
     """Process (under the name that ``process`` gives it, or its only member's) to its nodes."""
     brokers: tuple[str, ...]
     faults: list[Network]
-    """What befalls the network during the run."""
+    """What is wrong with the network now, in the order in which it began."""
     one_node_per_member: bool
 
     @classmethod
@@ -82,7 +82,7 @@ class Topology:
             together,
             {name: together[keys[0]] for name, keys in living.items()},
             scenario.brokers,
-            [event for event in scenario.events if type(event) is Network],
+            [],
             one_node_per_member,
         )
 
@@ -93,7 +93,6 @@ class Topology:
         self.members.update(after.members)
         self.together.update(after.together)
         self.processes.update(after.processes)
-        self.faults[:] = after.faults
 
     def key(self, group: str | None, member: str) -> MemberKey:
         """The member that an event means; ``group`` may be None where the member's name is in one group only."""

@@ -105,15 +105,20 @@ def _disconnect(event: Disconnect, simulation: Simulation, topology: Topology) -
 
 
 def _network(event: Network, simulation: Simulation, topology: Topology) -> None:
+    topology.faults.append(event)
     _set_faults(event, simulation, topology)
-    mend = partial(_set_faults, event, simulation, topology)
+    mend = partial(_mend, event, simulation, topology)
     simulation.at(simulation.now + event.for_, mend, f"network of {listed(event.between)} mended")
+
+
+def _mend(event: Network, simulation: Simulation, topology: Topology) -> None:
+    topology.faults.remove(event)
+    _set_faults(event, simulation, topology)
 
 
 def _set_faults(event: Network, simulation: Simulation, topology: Topology) -> None:
     """All that is wrong now with the links that the event is about."""
-    active = [each for each in topology.faults if each.at <= simulation.now < each.at + each.for_]
-    befallen = [(_pairs(each, topology), each) for each in active]
+    befallen = [(_pairs(each, topology), each) for each in topology.faults]
     for pair in _pairs(event, topology):
         faults = [each for pairs, each in befallen if pair in pairs]
         simulation.set_fault(*pair, _together(faults) if faults else None)

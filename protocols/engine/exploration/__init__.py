@@ -11,12 +11,12 @@ states are equal exactly where all nodes, all that is on its way, the events and
   do not hold; a property is a `Watch`.
 - `World.is_quiet(state)`: nothing is on its way.
 
-What is abstracted: a node's clock stands still but for the timer that fires (`steps`); a message is never lost, only
-late; timers fire as often as `Bounds` says.
+What is abstracted: a node's clock stands still but for the timer that fires (`steps`); a message is only lost where an
+event says so, and late else; timers fire as often as `Bounds` says.
 """
 
 from protocols.engine.exploration.holdings import Script
-from protocols.engine.exploration.observing import BrokenInvariant, Watch
+from protocols.engine.exploration.observing import BrokenInvariant, Ended, Watch
 from protocols.engine.exploration.rules import NodeRules, Numbering
 from protocols.engine.exploration.states import Action, Bounds, Happened, State
 from protocols.engine.exploration.steps import Steps
@@ -26,6 +26,7 @@ __all__ = [
     "Action",
     "Bounds",
     "BrokenInvariant",
+    "Ended",
     "Happened",
     "NodeRules",
     "Numbering",

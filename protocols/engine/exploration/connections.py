@@ -39,6 +39,12 @@ def send(pair: Pair, side: int, message: int) -> tuple[Pair, bool]:
     return pair._with(side, is_open=True, out=(*out, OPENS, message), back=back), True
 
 
+def unsent(pair: Pair, side: int) -> Pair:
+    """What ``side`` sent last does not come."""
+    out, back = pair.flights[side], pair.flights[1 - side]
+    return pair._with(side, is_open=pair.is_open[side], out=out[:-1], back=back)
+
+
 def close(pair: Pair, side: int) -> Pair:
     """``side`` closes its connection, if it has one: what is on its way to it is lost, the peer hears of the end."""
     if not pair.is_open[side]:
@@ -47,6 +53,12 @@ def close(pair: Pair, side: int) -> Pair:
     if CLOSES in back:
         return pair._with(side, is_open=False, out=out, back=back[back.index(CLOSES) + 1 :])
     return pair._with(side, is_open=False, out=(*out, CLOSES), back=())
+
+
+def told_late(pair: Pair, side: int) -> Pair:
+    """The other side is to hear that ``side`` has closed its connection."""
+    out, back = pair.flights[side], pair.flights[1 - side]
+    return pair._with(side, is_open=pair.is_open[side], out=(*out, CLOSES), back=back)
 
 
 def end(pair: Pair, side: int) -> Pair:

@@ -10,9 +10,14 @@ from protocols.engine.exploration.steps import TIMEOUT, Branch, Steps
 
 
 class Script:
-    """What makes events happen, in a `protocols.engine.exploration.turn.Turn`."""
+    """What makes events happen, in a `protocols.engine.exploration.turn.Turn`. It may be in states of its own, which it
+    numbers (`Turn.script_is`)."""
 
     events: Sequence[Any] = ()
+    breaks_network = False
+    """Whether there may ever be something wrong with the network."""
+    changes_answers = False
+    """Whether events may change what servers answer to requests that change nothing."""
 
     def befalls(self, since: int, name: str) -> bool:
         """Whether an event of this number or a later one may do anything to this process."""
@@ -51,6 +56,7 @@ class Holdings:
         self.steps, self.script, self.bounds = steps, script, bounds
         self.watches = tuple(watches)
         self.processes = tuple(processes)
+        self.servers = tuple(name for name in processes if name not in self.clients)
         self.named_pairs = tuple(pairs)
         self.runs: Interned[Run] = Interned()
         self.runs.number(GONE)

@@ -10,6 +10,10 @@ class BrokenInvariant(NamedTuple):
     why: str
 
 
+class Ended(NamedTuple):
+    """A fact that only watches are told: the process of a server has ended."""
+
+
 class Watch(Protocol):
     """A property of reachable states. It is told the facts of each process in their order (`protocols.facts`) and
     remembers a hashable value per process; only from these it says whether a state violates it. So what it remembers is

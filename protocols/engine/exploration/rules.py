@@ -47,6 +47,17 @@ class Forget(Protocol):
     def __call__(self, node: Any, timers: dict[TimerName, Time]) -> None: ...
 
 
+class Lasting(Protocol):
+    """What outlives a process, or lies outside of it."""
+
+    def remains(self, node: Any) -> Any:
+        """A copy of it, as plain state."""
+
+    def take_over(self, node: Any, name: str, remains: Mapping[str, Any]) -> None:
+        """What a process of this name is to know of it that starts now, or that the operator tells something. The node
+        is changed. ``remains``: process to what it holds, or held when it ended."""
+
+
 @dataclass(frozen=True)
 class NodeRules:
     """Of one system, by the nodes' classes.
@@ -54,7 +65,8 @@ class NodeRules:
     ``numberings``: how a client numbers its requests. ``caches``: fields that change nothing but speed. ``clients``:
     nodes whose timers fire as often as those of clients. ``seen``: what the system's cluster looks at in a node when an
     event happens; never None. ``adopt``: called with a node that comes into the world. ``forget``: called after each
-    step, takes away what makes no difference from then on.
+    step, takes away what makes no difference from then on. ``lasting``: nodes of servers whose end is not the end of
+    all they hold.
 
     ``answering``: nodes that send nothing to a client but answers to its requests, and close none of its connections.
     ``constant``: requests that change nothing at the server and have the same answer at any time. ``housekeeping``:
@@ -71,3 +83,4 @@ class NodeRules:
     housekeeping: Callable[[TimerName], bool] = lambda timer: False
     adopt: Mapping[type, Change] = field(default_factory=dict)
     forget: Mapping[type, Forget] = field(default_factory=dict)
+    lasting: Mapping[type, Lasting] = field(default_factory=dict)

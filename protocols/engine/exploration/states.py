@@ -35,7 +35,8 @@ class Bounds(NamedTuple):
 
 class Run(NamedTuple):
     """A process: its node (0: none), how often timers may still fire, whether it hangs, commands that wait until it
-    goes on, which of its lives it is, and what each property remembers of it."""
+    goes on, which of its lives it is, what each property remembers of it, and what has outlived its last life
+    (`Steps.remains`; 0: nothing, or it lives)."""
 
     living: int
     firings: int
@@ -44,18 +45,29 @@ class Run(NamedTuple):
     life: int
     ids: tuple[tuple[str, int], ...]
     remembered: tuple[Hashable, ...]
+    left: int = 0
+
+
+CUT, DEAF, LOSSY = "cut", "deaf", "lossy"
+"""What may be wrong with the network: nothing passes; connections open and close, but every message is lost; or any may
+be."""
 
 
 class Progress(NamedTuple):
-    """How many events of the scenario have happened, and what they have left to come later."""
+    """How many events of the scenario have happened, what they have left to come later, in which state the script is
+    (`Script`); what is wrong with the network between two processes (first, second, `CUT`, `DEAF` or `LOSSY`), and the
+    ends of connections of which nobody hears until it is mended (who closed, peer)."""
 
     events: int
     later: tuple[tuple[int, int, str], ...] = ()
+    script: int = 0
+    faults: tuple[tuple[str, str, str], ...] = ()
+    untold: tuple[tuple[str, str], ...] = ()
 
 
 class Happened(NamedTuple):
     """One thing that a node did in a step, for those who tell of it: ``kind`` is a kind of event of `steps`, or
-    ``fact``, ``send``, ``choice``, ``end``."""
+    ``fact``, ``send``, ``lost`` (sent, and lost by the network), ``choice``, ``end``."""
 
     kind: str
     process: str

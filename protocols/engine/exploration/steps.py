@@ -116,7 +116,11 @@ class Steps:
         self.events: list[NodeEvent] = []
         self.taken = 0
         """Steps that were computed."""
+        self.left: list[Any] = [None]
+        """What has outlived processes; 0: nothing."""
         self._livings: dict[Hashable, int] = {}
+        self._left: dict[Hashable, int] = {}
+        self._remains: dict[int, int] = {0: 0}
         self._messages: dict[Hashable, int] = {}
         self._events: dict[NodeEvent, int] = {}
         self._steps: dict[tuple[int, int], tuple[Branch, ...]] = {}
@@ -156,6 +160,23 @@ class Steps:
         standing = dict(timers)
         self._forget(node, standing)
         return self.living(Living(node, tuple(standing.items()), tuple(sorted(ids.items())), ()))
+
+    def remains(self, number: int) -> int:
+        """The number of what outlives this node (`NodeRules.lasting`)."""
+        found = self._remains.get(number)
+        if found is None:
+            living = self.livings[number]
+            assert living is not None
+            lasting = self.rules.lasting.get(type(living.node))
+            found = 0 if lasting is None else self._number_of_left(lasting.remains(living.node))
+            self._remains[number] = found
+        return found
+
+    def _number_of_left(self, left: Any) -> int:
+        number = self._left.setdefault(self.keys.key(left), len(self.left))
+        if number == len(self.left):
+            self.left.append(left)
+        return number
 
     def begin(self, name: str, node: Any, ids: tuple[tuple[str, int], ...]) -> tuple[Branch, ...]:
         """A new process starts."""

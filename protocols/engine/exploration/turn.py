@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from protocols.engine.exploration import connections
-from protocols.engine.exploration.connections import CLOSES, OPENS, Pair
+from protocols.engine.exploration.connections import CLOSES, OPENS
+from protocols.engine.exploration.draft import Draft
 from protocols.engine.exploration.holdings import Holdings
-from protocols.engine.exploration.states import DELIVER, FIRE, Action, Happened, Moved, Run
+from protocols.engine.exploration.observing import Ended
+from protocols.engine.exploration.states import CUT, DEAF, DELIVER, FIRE, Action, Happened, Moved, Run
 from protocols.engine.exploration.steps import (
     CLOSED,
     CONNECTED,
@@ -29,12 +31,11 @@ _NAMES = {
 }
 
 
-class Turn:
+class Turn(Draft):
     """One action: a state that is changed until all that follows at once has happened."""
 
     def __init__(self, world: Holdings, state: list[int], choices: Sequence[int], told: list[Happened] | None) -> None:
-        self.world = world
-        self.state = state
+        super().__init__(world, state)
         self.options: list[int] = []
         """How many options each choice had."""
         self._choices = choices
@@ -59,21 +60,13 @@ class Turn:
 
     # What events do.
 
-    def run(self, name: str) -> Run:
-        """A process as it is now."""
-        return self.world.runs.values[self.state[self.world.column[name]]]
-
-    def put(self, name: str, run: Run) -> None:
-        """The process is this from now on."""
-        self.state[self.world.column[name]] = self.world.runs.number(run)
-
     def start(self, name: str, node: Any) -> None:
         """A process starts."""
         before = self.run(name)
         if before.living:
             raise ValueError(f"process {name!r} runs already")
         world = self.world
-        branch = self._chosen(world.steps.begin(name, node, before.ids))
+        branch = self._chosen(world.steps.begin(name, self._with_remains(name, node), before.ids))
         living = world.steps.livings[branch.living]
         assert living is not None
         self._tell("start", name, "", None)
@@ -87,10 +80,14 @@ class Turn:
         """A process ends at once."""
         run = self.run(name)
         self._tell("end", name, "", None)
-        self.put(name, run._replace(living=0, hangs=False, backlog=()))
-        for (one, _), (column, side) in self.world.pair_column.items():
+        world = self.world
+        left, remembered = world.steps.remains(run.living), run.remembered
+        if name in world.servers:
+            remembered = world.remember(remembered, (Ended(),))
+        self.put(name, run._replace(living=0, hangs=False, backlog=(), remembered=remembered, left=left))
+        for one, other in self.world.pair_column:
             if one == name:
-                self._set_pair(column, connections.end(self._pair(column), side))
+                self._hang_up(name, other, connections.end)
 
     def hang(self, name: str) -> None:
         """A process stops; what comes for it waits."""
@@ -116,11 +113,17 @@ class Turn:
 
     def command(self, name: str, message: Message) -> None:
         """The operator tells a node something; one that hangs hears of it when it goes on."""
-        number = self.world.steps.message(message)
+        steps = self.world.steps
+        number = steps.message(message)
         run = self.run(name)
         if run.hangs:
             self.put(name, run._replace(backlog=(*run.backlog, number)))
         elif run.living:
+            living = steps.livings[run.living]
+            assert living is not None
+            node = self._with_remains(name, living.node)
+            if node is not living.node:
+                self.put(name, run._replace(living=steps.living(living._replace(node=node))))
             self.tell_node(name, NodeEvent(RECEIVE, OPERATOR, number))
 
     def cut(self, name: str, peer: str) -> None:
@@ -128,7 +131,7 @@ class Turn:
         column, side = self.world.pair_column[name, peer]
         pair = self._pair(column)
         if pair.is_open[side]:
-            self._set_pair(column, connections.close(pair, side))
+            self._hang_up(name, peer, connections.close)
             self.tell_node(name, NodeEvent(CLOSED, peer))
 
     def observe(self, name: str, fact: tuple[Any, ...]) -> None:
@@ -139,8 +142,12 @@ class Turn:
 
     def leave_for_later(self, what: tuple[int, int, str]) -> None:
         """Something is still to come, any time from now on."""
-        progress = self.world.progress.values[self.state[0]]
-        self.state[0] = self.world.progress.number(progress._replace(later=(*progress.later, what)))
+        progress = self.progress
+        self._set_progress(progress._replace(later=(*progress.later, what)))
+
+    def script_is(self, state: int) -> None:
+        """The script is in this state from now on."""
+        self._set_progress(self.progress._replace(script=state))
 
     def tell_node(self, name: str, event: NodeEvent) -> None:
         """Something happens to a node, and all that follows at once."""
@@ -149,6 +156,22 @@ class Turn:
             self._settle()
 
     # Within.
+
+    def _with_remains(self, name: str, node: Any) -> Any:
+        """The node with what outlives processes, its own or others, where there is such a thing."""
+        world = self.world
+        lasting = world.steps.rules.lasting.get(type(node))
+        if lasting is None:
+            return node
+        remains = {}
+        for server in world.servers:
+            run = self.run(server)
+            number = world.steps.remains(run.living) or run.left
+            if number:
+                remains[server] = world.steps.left[number]
+        node = node.copy()
+        lasting.take_over(node, name, remains)
+        return node
 
     def _settle(self) -> None:
         self._is_busy = True
@@ -173,19 +196,30 @@ class Turn:
             for fact in branch.facts:
                 self._tell("fact", name, "", fact)
         for to, message in branch.sends:
-            column, side = self.world.pair_column[name, to]
-            pair = self._pair(column)
             if message < 0:
-                self._set_pair(column, connections.close(pair, side))
-                continue
+                self._hang_up(name, to, connections.close)
+            else:
+                self._send(name, to, message)
+
+    def _send(self, name: str, to: str, message: int) -> None:
+        column, side = self.world.pair_column[name, to]
+        pair = self._pair(column)
+        fault = self._fault(name, to)
+        if fault == CUT:
+            self._tell("lost", name, to, message)
+            return
+        if not pair.is_open[side] and not self.run(to).living:
             self._tell("send", name, to, message)
-            if not pair.is_open[side] and not self.run(to).living:
-                self._waiting.append((name, self.world.steps.event(NodeEvent(CLOSED, to))))
-                continue
-            pair, has_opened = connections.send(pair, side, message)
-            self._set_pair(column, pair)
-            if has_opened:
-                self._waiting.append((name, self.world.steps.event(NodeEvent(CONNECTED, to))))
+            self._waiting.append((name, self.world.steps.event(NodeEvent(CLOSED, to))))
+            return
+        after, has_opened = connections.send(pair, side, message)
+        is_lost = fault is not None and (fault == DEAF or self._pick(2) == 1)
+        if is_lost and after is not pair:
+            after = connections.unsent(after, side)
+        self._tell("lost" if is_lost else "send", name, to, message)
+        self._set_pair(column, after)
+        if has_opened:
+            self._waiting.append((name, self.world.steps.event(NodeEvent(CONNECTED, to))))
 
     def _deliver(self, sender: str, receiver: str) -> None:
         column, side = self.world.pair_column[sender, receiver]
@@ -203,16 +237,16 @@ class Turn:
 
     def _happen(self, what: int) -> None:
         world = self.world
-        progress = world.progress.values[self.state[0]]
+        progress = self.progress
         if what == 0:
             if progress.events >= len(world.script.events):
                 raise ValueError("no event is left")
-            self.state[0] = world.progress.number(progress._replace(events=progress.events + 1))
+            self._set_progress(progress._replace(events=progress.events + 1))
             world.script.happen(self, progress.events)
             return
         left = progress.later[what - 1]
         later = (*progress.later[: what - 1], *progress.later[what:])
-        self.state[0] = world.progress.number(progress._replace(later=later))
+        self._set_progress(progress._replace(later=later))
         world.script.go_on(self, left)
 
     def _chosen(self, branches: Sequence[Branch]) -> Branch:
@@ -231,15 +265,9 @@ class Turn:
             raise ValueError(f"option {picked} of {options}")
         return picked
 
-    def _pair(self, column: int) -> Pair:
-        return self.world.pairs.values[self.state[column]]
-
-    def _set_pair(self, column: int, pair: Pair) -> None:
-        self.state[column] = self.world.pairs.number(pair)
-
     def _tell(self, kind: str, process: str, peer: str, what: Any) -> None:
         if self._told is not None:
-            shown = self.world.steps.messages[what] if kind == "send" else what
+            shown = self.world.steps.messages[what] if kind in ("send", "lost") else what
             self._told.append(Happened(kind, process, peer, shown))
 
     def _tell_event(self, name: str, event: NodeEvent) -> None:

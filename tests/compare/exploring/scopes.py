@@ -9,11 +9,11 @@ from protocols.scenario.model import Scenario
 SMALL = Bounds(client_firings=1, server_firings=1)
 
 
-def group(system: str, members: int, *events: str, more: str = "", settings: str = "") -> Scenario:
-    """One broker, a topic with two queues, so many members, and these events."""
+def group(system: str, members: int, *events: str, more: str = "", settings: str = "", brokers: str = "b1") -> Scenario:
+    """One broker or several (with commas), a topic with two queues, so many members, and these events."""
     named = "".join(f"    c{number}: {{subscribe: [A]}}\n" for number in range(1, members + 1))
     text = (
-        "name: a small group\nbrokers: [b1]\ntopics: {A: {queues: 2}}\n"
+        f"name: a small group\nbrokers: [{brokers}]\ntopics: {{A: {{queues: 2}}}}\n"
         f"group:\n  name: g\n  members:\n{named}{more}"
         f"run: {{for: 60s, seed: 1}}\nsystems: [{{system: '{system}', settings: {{{settings}}}}}]\n"
     )

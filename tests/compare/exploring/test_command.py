@@ -146,12 +146,6 @@ def test_bad_input(path: Path, arguments: tuple[str, ...], message: str) -> None
     assert message in str(result.exception)
 
 
-def test_events_that_cannot_be_explored(tmp_path: Path) -> None:
-    (tmp_path / "cut.yaml").write_text(SCENARIO.replace("crash: c2", "network: cut, between: [c2], for: 10s"))
-    result = call(tmp_path / "cut.yaml", "--property", SINGLE_OWNER)
-    assert "the explorer delays messages at will and loses none" in str(result.exception)
-
-
 def test_a_token_of_another_scenario(tmp_path: Path, found: dict[str, object]) -> None:
     (tmp_path / "other.yaml").write_text(SCENARIO.replace("queues: 2", "queues: 3"))
     result = call(tmp_path / "other.yaml", "--replay", found["properties"][0]["token"])  # type: ignore[index]

@@ -4,7 +4,7 @@ import pytest
 
 from kafka_coordinator.consumer import heartbeats, joining
 from kafka_coordinator.consumer.state import ConsumerState
-from kafka_coordinator.coordinator import rebalance, sessions, states, sync
+from kafka_coordinator.coordinator import leadership, rebalance, sessions, states, sync
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.messages import SyncGroup
@@ -24,6 +24,14 @@ MOVED = scope(
     ["orders, payments", "orders"], "subscribe: {c1: [orders]}", system="kafka:cooperative-sticky", payments=2
 )
 """The same, and the other one has to give up a partition for it."""
+TAKEN_OVER = scope(
+    ["orders", "orders"],
+    "crash: c2",
+    "broker: broker-b, does: kill",
+    system="kafka:range",
+    brokers="broker-a, broker-b",
+)
+"""The group's coordinator is killed after a member has crashed, and the other broker takes over."""
 
 
 def _generation_stays(patch: pytest.MonkeyPatch) -> None:
@@ -65,6 +73,10 @@ def _join_phase_does_not_wait(patch: pytest.MonkeyPatch) -> None:
 
 def _expiry_starts_nothing(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sessions, "prepare", lambda core, group, cause, now, out: None)
+
+
+def _no_sessions_after_loading(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(leadership, "restart_session", lambda member, now, out: None)
 
 
 def _keeps_what_it_has(patch: pytest.MonkeyPatch) -> None:
@@ -130,6 +142,13 @@ DEFECTS = (
         f"{COORDINATOR}: GroupMetadataManager.expireClassicGroupMemberHeartbeat",
         _expiry_starts_nothing,
         Search(CRASHED, "every-queue-owned", 10),
+    ),
+    Defect(
+        "no sessions after a take-over",
+        "who takes a group over gives its members no sessions: one that has crashed stays a member",
+        f"{COORDINATOR}: GroupMetadataManager.onLoaded",
+        _no_sessions_after_loading,
+        Search(TAKEN_OVER, "every-queue-owned", 10),
     ),
     Defect(
         "joins with its partitions",

@@ -1,4 +1,4 @@
-"""Small scopes: scenarios of one, two or three members and one broker."""
+"""Small scopes: scenarios of one, two or three members and one broker, or two."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -17,11 +17,12 @@ def scope(
     own: Mapping[str, str] = MappingProxyType({}),
     load: str = "",
     seed: int = 1,
+    brokers: str = "broker-a",
 ) -> str:
     """Members c1, c2, ... with these topics.
 
     ``orders`` and ``payments``: queues of these topics; ``settings`` of all, and of each member its ``own``; ``load``:
-    records written per queue; ``seed`` of the latencies until the group has settled.
+    records written per queue; ``seed`` of the latencies until the group has settled; ``brokers``: with commas.
     """
     members = "".join(
         f"    c{at}: {{subscribe: [{topics}], settings: {{{own.get(f'c{at}', '')}}}}}\n"
@@ -30,7 +31,7 @@ def scope(
     happens = "events:\n" + "".join(f"  - {{at: {60 + at}s, {each}}}\n" for at, each in enumerate(events))
     return (
         "name: a small group\n"
-        "brokers: [broker-a]\n"
+        f"brokers: [{brokers}]\n"
         "topics:\n"
         f"  orders: {{queues: {orders}}}\n"
         f"  payments: {{queues: {payments}}}\n"

@@ -1,6 +1,7 @@
 """What a broker answers in all conversations, with everything left out that differs from run to run."""
 
 import re
+import time
 from struct import unpack_from
 from typing import Any
 
@@ -13,13 +14,17 @@ CASES: dict[str, Case] = {**RECORD_CASES, **TOPIC_CASES}
 
 _NO_ID = "id 00000000-0000-0000-0000-000000000000"
 _VARYING = ("port", "cluster_id")
+_DESCRIBE_CONFIGS = 32
 
 
-def answers_of(address: str, name: str, topic: str) -> list[Any]:
-    """Of the broker that listens there, to one conversation about a topic of this name."""
+def answers_of(address: str, name: str, topic: str, *, late: float = 0.0) -> list[Any]:
+    """Of the broker that listens there, to one conversation about a topic of this name. ``late``: for how many seconds
+    it may describe settings as they were before a change: a real broker hears of the change from its controller."""
     clients = [RawClient(address)]
 
     def ask(body: Any) -> Any:
+        if body.__api_key__ == _DESCRIBE_CONFIGS:
+            time.sleep(late)
         answer = clients[-1].ask(body)
         if answer is None:
             clients.append(RawClient(address))

@@ -1,0 +1,86 @@
+"""The states that a scenario's cluster can be in beside its processes, by numbers, for the explorer: what it knows, and
+what it has left to come. Each way of events and of what they left leads to one; equal ones have one number.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from functools import partial
+from types import FunctionType, MappingProxyType, MethodType
+from typing import Any, NamedTuple, TypeAlias
+
+from pydantic import BaseModel
+
+Left: TypeAlias = dict[tuple[int, int], Callable[[], None]]
+"""(Number of the event, how many it had left before) to what is still to come."""
+
+
+class ClusterState(NamedTuple):
+    """A cluster, and what is to come, which belongs to it and to no copy."""
+
+    cluster: Any
+    left: Left
+
+
+class ClusterStates:
+    """``kept``: objects that all copies share. A state that was handed out is never changed."""
+
+    def __init__(self, cluster: Any, kept: Iterable[object], instead: Mapping[int, object]) -> None:
+        """``instead``: id of an object to what stands in its place in all states."""
+        self._kept = {id(each): each for each in kept}
+        self._states = [deepcopy(ClusterState(cluster, {}), {**self._kept, **instead})]
+
+    def __getitem__(self, number: int) -> ClusterState:
+        return self._states[number]
+
+    def copy(self, number: int) -> ClusterState:
+        """One that may be changed."""
+        return deepcopy(self._states[number], dict(self._kept))
+
+    def number(self, state: ClusterState) -> int:
+        """The number of this state, which is handed over."""
+        for number, each in enumerate(self._states):
+            if alike(each, state):
+                return number
+        self._states.append(state)
+        return len(self._states) - 1
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two objects are equal, field by field, whatever their classes think of equality; mappings and lists in
+    the same order."""
+    return _alike(one, other, set())
+
+
+def _alike(one: Any, other: Any, compared: set[tuple[int, int]]) -> bool:
+    if one is other or (id(one), id(other)) in compared:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, _BY_VALUE):
+        return bool(one == other)
+    compared.add((id(one), id(other)))
+    ours, theirs = _parts(one), _parts(other)
+    return len(ours) == len(theirs) and all(_alike(a, b, compared) for a, b in zip(ours, theirs, strict=True))
+
+
+_BY_VALUE = (int, str, bytes, float, bool, type(None), set, frozenset, type, BaseModel)
+
+
+def _parts(value: Any) -> list[Any]:
+    """All that an object consists of, in a fixed order."""
+    if isinstance(value, tuple | list):
+        return list(value)
+    if isinstance(value, dict | MappingProxyType):
+        return [part for item in value.items() for part in item]
+    if isinstance(value, partial):
+        return [value.func, value.args, value.keywords]
+    if isinstance(value, MethodType):
+        return [value.__func__, value.__self__]
+    if isinstance(value, FunctionType):
+        cells = [each.cell_contents for each in value.__closure__ or ()]
+        return [id(value.__code__), value.__defaults__, *cells]
+    fields = dict(getattr(value, "__dict__", {}))
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        fields.update((name, getattr(value, name)) for name in ((slots,) if isinstance(slots, str) else slots))
+    return [part for item in fields.items() for part in item]
