@@ -12,7 +12,12 @@ NOTHING = "#e5e0d8"
 _STOPS = ((247, 251, 255), (198, 219, 239), (107, 174, 214), (33, 113, 181), (8, 48, 107))
 """From the lightest to the darkest of one blue, which prints and can be told apart by everybody."""
 
-_SIDE, _GAP, _LEFT, _HEAD, _FOOT = 16.0, 26.0, 44.0, 24.0, 30.0
+_GAP, _LEFT, _HEAD, _FOOT = 26.0, 44.0, 24.0, 30.0
+_LEAST_SIDE, _MOST_SIDE = 16.0, 32.0
+_LEAST_MAP = 96.0
+"""Of few fields a map is so large at least, if they are not to be too large."""
+_BOLD = 1.1
+"""How much wider bold text is."""
 _MOST_LABELS = 8
 
 
@@ -52,15 +57,16 @@ def heat_maps(
     across: int = 4,
 ) -> Picture:
     """The maps, ``across`` in a line. ``names``: of the axis of columns and of that of rows; rows grow upwards."""
-    wide = max(_LEFT + len(columns) * _SIDE, *(width_of(each.title) for each in maps)) + _GAP
-    high = _HEAD + len(rows) * _SIDE + _FOOT
+    side = min(_MOST_SIDE, max(_LEAST_SIDE, _LEAST_MAP / max(1, min(len(columns), len(rows)))))
+    wide = _LEFT + max(len(columns) * side, *(width_of(each.title) * _BOLD for each in maps)) + _GAP
+    high = _HEAD + len(rows) * side + _FOOT
     parts: list[str] = []
     for place, each in enumerate(maps):
         x, y = 10 + place % across * wide, 34 + place // across * high
-        parts += _one(each, columns, rows, names, scale, x, y)
+        parts += _one(each, columns, rows, names, scale, x, y, side)
     bottom = 34 + -(-len(maps) // across) * high
     parts += _key(scale, 10 + _LEFT, bottom + 14)
-    width = max(10 + min(across, max(1, len(maps))) * wide, width_of(title) * 1.1 + 20)
+    width = max(10 + min(across, max(1, len(maps))) * wide, width_of(title) * _BOLD + 20)
     words = [title] + [f"{each.title}: {_words(each, scale)}" for each in maps]
     return drawing(parts, width, bottom + 36, title, "\n".join(words))
 
@@ -73,8 +79,9 @@ def _one(
     scale: Scale,
     x: float,
     y: float,
+    side: float,
 ) -> list[str]:
-    left, top, floor = x + _LEFT, y + _HEAD, y + _HEAD + len(rows) * _SIDE
+    left, top, floor = x + _LEFT, y + _HEAD, y + _HEAD + len(rows) * side
     parts = [text(left, y + 16, each.title, weight="bold")]
     # One path for all fields of a colour keeps the file small; what each says is in the frame's title.
     fields: dict[str, list[str]] = {}
@@ -83,20 +90,20 @@ def _one(
             value = each.values.get((column, row))
             colour = NOTHING if value is None else scale.colour(value)
             fields.setdefault(colour, []).append(
-                f"M{number(left + at * _SIDE)} {number(floor - (up + 1) * _SIDE)}h{number(_SIDE)}v{number(_SIDE)}"
-                f"h-{number(_SIDE)}z"
+                f"M{number(left + at * side)} {number(floor - (up + 1) * side)}h{number(side)}v{number(side)}"
+                f"h-{number(side)}z"
             )
     parts += [f'<path fill="{colour}" d="{"".join(paths)}"/>' for colour, paths in sorted(fields.items())]
     hint = escape(f"{each.title}: {_words(each, scale)}")
     parts.append(
-        f'<rect x="{number(left)}" y="{number(top)}" width="{number(len(columns) * _SIDE)}"'
-        f' height="{number(len(rows) * _SIDE)}" fill="transparent" stroke="{FAINT}"><title>{hint}</title></rect>'
+        f'<rect x="{number(left)}" y="{number(top)}" width="{number(len(columns) * side)}"'
+        f' height="{number(len(rows) * side)}" fill="transparent" stroke="{FAINT}"><title>{hint}</title></rect>'
     )
     for at in _labelled(len(columns)):
-        parts.append(text(left + (at + 0.5) * _SIDE, floor + 13, str(columns[at]), anchor="middle"))
+        parts.append(text(left + (at + 0.5) * side, floor + 13, str(columns[at]), anchor="middle"))
     for up in _labelled(len(rows)):
-        parts.append(text(left - 4, floor - (up + 0.5) * _SIDE + 4, str(rows[up]), anchor="end"))
-    parts.append(text(left + len(columns) * _SIDE / 2, floor + 26, names[0], anchor="middle"))
+        parts.append(text(left - 4, floor - (up + 0.5) * side + 4, str(rows[up]), anchor="end"))
+    parts.append(text(left + len(columns) * side / 2, floor + 26, names[0], anchor="middle"))
     turned = f'transform="rotate(-90 {number(x + 8)} {number((top + floor) / 2)})"'
     parts.append(text(x + 8, (top + floor) / 2, names[1], anchor="middle").replace("<text ", f"<text {turned} "))
     return parts
