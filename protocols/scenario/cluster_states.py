@@ -2,6 +2,7 @@
 what it has left to come. Each way of events and of what they left leads to one; equal ones have one number.
 """
 
+import copyreg
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from functools import partial
@@ -12,6 +13,9 @@ from pydantic import BaseModel
 
 Left: TypeAlias = dict[tuple[int, int], Callable[[], None]]
 """(Number of the event, how many it had left before) to what is still to come."""
+
+copyreg.pickle(MappingProxyType, lambda proxy: (MappingProxyType, (dict(proxy),)))
+"""Clusters hold mappings that nobody changes, which `deepcopy` copies only where it is told how."""
 
 
 class ClusterState(NamedTuple):

@@ -1,10 +1,8 @@
 """How a scenario's events happen in the explorer's world: the system's own cluster applies them, and takes what stands
 here for its simulation."""
 
-import copyreg
 from collections.abc import Callable, Hashable, Sequence
 from itertools import count
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from protocols.engine.exploration.holdings import Script
@@ -36,9 +34,6 @@ OF_ONE_MEMBER: Final = (Join, Leave, Crash, Restart, Hang, StopPolling, Disconne
 
 OF_ROUTES: Final = (AddTopic, DeleteTopic, Queues, BrokerEvent, Network)
 """Events that change what servers say of topics and of each other, or whether anybody hears it."""
-
-copyreg.pickle(MappingProxyType, lambda proxy: (MappingProxyType, (dict(proxy),)))
-"""Clusters hold read-only views of mappings, which `deepcopy` copies only where it is told how."""
 
 
 class _Process:
