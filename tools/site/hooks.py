@@ -5,10 +5,12 @@ everything.
 """
 
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Any
 
+import jieba
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -35,6 +37,7 @@ _made: dict[str, str] = {}
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Nothing may be fetched: the search's stand-in for a worker is ours, Mermaid is the one that npm brought."""
     config.extra["polyfills"] = [SHIM]
+    jieba.setLogLevel(logging.WARNING)
     if not vendor.fetched(vendor.MERMAID):
         fences = config.mdx_configs["pymdownx.superfences"]
         fences["custom_fences"] = [each for each in fences["custom_fences"] if each["name"] != "mermaid"]
