@@ -53,6 +53,8 @@ CASES: Final = (
     Case("crash-and-join", "kafka:range", GENERATION),
     Case("crash-and-join", "kafka:cooperative-sticky", GENERATION),
     Case("crash-and-join", "kafka:uniform", ("single-owner-acknowledged",)),
+    Case("zookeeper-join", "kafka-zookeeper:range", ("single-owner",), ("--broker-firings", "0")),
+    Case("zookeeper-join", "kafka-zookeeper:range", ("single-owner",), ("--client-firings", "1")),
     Case("rocketmq-join", "rocketmq:AVG", ("single-owner",)),
     Case("rocketmq-join", "orderly", ("single-owner",), ("--broker-firings", "0")),
     Case("rocketmq-mixed", "rocketmq:AVG", ("every-queue-owned",), ("--broker-firings", "0", "--client-firings", "1")),

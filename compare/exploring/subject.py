@@ -10,15 +10,18 @@ from compare.scenarios.own_settings import with_own_settings
 from compare.scenarios.systems import cluster_of
 from compare.scenarios.variants import Variant
 from protocols.engine.exploration import Bounds, NodeRules, Watch
-from protocols.errors import UserError
 from protocols.named_modules import module_named
 from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Network, Queues, Subscribe
 from protocols.scenario.exploring import Settled, explored
-from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.model import Scenario
 from protocols.scenario.running import all_static
 from protocols.scenario.systems import STATIC, split_system
 
-RULES: Final = {"kafka": "kafka_coordinator.exploration", "rocketmq": "rocketmq_selfbalance.exploration"}
+RULES: Final = {
+    "kafka": "kafka_coordinator.exploration",
+    "kafka-zookeeper": "kafka_coordinator.zookeeper.exploration",
+    "rocketmq": "rocketmq_selfbalance.exploration",
+}
 """System to the module that tells the explorer of its nodes."""
 
 NEWS: Final = (AddTopic, DeleteTopic, Network, Queues, Subscribe)
@@ -38,8 +41,8 @@ class Subject:
 
 
 def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subject:
-    """The world of a variant, with the watches of these properties. Raises `UserError` for a system that cannot be
-    explored."""
+    """The world of a variant, with the watches of these properties. Raises `UserError` for a group that does not
+    settle."""
     part = variant.part
     lived = with_own_settings(variant.scenario, part.system)
     if part.system.endswith(STATIC):
@@ -55,14 +58,6 @@ def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subjec
     has_news = any(isinstance(event, NEWS) for event in lived.events)
     bounds = bounds._replace(housekeeping=bounds.housekeeping or has_news)
     brokers_end = any(isinstance(event, BrokerEvent) for event in lived.events)
-    rules = _rules(part, brokers_end=brokers_end)
+    rules: NodeRules = module_named(RULES[split_system(part.system)[0]]).rules(brokers_end=brokers_end)
     settled = explored(lived, part, cluster_of(part.system), rules, watches, bounds)
     return Subject(variant, lived, settled, tuple(watched))
-
-
-def _rules(part: SystemPart, *, brokers_end: bool) -> NodeRules:
-    system = split_system(part.system)[0]
-    if system not in RULES:
-        raise UserError(f"{part.system} cannot be explored, expected a system of {' or '.join(sorted(RULES))}")
-    rules: NodeRules = module_named(RULES[system]).rules(brokers_end=brokers_end)
-    return rules

@@ -71,13 +71,13 @@ class ZooKeeperCluster:
                 f"replication.{SYSTEM} is {scenario.replication[SYSTEM]}: brokers serve every partition as long as one"
                 " of them runs, expected it to be left out"
             )
-        self._simulation = simulation
-        self._topology = Topology.of(scenario, one_node_per_member=True)
+        self.scenario, self._simulation = scenario, simulation
+        self.topology = Topology.of(scenario, one_node_per_member=True)
         base = with_settings(ConsumerSettings(), {"partition.assignment.strategy": strategy}, system.system)
         self._settings = with_settings(base, system.settings, f"settings of {system.label or system.system}")
         self._brokers = scenario.brokers
-        self._killed: dict[str, float] = {}
-        """Brokers that were killed to the end of their sessions."""
+        self._killed: dict[str, BrokerEvent] = {}
+        """Brokers that were killed and have not returned to the event that killed them."""
         self._topics = TopicTable(scenario, simulation.now)
         self._parts = listed_members(scenario)
         for key, part in self._parts.items():
@@ -97,21 +97,21 @@ class ZooKeeperCluster:
 
     def apply(self, event: Event) -> None:
         """The event happens now."""
-        apply_event(event, self, _OWN, self._simulation, self._topology)
+        apply_event(event, self, _OWN, self._simulation, self.topology)
 
     def fast_forward(self) -> None:
         """No quiet time is skipped: nobody has told of the nodes here when they are quiescent."""
 
     def finish(self) -> None:
         """Let the consumers report what was delivered."""
-        for node in self._topology.members:
+        for node in self.topology.members:
             self._tell(node, ReportDelivered())
 
     # Members.
 
     def _start_member(self, key: MemberKey) -> None:
-        part, node = self._parts[key], self._topology.node[key]
-        end_process(self._simulation, self._topology, node)
+        part, node = self._parts[key], self.topology.node[key]
+        end_process(self._simulation, self.topology, node)
         settings = self._settings_of(key, part.strategy, part.settings)
         who = Who(key.group, key.member, part.client_id or key.member)
         subscription = Subscription(part.subscribe, part.pattern)
@@ -124,7 +124,7 @@ class ZooKeeperCluster:
         return with_settings(self._settings, {**named, **given}, f"member {key.member}")
 
     def _join(self, event: Join) -> None:
-        key = self._topology.starting(event)
+        key = self.topology.starting(event)
         self._parts[key] = started_as(self._parts.get(key), event)
         self._start_member(key)
 
@@ -132,15 +132,15 @@ class ZooKeeperCluster:
         self._tell(self._node(event.group, event.leave), Shutdown())
 
     def _crash(self, event: Crash) -> None:
-        for node in self._topology.together[self._topology.key(event.group, event.crash)]:
+        for node in self.topology.together[self.topology.key(event.group, event.crash)]:
             self._tell(node, ReportDelivered())
-        apply_to_world(event, self._simulation, self._topology)
+        apply_to_world(event, self._simulation, self.topology)
 
     def _hang(self, event: Hang) -> None:
-        nodes = self._topology.together[self._topology.key(event.group, event.hang)]
+        nodes = self.topology.together[self.topology.key(event.group, event.hang)]
         for node in nodes:
             self._tell(node, Freeze())
-        apply_to_world(event, self._simulation, self._topology)
+        apply_to_world(event, self._simulation, self.topology)
         for node in nodes:
             self._thaw_later(node, event.for_)
 
@@ -159,9 +159,9 @@ class ZooKeeperCluster:
         self._simulation.at(self._simulation.now + after, thaw, f"{node} handles records again")
 
     def _restart(self, event: Restart) -> None:
-        key = self._topology.starting(event)
+        key = self.topology.starting(event)
         part = self._parts[key] = started_as(self._parts[key], event)
-        node = self._topology.node[key]
+        node = self.topology.node[key]
         if event.how == "crash" or not self._simulation.is_running(node):
             self._tell(node, ReportDelivered())
             self._start_member(key)
@@ -171,10 +171,10 @@ class ZooKeeperCluster:
 
     def _subscribe(self, event: Subscribe) -> None:
         for member, topics in event.subscribe.items():
-            key = self._topology.key(event.group, member)
+            key = self.topology.key(event.group, member)
             part = self._parts[key] = self._parts[key].model_copy(update={"subscribe": topics, "pattern": None})
             settings = self._settings_of(key, part.strategy, part.settings)
-            self._tell(self._topology.node[key], Reopen(topics, None, settings))
+            self._tell(self.topology.node[key], Reopen(topics, None, settings))
 
     def _commit(self, event: Commit) -> None:
         offsets = None
@@ -185,7 +185,7 @@ class ZooKeeperCluster:
         self._tell(self._node(event.group, event.commit), CommitNow(offsets))
 
     def _node(self, group: str | None, member: str) -> str:
-        return self._topology.node[self._topology.key(group, member)]
+        return self.topology.node[self.topology.key(group, member)]
 
     def _tell(self, node: str, message: Message) -> None:
         """A command, where the member runs."""
@@ -220,7 +220,7 @@ class ZooKeeperCluster:
 
     def _tell_load(self) -> None:
         load = self._topics.load
-        for node in self._topology.members:
+        for node in self.topology.members:
             self._tell(node, load)
 
     def _broker(self, event: BrokerEvent) -> None:
@@ -231,14 +231,14 @@ class ZooKeeperCluster:
         elif event.does == "stop":
             self._administer(RemoveNode(path))
         else:
+            self._killed[event.broker] = event
             end = self._simulation.now + self._settings.zookeeper_session_timeout_ms
-            self._killed[event.broker] = end
-            self._simulation.at(end, partial(self._expire, event.broker), f"session of {event.broker} expires")
+            self._simulation.at(end, partial(self._expire, event), f"session of {event.broker} expires")
 
-    def _expire(self, broker: str) -> None:
+    def _expire(self, killed: BrokerEvent) -> None:
         """A killed broker's entry is removed with its session, unless the broker has returned by then."""
-        if self._killed.get(broker) == self._simulation.now:
-            self._administer(RemoveNode(paths.broker(broker)))
+        if self._killed.get(killed.broker) is killed:
+            self._administer(RemoveNode(paths.broker(killed.broker)))
 
     def _reset(self, event: Reset) -> None:
         """Consumers read the offset when they take up the partition next."""
@@ -251,7 +251,7 @@ class ZooKeeperCluster:
     def _check(self, event: Event) -> None:
         """Raises `UserError` for what this system does not have, before anything runs."""
         if isinstance(event, Join | Restart):
-            self._settings_of(self._topology.starting(event), event.strategy, event.settings)
+            self._settings_of(self.topology.starting(event), event.strategy, event.settings)
         if isinstance(event, Reset) and event.via == "client":
             raise UserError(f"{SYSTEM} resets offsets in ZooKeeper alone, expected via: broker")
 

@@ -33,10 +33,13 @@ class Asked(NamedTuple):
 class Connection:
     """A part of the consumer's node, which hands on what arrives for it."""
 
-    __slots__ = ("_correlation", "_heard", "_settings", "asked", "session", "state")
+    __slots__ = ("_heard", "_settings", "asked", "correlation", "opening", "session", "state")
 
     def __init__(self, settings: ConsumerSettings) -> None:
-        self._correlation = 0
+        self.correlation = 0
+        """The number given last to a request."""
+        self.opening = 0
+        """That of the last attempt to open a session."""
         self._heard: Time = 0.0
         self.begin(settings)
 
@@ -61,8 +64,8 @@ class Connection:
     def open(self, now: Time, out: Outbox) -> None:
         """Connect, and try again until it succeeds."""
         self.state = CONNECTING
-        self._correlation += 1
-        out.send(SERVER, OpenSession(self._correlation, self._settings.zookeeper_session_timeout_ms, self.session))
+        self.opening = self.correlation = self.correlation + 1
+        out.send(SERVER, OpenSession(self.opening, self._settings.zookeeper_session_timeout_ms, self.session))
         out.set_timer(CONNECT, now + self._settings.reconnect_pause_ms)
 
     def lost(self, now: Time, out: Outbox) -> None:
@@ -77,7 +80,7 @@ class Connection:
 
     def opened(self, now: Time, message: SessionOpened, out: Outbox) -> bool:
         """Whether this begins a new session; else what was not answered is asked again."""
-        if message.correlation != self._correlation or self.state != CONNECTING:
+        if message.correlation != self.opening or self.state != CONNECTING:
             return False
         self.state = CONNECTED
         out.cancel_timer(CONNECT)
@@ -102,10 +105,10 @@ class Connection:
 
     def ask(self, purpose: str, request: Request, out: Outbox) -> None:
         """Send a request; where there is no connection it waits for one."""
-        self._correlation += 1
-        self.asked[self._correlation] = Asked(purpose, request)
+        self.correlation += 1
+        self.asked[self.correlation] = Asked(purpose, request)
         if self.state == CONNECTED:
-            out.send(SERVER, request._replace(correlation=self._correlation))
+            out.send(SERVER, request._replace(correlation=self.correlation))
 
     def take(self, message: Message) -> Asked | None:
         """What this answers, or None if we do not wait for it (any more)."""

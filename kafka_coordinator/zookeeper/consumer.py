@@ -56,7 +56,6 @@ class Consumer:
     """The node."""
 
     __slots__ = (
-        "_connection",
         "_consumption",
         "_id",
         "_next",
@@ -65,6 +64,7 @@ class Consumer:
         "_subscription",
         "_watching",
         "_who",
+        "connection",
     )
 
     def __init__(
@@ -79,7 +79,7 @@ class Consumer:
         """``poison``: records that the user's code cannot handle."""
         self._who, self._subscription, self._settings = who, subscription, settings
         self._consumption = Consumption(who.group, who.member, production, user, poison)
-        self._connection = Connection(settings)
+        self.connection = Connection(settings)
         self._next: Reopen | None = None
         """What to begin anew with, once closed."""
         self._begin()
@@ -94,7 +94,7 @@ class Consumer:
         who = self._who
         made_up = out.new_id(f"{who.group}_{who.host}-{int(now)}")
         self._id = made_up[: len(made_up) - _UUID + _DIGITS]
-        self._connection.first(now, out)
+        self.connection.first(now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         """An answer, a watch that fired, a command."""
@@ -102,7 +102,7 @@ class Consumer:
             self._command(now, message, out)
             self._watch_poison(now, out)
             return
-        connection = self._connection
+        connection = self.connection
         connection.heard(now)
         if isinstance(message, WatchEvent):
             if connection.state == CONNECTED:
@@ -122,14 +122,14 @@ class Consumer:
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         """A timer of the connection, or one of ours."""
         if timer == CONNECT:
-            self._connection.open(now, out)
+            self.connection.open(now, out)
         elif timer == GIVE_UP:
-            self._connection.give_up(out)
+            self.connection.give_up(out)
             waited = self._settings.zookeeper_connection_timeout_ms
             out.observe(Noted(f"{self._who.member} gives up: no connection to ZooKeeper within {waited} ms"))
             self._ended(now, out)
         elif timer == PING:
-            self._connection.ping(now, out)
+            self.connection.ping(now, out)
         elif timer == CLOSE:
             self._ended(now, out)
         elif timer == COMMIT:
@@ -143,24 +143,24 @@ class Consumer:
             self._consumption.meet_poison(now, out)
             self._watch_poison(now, out)
         else:
-            self._rebalancer.try_again(self._connection, out)
+            self._rebalancer.try_again(self.connection, out)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
         """We open the connection with our first request."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         """Connect again after a pause; all else continues."""
-        if self._connection.state == CLOSING:
+        if self.connection.state == CLOSING:
             self._ended(now, out)
-        elif self._connection.state != CLOSED:
-            self._connection.lost(now, out)
+        elif self.connection.state != CLOSED:
+            self.connection.lost(now, out)
 
     def copy(self) -> Self:
         """An independent copy."""
         new = object.__new__(type(self))
         for name in Consumer.__slots__:
             setattr(new, name, getattr(self, name))
-        new._connection, new._consumption = self._connection.copy(), self._consumption.copy()
+        new.connection, new._consumption = self.connection.copy(), self._consumption.copy()
         new._watching, new._rebalancer = self._watching.copy(), self._rebalancer.copy()
         return new
 
@@ -171,7 +171,7 @@ class Consumer:
             self._watching.key(),
             self._next,
             self._rebalancer.key(),
-            self._connection.key(now),
+            self.connection.key(now),
             self._consumption.key(now),
         )
 
@@ -179,20 +179,20 @@ class Consumer:
         """What we registered and owned is gone with the old session; the fetchers run on until a rebalance."""
         self._rebalancer.end(out)
         self._rebalancer.nodes = ()
-        self._watching.register(self._id, self._connection, out)
+        self._watching.register(self._id, self.connection, out)
         self._watching.due = "started" if first else "session expired"
         if first and self._settings.auto_commit_enable:
             out.set_timer(COMMIT, now + self._settings.auto_commit_interval_ms)
 
     def _answered(self, now: Time, asked: Asked, answer: Message, out: Outbox) -> None:
         if asked.purpose == WORKING:
-            self._rebalancer.go_on(now, answer, self._watching, self._connection, self._consumption, out)
+            self._rebalancer.go_on(now, answer, self._watching, self.connection, self._consumption, out)
         elif asked.purpose == COMMITTING:
             self._rebalancer.stored(asked.request, out)
-            if self._connection.state == CLOSING:
-                self._connection.end_if_answered(out)
+            if self.connection.state == CLOSING:
+                self.connection.end_if_answered(out)
         elif isinstance(answer, ChildrenAnswer) and asked.request == LISTING:
-            self._watching.topics_listed(answer.names, self._connection, out)
+            self._watching.topics_listed(answer.names, self.connection, out)
 
     # Offsets, commands, the end.
 
@@ -206,7 +206,7 @@ class Consumer:
 
     def _commit(self, positions: Mapping[Partition, int], out: Outbox) -> None:
         for request in commits(self._who.group, positions):
-            self._connection.ask(COMMITTING, request, out)
+            self.connection.ask(COMMITTING, request, out)
 
     def _command(self, now: Time, message: Message, out: Outbox) -> None:
         match message:
@@ -235,7 +235,7 @@ class Consumer:
 
     def _shut_down(self, now: Time, out: Outbox) -> None:
         """Stop fetching, commit, close the session: ZooKeeper fires the others' watches at once."""
-        connection = self._connection
+        connection = self.connection
         if connection.state in (CLOSING, CLOSED):
             return
         reachable = connection.state == CONNECTED
@@ -251,7 +251,7 @@ class Consumer:
             self._ended(now, out)
 
     def _ended(self, now: Time, out: Outbox) -> None:
-        self._connection.state = CLOSED
+        self.connection.state = CLOSED
         out.cancel_timer(CLOSE)
         out.cancel_timer(SHARE)
         out.cancel_timer(POISON)
@@ -259,7 +259,7 @@ class Consumer:
             self._subscription = Subscription(self._next.topics, self._next.pattern)
             self._settings, self._next = self._next.settings, None
             self._begin()
-            self._connection.begin(self._settings)
+            self.connection.begin(self._settings)
             self.start(now, out)
 
 

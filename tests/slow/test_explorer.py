@@ -28,6 +28,8 @@ SHOWN = [
     ("crash-and-join", "kafka:uniform", {ACKNOWLEDGED: None}, Bounds(1)),
     ("crash-and-join", "kafka:uniform", {SINGLE_OWNER: 6}, Bounds()),
     ("crash-and-join", "kafka:range", {SETTLES: None, EVERY_QUEUE: None}, Bounds(0)),
+    ("zookeeper-join", "kafka-zookeeper:range", {SINGLE_OWNER: None, SETTLES: None, EVERY_QUEUE: None}, Bounds(2, 0)),
+    ("zookeeper-join", "kafka-zookeeper:range", {SINGLE_OWNER: 26}, Bounds(1, 1)),
     ("rocketmq-join", "rocketmq:AVG", {SINGLE_OWNER: 14}, Bounds()),
     ("rocketmq-join", "orderly", {SINGLE_OWNER: None}, Bounds(2, 0)),
     ("rocketmq-mixed", "rocketmq:AVG", {EVERY_QUEUE: 11}, Bounds(1, 0)),

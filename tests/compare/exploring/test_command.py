@@ -135,10 +135,6 @@ def test_a_queue_that_nobody_ever_owns(tmp_path: Path) -> None:
     [
         ((), "--property is missing, expected one of single-owner-per-generation"),
         (("--replay", "x"), "--replay: expected a token that `equipoise explore` printed"),
-        (
-            ("--property", PER_GENERATION, "--system", "kafka-zookeeper:range"),
-            "kafka-zookeeper:range cannot be explored",
-        ),
     ],
 )
 def test_bad_input(path: Path, arguments: tuple[str, ...], message: str) -> None:

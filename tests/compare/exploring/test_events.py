@@ -125,6 +125,18 @@ def _group(story: Story, broker: str) -> Any:
     return core.groups.get("g") or core.consumer_groups.get("g")
 
 
+def test_the_session_of_a_killed_broker_expires_unless_it_has_returned() -> None:
+    events = *_killed_and_back("b1"), "broker: b1, does: kill"
+    story = Story(subject(group("kafka-zookeeper:range", 1, *events), SETTLES))
+    story.happen()
+    story.happen()
+    story.happen(1)
+    assert "/brokers/ids/b1" in story.node("zookeeper").nodes
+    story.happen()
+    story.happen(1)
+    assert "/brokers/ids/b1" not in story.node("zookeeper").nodes
+
+
 def _killed_and_back(broker: str) -> tuple[str, str]:
     return f"broker: {broker}, does: kill", f"broker: {broker}, does: return"
 

@@ -24,6 +24,8 @@ SCOPES = [
     ("rocketmq:AVG", 1, ("network: loss, loss: 0.5, between: [c1], for: 1s",)),
     ("rocketmq:AVG", 1, ("restart: c1, how: leave",)),
     ("kafka:range", 2, ("stop_polling: c2, for: 60s",)),
+    ("kafka-zookeeper:range", 2, ("disconnect: c2", "broker: b1, does: kill")),
+    ("kafka-zookeeper:roundrobin", 1, ("restart: c1, how: leave", "queues: {A: 3}")),
 ]
 
 
