@@ -63,7 +63,7 @@ class KafkaCluster:
         self.controller = Controller(scenario.brokers, settings.offsets_topic_num_partitions, replicas)
         self.controller.group_settings = self.group_configs.now
         self.brokers = Brokers(self.controller, settings, timing, simulation, self._served_otherwise)
-        self.topics = TopicTable(scenario, self.controller, where)
+        self.topics = TopicTable(scenario, self.controller, where, simulation.now)
         self.topology = Topology.of(scenario, one_node_per_member=True)
         self.members = Members(scenario, system, self.topology, divided.consumer, where)
 

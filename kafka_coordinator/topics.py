@@ -21,7 +21,8 @@ from protocols.scenario.rates import Rates
 class TopicTable:
     """Topics with the broker of every partition, and what is written to them. Tells the controller of changes.
 
-    Raises `UserError` when it is made, if an event will take partitions away.
+    Producers begin to write when it is made, at ``now``. Raises `UserError` then, if an event will take partitions
+    away.
     """
 
     __slots__ = (
@@ -29,7 +30,7 @@ class TopicTable:
         "_unlike",
     )
 
-    def __init__(self, scenario: Scenario, controller: Controller, where: str) -> None:
+    def __init__(self, scenario: Scenario, controller: Controller, where: str, now: Time) -> None:
         self._controller = controller
         self._brokers_of: dict[str, tuple[str, ...]] = {}
         self._per_second = scenario.load.produce
@@ -42,7 +43,7 @@ class TopicTable:
         self._outages = Outages(controller.replicas) if "kafka" in scenario.replication else None
         _check(scenario, where)
         for topic, part in scenario.topics.items():
-            self._put(topic, brokers_of(part.queues), 0.0, part.replica_racks)
+            self._put(topic, brokers_of(part.queues), now, part.replica_racks)
 
     @property
     def load(self) -> Load:
