@@ -25,6 +25,7 @@ NOTHING_LIKE_IT = {
     "zookeeper/cluster.py",  # how a scenario reaches the nodes
     "zookeeper/topics.py",
     "zookeeper/catalogue.py",
+    "zookeeper/exploration.py",  # what the explorer is told of the nodes
     "zookeeper/messages.py",  # names ZooKeeper's operations one by one
     "assignors/inputs.py",  # steps of an assignor, cut otherwise than Kafka's methods are
     "assignors/dealing.py",
