@@ -13,6 +13,7 @@ from compare.scenarios.ending import ending
 from compare.scenarios.run_variant import UNCOUNTED, RunResult
 from compare.scenarios.systems import system_of
 from protocols.engine.exploration import Happened
+from protocols.engine.exploration.states import SENDINGS
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL, CLOCK, TIMER
 from protocols.facts import Granted, Owns
@@ -65,7 +66,7 @@ class _Player:
             for each in step.happened:
                 if each.kind == "fact":
                     self._tellings.append(("fact", (now, each.process, each.what, root, number)))
-                elif each.kind in ("send", "lost"):
+                elif each.kind in SENDINGS:
                     self._send(now, each, number, root)
             self._drop_lost(step)
             before = step.state

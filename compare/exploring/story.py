@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from protocols.engine.exploration import Action, Happened, State, World
+from protocols.engine.exploration.states import SENDINGS
 from protocols.scenario.events import Event
 from protocols.timeline.fact_descriptions import describe_fact
 from protocols.timeline.significant_facts import is_significant
@@ -56,7 +57,7 @@ def _is_worth_telling(fact: object) -> bool:
 def _sendings(happened: Sequence[Happened]) -> list[str]:
     by_sender: dict[str, list[str]] = {}
     for each in happened:
-        if each.kind in ("send", "lost"):
+        if each.kind in SENDINGS:
             lost = " (lost)" if each.kind == "lost" else ""
             by_sender.setdefault(each.process, []).append(f"{type(each.what).__name__} to {each.peer}{lost}")
     return [f"{sender} sends {', '.join(sent)}" for sender, sent in by_sender.items()]

@@ -11,8 +11,9 @@ from compare.scenarios.systems import cluster_of
 from compare.scenarios.variants import Variant
 from protocols.engine.exploration import Bounds, NodeRules, Watch
 from protocols.named_modules import module_named
-from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Network, Queues, Subscribe
+from protocols.scenario.events import BrokerEvent, Network, Subscribe
 from protocols.scenario.exploring import Settled, explored
+from protocols.scenario.exploring_events import OF_TOPICS
 from protocols.scenario.model import Scenario
 from protocols.scenario.running import all_static
 from protocols.scenario.systems import STATIC, split_system
@@ -24,7 +25,7 @@ RULES: Final = {
 }
 """System to the module that tells the explorer of its nodes."""
 
-NEWS: Final = (AddTopic, DeleteTopic, Network, Queues, Subscribe)
+NEWS: Final = (*OF_TOPICS, Network, Subscribe)
 """Events after which housekeeping finds something new; what it finds after the end of a broker, the rules know."""
 
 

@@ -33,7 +33,6 @@ _RULES: Final = NodeRules(
     caches={},
     clients=(Consumer,),
     seen=lambda node: type(node).__name__,
-    answering=(),
 )
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from pydantic import BaseModel
 
 Left: TypeAlias = dict[tuple[int, int], Callable[[], None]]
-"""(Number of the event, how many it had left before) to what is still to come."""
+"""(Number of the event, which of the things that it has left) to what is still to come."""
 
 copyreg.pickle(MappingProxyType, lambda proxy: (MappingProxyType, (dict(proxy),)))
 """Clusters hold mappings that nobody changes, which `deepcopy` copies only where it is told how."""

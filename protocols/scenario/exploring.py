@@ -82,7 +82,7 @@ def explored(
     world = World(
         steps,
         processes,
-        _pairs(processes, rules, simulation, cluster),
+        _pairs(processes, cluster),
         watches,
         happening,
         bounds,
@@ -114,9 +114,7 @@ def _processes(simulation: Simulation, cluster: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*simulation.processes, *cluster.topology.members, *([ADMIN] if resets else [])]))
 
 
-def _pairs(
-    processes: Sequence[str], rules: NodeRules, simulation: Simulation, cluster: Any
-) -> tuple[tuple[str, str], ...]:
+def _pairs(processes: Sequence[str], cluster: Any) -> tuple[tuple[str, str], ...]:
     """Servers among each other, and each member and the administrator with each server."""
     members = {*cluster.topology.members, ADMIN}
     servers = [name for name in processes if name not in members]

@@ -32,7 +32,8 @@ from protocols.scenario.events import (
 OF_ONE_MEMBER: Final = (Join, Leave, Crash, Restart, Hang, StopPolling, Disconnect)
 """Events that do something to the process of their member only."""
 
-OF_ROUTES: Final = (AddTopic, DeleteTopic, Queues, BrokerEvent, Network)
+OF_TOPICS: Final = (AddTopic, DeleteTopic, Queues)
+OF_ROUTES: Final = (*OF_TOPICS, BrokerEvent, Network)
 """Events that change what servers say of topics and of each other, or whether anybody hears it."""
 
 

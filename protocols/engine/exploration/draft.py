@@ -31,8 +31,7 @@ class Draft:
     def set_fault(self, one: str, other: str, what: str | None) -> None:
         """This (`CUT`, `DEAF`, `LOSSY`) is wrong with the network between two processes from now on; None: nothing. Who
         could not be told that a connection has ended is told once the network is not cut any more."""
-        progress = self.progress
-        pair = min(one, other), max(one, other)
+        progress, pair = self.progress, _in_order(one, other)
         faults = [each for each in progress.faults if each[:2] != pair]
         untold = progress.untold
         if what is not None:
@@ -65,11 +64,15 @@ class Draft:
         """What is wrong with the network between two processes."""
         if not self.world.script.breaks_network:
             return None
-        pair = min(one, other), max(one, other)
-        return next((what for *between, what in self.progress.faults if tuple(between) == pair), None)
+        pair = _in_order(one, other)
+        return next((what for first, second, what in self.progress.faults if (first, second) == pair), None)
 
     def _pair(self, column: int) -> Pair:
         return self.world.pairs.values[self.state[column]]
 
     def _set_pair(self, column: int, pair: Pair) -> None:
         self.state[column] = self.world.pairs.number(pair)
+
+
+def _in_order(one: str, other: str) -> tuple[str, str]:
+    return min(one, other), max(one, other)

@@ -65,9 +65,13 @@ class Progress(NamedTuple):
     untold: tuple[tuple[str, str], ...] = ()
 
 
+SENDINGS: Final = ("send", "lost")
+"""Kinds of `Happened` whose ``what`` is a message that was sent; the network lost the second one."""
+
+
 class Happened(NamedTuple):
     """One thing that a node did in a step, for those who tell of it: ``kind`` is a kind of event of `steps`, or
-    ``fact``, ``send``, ``lost`` (sent, and lost by the network), ``choice``, ``end``."""
+    ``fact``, ``choice``, ``end``, or one of `SENDINGS`."""
 
     kind: str
     process: str

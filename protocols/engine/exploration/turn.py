@@ -8,7 +8,7 @@ from protocols.engine.exploration.connections import CLOSES, OPENS
 from protocols.engine.exploration.draft import Draft
 from protocols.engine.exploration.holdings import Holdings
 from protocols.engine.exploration.observing import Ended
-from protocols.engine.exploration.states import CUT, DEAF, DELIVER, FIRE, Action, Happened, Moved, Run
+from protocols.engine.exploration.states import CUT, DEAF, DELIVER, FIRE, SENDINGS, Action, Happened, Moved, Run
 from protocols.engine.exploration.steps import (
     CLOSED,
     CONNECTED,
@@ -267,7 +267,7 @@ class Turn(Draft):
 
     def _tell(self, kind: str, process: str, peer: str, what: Any) -> None:
         if self._told is not None:
-            shown = self.world.steps.messages[what] if kind in ("send", "lost") else what
+            shown = self.world.steps.messages[what] if kind in SENDINGS else what
             self._told.append(Happened(kind, process, peer, shown))
 
     def _tell_event(self, name: str, event: NodeEvent) -> None:
