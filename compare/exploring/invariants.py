@@ -19,7 +19,7 @@ class NothingRaises:
     name: Final = NAME
     nothing: Hashable = ""
 
-    def remember(self, before: str, fact: tuple[Any, ...]) -> str:
+    def remember(self, before: str, fact: tuple[object, ...]) -> str:
         """See `Watch`."""
         return before or fact.why if isinstance(fact, BrokenInvariant) else before
 
@@ -35,7 +35,7 @@ class ModelInvariants:
     name: Final = NAME
     nothing: Hashable = ("", ())
 
-    def remember(self, before: Remembered, fact: tuple[Any, ...]) -> Remembered:
+    def remember(self, before: Remembered, fact: tuple[object, ...]) -> Remembered:
         """See `Watch`."""
         why, generations = before
         if isinstance(fact, BrokenInvariant):

@@ -50,7 +50,7 @@ class History:
         """Number of the call to the event."""
         self.last_change: Time = 0.0
         """When somebody's belief changed last."""
-        self.owned: dict[tuple[str, str], tuple[Any, ...]] = {}
+        self.owned: dict[tuple[str, str], tuple[object, ...]] = {}
         """(Group, member) to what it believes to own; without those that never owned anything."""
         self.rebalancing: dict[str, bool] = {}
         """Group to whether a rebalance is under way, as its coordinator tells."""
@@ -81,7 +81,7 @@ class History:
 
     # The observer's side.
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         if isinstance(fact, RebalanceBegan):
             if fact.by is not None and fact.trigger == f"{fact.by} left":
                 self._leaving.add((fact.group, fact.by))

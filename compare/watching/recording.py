@@ -127,7 +127,7 @@ class Recorder:
         return pa.Table.from_pylist(rows, schema.with_metadata({**schema.metadata, **details}))
 
 
-def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, Any]:
+def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, object]:
     """A row of `snapshot_schema`; ``written``: the owners that stand in an earlier snapshot of the day."""
     state = seen.state
     observed, figures = state.group.observed, state.figures
@@ -156,7 +156,7 @@ def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, Any]:
     }
 
 
-def _figures(figures: Mapping[str, Any], counts: tuple[str, ...], loads: tuple[str, ...]) -> dict[str, Any]:
+def _figures(figures: Mapping[str, Any], counts: tuple[str, ...], loads: tuple[str, ...]) -> dict[str, object]:
     found = {name: figures.get(name) for name in (*counts, "lag")}
     for name in loads:
         value = figures.get(name)
@@ -164,7 +164,7 @@ def _figures(figures: Mapping[str, Any], counts: tuple[str, ...], loads: tuple[s
     return found
 
 
-def _owners(seen: SeenGroup) -> list[dict[str, Any]]:
+def _owners(seen: SeenGroup) -> list[dict[str, object]]:
     return [
         {
             "member": member,

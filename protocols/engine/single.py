@@ -36,7 +36,7 @@ class Told(NamedTuple):
     """A fact that the node told."""
 
     time: Time
-    fact: tuple[Any, ...]
+    fact: tuple[object, ...]
 
 
 class Closed(NamedTuple):
@@ -154,7 +154,7 @@ class SingleNode(Generic[N]):
     def cancel_timer(self, name: TimerName) -> None:
         self.timers.pop(name, None)
 
-    def observe(self, fact: tuple[Any, ...]) -> None:
+    def observe(self, fact: tuple[object, ...]) -> None:
         self.facts.append(Told(self.now, fact))
 
     def choose(self, label: str, options: Sequence[T]) -> T:

@@ -28,7 +28,7 @@ class ClusterState(NamedTuple):
 class ClusterStates:
     """``kept``: objects that all copies share. A state that was handed out is never changed."""
 
-    def __init__(self, cluster: Any, kept: Iterable[object], instead: Mapping[int, object]) -> None:
+    def __init__(self, cluster: object, kept: Iterable[object], instead: Mapping[int, object]) -> None:
         """``instead``: id of an object to what stands in its place in all states."""
         self._kept = {id(each): each for each in kept}
         self._states = [deepcopy(ClusterState(cluster, {}), {**self._kept, **instead})]
@@ -49,13 +49,13 @@ class ClusterStates:
         return len(self._states) - 1
 
 
-def alike(one: Any, other: Any) -> bool:
+def alike(one: object, other: object) -> bool:
     """Whether two objects are equal, field by field, whatever their classes think of equality; mappings and lists in
     the same order."""
     return _alike(one, other, set())
 
 
-def _alike(one: Any, other: Any, compared: set[tuple[int, int]]) -> bool:
+def _alike(one: object, other: object, compared: set[tuple[int, int]]) -> bool:
     if one is other or (id(one), id(other)) in compared:
         return True
     if type(one) is not type(other):
@@ -70,7 +70,7 @@ def _alike(one: Any, other: Any, compared: set[tuple[int, int]]) -> bool:
 _BY_VALUE = (int, str, bytes, float, bool, type(None), set, frozenset, type, BaseModel)
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: object) -> list[object]:
     """All that an object consists of, in a fixed order."""
     if isinstance(value, tuple | list):
         return list(value)

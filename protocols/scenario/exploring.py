@@ -40,7 +40,7 @@ class Settled(NamedTuple):
 
     world: World
     first: State
-    facts: tuple[tuple[str, tuple[Any, ...]], ...]
+    facts: tuple[tuple[str, tuple[object, ...]], ...]
 
 
 class _Told(Unobserved):
@@ -48,9 +48,9 @@ class _Told(Unobserved):
 
     def __init__(self) -> None:
         self.changed: Time = 0.0
-        self.facts: list[tuple[str, tuple[Any, ...]]] = []
+        self.facts: list[tuple[str, tuple[object, ...]]] = []
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         """See `protocols.engine.observer.Observer`."""
         self.facts.append((node, fact))
         if isinstance(fact, Owns | Granted):
@@ -104,7 +104,7 @@ def _settle(simulation: Simulation, told: _Told) -> None:
     raise UserError("messages are always on their way before the first event: shorter latencies are expected")
 
 
-def _is_passage(place: Any) -> bool:
+def _is_passage(place: object) -> bool:
     return type(place).__name__ == "Happening"
 
 
@@ -123,7 +123,7 @@ def _pairs(processes: Sequence[str], cluster: Any) -> tuple[tuple[str, str], ...
 
 
 def _first(world: World, simulation: Simulation, told: _Told) -> State:
-    facts: dict[str, list[tuple[Any, ...]]] = {}
+    facts: dict[str, list[tuple[object, ...]]] = {}
     for name, fact in told.facts:
         facts.setdefault(name, []).append(fact)
     ids: dict[str, dict[str, int]] = {}

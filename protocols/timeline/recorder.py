@@ -80,7 +80,7 @@ class Recorder:
             if check is not None:
                 check(now, fact)
 
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
         if kind == CALL:
             self._calls.append(Call(number, due, what, cause))
             if self._trace is None:

@@ -141,7 +141,7 @@ class Client:
         copy.instance = copy_of(self.instance)
         return copy
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         return key_of(self.instance, now)
 
     def _lost(self, now: Time, peers: Sequence[str], out: Outbox) -> None:

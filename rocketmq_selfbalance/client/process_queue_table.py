@@ -127,7 +127,7 @@ def _add(world: World, now: Time, thread: Thread, step: _AddFrom, out: Outbox) -
     return None
 
 
-def _create(now: Time, group: str, queue: Queue) -> tuple[Any, ...]:
+def _create(now: Time, group: str, queue: Queue) -> tuple[object, ...]:
     return RemoveOffset(group, queue), ComputePullFromWhere(group, queue), _CreateProcessQueue(group, queue, now)
 
 

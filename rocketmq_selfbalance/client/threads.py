@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.client.calls import Call
 
-Step: TypeAlias = tuple[Any, ...]
+Step: TypeAlias = tuple[object, ...]
 """A named tuple; its class says which handler takes it."""
 
 
@@ -40,7 +40,7 @@ class Thread:
         copy.left, copy.value, copy.waiting = self.left.copy(), self.value, self.waiting
         return copy
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state as plain tuples."""
         return tuple(self.left), self.value, self.waiting
 

@@ -73,7 +73,7 @@ class Listener(Generic[E]):
         make: Callable[[Time, str, str, Message], E],
     ) -> None:
         self.all: list[E] = []
-        self.facts: list[tuple[Time, tuple[Any, ...]]] = []
+        self.facts: list[tuple[Time, tuple[object, ...]]] = []
         self._brokers, self._member_of, self._make = frozenset(brokers), member_of, make
         self._open: dict[tuple[str, str, object], E] = {}
 
@@ -95,7 +95,7 @@ class Listener(Generic[E]):
             self._open[sender, to, correlation] = exchange
             self.all.append(exchange)
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         """A node told something."""
         self.facts.append((now, fact))
 

@@ -62,7 +62,7 @@ class RealGroup(Demands):
         return f"<real {self.label} group {self.name!r}>"
 
     @property
-    def groups(self) -> tuple[Any, ...]:
+    def groups(self) -> tuple[object, ...]:
         """This one."""
         return (self,)
 

@@ -38,7 +38,7 @@ class Consumer(Client):
             raise illegal_argument(f"consumerGroup does not match the regex [regex={NAME}]")
         super().__init__(client_configuration, subscription)
         self.consumer_group = consumer_group
-        self._subscriptions: dict[str, Any] = dict(subscription or {})
+        self._subscriptions: dict[str, object] = dict(subscription or {})
         for expression in self._subscriptions.values():
             _check_expression(expression)
         self._group, self._handling, self._popping = (

@@ -37,7 +37,7 @@ _HOMES = {
 }
 
 
-def _found() -> dict[str, Any]:
+def _found() -> dict[str, object]:
     """Name to class; `ImportError` where the 5.x client is not installed (``rocketmq`` is 4.x's name, too)."""
     found = {"Message": importlib.import_module("rocketmq.v5.model").Message}
     for home, names in _HOMES.items():
@@ -46,7 +46,7 @@ def _found() -> dict[str, Any]:
     return found
 
 
-def _doubles() -> dict[str, Any]:
+def _doubles() -> dict[str, object]:
     found = {name: getattr(doubles, name) for names in _HOMES.values() for name in names}
     return {"Message": message_double.Message, **found}
 
