@@ -12,7 +12,7 @@ from protocols.queues import Queue
 QueueCount: TypeAlias = int | Mapping[str, int]
 """Number of queues of a topic, or of each of its brokers."""
 
-MemberFields: TypeAlias = Mapping[str, object]
+MemberFields: TypeAlias = Mapping[str, Any]
 """Fields of a member by name, as `Group.of` takes them."""
 
 ReplicaRacks: TypeAlias = Sequence[Sequence[str]]

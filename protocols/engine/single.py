@@ -5,15 +5,19 @@ it sends arrives anywhere. (Several nodes that talk: a `protocols.engine.simulat
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from protocols.engine.nodes import OPERATOR, Message, Node, Time, TimerName
 
 T = TypeVar("T")
 N = TypeVar("N", bound=Node)
 
-Choose: TypeAlias = Callable[[str, Sequence[Any]], Any]
-"""Label and options to the option chosen."""
+
+class Choose(Protocol):
+    """Label and options to the option chosen."""
+
+    def __call__(self, label: str, options: Sequence[T], /) -> T: ...
+
 
 NewId: TypeAlias = Callable[[str], str]
 """Prefix to a text never given before."""

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from functools import partial
 from types import FunctionType, MappingProxyType, MethodType
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pydantic import BaseModel
+
+from protocols.scenario.cluster import Cluster
 
 Left: TypeAlias = dict[tuple[int, int], Callable[[], None]]
 """(Number of the event, which of the things that it has left) to what is still to come."""
@@ -21,14 +23,14 @@ copyreg.pickle(MappingProxyType, lambda proxy: (MappingProxyType, (dict(proxy),)
 class ClusterState(NamedTuple):
     """A cluster, and what is to come, which belongs to it and to no copy."""
 
-    cluster: Any
+    cluster: Cluster
     left: Left
 
 
 class ClusterStates:
     """``kept``: objects that all copies share. A state that was handed out is never changed."""
 
-    def __init__(self, cluster: object, kept: Iterable[object], instead: Mapping[int, object]) -> None:
+    def __init__(self, cluster: Cluster, kept: Iterable[object], instead: Mapping[int, object]) -> None:
         """``instead``: id of an object to what stands in its place in all states."""
         self._kept = {id(each): each for each in kept}
         self._states = [deepcopy(ClusterState(cluster, {}), {**self._kept, **instead})]

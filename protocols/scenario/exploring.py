@@ -6,7 +6,7 @@ simulation.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from protocols.engine.exploration.connections import Pair
 from protocols.engine.exploration.observing import Watch
@@ -20,7 +20,7 @@ from protocols.engine.observer import Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Granted, Owns
-from protocols.scenario.cluster import MakeCluster
+from protocols.scenario.cluster import Cluster, MakeCluster
 from protocols.scenario.events import Reset
 from protocols.scenario.exploring_events import Happening, Stage
 from protocols.scenario.model import Scenario, SystemPart
@@ -72,7 +72,7 @@ def explored(
     told = _Told()
     simulation = Simulation(seed=scenario.run.seed, latency=Latency(*scenario.run.latency), observer=told)
     simulation.now = BEGAN
-    cluster: Any = make(scenario, system, simulation)
+    cluster = make(scenario, system, simulation)
     cluster.start()
     _settle(simulation, told)
     steps = Steps(rules, simulation.now, scenario.run.seed)
@@ -108,13 +108,13 @@ def _is_passage(place: object) -> bool:
     return type(place).__name__ == "Happening"
 
 
-def _processes(simulation: Simulation, cluster: Any) -> tuple[str, ...]:
+def _processes(simulation: Simulation, cluster: Cluster) -> tuple[str, ...]:
     """All that run, the members that come later, and the administrator, if something is for him to do."""
     resets = any(isinstance(event, Reset) for event in cluster.scenario.events)
     return tuple(dict.fromkeys([*simulation.processes, *cluster.topology.members, *([ADMIN] if resets else [])]))
 
 
-def _pairs(processes: Sequence[str], cluster: Any) -> tuple[tuple[str, str], ...]:
+def _pairs(processes: Sequence[str], cluster: Cluster) -> tuple[tuple[str, str], ...]:
     """Servers among each other, and each member and the administrator with each server."""
     members = {*cluster.topology.members, ADMIN}
     servers = [name for name in processes if name not in members]

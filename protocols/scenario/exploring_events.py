@@ -12,6 +12,7 @@ from protocols.engine.links import Fault
 from protocols.engine.nodes import Message, Node, Time
 from protocols.engine.observer import Unobserved
 from protocols.engine.simulation import Simulation
+from protocols.scenario.cluster import Cluster
 from protocols.scenario.cluster_states import ClusterStates
 from protocols.scenario.events import (
     AddTopic,
@@ -169,8 +170,8 @@ class Happening(Script):
     each way these can look, and what it did is done again everywhere else.
     """
 
-    def __init__(self, events: Sequence[Event], cluster: Any, simulation: Simulation, stage: Stage) -> None:
-        self.events = tuple(events)
+    def __init__(self, events: Sequence[Event], cluster: Cluster, simulation: Simulation, stage: Stage) -> None:
+        self.events: tuple[Event, ...] = tuple(events)
         self.breaks_network = any(isinstance(each, Network) for each in events)
         self.changes_answers = any(isinstance(each, OF_ROUTES) for each in events)
         self._stage = stage

@@ -82,7 +82,7 @@ class Recorder:
 
     def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
         if kind == CALL:
-            self._calls.append(Call(number, due, what, cause))
+            self._calls.append(Call(number, due, str(what), cause))
             if self._trace is None:
                 return
         self._tracing().add(HandledEvent(due, kind, node, what, number, cause))
