@@ -36,8 +36,8 @@ class _Player:
         self._number = 0
         self._on_the_way: dict[tuple[str, str], list[tuple[int, int]]] = {}
         """(sender, receiver) to number and root of each message on its way."""
-        self._sent: list[list[Any]] = []
-        self._tellings: list[tuple[str, tuple[object, ...]]] = []
+        self._sent: list[list[object]] = []
+        self._tellings: list[tuple[str, tuple[Any, ...]]] = []
         self.calls: dict[int, Event | None] = {}
         self.messages: dict[type[Message], int] = {}
         self._begin(subject)

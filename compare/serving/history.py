@@ -50,7 +50,7 @@ class History:
         """Number of the call to the event."""
         self.last_change: Time = 0.0
         """When somebody's belief changed last."""
-        self.owned: dict[tuple[str, str], tuple[object, ...]] = {}
+        self.owned: dict[tuple[str, str], tuple[Queue, ...]] = {}
         """(Group, member) to what it believes to own; without those that never owned anything."""
         self.rebalancing: dict[str, bool] = {}
         """Group to whether a rebalance is under way, as its coordinator tells."""
@@ -102,7 +102,7 @@ class History:
                 self._gave_up[fact.group, fact.member] = now
         self.recorder.fact(now, node, fact, root, cause)
 
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
         self.recorder.created(number, due, kind, node, what, cause)
 
     def sent(

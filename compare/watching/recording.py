@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from compare.measure.figures.definitions import COUNTS, LOADS
 from compare.snapshots.columns import TOPIC_COUNTS, TOPIC_LOADS, snapshot_schema
@@ -156,7 +156,9 @@ def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, objec
     }
 
 
-def _figures(figures: Mapping[str, Any], counts: tuple[str, ...], loads: tuple[str, ...]) -> dict[str, object]:
+def _figures(
+    figures: Mapping[str, float | str | None], counts: tuple[str, ...], loads: tuple[str, ...]
+) -> dict[str, object]:
     found = {name: figures.get(name) for name in (*counts, "lag")}
     for name in loads:
         value = figures.get(name)

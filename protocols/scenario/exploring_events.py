@@ -171,7 +171,7 @@ class Happening(Script):
     """
 
     def __init__(self, events: Sequence[Event], cluster: Cluster, simulation: Simulation, stage: Stage) -> None:
-        self.events: tuple[Event, ...] = tuple(events)
+        self.events = tuple(events)
         self.breaks_network = any(isinstance(each, Network) for each in events)
         self.changes_answers = any(isinstance(each, OF_ROUTES) for each in events)
         self._stage = stage

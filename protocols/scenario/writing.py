@@ -29,9 +29,9 @@ def as_yaml(scenario: Scenario) -> str:
     return text.getvalue()
 
 
-def as_fields(part: BaseModel) -> dict[str, object]:
+def as_fields(part: BaseModel) -> dict[str, Any]:
     """A part of a scenario as the values that one would write, without what has its default."""
-    found: dict[str, object] = {}
+    found: dict[str, Any] = {}
     for name, field in type(part).model_fields.items():
         value = getattr(part, name)
         if value is not None and (name in _ALWAYS or value != field.get_default(call_default_factory=True)):

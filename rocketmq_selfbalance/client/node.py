@@ -191,7 +191,7 @@ def _answer(client: Instance, now: Time, sender: str, message: Answer, out: Outb
 
 Take: TypeAlias = Callable[[Instance, Time, str, Any, Outbox], None]
 
-_MESSAGES: Mapping[type[Any], Take] = {
+_MESSAGES: Mapping[type, Take] = {
     PullAnswer: _pull_answered,
     Answer: _answer,
     NotifyConsumerIdsChanged: _notified,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.errors import NONE
@@ -99,7 +99,7 @@ class Listener(Generic[E]):
         """A node told something."""
         self.facts.append((now, fact))
 
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
         """Timers and connections are no exchanges."""
 
     def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:

@@ -62,7 +62,7 @@ class RealGroup(Demands):
         return f"<real {self.label} group {self.name!r}>"
 
     @property
-    def groups(self) -> tuple[object, ...]:
+    def groups(self) -> tuple[HandlingGroup, ...]:
         """This one."""
         return (self,)
 

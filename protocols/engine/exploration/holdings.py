@@ -14,7 +14,7 @@ class Script:
     """What makes events happen, in a `protocols.engine.exploration.turn.Turn`. It may be in states of its own, which it
     numbers (`Turn.script_is`)."""
 
-    events: Sequence[object] = ()
+    events: Sequence[Any] = ()
     breaks_network = False
     """Whether there may ever be something wrong with the network."""
     changes_answers = False

@@ -1,7 +1,7 @@
 """What states of the explorer's world are made of, and what happens in them."""
 
 from collections.abc import Hashable
-from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from protocols.engine.exploration.steps import Branch
 
@@ -76,7 +76,7 @@ class Happened(NamedTuple):
     kind: str
     process: str
     peer: str
-    what: object
+    what: Any
 
 
 class Interned(Generic[V]):

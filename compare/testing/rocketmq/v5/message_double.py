@@ -1,5 +1,7 @@
 """The message of the 5.x client as a double."""
 
+from typing import Any
+
 from compare.testing.rocketmq.v5.doubles import NAME, IllegalArgumentException
 
 _TYPES = ("MESSAGE_TYPE_UNSPECIFIED", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "PRIORITY")
@@ -11,7 +13,7 @@ class Message:
     """A message to be sent, or one that was received."""
 
     def __init__(self) -> None:
-        self._fields: dict[str, object] = {}
+        self._fields: dict[str, Any] = {}
         self._keys: set[str] = set()
         self._properties: dict[str, str] = {}
         self.namespace: str | None = None
