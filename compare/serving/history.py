@@ -14,13 +14,14 @@ Events that the operator lets happen (a broker stops) are told by who lets them 
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from compare.conformance.session import Heard, TopicChange
 from compare.serving.service import Seen, Service
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
 from protocols.facts import Owns, RebalanceBegan, RebalanceEnded, Transition
+from protocols.queues import Queue
 from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Join, Leave, Queues, Subscribe
 from protocols.scenario.groups import GroupPart, TopicPart
 from protocols.scenario.model import RunPart, Scenario, SystemPart
@@ -44,7 +45,7 @@ class History:
     """
 
     def __init__(self, uncounted: tuple[str, ...] = ()) -> None:
-        self.lives: dict[Any, Any] = {}
+        self.lives: dict[Queue, tuple[tuple[Time, Time], ...]] = {}
         self.recorder = Recorder(lives=self.lives, uncounted=uncounted)
         self.events: dict[int, Event] = {}
         """Number of the call to the event."""

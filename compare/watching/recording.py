@@ -157,13 +157,10 @@ def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, objec
 
 
 def _figures(
-    figures: Mapping[str, float | str | None], counts: tuple[str, ...], loads: tuple[str, ...]
-) -> dict[str, object]:
-    found = {name: figures.get(name) for name in (*counts, "lag")}
-    for name in loads:
-        value = figures.get(name)
-        found[name] = None if value is None else float(value)
-    return found
+    figures: Mapping[str, float | None], counts: tuple[str, ...], loads: tuple[str, ...]
+) -> dict[str, float | None]:
+    of_loads = {name: None if figures.get(name) is None else float(figures[name] or 0) for name in loads}
+    return {name: figures.get(name) for name in (*counts, "lag")} | of_loads
 
 
 def _owners(seen: SeenGroup) -> list[dict[str, object]]:

@@ -62,7 +62,7 @@ class RealGroup(Demands):
         return f"<real {self.label} group {self.name!r}>"
 
     @property
-    def groups(self) -> tuple[HandlingGroup, ...]:
+    def groups(self) -> tuple[Any, ...]:
         """This one."""
         return (self,)
 
@@ -182,7 +182,7 @@ class RealGroup(Demands):
         ``member``: whose code it is."""
         return self.handling.watch(handler, member)
 
-    def handled(self, message: Any, member: str = "") -> None:
+    def handled(self, message: object, member: str = "") -> None:
         """The user's code has handled this message, of any client."""
         self.handling.note(message, member)
 

@@ -1,11 +1,9 @@
 """Names of the members that the user's code makes by constructing consumers."""
 
-from typing import Any
-
 from compare.testing.handling import HandlingGroup
 
 
-def of_group(kind: type[Any], group: HandlingGroup, names: "Names | None" = None) -> type[Any]:
+def of_group(kind: type, group: HandlingGroup, names: "Names | None" = None) -> type:
     """The class for the clients of this group alone; ``names``: where its consumers take their names from."""
     more = {} if names is None else {"next_name": staticmethod(names.next)}
     return type(kind.__name__, (kind,), {"__doc__": kind.__doc__, "group": group, **more})
