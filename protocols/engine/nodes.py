@@ -19,7 +19,7 @@ TICK = 1 / 1024
 """The smallest difference between two times, in milliseconds."""
 
 TimerName: TypeAlias = Any
-"""Any hashable value, unique within its node: a text, or a tuple such as ``("session", group, member)``."""
+"""A hashable value, unique within its node: a text, or a tuple such as ``("session", group, member)``."""
 
 Message: TypeAlias = tuple[Any, ...]
 """A named tuple without behaviour; its class is its type. Never changed after it was sent."""
