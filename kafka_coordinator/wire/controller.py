@@ -13,7 +13,7 @@ from kio.static.protocol import Entity
 from kafka_coordinator.wire import requests
 from kafka_coordinator.wire.cluster import ClusterRecord
 from kafka_coordinator.wire.config_changes import alter_configs
-from kafka_coordinator.wire.refusals import RefusedError
+from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.requests import AlterConfigs, Answer, IncrementalAlterConfigs
 from kafka_coordinator.wire.topic_changes import (
     NewTopic,

@@ -17,7 +17,7 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.errors import NONE
 from kafka_coordinator.messages import OffsetCommit
 from kafka_coordinator.wire.records.batches import Header, header_of
-from kafka_coordinator.wire.records.waking import wake
+from kafka_coordinator.wire.records.fetch import wake
 from kafka_coordinator.wire.requests import Answer, Fetch
 from kafka_coordinator.wire.served import ServedCluster
 
