@@ -100,7 +100,7 @@ def map_times(value: object, change: Callable[[float], float], skipped: Caches) 
 
 def _mapped(value: object, change: Callable[[float], float], skipped: Caches) -> object:
     kind = type(value)
-    if type(value) is float:
+    if kind is float and isinstance(value, float):
         return change(value)
     if kind in _PLAIN or isinstance(value, ATOMS):
         return value
