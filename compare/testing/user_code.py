@@ -66,10 +66,9 @@ class UserCode(ABC):
         loop in virtual time (`compare.testing.virtual_loop`)."""
         from compare.testing.virtual_loop import is_asynchronous, run_coroutine
 
-        with self.handling.journal.runs(code, seconds):
-            if is_asynchronous(code):
-                return run_coroutine(self.handling.group, code, seconds)
-            return self.handling.run(code, seconds=seconds)
+        if is_asynchronous(code):
+            return run_coroutine(self.handling.group, code, seconds)
+        return self.handling.run(code, seconds=seconds)
 
     def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
         """See `compare.testing.handling.Handling.watch`."""

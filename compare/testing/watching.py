@@ -29,7 +29,6 @@ def watched(handler: Callable[..., R], note: Callable[[Any], None]) -> Callable[
         return result
 
     made: Any = coroutine if iscoroutinefunction(handler) else plain
-    made.watches = handler
     return made  # type: ignore[no-any-return]
 
 

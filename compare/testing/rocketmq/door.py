@@ -31,9 +31,7 @@ class RocketMQDoor(ABC):
         from compare.testing.rocketmq.push_consumer import PushConsumer
 
         group = self._rocketmq(f"push consumer, expected consumer({member!r})")
-        consumer = group.handling.made(PushConsumer(group, member, orderly=orderly))
-        group.handling.journal.made(consumer, member, "push_consumer", orderly=orderly)
-        return consumer
+        return group.handling.made(PushConsumer(group, member, orderly=orderly))
 
     def rocketmq_client(self, *members: str) -> "CallbackClients":
         """RocketMQ's older Python client (``from rocketmq.client import PushConsumer, Producer``) for this group: see
