@@ -1,6 +1,7 @@
 """The site: links lead somewhere, everything can be reached, nothing is fetched from elsewhere, and what is promised
 is there."""
 
+import base64
 import json
 import re
 import time
@@ -255,6 +256,13 @@ def test_a_diagram_is_drawn_without_network_and_fits(visitor: Visitor, site: Pat
     assert browser.run("document.documentElement.scrollWidth") <= 500
     assert browser.run("document.querySelector('pre.mermaid')") is None
     assert visitor.asked_elsewhere() == []
+
+
+@pytest.mark.parametrize("system", ["kafka", "rocketmq"])
+def test_a_cheat_sheet_prints_on_one_side_of_a4(visitor: Visitor, site: Path, system: str) -> None:
+    visitor.browser.open(site / f"cheat-sheet-{system}.html")
+    printed = visitor.browser.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"]
+    assert len(re.findall(rb"/Type /Page\b", base64.b64decode(printed))) == 1
 
 
 def test_every_variant_of_the_join_is_named() -> None:
