@@ -115,7 +115,8 @@ class Handling:
             if (taken := self.group.popped(message)) is not None:
                 self.handled(member or taken[0], *taken[1])
             elif (place := place_of(message)) is not None:
-                self.handled(member or getattr(message, "handed_to", ""), Queue(place[0], "", place[1]), place[2])
+                by = member if member else getattr(message, "handed_to", "")
+                self.handled(by, Queue(place[0], "", place[1]), place[2])
 
         return watched(handler, note)
 
