@@ -1,1 +1,1 @@
-"""What the doubles of all Kafka clients share: the node of a member, and what its cluster knows."""
+"""What the double of confluent-kafka lives on: the node of a member, and what its cluster knows."""
