@@ -33,9 +33,11 @@ test-all: $(VENV)/.docs vendor test ## the same with the tests of the site: need
 test-slow: $(VENV)/.docs vendor ## the slow suites (long properties, real clusters), and property tests with new examples
 	$(PY) -m pytest -m "slow or hypothesis" --hypothesis-profile search
 
-check: $(VENV)/.dev ## lint, format and type checks
+check: $(VENV)/.dev ## lint, format, contracts about imports, lengths, types
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports --no-cache
+	$(PY) -m tools.house
 	$(VENV)/bin/mypy
 
 format: $(VENV)/.dev ## format the code
