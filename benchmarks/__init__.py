@@ -1,0 +1,1 @@
+"""Measurements beside their peers and budgets: `make bench`; README.md holds the figures."""
