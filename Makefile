@@ -1,6 +1,6 @@
 # `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-slow check format notebooks docs vendor playground pages atlas bench clean
+.PHONY: help setup demo test test-all test-slow check format notebooks docs vendor playground pages atlas size bench clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -64,6 +64,9 @@ pages: $(VENV)/.dev ## write anew what is made from code: help, numbers, stories
 atlas: $(VENV)/.dev ## sweep the grids of the atlas (in build/atlas) and write its data, page and pictures
 	$(PY) -m tools.atlas
 	$(PY) -m tools.pages
+
+size: $(VENV)/.dev ## print lines, files, test cases and `Any` by package
+	@$(PY) -m tools.size
 
 bench: $(VENV)/.bench ## run the benchmarks (see benchmarks/README.md)
 	$(PY) -m benchmarks

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 from tools.house import MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION, circles, main, too_long
+from tools.size import anys
 
 
 def test_files_and_functions_are_short_enough() -> None:
@@ -31,3 +32,8 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_any_is_counted_where_code_says_it() -> None:
+    source = "from typing import Any, Protocol\n# Any\ndef f(a: Any) -> dict[str, Any]:\n    'Any'\n"
+    assert anys(source) == 2
