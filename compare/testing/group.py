@@ -14,6 +14,7 @@ from compare.testing.events import Events
 from compare.testing.handling import Handling
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of, strategy_of
 from compare.testing.records import Records
+from compare.testing.removed import HasRemoved
 from compare.testing.replayable import Replayable
 from compare.testing.rocketmq.door import RocketMQDoor
 from compare.testing.single_owner import single_owner
@@ -33,7 +34,7 @@ SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, Demands, Replayable, UserCode, RocketMQDoor):
+class Group(Events, Demands, Replayable, UserCode, RocketMQDoor, HasRemoved):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
