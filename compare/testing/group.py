@@ -249,7 +249,7 @@ class Group(Events, Demands, Replayable, UserCode, RocketMQDoor, HasRemoved):
         return consumer
 
     def confluent(self) -> "Confluent":
-        """confluent-kafka's Consumer, Producer, AdminClient and what is imported beside them, all of this group; see
+        """confluent-kafka's Consumer, Producer and what is imported beside them, all of this group; see
         `compare.testing.confluent.door.Confluent`."""
         from compare.testing.confluent.door import Confluent
 

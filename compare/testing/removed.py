@@ -4,15 +4,21 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+_REAL: Final = "has no double any more: the real one works on the fixture kafka_broker, see docs/testing.md"
 _REAL_CLIENT: Final = "has no double any more: the real client joins the fixture kafka_broker, see docs/testing.md"
 
 REMOVED: Final[Mapping[str, str]] = {
+    "AdminClient": f"confluent-kafka's AdminClient {_REAL}",
+    "DeserializingConsumer": f"confluent-kafka's DeserializingConsumer {_REAL}",
+    "SerializingProducer": f"confluent-kafka's SerializingProducer {_REAL}",
     "aiokafka": f"aiokafka {_REAL_CLIENT}",
+    "confluent.admin": f"confluent-kafka's AdminClient {_REAL}",
+    "confluent.futures": f"confluent-kafka's AdminClient {_REAL}",
     "kafka_python": f"kafka-python {_REAL_CLIENT}",
     "virtual_loop": "coroutines do not run in virtual time any more: run them with asyncio.run"
     " and the fixture kafka_broker, see docs/testing.md",
 }
-"""A group's method, or a module's name after ``compare.testing.`` (``confluent.admin``), to the line with what stands
+"""A group's method, a class of `Group.confluent`, or a module's name after ``compare.testing.`` (``confluent.admin``), to the line with what stands
 in its place."""
 
 

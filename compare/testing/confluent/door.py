@@ -1,15 +1,12 @@
 """`Group.confluent`: everything that a program imports from ``confluent_kafka``, in one group in virtual time.
 
-``Consumer``, ``Producer``, ``AdminClient`` are doubles; ``DeserializingConsumer``, ``SerializingProducer`` and
-``AdminClient`` run confluent-kafka's own Python code on them, where that package is installed. Exceptions, messages,
-partitions and constants are its own.
+``Consumer`` and ``Producer`` are doubles; exceptions, messages, partitions and constants are confluent-kafka's own, where
+that package is installed.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from itertools import chain, count
-from types import SimpleNamespace
 from typing import Any
 
 from compare.testing.confluent import errors as errors
@@ -18,8 +15,8 @@ from compare.testing.confluent.consumer import KafkaConsumer
 from compare.testing.confluent.installing import real_package, replaced
 from compare.testing.confluent.process import Process
 from compare.testing.confluent.producer import KafkaProducer
-from compare.testing.confluent.rebinding import rebound
 from compare.testing.handling import HandlingGroup
+from compare.testing.removed import REMOVED
 from protocols.errors import UserError
 
 
@@ -72,46 +69,32 @@ class Confluent:
             raise AttributeError(name)
         if name in _OWN:
             return _OWN[name]
+        if name in _REMOVED:
+            return _REMOVED[name]
         try:
             return getattr(real_package(), name)
         except UserError as error:
             raise AttributeError(f"{name}: {error}") from None
-
-    @cached_property
-    def DeserializingConsumer(self) -> type:  # noqa: N802 - the name that it stands for
-        """confluent-kafka's own, on the double."""
-        return rebound(real_package().DeserializingConsumer, self.Consumer)
-
-    @cached_property
-    def SerializingProducer(self) -> type:  # noqa: N802 - the name that it stands for
-        """confluent-kafka's own, on the double."""
-        return rebound(real_package().SerializingProducer, self.Producer)
-
-    @cached_property
-    def AdminClient(self) -> type:  # noqa: N802 - the name that it stands for
-        """confluent-kafka's own, on the double."""
-        from compare.testing.confluent.admin import admin_client
-
-        return admin_client(self.group, self.process)
-
-    @cached_property
-    def admin(self) -> SimpleNamespace:
-        """What stands for the module ``confluent_kafka.admin``."""
-        real = real_package("admin")
-        return SimpleNamespace(**{**vars(real), "AdminClient": self.AdminClient})
 
     @contextmanager
     def installed(self) -> Iterator["Confluent"]:
         """``with group.confluent().installed():`` everything that the program makes from ``confluent_kafka`` is of
         this group: in that package and in every module that has imported its classes by name. Afterwards all is as
         before. Raises `UserError` where confluent-kafka is not installed."""
-        with replaced(
-            {
-                name: getattr(self, name)
-                for name in ("Consumer", "Producer", "DeserializingConsumer", "SerializingProducer", "AdminClient")
-            }
-        ):
+        with replaced({"Consumer": self.Consumer, "Producer": self.Producer, **_REMOVED}):
             yield self
+
+
+def _removed(name: str) -> type:
+    """Stands for a class that has no double any more: nobody can make one."""
+
+    def refuse(self: object, *args: object, **more: object) -> None:
+        raise UserError(REMOVED[name])
+
+    return type(name, (), {"__init__": refuse})
+
+
+_REMOVED = {name: _removed(name) for name in ("AdminClient", "DeserializingConsumer", "SerializingProducer")}
 
 
 def _named(args: tuple[Any, ...]) -> dict[str, Any]:

@@ -13,8 +13,6 @@ from protocols.named_modules import module_named
 PACKAGE: Final = "confluent_kafka"
 _HOMES: Final[Mapping[str, str]] = {"AdminClient": "admin"}
 """Name of a class to the module that has it, where that is not the package."""
-_DEFINE: Final = tuple(f"{PACKAGE}.{name}" for name in ("deserializing_consumer", "serializing_producer"))
-"""Modules whose classes name themselves."""
 
 
 def real_package(module: str = "") -> Any:
@@ -33,7 +31,7 @@ def replaced(doubles: Mapping[str, type]) -> Iterator[None]:
     before: list[tuple[ModuleType, str, object]] = []
     try:
         for module in list(sys.modules.values()):
-            if isinstance(module, ModuleType) and module.__name__ not in _DEFINE and not _ours(module):
+            if isinstance(module, ModuleType) and not _ours(module):
                 for name, value in list(vars(module).items()):
                     double = _double(value, instead) if isinstance(value, type) else None
                     if double is not None:

@@ -1,8 +1,4 @@
-"""Python classes that confluent-kafka builds on its classes of C, built on our doubles of those instead.
-
-Such a class (`DeserializingConsumer`, `SerializingProducer`, `AdminClient`) checks arguments, serialises and makes
-futures in Python. It runs as it is installed; only its base is another one.
-"""
+"""Classes that a program has derived from confluent-kafka's, built on our doubles of those instead."""
 
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
@@ -11,11 +7,11 @@ from typing import Any, Final, cast
 _NOT_COPIED: Final = frozenset(("__dict__", "__weakref__", "__orig_bases__", "__parameters__"))
 
 
-def rebound(real: type, base: type, **more: object) -> type:
-    """The class with the same body on another base; ``more``: attributes in place of its own."""
+def rebound(real: type, base: type) -> type:
+    """The class with the same body on another base."""
     namespace = {name: value for name, value in vars(real).items() if name not in _NOT_COPIED}
     made: type = type(real.__name__, (base,), {"__module__": real.__module__, "__doc__": real.__doc__})
-    for name, value in {**namespace, **more}.items():
+    for name, value in namespace.items():
         if name not in ("__module__", "__doc__"):
             setattr(made, name, _bound(value, real, made))
     return made
