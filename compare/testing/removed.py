@@ -18,8 +18,8 @@ REMOVED: Final[Mapping[str, str]] = {
     "virtual_loop": "coroutines do not run in virtual time any more: run them with asyncio.run"
     " and the fixture kafka_broker, see docs/testing.md",
 }
-"""A group's method, a class of `Group.confluent`, or a module's name after ``compare.testing.`` (``confluent.admin``), to the line with what stands
-in its place."""
+"""A group's method, a class of `Group.confluent`, or a module's name after ``compare.testing.``
+(``confluent.admin``), to the line with what stands in its place."""
 
 
 class HasRemoved:

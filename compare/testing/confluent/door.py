@@ -1,7 +1,7 @@
 """`Group.confluent`: everything that a program imports from ``confluent_kafka``, in one group in virtual time.
 
-``Consumer`` and ``Producer`` are doubles; exceptions, messages, partitions and constants are confluent-kafka's own, where
-that package is installed.
+``Consumer`` and ``Producer`` are doubles; exceptions, messages, partitions and constants are confluent-kafka's own,
+where that package is installed.
 """
 
 from collections.abc import Iterator

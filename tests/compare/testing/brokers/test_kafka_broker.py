@@ -223,7 +223,8 @@ def test_what_cannot_be_is_one_clear_line(broker: KafkaBroker, call: Callable[[K
 
 def test_values_are_serialised_into_a_topic_that_the_administrator_made(broker: KafkaBroker) -> None:
     address = {"bootstrap.servers": broker.bootstrap}
-    AdminClient(address).create_topics([NewTopic("invoices", 1, 1)])["invoices"].result(10)
+    admin = AdminClient(address)
+    admin.create_topics([NewTopic("invoices", 1, 1)])["invoices"].result(10)
     producer = SerializingProducer({**address, "value.serializer": StringSerializer()})
     producer.produce("invoices", value="grün")
     assert producer.flush(10) == 0
