@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 _REAL: Final = "has no double any more: the real one works on the fixture kafka_broker, see docs/testing.md"
 _REAL_CLIENT: Final = "has no double any more: the real client joins the fixture kafka_broker, see docs/testing.md"
+_CALLBACK: Final = (
+    "rocketmq-client-python has no double any more: group.push_consumer() calls a listener in virtual time, the real"
+    " client joins the fixture rocketmq_cluster, see docs/testing.md"
+)
 
 REMOVED: Final[Mapping[str, str]] = {
     "AdminClient": f"confluent-kafka's AdminClient {_REAL}",
@@ -15,6 +19,8 @@ REMOVED: Final[Mapping[str, str]] = {
     "confluent.admin": f"confluent-kafka's AdminClient {_REAL}",
     "confluent.futures": f"confluent-kafka's AdminClient {_REAL}",
     "kafka_python": f"kafka-python {_REAL_CLIENT}",
+    "rocketmq.callback": _CALLBACK,
+    "rocketmq_client": _CALLBACK,
     "virtual_loop": "coroutines do not run in virtual time any more: run them with asyncio.run"
     " and the fixture kafka_broker, see docs/testing.md",
 }
