@@ -187,6 +187,11 @@ class Partitioned(Protocol):
     metadata: str | None
 
 
+def where_of(given: Partitioned) -> tuple[str, int]:
+    """Topic and number."""
+    return given.topic, given.partition
+
+
 Partitions: TypeAlias = Sequence[Partitioned]
 """As the user's code gives them."""
 

@@ -1,4 +1,4 @@
-"""A producer's queue of records and their way to the brokers, in virtual time.
+"""The process of a program with its clients, what happens in their background, and a producer's records on their way.
 
 A record waits for ``linger.ms``, travels, is written, and its answer travels back; then its delivery report waits to be
 served. Every way takes the mean of the group's latency.
@@ -7,13 +7,16 @@ served. Every way takes the mean of the group's latency.
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from compare.testing.confluent.background import Background
-from compare.testing.confluent.partitioners import partition_of
-from compare.testing.confluent.producer_configuration import ProducerConfiguration
+from compare.testing.clock import Action
+from compare.testing.confluent.configuration import Callback, ProducerConfiguration
+from compare.testing.confluent.node import queue_of
+from compare.testing.confluent.properties import partition_of
 from compare.testing.contents import Content, Headers
+from compare.testing.group_interface import GroupInterface
 from compare.testing.handling import HandlingGroup
+from compare.testing.interruptions import Double
 from protocols.engine.nodes import Time
 from protocols.engine.randomness import number_below
 from protocols.queues import Queue
@@ -22,6 +25,64 @@ RETRY_MS: Final[Time] = 100.0
 """``retry.backoff.ms``: when topics and leaders that are not there are looked for again."""
 
 Written = tuple[Queue, int]
+
+
+class Process:
+    """A process is killed when the last of its consumers is; one without consumers lives."""
+
+    def __init__(self) -> None:
+        self.consumers: list[Double] = []
+        self.member = "a process without consumers"
+
+    def add(self, consumer: Double) -> None:
+        """A consumer is made in it."""
+        self.consumers.append(consumer)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return not self.consumers or any(consumer.is_alive for consumer in self.consumers)
+
+    @property
+    def caller(self) -> Double:
+        """Who a call of another client counts as: the latest consumer that lives; the process where it has none."""
+        alive = [consumer for consumer in self.consumers if consumer.is_alive]
+        return alive[-1] if alive else self.consumers[-1] if self.consumers else self
+
+    def wake(self) -> None:
+        """Nothing stops a process without consumers."""
+
+
+class Background:
+    """Of one client; times are milliseconds."""
+
+    def __init__(self, group: GroupInterface) -> None:
+        self._group = group
+        self.latency: Time = sum(group.world.scenario.run.latency) / 2
+        """How long every way takes: the mean of the group's latency."""
+        self._times: list[Time] = []
+
+    @property
+    def now(self) -> Time:
+        """The time."""
+        return self._group.clock.time
+
+    def at(self, time: Time, do: Action) -> None:
+        """Something that happens later."""
+        self._times.append(time)
+
+        def due() -> None:
+            self._times.remove(time)
+            do()
+
+        self._group.clock.put(time, due)
+
+    def wait(self, until: Time, stop: Callable[[], bool]) -> None:
+        """Let time pass, at most to the end of the test's ``group.run``."""
+        clock = self._group.clock
+        until = min(until, max(clock.limit, clock.time))
+        while not stop() and clock.time < until:
+            clock.run(min([until, *(time for time in self._times if time > clock.time)]), self._group.world)
 
 
 @dataclass(eq=False, slots=True)
@@ -34,14 +95,23 @@ class Outgoing:
     value: bytes | None
     headers: Headers | None
     timestamp: int
-    report: Callable[..., object] | None
+    report: Callback | None
     made_at: Time
     offset: int | None = None
     error: str = ""
-    sent: bool = False
     over: bool = False
     """Whether its report waits already."""
     took: Time = 0.0
+
+    @property
+    def queue(self) -> Queue:
+        """The partition that it is for."""
+        return queue_of((self.topic, self.partition))
+
+    @property
+    def content(self) -> Content:
+        """What stands in it."""
+        return Content(self.value, self.key, self.headers, self.timestamp)
 
 
 class Sending:
@@ -97,27 +167,27 @@ class Sending:
     def _send_due(self) -> None:
         now = self._group.clock.time
         self._due.discard(now)
-        self._send([each for each in self.waiting if now >= each.made_at + self._configuration.linger])
+        self._send([record for record in self.waiting if now >= record.made_at + self._configuration.linger])
 
     def _send(self, records: Sequence[Outgoing]) -> None:
         if not self._lives():
             self.waiting, self.in_flight = {}, {}
             return
         now, batch = self._group.clock.time, []
-        for each in records:
-            count = self.partitions(each.topic)
+        for record in records:
+            count = self.partitions(record.topic)
             if count is None:
-                if now >= self._asked[each.topic] + 2 * self.latency:
-                    limit = self._asked[each.topic] + self._configuration.propagation
+                if now >= self._asked[record.topic] + 2 * self.latency:
+                    limit = self._asked[record.topic] + self._configuration.propagation
                     self._send_at(min(now + RETRY_MS, limit))
                 continue
-            del self.waiting[each]
-            each.partition = self._partition(each, count) if each.partition < 0 and count else each.partition
-            if each.partition >= count:
-                self._fail(each, "_UNKNOWN_PARTITION" if count else "UNKNOWN_TOPIC_OR_PART")
+            del self.waiting[record]
+            if record.partition < 0 and count:
+                record.partition = self._partition(record, count)
+            if record.partition >= count:
+                self._fail(record, "_UNKNOWN_PARTITION" if count else "UNKNOWN_TOPIC_OR_PART")
             else:
-                each.sent = True
-                batch.append(each)
+                batch.append(record)
         self.in_flight.update(dict.fromkeys(batch))
         if batch:
             self.background.at(now + self.latency, lambda: self._arrive(batch))
@@ -135,33 +205,34 @@ class Sending:
 
     def _arrive(self, batch: Sequence[Outgoing]) -> None:
         """Records are at the broker."""
-        now, there = self._group.clock.time, [each for each in batch if not each.over]
+        now, there = self._group.clock.time, [record for record in batch if not record.over]
         refused = self.may_write()
-        for each in list(there):
-            if refused or not self._group.records.exists(_queue(each)):
-                there.remove(each)
-                self._fail(each, refused or "UNKNOWN_TOPIC_OR_PART")
-        contents = [(_queue(each), Content(each.value, each.key, each.headers, each.timestamp)) for each in there]
-        again, written = [], []
-        for each, offset in zip(there, self._group.records.write(contents), strict=True):
+        for record in list(there):
+            if refused or not self._group.records.exists(record.queue):
+                there.remove(record)
+                self._fail(record, refused or "UNKNOWN_TOPIC_OR_PART")
+        contents = [
+            (record.queue, Content(record.value, record.key, record.headers, record.timestamp)) for record in there
+        ]
+        again, done = [], []
+        for record, offset in zip(there, self._group.records.write(contents), strict=True):
             if offset is not None:
-                each.offset = offset
-                written.append((_queue(each), offset))
-            elif now >= each.made_at + self._configuration.message_timeout:
-                self._fail(each, "_MSG_TIMED_OUT")
+                record.offset = offset
+                done.append(record)
+            elif now >= record.made_at + self._configuration.message_timeout:
+                self._fail(record, "_MSG_TIMED_OUT")
             else:
-                again.append(each)
-        if written:
-            self.wrote(written)
-            done = [each for each in there if each.offset is not None]
+                again.append(record)
+        if done:
+            self.wrote([(record.queue, record.offset) for record in done if record.offset is not None])
             self.background.at(now + self.latency, lambda: self._acknowledged(done))
         if again:
             self.background.at(now + RETRY_MS, lambda: self._arrive(again))
 
     def _acknowledged(self, batch: Sequence[Outgoing]) -> None:
-        for each in batch:
-            if not each.over:
-                self._report(each)
+        for record in batch:
+            if not record.over:
+                self._report(record)
 
     def _fail(self, record: Outgoing, error: str) -> None:
         record.error = error
@@ -177,12 +248,8 @@ class Sending:
         """Records are given up; their reports tell."""
         if in_queue:
             given_up, self.waiting = self.waiting, {}
-            for each in given_up:
-                self._fail(each, "_PURGE_QUEUE")
+            for record in given_up:
+                self._fail(record, "_PURGE_QUEUE")
         if in_flight:
-            for each in list(self.in_flight):
-                self._fail(each, "_PURGE_INFLIGHT")
-
-
-def _queue(record: Any) -> Queue:
-    return Queue(record.topic, "", record.partition)
+            for record in list(self.in_flight):
+                self._fail(record, "_PURGE_INFLIGHT")

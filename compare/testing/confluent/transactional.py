@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from compare.testing.confluent import arguments as arguments
-from compare.testing.confluent import errors as errors
-from compare.testing.confluent.group_metadata import decoded
-from compare.testing.confluent.producer_configuration import ProducerConfiguration
+from compare.testing.confluent import arguments, errors
+from compare.testing.confluent.configuration import ProducerConfiguration
+from compare.testing.confluent.errors import where_of
 from compare.testing.confluent.sending import Sending, Written
 from compare.testing.handling import HandlingGroup
 from compare.testing.transactions import Session
@@ -67,12 +66,10 @@ class Transactional:
     def send_offsets(self, offsets: object, metadata: object, timeout: float | None) -> None:
         """Offsets that the transaction is to commit for a group."""
         listed = arguments.partitions(offsets)
-        _, membership = decoded(metadata)
+        _, membership = arguments.decoded(metadata)
         self._check_configured()
         self._check_state(IN_TRANSACTION)
-        valid = {
-            (each.topic, each.partition): (each.offset, each.metadata or "") for each in listed if each.offset >= 0
-        }
+        valid = {where_of(given): (given.offset, given.metadata or "") for given in listed if given.offset >= 0}
         if not valid:
             return
         self._round_trips(2)

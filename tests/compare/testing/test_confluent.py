@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient
 
 from compare.testing import Group, kafka_group
-from compare.testing.confluent.installing import real_package
+from compare.testing.confluent.door import real_package
 from compare.testing.handling import Crashed
 from protocols.errors import UserError
 
