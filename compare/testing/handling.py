@@ -50,7 +50,6 @@ class Handling:
         """Member to its consumer, the latest."""
         self.ends: list[CodeEnded] = []
         """When the user's code was stopped."""
-        self._handed: dict[tuple[str, int, int], str] = {}
         self._told: dict[str, list[Handled]] = {}
         """Members whose code tells itself what it has handled."""
         self._watches = 0
@@ -116,14 +115,10 @@ class Handling:
             if (taken := self.group.popped(message)) is not None:
                 self.handled(member or taken[0], *taken[1])
             elif (place := place_of(message)) is not None:
-                by = member or getattr(message, "handed_to", "") or self._handed.get(place, "")
+                by = member if member else getattr(message, "handed_to", "")
                 self.handled(by, Queue(place[0], "", place[1]), place[2])
 
         return watched(handler, note)
-
-    def hand_out(self, member: str, topic: str, number: int, offset: int) -> None:
-        """A member's code is given a record whose class cannot say to whom it was given."""
-        self._handed[topic, number, offset] = member
 
     def handled(self, member: str, queue: Queue, first: int, count: int = 1) -> None:
         """The member's code has handled records."""

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-_REAL: Final = "has no double any more: the real one works on the fixture kafka_broker, see docs/testing.md"
 _REAL_CLIENT: Final = "has no double any more: the real client joins the fixture kafka_broker, see docs/testing.md"
 _CALLBACK: Final = (
     "rocketmq-client-python has no double any more: group.push_consumer() calls a listener in virtual time, the real"
@@ -12,12 +11,12 @@ _CALLBACK: Final = (
 )
 
 REMOVED: Final[Mapping[str, str]] = {
-    "AdminClient": f"confluent-kafka's AdminClient {_REAL}",
-    "DeserializingConsumer": f"confluent-kafka's DeserializingConsumer {_REAL}",
-    "SerializingProducer": f"confluent-kafka's SerializingProducer {_REAL}",
+    "AdminClient": f"confluent-kafka's AdminClient {_REAL_CLIENT}",
+    "DeserializingConsumer": f"confluent-kafka's DeserializingConsumer {_REAL_CLIENT}",
+    "SerializingProducer": f"confluent-kafka's SerializingProducer {_REAL_CLIENT}",
     "aiokafka": f"aiokafka {_REAL_CLIENT}",
-    "confluent.admin": f"confluent-kafka's AdminClient {_REAL}",
-    "confluent.futures": f"confluent-kafka's AdminClient {_REAL}",
+    "confluent.admin": f"confluent-kafka's AdminClient {_REAL_CLIENT}",
+    "confluent.futures": f"confluent-kafka's AdminClient {_REAL_CLIENT}",
     "kafka_python": f"kafka-python {_REAL_CLIENT}",
     "rocketmq.callback": _CALLBACK,
     "rocketmq_client": _CALLBACK,

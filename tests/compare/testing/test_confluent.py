@@ -291,5 +291,7 @@ def test_control_records_are_not_missed(group: Group) -> None:
 def test_a_class_that_is_gone_says_what_to_take_instead(group: Group, name: str) -> None:
     home = confluent_kafka.admin if name == "AdminClient" else confluent_kafka
     for kind in (getattr(home, name), getattr(group.confluent(), name)):
-        with pytest.raises(UserError, match=f"^confluent-kafka's {name} .* on the fixture kafka_broker.*$"):
+        with pytest.raises(
+            UserError, match=f"^confluent-kafka's {name} .* the fixture kafka_broker, see docs/testing.md$"
+        ):
             kind(CONFIG)
