@@ -82,7 +82,7 @@ def _poll(consumers: list[Any], stop: Callable[[], bool]) -> None:
 
 def on_mock(rounds: int) -> list[float]:
     """Seconds of each round on librdkafka's mock cluster, which is made once."""
-    from tests.compare.testing.differential.mock_cluster import MockCluster
+    from tests.compare.testing.differential.worlds import MockCluster
 
     cluster = MockCluster()
     try:
