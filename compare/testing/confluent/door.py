@@ -72,6 +72,8 @@ class Confluent:
             raise AttributeError(name)
         if name in _OWN:
             return _OWN[name]
+        if name == "admin":
+            raise AttributeError(REMOVED["AdminClient"])
         try:
             return getattr(real_package(), name)
         except UserError as error:

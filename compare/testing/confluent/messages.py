@@ -6,7 +6,7 @@ Messages and metadata are of confluent-kafka's own classes where it is installed
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from logging import WARNING
-from typing import Final, cast
+from typing import Final, TypedDict, Unpack, cast
 
 from compare.testing.clock import Clock
 from compare.testing.confluent import errors
@@ -131,14 +131,27 @@ MESSAGES: Final[tuple[type, ...]] = (Message,) if _REAL is None else (Message, _
 """What counts as a message."""
 
 
-def handed_out(message: Message, member: str = "") -> Message:
-    """The message for this member: of confluent-kafka's class where it can be."""
-    made = message
-    if _REAL is not None:
-        fields = {name.removeprefix("_"): value for name, value in vars(message).items() if name.startswith("_")}
-        made = _REAL(**{name: value for name, value in fields.items() if value is not None})
-    made.handed_to = member
-    return made
+class Fields(TypedDict, total=False):
+    """What a message is made of."""
+
+    topic: str | None
+    partition: int | None
+    offset: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: Headers | None
+    error: errors.KafkaErrorDouble | None
+    timestamp: tuple[int, int]
+    latency: float
+    leader_epoch: int | None
+
+
+def made(handed_to: str, **fields: Unpack[Fields]) -> Message:
+    """A message for this member: of confluent-kafka's class where it can be, which takes no None."""
+    given = cast(Fields, {name: value for name, value in fields.items() if value is not None})
+    message = (_REAL or Message)(**given)
+    message.handed_to = handed_to
+    return message
 
 
 def error_message(
@@ -147,11 +160,16 @@ def error_message(
     """An error that poll() returns; ``where``: the topic, partition and offset that it is about. Of no offset: an error
     of the client itself."""
     topic, partition, offset = where or (None, None, None)
-    message = Message(topic, 0 if partition is None else partition, offset, value=reason.encode())
-    message.set_error(errors.error(name, reason, fatal=fatal))
-    message._timestamp = TIMESTAMP_NOT_AVAILABLE, 0
-    message._leader_epoch = None if offset is None else EPOCH
-    return handed_out(message)
+    return made(
+        "",
+        topic=topic,
+        partition=0 if partition is None else partition,
+        offset=offset,
+        value=reason.encode(),
+        error=errors.error(name, reason, fatal=fatal),
+        timestamp=(TIMESTAMP_NOT_AVAILABLE, 0),
+        leader_epoch=None if offset is None else EPOCH,
+    )
 
 
 def unknown_topic(topic: str) -> Message:

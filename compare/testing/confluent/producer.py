@@ -13,7 +13,7 @@ from compare.testing.confluent.messages import (
     TIMESTAMP_NOT_AVAILABLE,
     ClusterMetadataDouble,
     Message,
-    handed_out,
+    made,
     metadata_of,
 )
 from compare.testing.confluent.sending import Outgoing, Process, Sending
@@ -256,9 +256,15 @@ def _unable(name: str) -> Exception:
 
 def _message(record: Outgoing) -> Message:
     """What a delivery report is about."""
-    message = Message(record.topic, record.partition, record.offset, record.key, record.value)
-    message._latency, message._timestamp = record.took / 1000, (TIMESTAMP_CREATE_TIME, record.timestamp)
-    if record.error:
-        message.set_error(errors.error(record.error, errors.said(record.error)))
-        message._offset, message._timestamp = None, (TIMESTAMP_NOT_AVAILABLE, 0)
-    return handed_out(message)
+    failed = bool(record.error)
+    return made(
+        "",
+        topic=record.topic,
+        partition=record.partition,
+        offset=None if failed else record.offset,
+        key=record.key,
+        value=record.value,
+        error=errors.error(record.error, errors.said(record.error)) if failed else None,
+        timestamp=(TIMESTAMP_NOT_AVAILABLE, 0) if failed else (TIMESTAMP_CREATE_TIME, record.timestamp),
+        latency=record.took / 1000,
+    )

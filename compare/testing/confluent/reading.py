@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from compare.testing.confluent import errors
-from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Log, Message, error_message, handed_out
+from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Log, Message, error_message, made
 from compare.testing.confluent.node import Isolation, KafkaNode, Partition, queue_of, written_at
 from compare.testing.handling import HandlingGroup
 from kafka_coordinator.consumer.commands import Assign, AssignAsMember, Handle, Seek, Store
@@ -190,9 +190,18 @@ class ReadPartitions(KafkaNode):
             value, key, headers, written = self._group.records.content(queue_of(partition), offset)
             if not self.stores_itself:
                 self.stored[partition] = Stored(offset + 1, EPOCH)
-            time = TIMESTAMP_CREATE_TIME, int(at) if written is None else written
-            message = Message(*partition, offset, key, value, headers, timestamp=time, leader_epoch=EPOCH)
-            found.append(handed_out(message, self.name))
+            message = made(
+                self.name,
+                topic=partition[0],
+                partition=partition[1],
+                offset=offset,
+                key=key,
+                value=value,
+                headers=headers,
+                timestamp=(TIMESTAMP_CREATE_TIME, int(at) if written is None else written),
+                leader_epoch=EPOCH,
+            )
+            found.append(message)
             self._skip_hidden()
         if found and not self.stores_itself:
             self.store({})

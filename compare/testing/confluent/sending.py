@@ -11,7 +11,6 @@ from typing import Final
 
 from compare.testing.clock import Action
 from compare.testing.confluent.configuration import Callback, ProducerConfiguration
-from compare.testing.confluent.node import queue_of
 from compare.testing.confluent.properties import partition_of
 from compare.testing.contents import Content, Headers
 from compare.testing.group_interface import GroupInterface
@@ -106,7 +105,7 @@ class Outgoing:
     @property
     def queue(self) -> Queue:
         """The partition that it is for."""
-        return queue_of((self.topic, self.partition))
+        return Queue(self.topic, "", self.partition)
 
     @property
     def content(self) -> Content:
