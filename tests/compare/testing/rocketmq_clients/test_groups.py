@@ -1,6 +1,5 @@
 """Members with the Python clients of RocketMQ in a group of a test: crashes, records lost or handled twice, events."""
 
-import importlib
 import sys
 from types import ModuleType
 from typing import Any
@@ -197,5 +196,3 @@ def test_doubles_stand_where_a_program_imports_the_package() -> None:
 def test_the_callback_client_says_what_to_take_instead() -> None:
     with pytest.raises(AttributeError, match=r"^rocketmq-client-python has no double any more: group\.push_consumer"):
         _group().rocketmq_client()
-    with pytest.raises(ImportError, match="the real client joins the fixture rocketmq_cluster"):
-        importlib.import_module("compare.testing.rocketmq.callback")
