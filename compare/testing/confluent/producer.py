@@ -18,7 +18,7 @@ from compare.testing.confluent.messages import (
 )
 from compare.testing.confluent.sending import Outgoing, Process, Sending
 from compare.testing.confluent.transactional import Transactional
-from compare.testing.contents import Headers
+from compare.testing.contents import Content, Headers
 from compare.testing.handling import HandlingGroup
 from kafka_coordinator.cluster import KafkaCluster
 
@@ -98,7 +98,7 @@ class KafkaProducer:
             raise _unable("_UNKNOWN_PARTITION")
         when = timestamp if timestamp > 0 else int(now)
         report = report if report is not None else configuration.on_delivery
-        sending.add(Outgoing(topic, partition, key, value, headers, when, report, now))
+        sending.add(Outgoing(topic, partition, Content(value, key, headers, when), report, now))
 
     def produce_batch(
         self,
@@ -134,7 +134,7 @@ class KafkaProducer:
         seconds = arguments.seconds(timeout)
         with self._call():
             until = end_of(seconds, self._group.clock.time)
-            self._sending.background.wait(until, lambda: bool(self._sending.reports))
+            self._sending.wait(until, lambda: bool(self._sending.reports))
             return self._serve()
 
     def flush(self, timeout: float = -1) -> int:
@@ -151,7 +151,7 @@ class KafkaProducer:
             self._serve()
             if not len(self) or self._group.clock.time >= min(until, self._group.clock.limit):
                 return len(self)
-            sending.background.wait(until, lambda: bool(sending.reports) or not len(self))
+            sending.wait(until, lambda: bool(sending.reports) or not len(self))
 
     def purge(self, in_queue: bool = True, in_flight: bool = True, blocking: bool = True) -> None:
         """Give records up."""
@@ -262,9 +262,9 @@ def _message(record: Outgoing) -> Message:
         topic=record.topic,
         partition=record.partition,
         offset=None if failed else record.offset,
-        key=record.key,
-        value=record.value,
+        key=record.content.key,
+        value=record.content.value,
         error=errors.error(record.error, errors.said(record.error)) if failed else None,
-        timestamp=(TIMESTAMP_NOT_AVAILABLE, 0) if failed else (TIMESTAMP_CREATE_TIME, record.timestamp),
+        timestamp=(TIMESTAMP_NOT_AVAILABLE, 0) if failed else (TIMESTAMP_CREATE_TIME, record.content.timestamp or 0),
         latency=record.took / 1000,
     )

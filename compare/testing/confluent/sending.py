@@ -1,4 +1,4 @@
-"""The process of a program with its clients, what happens in their background, and a producer's records on their way.
+"""The process of a program with its clients, and a producer's records on their way to the brokers, in the background.
 
 A record waits for ``linger.ms``, travels, is written, and its answer travels back; then its delivery report waits to be
 served. Every way takes the mean of the group's latency.
@@ -12,8 +12,7 @@ from typing import Final
 from compare.testing.clock import Action
 from compare.testing.confluent.configuration import Callback, ProducerConfiguration
 from compare.testing.confluent.properties import partition_of
-from compare.testing.contents import Content, Headers
-from compare.testing.group_interface import GroupInterface
+from compare.testing.contents import Content
 from compare.testing.handling import HandlingGroup
 from compare.testing.interruptions import Double
 from protocols.engine.nodes import Time
@@ -52,48 +51,13 @@ class Process:
         """Nothing stops a process without consumers."""
 
 
-class Background:
-    """Of one client; times are milliseconds."""
-
-    def __init__(self, group: GroupInterface) -> None:
-        self._group = group
-        self.latency: Time = sum(group.world.scenario.run.latency) / 2
-        """How long every way takes: the mean of the group's latency."""
-        self._times: list[Time] = []
-
-    @property
-    def now(self) -> Time:
-        """The time."""
-        return self._group.clock.time
-
-    def at(self, time: Time, do: Action) -> None:
-        """Something that happens later."""
-        self._times.append(time)
-
-        def due() -> None:
-            self._times.remove(time)
-            do()
-
-        self._group.clock.put(time, due)
-
-    def wait(self, until: Time, stop: Callable[[], bool]) -> None:
-        """Let time pass, at most to the end of the test's ``group.run``."""
-        clock = self._group.clock
-        until = min(until, max(clock.limit, clock.time))
-        while not stop() and clock.time < until:
-            clock.run(min([until, *(time for time in self._times if time > clock.time)]), self._group.world)
-
-
 @dataclass(eq=False, slots=True)
 class Outgoing:
     """A record on its way; ``error``: the name of why it failed, once that is known."""
 
     topic: str
     partition: int
-    key: bytes | None
-    value: bytes | None
-    headers: Headers | None
-    timestamp: int
+    content: Content
     report: Callback | None
     made_at: Time
     offset: int | None = None
@@ -107,11 +71,6 @@ class Outgoing:
         """The partition that it is for."""
         return Queue(self.topic, "", self.partition)
 
-    @property
-    def content(self) -> Content:
-        """What stands in it."""
-        return Content(self.value, self.key, self.headers, self.timestamp)
-
 
 class Sending:
     """``lives``: whether the process of the producer does. ``may_write``: asked when records arrive; an error, or
@@ -119,13 +78,15 @@ class Sending:
 
     def __init__(self, group: HandlingGroup, configuration: ProducerConfiguration, lives: Callable[[], bool]) -> None:
         self._group, self._configuration, self._lives = group, configuration, lives
-        self.background = Background(group)
-        self.latency = self.background.latency
+        self.latency: Time = sum(group.world.scenario.run.latency) / 2
+        """How long every way takes: the mean of the group's latency."""
         self.may_write: Callable[[], str] = str
         self.wrote: Callable[[list[Written]], None] = lambda written: None
         self.waiting: dict[Outgoing, None] = {}
         self.in_flight: dict[Outgoing, None] = {}
         self.reports: deque[Outgoing] = deque()
+        self._times: list[Time] = []
+        """When something happens in the background."""
         self._due: set[Time] = set()
         """When `_send_due` will be called."""
         self._asked: dict[str, Time] = {}
@@ -137,6 +98,23 @@ class Sending:
     def count(self) -> int:
         """Records whose reports were not served yet."""
         return len(self.waiting) + len(self.in_flight) + len(self.reports)
+
+    def wait(self, until: Time, stop: Callable[[], bool]) -> None:
+        """Let time pass, at most to the end of the test's ``group.run``."""
+        clock = self._group.clock
+        until = min(until, max(clock.limit, clock.time))
+        while not stop() and clock.time < until:
+            clock.run(min([until, *(time for time in self._times if time > clock.time)]), self._group.world)
+
+    def _at(self, time: Time, do: Action) -> None:
+        """Something that happens in the background later."""
+        self._times.append(time)
+
+        def due() -> None:
+            self._times.remove(time)
+            do()
+
+        self._group.clock.put(time, due)
 
     def partitions(self, topic: str) -> int | None:
         """How many partitions a topic has, as far as the producer knows by now; 0: there is no such topic for sure."""
@@ -157,7 +135,7 @@ class Sending:
     def _send_at(self, time: Time) -> None:
         if time not in self._due:
             self._due.add(time)
-            self.background.at(time, self._send_due)
+            self._at(time, self._send_due)
 
     def send_now(self) -> None:
         """Records wait for ``linger.ms`` no more."""
@@ -189,10 +167,10 @@ class Sending:
                 batch.append(record)
         self.in_flight.update(dict.fromkeys(batch))
         if batch:
-            self.background.at(now + self.latency, lambda: self._arrive(batch))
+            self._at(now + self.latency, lambda: self._arrive(batch))
 
     def _partition(self, record: Outgoing, count: int) -> int:
-        found = partition_of(self._configuration.partitioner, record.key, count)
+        found = partition_of(self._configuration.partitioner, record.content.key, count)
         if found is not None:
             return found
         now = self._group.clock.time
@@ -210,9 +188,7 @@ class Sending:
             if refused or not self._group.records.exists(record.queue):
                 there.remove(record)
                 self._fail(record, refused or "UNKNOWN_TOPIC_OR_PART")
-        contents = [
-            (record.queue, Content(record.value, record.key, record.headers, record.timestamp)) for record in there
-        ]
+        contents = [(record.queue, record.content) for record in there]
         again, done = [], []
         for record, offset in zip(there, self._group.records.write(contents), strict=True):
             if offset is not None:
@@ -224,9 +200,9 @@ class Sending:
                 again.append(record)
         if done:
             self.wrote([(record.queue, record.offset) for record in done if record.offset is not None])
-            self.background.at(now + self.latency, lambda: self._acknowledged(done))
+            self._at(now + self.latency, lambda: self._acknowledged(done))
         if again:
-            self.background.at(now + RETRY_MS, lambda: self._arrive(again))
+            self._at(now + RETRY_MS, lambda: self._arrive(again))
 
     def _acknowledged(self, batch: Sequence[Outgoing]) -> None:
         for record in batch:

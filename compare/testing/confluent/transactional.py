@@ -125,7 +125,7 @@ class Transactional:
 
     def _round_trips(self, count: int) -> None:
         until = self._group.clock.time + 2 * count * self._sending.latency
-        self._sending.background.wait(until, lambda: False)
+        self._sending.wait(until, lambda: False)
 
     @property
     def _its_session(self) -> Session:
