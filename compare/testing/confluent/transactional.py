@@ -80,7 +80,7 @@ class Transactional:
             error = self._group.transactions.send_offsets(self._its_session, valid, membership)
         if error:
             reason = f"Failed to commit offsets to transaction: {errors.said(error)}"
-            self._wrong = _error(error, reason, aborts=error in _ABORTABLE)
+            self._wrong = errors.error(error, reason, aborts=error in _ABORTABLE)
             raise errors.KafkaException(self._wrong)
 
     def commit(self, timeout: float | None) -> None:
@@ -90,12 +90,12 @@ class Transactional:
         left = self._flush(timeout)
         if left:
             raise errors.KafkaException(
-                _error("_TIMED_OUT", "Failed to flush all outstanding messages", retriable=True)
+                errors.error("_TIMED_OUT", "Failed to flush all outstanding messages", retriable=True)
             )
         self._check_fenced("Failed to end transaction")
         if self.failed:
             reason = f"{self.failed} message(s) failed delivery (see individual delivery reports)"
-            self._wrong = _error("_INCONSISTENT", reason, aborts=True)
+            self._wrong = errors.error("_INCONSISTENT", reason, aborts=True)
             raise errors.KafkaException(self._wrong)
         self._round_trips(1)
         self._check_fenced("Failed to end transaction")
@@ -145,7 +145,7 @@ class Transactional:
 
     def _check_fenced(self, what: str) -> None:
         if self._its_session.is_fenced:
-            self._wrong = _error(_FENCED, f"{what}: {errors.said(_FENCED)}", fatal=True)
+            self._wrong = errors.error(_FENCED, f"{what}: {errors.said(_FENCED)}", fatal=True)
             raise errors.KafkaException(self._wrong)
 
     # What the sending asks and tells.
@@ -155,10 +155,3 @@ class Transactional:
 
     def _wrote(self, written: list[Written]) -> None:
         self._group.transactions.wrote(self._its_session, written)
-
-
-def _error(
-    name: str, reason: str, *, fatal: bool = False, retriable: bool = False, aborts: bool = False
-) -> errors.KafkaErrorDouble:
-    code = errors.CODES.get(name, errors.CODES["_STATE"])
-    return errors.KafkaError(code, reason, fatal=fatal, retriable=retriable, txn_requires_abort=aborts)
