@@ -311,7 +311,7 @@ def _ours_apart() -> Iterator[Server]:
 
 @contextmanager
 def _mock() -> Iterator[Server]:
-    from tests.compare.testing.differential.mock_cluster import MockCluster
+    from tests.compare.testing.differential.worlds import MockCluster
 
     begin = time.perf_counter()
     cluster = MockCluster()

@@ -261,7 +261,7 @@ class Group(Events, Demands, UserCode, RocketMQDoor, HasRemoved):
         return self.handling.made(KafkaConsumer(self, member, given))
 
     def confluent(self) -> "Confluent":
-        """confluent-kafka's Consumer, Producer, AdminClient and what is imported beside them, all of this group; see
+        """confluent-kafka's Consumer, Producer and what is imported beside them, all of this group; see
         `compare.testing.confluent.door.Confluent`."""
         from compare.testing.confluent.door import Confluent
 

@@ -43,8 +43,6 @@ CONSUME_SUCCESS = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 RECONSUME_LATER = ConsumeConcurrentlyStatus.RECONSUME_LATER
 SUCCESS = ConsumeOrderlyStatus.SUCCESS
 SUSPEND_CURRENT_QUEUE_A_MOMENT = ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
-LOST = object()
-"""Returned by a listener that has failed where its client takes the records for consumed all the same."""
 _GOOD = (None, CONSUME_SUCCESS, SUCCESS, CONSUME_SUCCESS.name, SUCCESS.name)
 
 
@@ -181,15 +179,13 @@ class PushConsumer:
         self.group.clock.keep_up(self.group.world.now)
         with self._handling.served(self):
             try:
-                result = self._listener(messages)
-                success = result is LOST or result in _GOOD
+                success = self._listener(messages) in _GOOD
             except Exception:
-                result, success = None, False
+                success = False
         for origin, offset, _ in records:
             self._tried(origin, offset, success)
             if success:
-                if result is not LOST:
-                    self._handling.handled(self.member, origin, offset)
+                self._handling.handled(self.member, origin, offset)
                 self._handling.pending.discard((origin, offset))
             else:
                 self._handling.pending.add((origin, offset))

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from compare.testing.rocketmq.popping import Taken
-from compare.testing.rocketmq.properties import SHARDING_KEY, properties_of
+from compare.testing.rocketmq.popping import SHARDING_KEY, Taken, properties_of
 from compare.testing.rocketmq.v5.consumer import Consumer
 from compare.testing.rocketmq.v5.types import CLASSES, illegal_argument
 from protocols.engine.nodes import TICK, Time

@@ -1,20 +1,29 @@
-"""The node of a group's member in the simulation, and what its cluster knows."""
+"""The node of a group's member in the simulation, and what its cluster knows: partitions, their records, commits."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from compare.testing.group_interface import GroupInterface
+from compare.testing.transactions import Transactions
 from kafka_coordinator.cluster import KafkaCluster
 from kafka_coordinator.consumer import Consumer
 from kafka_coordinator.consumer.state import ConsumerState
+from protocols.engine.nodes import TICK, Time
 from protocols.engine.nodes import Message as Command
-from protocols.engine.nodes import Time
+from protocols.load import Production
+from protocols.queues import Queue
 from protocols.scenario.topology import MemberKey
 from protocols.timeline.commits import Commit
 
 Partition = tuple[str, int]
 
 _STOPPED_MS: Time = 3_600_000.0
+
+
+def queue_of(partition: Partition) -> Queue:
+    """The partition as the model names it."""
+    topic, number = partition
+    return Queue(topic, "", number)
 
 
 class KafkaNode:
@@ -101,10 +110,55 @@ class KafkaNode:
 
     def committed(self) -> dict[Partition, int]:
         """The group's committed offsets."""
-        commits = self._group.timeline.commits
-        return {(each.queue.topic, each.queue.number): each.offset for each in commits if each.taken}
+        taken = [commit for commit in self._group.timeline.commits if commit.taken]
+        return {(commit.queue.topic, commit.queue.number): commit.offset for commit in taken}
 
     def own_commits(self) -> list[Commit]:
         """The commits that this member has made and that were taken, in order of time."""
         name = None if self.state.subscription.assigned_by_user else self.name
-        return [each for each in self._group.timeline.commits if each.member == name and each.taken]
+        return [commit for commit in self._group.timeline.commits if commit.member == name and commit.taken]
+
+
+class Isolation:
+    """Which records one consumer is shown: ``isolation.level``, ``read_committed`` if nobody says otherwise."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self.committed_only = True
+        """Whether it reads committed records only, and waits at open transactions."""
+
+    def readable_end(self, partition: Partition, end: int) -> int:
+        """Up to where records are handed out: the last stable offset, or the end of the partition."""
+        return self._transactions.stable_end(queue_of(partition), end) if self.committed_only else end
+
+    def after_hidden(self, partition: Partition, offset: int) -> int:
+        """The first offset from this one on that is not hidden."""
+        queue = queue_of(partition)
+        while self._transactions.is_hidden(queue, offset, committed_only=self.committed_only):
+            offset += 1
+        return offset
+
+
+def written_at(production: Production, offset: int) -> Time | None:
+    """When a record was or will be written, in milliseconds; None where nobody ever writes it."""
+    if offset < production.before:
+        return 0.0
+    even, come = production._replace(bursts=()), 0
+    for at, count in production.bursts:
+        earlier = _evenly(even, offset - come)
+        if earlier is not None and earlier <= at:
+            return earlier
+        come += count
+        if even.end_offset(at) + come > offset:
+            return at
+    return _evenly(even, offset - come)
+
+
+def _evenly(production: Production, offset: int) -> Time | None:
+    """The same where records come evenly only."""
+    if production.per_second <= 0:
+        return None
+    at = round((production.since + (offset + 1 - production.before) * 1000 / production.per_second) / TICK) * TICK
+    while production.end_offset(at) <= offset:
+        at += TICK
+    return at
