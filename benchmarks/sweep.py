@@ -1,9 +1,9 @@
-"""`equipoise sweep`: closed forms in native columns beside the strategies in Python; full simulations on one processor
-and two; what Spark costs around them.
+"""`equipoise sweep`: closed forms in native columns beside the strategies in Python; full simulations on one
+processor and two; what Spark costs around them.
 
-`python -m benchmarks.sweep [--cells 20000] [--events none,join,leave,grow] [--runs 300] [--large 10000000]`.
-All are measured in one warmed session.
-CPU seconds count JVM and Python. ``--large``: so many group-variants in native columns, once (0: none).
+`python -m benchmarks.sweep [--cells 20000] [--events none,join,leave,grow] [--runs 300] [--large 10000000]`. All
+are measured in one warmed session. CPU seconds count JVM and Python. ``--large``: so many group-variants in native
+columns, once (0: none).
 """
 
 import argparse

@@ -59,8 +59,7 @@ class Stopping:
 
     def raised(self, error: BaseException, member: str) -> None:
         """This comes out of a call of a member's consumer."""
-        is_clients = isinstance(error, RuntimeError) and (type(error) is not RuntimeError or not _is_ours(error))
-        if isinstance(error, STOPS) and not is_clients:
+        if isinstance(error, STOPS) and (not isinstance(error, RuntimeError) or _is_ours(error)):
             self.stop, self._member, self._calls = error, member, 0
 
     def check(self, member: str, *, reads: bool) -> None:

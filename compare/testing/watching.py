@@ -31,7 +31,6 @@ def watched(handler: Callable[..., R], note: Callable[[object], None]) -> Callab
         return result
 
     made: Any = coroutine if iscoroutinefunction(handler) else plain
-    made.watches = handler
     return made  # type: ignore[no-any-return]
 
 
