@@ -5,7 +5,7 @@ In Kafka `KafkaApis`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, TypeVar
 
 from kafka_coordinator.broker import ClusterState
 from kafka_coordinator.wire import administration, records, requests
@@ -88,14 +88,6 @@ class ServedBroker:
         self.names.closed(connection)
         self.state.broker.closed(now, peer, self._outbox(out))
         records.closed(self.state, now, peer)
-
-    def copy(self) -> Self:
-        """Raises: a served broker shares its cluster's records, and no explorer runs it."""
-        raise NotImplementedError("a served broker is not copied")
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state of its coordinator."""
-        return self.state.broker.key(now)
 
     def _outbox(self, out: Outbox) -> Outbox:
         if self._out is None or self._out.inner is not out:

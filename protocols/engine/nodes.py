@@ -10,7 +10,7 @@ multiple of 1/1024 ms (`TICK`), so that sums and differences of times are exact.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 Time: TypeAlias = float
 """Milliseconds of virtual time since the start; a whole multiple of `TICK`."""
@@ -60,7 +60,8 @@ class Outbox(Protocol):
 
 
 class Node(Protocol):
-    """State with entry points. None of them blocks; a call that blocks in the real system is a record of waiting."""
+    """State with entry points. None of them blocks; a call that blocks in the real system is a record of waiting. What
+    the explorer is to copy and to compare is a `protocols.node_state.NodeState`, too."""
 
     def start(self, now: Time, out: Outbox) -> None:
         """The process starts. Called once, before anything else."""
@@ -76,13 +77,6 @@ class Node(Protocol):
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         """The connection was closed by the peer or cut, or it was refused."""
-
-    def copy(self) -> Self:
-        """An independent copy of the state."""
-
-    def key(self, now: Time) -> tuple[Any, ...]:
-        """The state as nested plain tuples: equal keys behave equally from now on. Times are relative to now;
-        counters and statistics are left out."""
 
 
 class WakingNode(Protocol):

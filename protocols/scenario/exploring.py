@@ -133,7 +133,8 @@ def _first(world: World, simulation: Simulation, told: _Told) -> State:
     state[0] = world.progress.number(Progress(0))
     for name, process in simulation.processes.items():
         timers = {each: entry[0] for each, entry in process.timers.items()}
-        node = process.node.copy()
+        node: Any = process.node
+        node = node.copy()
         prepare = world.steps.rules.adopt.get(type(node))
         if prepare is not None:
             prepare(node)

@@ -39,6 +39,9 @@ class RecordQueue(StoredQueue):
         self.stored: deque[StoredRecord] = deque()
         """Those with the offsets ``min_offset`` and on."""
 
+    def copy(self) -> Any:
+        raise TypeError("a queue with real records belongs to real connections and is not copied")
+
     def produce(self, now: Time, per_second: float) -> None:
         """Nobody produces here but clients."""
 

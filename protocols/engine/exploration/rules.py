@@ -4,7 +4,6 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from protocols.engine.exploration.canonical import Caches
 from protocols.engine.nodes import Time, TimerName
 
 
@@ -62,11 +61,10 @@ class Lasting(Protocol):
 class NodeRules:
     """Of one system, by the nodes' classes.
 
-    ``numberings``: how a client numbers its requests. ``caches``: fields that change nothing but speed. ``clients``:
-    nodes whose timers fire as often as those of clients. ``seen``: what the system's cluster looks at in a node when an
-    event happens; never None. ``adopt``: called with a node that comes into the world. ``forget``: called after each
-    step, takes away what makes no difference from then on. ``lasting``: nodes of servers whose end is not the end of
-    all they hold.
+    ``numberings``: how a client numbers its requests. ``clients``: nodes whose timers fire as often as those of
+    clients. ``seen``: what the system's cluster looks at in a node when an event happens; never None. ``adopt``: called
+    with a node that comes into the world. ``forget``: called after each step, takes away what makes no difference from
+    then on. ``lasting``: nodes of servers whose end is not the end of all they hold.
 
     ``answering``: nodes that send nothing to a client but answers to its requests, and close none of its connections.
     ``constant``: requests that change nothing at the server and have the same answer at any time. ``housekeeping``:
@@ -75,7 +73,6 @@ class NodeRules:
     """
 
     numberings: Mapping[type, Numbering]
-    caches: Caches
     clients: tuple[type, ...]
     seen: Callable[[Any], Hashable]
     answering: tuple[type, ...] = ()

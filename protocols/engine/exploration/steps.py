@@ -108,7 +108,7 @@ class Steps:
 
     def __init__(self, rules: NodeRules, now: Time, seed: int) -> None:
         self.rules, self.now, self._seed = rules, now, seed
-        self.keys = Keys(rules.caches)
+        self.keys = Keys()
         self.livings: list[Living | None] = [None]
         """0: no process."""
         self.messages: list[Message] = [(), ()]
@@ -156,7 +156,7 @@ class Steps:
     def adopt(self, node: Any, timers: Mapping[TimerName, Time], ids: Mapping[str, int]) -> int:
         """The number of a node that has lived in another world, where it is `now`; the node is changed. Requests that
         are under way keep their numbers."""
-        map_times(node, self._past, self.rules.caches)
+        map_times(node, self._past)
         standing = dict(timers)
         self._forget(node, standing)
         return self.living(Living(node, tuple(standing.items()), tuple(sorted(ids.items())), ()))
@@ -224,7 +224,7 @@ class Steps:
             out.facts.append(BrokenInvariant(f"{name}: {broken}"))
         kept: set[float] = set()
         if now != self.now:
-            floats_of(before.node, kept, self.rules.caches)
+            floats_of(before.node, kept)
         lost = event.peer if event.kind == CLOSED else None
         given_up, sent = renumbered(numbering, node, outstanding, before.given_up, out.sent, answered, lost)
         elapsed = now - self.now
@@ -232,7 +232,7 @@ class Steps:
         def rebased(each: float) -> float:
             return self._past(each if each in kept else each - elapsed if each > self._least else each)
 
-        map_times(node, rebased, self.rules.caches)
+        map_times(node, rebased)
         set_now = {each: at if timers.get(each) == at else at - elapsed for each, at in out.timers.items()}
         self._forget(node, set_now)
         living = Living(node, tuple(set_now.items()), tuple(sorted(out.ids.items())), given_up)
