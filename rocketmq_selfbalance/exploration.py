@@ -84,13 +84,6 @@ def _housekeeping(timer: TimerName) -> bool:
 
 _RULES: Final = NodeRules(
     numberings={Client: _Requests()},
-    caches={
-        "Instance": frozenset({"tables", "created"}),
-        "Consumer": frozenset({"strategy", "by_position", "settings", "subscriptions", "consume_timestamp"}),
-        "Broker": frozenset({"settings"}),
-        "ConsumerOffsetManager": frozenset({"version", "_commits", "pulls"}),
-        "TopicConfigManager": frozenset(),
-    },
     clients=(Client,),
     seen=_seen,
     answering=(NameServer,),

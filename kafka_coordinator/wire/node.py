@@ -6,7 +6,7 @@ In Kafka `KafkaApis`, and `AclApis` without an authorizer.
 """
 
 from collections.abc import Mapping
-from typing import Final, Self
+from typing import Final
 
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
@@ -129,14 +129,6 @@ class ServedBroker:
         self.names.closed(connection)
         self.state.broker.closed(now, peer, self._outbox(out))
         self.state.fetches.forget(peer)  # its session stays until it gives way
-
-    def copy(self) -> Self:
-        """Raises: a served broker shares its cluster's records, and no explorer runs it."""
-        raise NotImplementedError("a served broker is not copied")
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state of its coordinator."""
-        return self.state.broker.key(now)
 
     def _outbox(self, out: Outbox) -> Outbox:
         if self._out is None or self._out.inner is not out:
