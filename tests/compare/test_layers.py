@@ -30,7 +30,6 @@ ORDER = (
     "report",
     "logs",
     "pictures",
-    "atlas",
     "examples",
     "audit",
     "watching",
