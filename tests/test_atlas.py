@@ -48,7 +48,7 @@ def test_a_number_is_what_the_strategy_answers(variant: int, cell: int) -> None:
     if not asked.counts:
         assert found == [None] * len(told)
     else:
-        figures = rows_of_allocations.answer(asked, part).figures
+        figures = rows_of_allocations.answer(asked, part)
         assert found == [figures[COLUMNS.get(each, each)] for each in told]
 
 
