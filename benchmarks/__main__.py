@@ -23,7 +23,6 @@ NAMES = (
     "comparison",
     "pytest_fixture",
     "examples",
-    "estimate",
     "plan",
     "explorer",
     "serving",
