@@ -4,7 +4,7 @@ Both are counted from the sizes of the scenarios alone. How long runs take shows
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -12,6 +12,7 @@ from compare.comparison.plan import Plan
 from protocols.errors import UserError
 from protocols.scenario.events import MemberChange
 from protocols.scenario.model import Scenario
+from protocols.scenario.systems import split_system
 from protocols.scenario.topology import listed_members
 from protocols.scenario.units import duration_text
 
@@ -21,9 +22,12 @@ HOUR = 3_600_000.0
 MOST_EVENTS = 50_000_000
 """Events of all runs: some hundred thousand of them take a minute of one processor."""
 
-RUN_BYTES, QUEUE_BYTES, EVENT_BYTES = 60e6, 12_000.0, 3_000.0
-"""What a run takes, what each queue adds, and what each member and queue adds at each event: roughly, for the
-system that takes most."""
+RUN_BYTES, QUEUE_BYTES, MEMBER_EVENT_BYTES, QUEUE_EVENT_BYTES = 60e6, 12_000.0, 3_000.0, 700.0
+"""What a run takes, what each queue adds, and what each member and queue adds at each written event; roughly, and for
+the system that takes most."""
+
+LOADED_BYTES: Mapping[str, float] = {"kafka": 330_000.0, "kafka-zookeeper": 25_000.0, "rocketmq": 0.0}
+"""System to what an hour of a queue with records adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,13 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What a run's events and memory depend on. ``hours`` of virtual time."""
+    """What a run's events and memory depend on. ``hours`` of virtual time; ``loaded``: records are written."""
 
     members: int
     queues: int
     written: int
     hours: float
+    loaded: bool
 
     @classmethod
     def of(cls, scenario: Scenario) -> "Sizes":
@@ -67,17 +72,18 @@ class Sizes:
                 now = sum((per_broker or {}).values())
                 most += max(0, now - queues.get(topic, 0))
                 queues[topic] = now
-        return cls(len(members), most, len(scenario.events), scenario.run.for_ / HOUR)
+        return cls(len(members), most, len(scenario.events), scenario.run.for_ / HOUR, scenario.load.writes)
 
     @property
     def events(self) -> float:
         """Something happens to every member and queue in every hour, and at every event that is written."""
         return (self.hours + self.written) * (self.members + self.queues)
 
-    @property
-    def bytes(self) -> float:
-        """Memory of a run."""
-        return RUN_BYTES + self.queues * QUEUE_BYTES + self.written * (self.members + self.queues) * EVENT_BYTES
+    def bytes(self, system: str) -> float:
+        """Memory of a run of this system."""
+        at_event = self.members * MEMBER_EVENT_BYTES + self.queues * QUEUE_EVENT_BYTES
+        held = self.hours * self.queues * LOADED_BYTES[system] if self.loaded else 0.0
+        return RUN_BYTES + self.queues * QUEUE_BYTES + self.written * at_event + held
 
     def __str__(self) -> str:
         length = duration_text(self.hours * HOUR)
@@ -88,11 +94,12 @@ def check_work(plans: Sequence[Plan], machine: Machine) -> None:
     """Raises `UserError` for more than `MOST_EVENTS` or more memory than there is."""
     sizes = [Sizes.of(plan.scenario) for plan in plans]
     workers = max(1, min(machine.processors, sum(len(plan.variants) for plan in plans)))
-    largest = max(range(len(plans)), key=lambda at: sizes[at].bytes)
-    memory = workers * sizes[largest].bytes
-    if memory > machine.memory:
-        most = f"{machine.memory / 1e9:.0f} GB, which this machine has"
-        _refuse(plans[largest], sizes[largest], f"about {memory / 1e9:,.0f} GB of memory", most)
+    for plan, size in zip(plans, sizes, strict=True):
+        systems = {split_system(variant.part.system)[0] for variant in plan.variants}
+        memory = workers * max(map(size.bytes, systems), default=0.0)
+        if memory > machine.memory:
+            most = f"{machine.memory / 1e9:.0f} GB, which this machine has"
+            _refuse(plan, size, f"about {memory / 1e9:,.0f} GB of memory", most)
     events = [len(plan.variants) * size.events for plan, size in zip(plans, sizes, strict=True)]
     longest = max(range(len(plans)), key=events.__getitem__)
     if sum(events) > MOST_EVENTS:

@@ -12,9 +12,10 @@ from click.testing import CliRunner
 
 from compare.cli import cli
 from compare.comparison import command
-from compare.comparison.limits import MOST_EVENTS, Machine, Sizes, check_work
+from compare.comparison.limits import LOADED_BYTES, MOST_EVENTS, Machine, Sizes, check_work
 from compare.comparison.plan import Plan, SeedChoice
 from compare.comparison.progress import about, left, run_progress
+from compare.scenarios.systems import SYSTEMS
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario
@@ -56,7 +57,7 @@ def plan(of: Scenario, *systems: str, seeds: int = 1) -> Plan:
 def test_more_of_anything_is_more_events(name: str, sizes: list[Any]) -> None:
     found = [Sizes.of(made(**{name: size})) for size in sizes]
     assert [size.events for size in found] == sorted({size.events for size in found})
-    assert [size.bytes for size in found] == sorted(size.bytes for size in found)
+    assert [size.bytes("kafka") for size in found] == sorted(size.bytes("kafka") for size in found)
 
 
 def test_an_everyday_comparison_is_far_from_the_limit() -> None:
@@ -104,6 +105,14 @@ def test_memory_counts_for_all_processes_at_the_same_time() -> None:
     check_work([many], Machine(1, 2e9))
     with pytest.raises(UserError, match=r"about 10 GB of memory .* expected at most 2 GB, which this machine has"):
         check_work([many], Machine(8, 2e9))
+
+
+def test_every_system_has_its_memory_for_records() -> None:
+    assert LOADED_BYTES.keys() == SYSTEMS.keys()
+    loaded = made(queues=1_000, load=10, length="48h")
+    check_work([plan(loaded, "rocketmq:AVG")], Machine(1, 1e10))
+    with pytest.raises(UserError, match="about 16 GB of memory"):
+        check_work([plan(loaded, "rocketmq:AVG", "kafka:range")], Machine(1, 1e10))
 
 
 @pytest.fixture
