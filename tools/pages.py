@@ -27,7 +27,6 @@ from typing import Any
 
 import click
 
-from compare.atlas import tables
 from compare.cli import VERBS, cli
 from compare.comparison.document import document
 from compare.comparison.render import print_comparison
@@ -37,6 +36,7 @@ from compare.scenarios.systems import known_strategies, variant_names
 from compare.scenarios.variants import variants_of
 from protocols.scenario.model import Scenario
 from tools.atlas import page as atlas_page
+from tools.atlas import tables
 from tools.lessons import with_made
 from tools.lessons.rocketmq import ring
 from tools.notebook_list import notebook_list

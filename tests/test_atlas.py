@@ -1,4 +1,4 @@
-"""The atlas's files hold what the strategies answer and what the runs cost."""
+"""The atlas's data are what the strategies answer and what the runs cost."""
 
 import json
 from functools import cache
@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.atlas import tables
-from compare.atlas.tables import MOVES, STATE, Size
 from compare.sweeping import allocations as rows_of_allocations
 from compare.sweeping.grid import Sweep
 from compare.sweeping.reading import read
 from compare.sweeping.simulations import run_row
-from tools.atlas import making
+from tools.atlas import making, tables
+from tools.atlas.tables import MOVES, STATE, Size
 
-GRIDS = Path(__file__).parents[3] / "examples" / "atlas"
+GRIDS = Path(__file__).parents[1] / "examples" / "atlas"
 COLUMNS = dict(zip(STATE, ("max", "min", "idle_members", "unowned_queues", "double_owned_queues"), strict=True))
 
 
@@ -25,7 +24,7 @@ def grid(name: str) -> Sweep:
     return read(GRIDS / f"{name}.yaml").sweep
 
 
-def test_the_files_have_the_axes_of_the_grids() -> None:
+def test_the_data_have_the_axes_of_the_grids() -> None:
     sweep, atlas = grid("allocations"), tables.allocations()
     assert (sweep.members, sweep.topics, sweep.queues) == (atlas.members, atlas.topics, atlas.queues)
     assert sweep.subscriptions == atlas.shapes
@@ -49,7 +48,7 @@ def test_a_number_is_what_the_strategy_answers(variant: int, cell: int) -> None:
     if not asked.counts:
         assert found == [None] * len(told)
     else:
-        figures = rows_of_allocations.answer(asked, part).figures
+        figures = rows_of_allocations.answer(asked, part)
         assert found == [figures[COLUMNS.get(each, each)] for each in told]
 
 

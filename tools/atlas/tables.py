@@ -1,20 +1,21 @@
-"""The atlas's two files: allocations of every strategy over a grid of groups, and what events cost in simulated runs.
+"""The atlas's data: allocations of every strategy over a grid of groups, and what events cost in simulated runs.
 
-`python -m tools.atlas` makes both from the sweeps of ``examples/atlas``.
+`python -m tools.atlas` makes ``data.json.xz`` from the sweeps of ``examples/atlas``.
 
-``allocations.json`` has the axes of the grid and, per strategy, subscription shape and event, one whole number for each
+Its ``allocations`` have the axes of the grid and, per strategy, subscription shape and event, one whole number for each
 group: members vary slowest, then topics, then queues per topic; null where the event leaves nobody. Where all groups
 have the same number, it stands once instead of the list.
 
-``events.json`` has the group that the runs were of, and per strategy and event the 5th percentile, median and 95th
+Its ``events`` have the group that the runs were of, and per strategy and event the 5th percentile, median and 95th
 percentile of each cost over all runs.
 """
 
 import json
+import lzma
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 OPTIMUM: Final = "optimum"
@@ -27,8 +28,9 @@ queues without an owner, queues with two."""
 MOVES: Final = "moves"
 """What is kept of the group after an event: queues with another owner than before."""
 
-ALLOCATIONS: Final = "allocations.json"
-EVENTS: Final = "events.json"
+ALLOCATIONS: Final = "allocations"
+EVENTS: Final = "events"
+DATA: Final = Path(__file__).with_name("data.json.xz")
 
 Values: TypeAlias = Sequence[int | None]
 Key: TypeAlias = tuple[str, str, str, str]
@@ -177,15 +179,23 @@ class Events:
 
 @cache
 def allocations() -> Allocations:
-    """The allocations that the package brings along."""
-    return Allocations.from_json(_read(ALLOCATIONS))
+    """The allocations that the page tells of."""
+    return Allocations.from_json(data()[ALLOCATIONS])
 
 
 @cache
 def events() -> Events:
-    """The costs of events that the package brings along."""
-    return Events.from_json(_read(EVENTS))
+    """The costs of events that the page tells of."""
+    return Events.from_json(data()[EVENTS])
 
 
-def _read(name: str) -> Any:
-    return json.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+@cache
+def data() -> Mapping[str, Any]:
+    """The content of the file."""
+    found: Mapping[str, Any] = json.loads(lzma.decompress(DATA.read_bytes()))
+    return found
+
+
+def write(content: Mapping[str, Any]) -> None:
+    """Replace the content of the file."""
+    DATA.write_bytes(lzma.compress(f"{json.dumps(content, separators=(',', ':'))}\n".encode(), preset=9))

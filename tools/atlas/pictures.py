@@ -3,12 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from compare.atlas.likeness import SHAPES_IN_WORDS
-from compare.atlas.quotes import percent, queues_of
-from compare.atlas.tables import MOVES, OPTIMUM, Allocations, Events
 from compare.pictures.heat import HeatMap, Scale, heat_maps
-from compare.pictures.spans import Span, spans
 from compare.pictures.svg import Picture
+from tools.atlas.figures import SHAPES_IN_WORDS, percent, queues_of
+from tools.atlas.spans import Span, spans
+from tools.atlas.tables import MOVES, OPTIMUM, Allocations, Events
 
 _AXES: Final = ("members", "queues per topic")
 

@@ -1,11 +1,19 @@
-"""What the rows of a sweep come to, in native columns: one record per variant, subscription shape and event (and
-latency). Means are quotients of sums of whole numbers, the rest are ranks, so no order of rows changes a digit."""
+"""A sweep on Spark: a function is called for every part of it, and what its rows come to is counted in native columns,
+one record per variant, subscription shape and event (and latency). Means are quotients of sums of whole numbers, the
+rest are ranks, so no order of rows changes a digit.
+
+The master decides where tasks run. A task that fails is tried again as Spark's settings say (three times on this
+machine); what is done with a part must not depend on how often it is.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from compare.measure.spark.forms import OPTIMUM
+OPTIMUM = "optimum"
+"""The variant that others are compared with."""
 
 VARIANT = "variant"
 KEYS = (VARIANT, "subscription", "event")
@@ -45,6 +53,19 @@ _SHARES = (
     "best_moved_share",
 )
 _WORDS = (("median", 0.5), ("p5", 0.05), ("p95", 0.95))
+
+
+def for_each_part(spark: SparkSession, job: Callable[[int], None], parts: Sequence[int], tasks: int) -> None:
+    """Call ``job`` with the number of each part, in so many tasks (or one for each part, where these are fewer)."""
+
+    def call(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                job(parts[place])
+        yield from ()
+
+    places = spark.range(0, len(parts), 1, max(1, min(tasks, len(parts))))
+    places.mapInArrow(call, "id long").collect()
 
 
 def columns_of(kind: str) -> tuple[str, ...]:
