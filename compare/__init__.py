@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import compare.spark as spark
-    from compare.measure.figures import Fairness, fairness
+    from compare.figures import Fairness, fairness
     from compare.measure.optimum import Optimum, optimum
 
 __all__ = ["Fairness", "Optimum", "fairness", "optimum", "spark"]
 
 _HOMES = {
-    "Fairness": ".measure.figures",
+    "Fairness": ".figures",
     "Optimum": ".measure.optimum",
-    "fairness": ".measure.figures",
+    "fairness": ".figures",
     "optimum": ".measure.optimum",
 }
 

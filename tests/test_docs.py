@@ -9,7 +9,7 @@ import pytest
 from compare.audit.columns import NAMES as COLUMN_NAMES
 from compare.diagnosis.explain import MOST_DETAILED
 from compare.diagnosis.remedies import remedy
-from compare.measure.figures.definitions import NAMES
+from compare.figures.definitions import NAMES
 from compare.measure.groups import cost, score
 from compare.measure.runs.record import run_record
 from compare.reading.group_kinds import Kind

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from compare.console.output import number, ratio
 from compare.diagnosis.explain import Explained
-from compare.measure.figures import FIGURES
+from compare.figures import FIGURES
 
 Value: TypeAlias = str | float | int | None
 

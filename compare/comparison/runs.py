@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from compare.documents.comparison import Record
-from compare.measure.figures import Figure
+from compare.figures import Figure
 from compare.measure.runs.phases import Phase, at_other_times, phases_of
 from compare.measure.runs.record import run_record
 from compare.measure.runs.spread import spread_figures

@@ -3,14 +3,14 @@
     {"headline": ..., "groups": [Group, ...], "skipped": [...], "changes": [...], "asked": [...]}
 
 ``changes`` is there only with `--baseline` (see `compare.audit.baseline`), ``asked`` only with `--what-if` and its kin
-(see `compare.audit.questions.Answer`). Figures are as in `compare.measure.figures`; nothing is rounded. What the
+(see `compare.audit.questions.Answer`). Figures are as in `compare.figures`; nothing is rounded. What the
 sources do not tell is null, and has its reason in the group's ``untold``, ``partial`` or ``notes``.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, TypedDict
 
-from compare.measure.figures import Figure
+from compare.figures import Figure
 from compare.measure.moved_queues import Owners
 
 Restart: TypeAlias = Literal["none", "rolling", "all at once"]

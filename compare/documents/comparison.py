@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Generic, Never, NotRequired, TypeAlias, TypedDict, TypeVar
 
 from compare.documents.audit import LoadFigures, OptimumRecord
-from compare.measure.figures import Figure
+from compare.figures import Figure
 
 N = TypeVar("N")
 

@@ -9,14 +9,14 @@ import click
 from compare.console.conditions import NumberCondition
 from compare.console.option_files import check_report, save_report
 from compare.console.output import FORMATS, HELP_OPTIONS, print_json, visible
-from compare.measure.figures.definitions import COUNTS, LOADS
+from compare.figures.definitions import COUNTS, LOADS
 from compare.snapshots.sessions import CALM_S
 from protocols import UserError
 from protocols.scenario.units import milliseconds
 
 if TYPE_CHECKING:
+    from compare.figures.spark.history import HistoryTables, Unfair
     from compare.history.files import Selection
-    from compare.measure.spark.history import HistoryTables, Unfair
 
 UNFAIR = "distance > 0"
 MOST_LINES = 40
@@ -75,11 +75,11 @@ def history(
     calm_s = _seconds(calm)
     if report is not None:
         check_report(report)
+    from compare.figures.spark.history import Unfair
+    from compare.figures.spark.sessions import warm_up
     from compare.history.document import document
     from compare.history.files import selected
     from compare.history.render import print_history
-    from compare.measure.spark.history import Unfair
-    from compare.measure.spark.sessions import warm_up
 
     warm_up()  # The JVM starts while the files are looked at.
     selection = selected(folder, first, last, clusters)
@@ -112,10 +112,10 @@ def _counted(
 ) -> "tuple[HistoryTables, Selection]":
     """The tables. Where Spark stumbles over a file, every file is looked at, and those that are damaged are left
     out."""
+    from compare.figures.spark.failures import SparkError, first_line
+    from compare.figures.spark.history import chosen, history, read_snapshots
+    from compare.figures.spark.sessions import session
     from compare.history.files import thoroughly
-    from compare.measure.spark.failures import SparkError, first_line
-    from compare.measure.spark.history import chosen, history, read_snapshots
-    from compare.measure.spark.sessions import session
 
     spark = session()
     for attempt in (1, 2):

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, TypeAlias, TypedDict
 
+from compare.figures.spark.history import KEYS, RATIOS, SCORES, HistoryTables
 from compare.history.files import LeftOut
-from compare.measure.spark.history import KEYS, RATIOS, SCORES, HistoryTables
 
 HOUR_MS, DAY_HOURS = 3_600_000, 24
 LEAST_DAYS = 3

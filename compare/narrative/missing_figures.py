@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compare.diagnosis.explain import MOST_DETAILED, Explained
-from compare.measure.figures import FIGURES
+from compare.figures import FIGURES
 from compare.measure.groups.group_figures import AuditedGroup
 from compare.reading.observed import ObservedGroup
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from compare.documents.comparison import Record, SharedRecord, Spread
-from compare.measure.figures import Figure
+from compare.figures import Figure
 from compare.measure.runs.spread import figure, value_at
 from compare.narrative.formatting import amount, duration, unit, variant_name
 

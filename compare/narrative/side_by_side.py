@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from compare.documents.comparison import Record, SharedRecord
-from compare.measure.figures import Figure
+from compare.figures import Figure
 from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, is_behind, shares
 from compare.measure.runs.spread import figure
 from compare.narrative.formatting import amount, duration, many, variant_name

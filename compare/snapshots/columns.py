@@ -6,7 +6,7 @@ name, and files that lack one read as null there.
 
 from typing import TYPE_CHECKING
 
-from compare.measure.figures.definitions import COUNTS, LOADS
+from compare.figures.definitions import COUNTS, LOADS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -84,7 +84,7 @@ def sweep(
 
 def _swept(given: "ReadSweep", out: Path, tasks: int | None) -> "SweepDocument":
     """Everything computed, and its summary."""
-    from compare.measure.spark.sessions import warm_up
+    from compare.figures.spark.sessions import warm_up
     from compare.sweeping.document import document
     from compare.sweeping.folder import Finished, opened, parts_of
     from compare.sweeping.running import run_parts, sweep_progress, try_variants
@@ -124,7 +124,7 @@ def _interrupted(out: Path, given: "ReadSweep", parts: "tuple[Part, ...]") -> No
 
 
 def _condition(text: str, kind: str) -> NumberCondition:
-    from compare.measure.spark.sweeps import columns_of
+    from compare.figures.spark.sweeps import columns_of
 
     return NumberCondition.parse(text, "--fail-if", columns_of(kind), "max_over_best_max > 2")
 

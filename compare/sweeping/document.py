@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from compare.console.output import number, print_line, print_table, ratio
-from compare.measure.spark import sweeps
-from compare.measure.spark.sessions import session
+from compare.figures.spark import sweeps
+from compare.figures.spark.sessions import session
 from compare.sweeping.folder import ROWS, Finished
 from compare.sweeping.grid import OPTIMUM, Sweep
 

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from compare.measure.figures import Fairness, fairness
+from compare.figures import Fairness, fairness
 from compare.measure.optimum import Optimum, optimum
 from compare.testing import assertions, failing, settling
 from compare.testing.clock import Clock, in_ticks

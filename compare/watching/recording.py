@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from compare.measure.figures.definitions import COUNTS, LOADS
+from compare.figures.definitions import COUNTS, LOADS
 from compare.snapshots.columns import TOPIC_COUNTS, TOPIC_LOADS, snapshot_schema
 from compare.snapshots.compacting import compact
 from compare.snapshots.folder import day_of, prune, remove_unfinished, write_snapshot_file

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from compare.measure.figures import Figure
+from compare.figures import Figure
 from compare.measure.groups.group_figures import AuditedGroup, by_cost, engine_for, judge, with_new_lag
 from compare.measure.groups.score import misplaced_queues, score
 from compare.measure.groups.what_if import best_loads

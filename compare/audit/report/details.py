@@ -7,7 +7,7 @@ from compare.audit.report.wording import FIGURES
 from compare.console.output import visible
 from compare.diagnosis.remedies.remedy import RESTARTS
 from compare.documents.audit import PicturedGroup, RemedyRecord, WhatIfRecord
-from compare.measure.figures import Figure
+from compare.figures import Figure
 
 TOPIC_FIGURES = ("queues", "min", "max", "mean", "idle_members", "jain", "unowned_queues", "double_owned_queues", "lag")
 WHAT_IF = ("max", "min", "idle_members", "jain", "moves")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from compare.console.output import visible
-from compare.measure.figures import Figure
+from compare.figures import Figure
 from compare.measure.moved_queues import Owners
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from compare.comparison.report.player import player
 from compare.console.output import visible
-from compare.measure.figures import Figure
+from compare.figures import Figure
 from compare.measure.runs.combined_fairness import combined_fairness_at_each
 from compare.measure.runs.lag import lag_of
 from compare.measure.runs.phases import Phase, ownership_changes

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from compare.comparison.columns import SETTLED
 from compare.console.output import number, ratio
 from compare.documents.comparison import Record, SeedsRecord
-from compare.measure.figures import Figure
+from compare.figures import Figure
 from compare.measure.runs.completeness import (
     did_the_work,
     records_lost,

@@ -17,7 +17,7 @@ What the sources do not tell costs nothing. Groups that share no queues (broadca
 from collections.abc import Collection, Mapping
 from math import log10, sqrt
 
-from compare.measure.figures import Figure
+from compare.figures import Figure
 from compare.reading.known_ownership import missing_share, unowned_queues
 from compare.reading.observed import ObservedGroup
 from protocols import Queue

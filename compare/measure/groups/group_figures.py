@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from compare.measure.engines import figures_of
-from compare.measure.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures
+from compare.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures
+from compare.figures.local import figures_of
 from compare.measure.groups.cost import cost
 from compare.reading.known_ownership import KnownOwnership, known_ownership
 from compare.reading.observed import ObservedGroup, ObservedMember

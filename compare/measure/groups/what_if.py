@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from compare.catalogues import ROCKETMQ
 from compare.documents.audit import WhatIfRecord
-from compare.measure.figures.definitions import jain_of
+from compare.figures.definitions import jain_of
 from compare.measure.groups.idle_members import with_idle_employed
 from compare.measure.optimum import fairest_loads, optimum
 from compare.reading.group_model import KAFKA, Modelled

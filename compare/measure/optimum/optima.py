@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from compare.measure.figures.definitions import jain_of
+from compare.figures.definitions import jain_of
 from compare.measure.optimum.bound import lower_bound
 from compare.measure.optimum.certificate import Certificate, CertifiedBlock
 from compare.measure.optimum.dealing import owners_today

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from compare.documents.comparison import Record, Spread
-from compare.measure.figures import Figure
+from compare.figures import Figure
 
 FIGURES = (
     "fairness.jain",

@@ -6,8 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from compare.measure.spark import sweeps
-from compare.measure.spark.sessions import session
+from compare.figures.spark import sweeps
+from compare.figures.spark.sessions import session
 from compare.pictures.heat import HeatMap, Scale, heat_maps
 from compare.pictures.svg import Picture
 from compare.report.one_file import asset, rendered, script_of

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from compare.measure.figures import Fairness, fairness
+from compare.figures import Fairness, fairness
 from compare.measure.optimum import Optimum, optimum
 from compare.testing import settling
 from compare.testing.brokers.background import Background

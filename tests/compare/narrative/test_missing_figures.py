@@ -9,7 +9,7 @@ import pytest
 from compare.audit.render import document
 from compare.audit.report import write_report
 from compare.diagnosis.explain import explain
-from compare.measure.figures import FIGURES
+from compare.figures import FIGURES
 from compare.measure.groups.group_figures import AuditedGroup, judge
 from compare.narrative.missing_figure_sentences import MOST_SENTENCES, missing_figure_sentences
 from compare.reading.group_model import model_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compare.measure.figures import fairness
+from compare.figures import fairness
 from compare.measure.groups.what_if import moves_between, with_withheld
 from compare.sweeping.allocations import RATIOS, after_event, answer, group_of
 from compare.sweeping.folder import parts_of

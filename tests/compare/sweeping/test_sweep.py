@@ -12,7 +12,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from compare.cli import cli
-from compare.measure.spark.sweeps import for_each_part
+from compare.figures.spark.sweeps import for_each_part
 from compare.sweeping import folder
 from compare.sweeping.folder import Finished, opened, parts_of, write_part
 from compare.sweeping.grid import Sweep

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from compare.measure.figures import FIGURES
+from compare.figures import FIGURES
 from compare.measure.groups.group_figures import judge
 from compare.reading.gather import gather
 from compare.snapshots.columns import snapshot_schema

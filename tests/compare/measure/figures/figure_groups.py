@@ -3,7 +3,7 @@
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from compare.measure.figures import GroupLoads
+from compare.figures import GroupLoads
 
 WEIGHTS = {
     "ones": st.just(1),

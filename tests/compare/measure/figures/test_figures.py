@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.measure.figures import FIGURES, GroupLoads, counted_figures, fairness
-from compare.measure.figures.definitions import COUNTS, LOADS, jain_of
-from compare.measure.figures.last_step import quotient
-from compare.measure.figures.local import table_fairness
-from compare.measure.figures.numbered import records
+from compare.figures import FIGURES, GroupLoads, counted_figures, fairness
+from compare.figures.definitions import COUNTS, LOADS, jain_of
+from compare.figures.last_step import quotient
+from compare.figures.local import table_fairness
+from compare.figures.numbered import records
 from protocols import Allocation, Group, GroupError, UserError
 from tests.compare.measure.figures.figure_groups import groups, tables
 from tests.compare.measure.figures.textbook import textbook_figures

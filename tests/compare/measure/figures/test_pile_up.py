@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from compare.measure.figures import GroupLoads, counted_figures
-from compare.measure.figures.local import table_fairness
+from compare.figures import GroupLoads, counted_figures
+from compare.figures.local import table_fairness
 from tests.compare.measure.figures.figure_groups import WEIGHTS, tables
 from tests.compare.measure.figures.textbook import textbook_figures
 

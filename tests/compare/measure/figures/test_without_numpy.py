@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.measure.figures import GroupLoads
-from compare.measure.figures.numbered import numbered_figures
-from compare.measure.figures.plain import plain_figures
-from compare.measure.figures.weights import overloaded_group, unit_of
+from compare.figures import GroupLoads
+from compare.figures.numbered import numbered_figures
+from compare.figures.of_groups import overloaded_group, plain_figures, unit_of
 from compare.measure.runs.spread import percentile
 from protocols.errors import UserError
 from tests.compare.measure.figures.figure_groups import groups
@@ -45,7 +44,7 @@ VERBS = {
 }
 
 ALL_OF_THEM = """
-from compare.measure.figures import GroupLoads, counted_figures
+from compare.figures import GroupLoads, counted_figures
 many = GroupLoads(90, [(f"t{row % 7}", row, (row * row % 83,), row * row % 1009) for row in range(5000)])
 print(counted_figures([many]))
 import sys

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from compare.measure.figures.definitions import MILLIONTHS, Figure
-from compare.measure.figures.weights import GroupFigures, GroupLoads, Row
+from compare.figures.definitions import MILLIONTHS, Figure
+from compare.figures.of_groups import GroupFigures, GroupLoads, Row
 
 
 def textbook_figures(group: GroupLoads) -> GroupFigures:

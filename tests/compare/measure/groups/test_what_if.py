@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from compare.measure.figures import fairness
+from compare.figures import fairness
 from compare.measure.groups.member_counts import ACROSS_TOPICS, PER_TOPIC, member_counts, next_effective_member_count
 from compare.measure.groups.what_if import WhatIf, best_loads, changed, loads_of, optimum_row, under, what_if
 from compare.measure.optimum import fairest_loads, optimum

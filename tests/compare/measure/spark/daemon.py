@@ -9,8 +9,8 @@ import pyarrow
 import pyarrow.parquet  # noqa: F401
 from pyspark.daemon import manager
 
-import compare.measure.figures.local
-import compare.measure.spark.counting
+import compare.figures.local
+import compare.figures.spark.counting
 import compare.sweeping.running  # noqa: F401
 
 if __name__ == "__main__":

@@ -14,10 +14,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from compare import spark
-from compare.measure.engines import figures_of
-from compare.measure.figures import GroupLoads, counted_figures
-from compare.measure.figures.local import table_fairness
-from compare.measure.figures.part_writing import write_part
+from compare.figures import GroupLoads, counted_figures
+from compare.figures.local import figures_of, table_fairness
+from compare.figures.parts import write_part
 from protocols import UserError
 from tests.compare.measure.spark.spark_fixture import session
 
@@ -207,7 +206,7 @@ def test_other_names_of_columns_are_told(session: SparkSession) -> None:
 def test_snapshot_of_an_earlier_version_is_checked_when_read(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("compare.measure.figures.coded.check_values", lambda table, columns, place: None)
+    monkeypatch.setattr("compare.figures.coded.check_values", lambda table, columns, place: None)
     part = write_part(str(tmp_path), table([{**ROW, "weight": math.nan}]), table([MEMBER]))
     with pytest.raises(PySparkException, match=f"a weight is NaN in column 'weight' of ownership{HERE}"):
         spark.fairness(part.ownership, part.members).collect()

@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
 from compare.cli import cli
+from compare.figures.spark.history import Unfair, history, read_snapshots
 from compare.history.document import HistoryRecord, document
-from compare.measure.spark.history import Unfair, history, read_snapshots
 from compare.snapshots.columns import snapshot_schema
 from compare.snapshots.compacting import compact
 from compare.snapshots.folder import snapshot_files, write_snapshot_file

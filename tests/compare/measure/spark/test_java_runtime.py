@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.measure.spark import java
+from compare.figures.spark import java
 from protocols import UserError
 
 

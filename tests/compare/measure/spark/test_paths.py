@@ -17,10 +17,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from compare import spark
-from compare.measure.figures import GroupLoads
-from compare.measure.figures.local import table_fairness
-from compare.measure.figures.parts import recognised
-from compare.measure.spark import exchange
+from compare.figures import GroupLoads
+from compare.figures.local import table_fairness
+from compare.figures.parts import recognised
+from compare.figures.spark import exchange
 from protocols import UserError
 from tests.compare.measure.figures.figure_groups import groups, tables
 from tests.compare.measure.figures.textbook import textbook_figures

@@ -7,11 +7,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from compare import spark
-from compare.measure.figures import GroupLoads
-from compare.measure.figures.local import table_fairness
-from compare.measure.figures.part_writing import write_part
-from compare.measure.figures.parts import recognised
-from compare.measure.spark import snapshots
+from compare.figures import GroupLoads
+from compare.figures.local import table_fairness
+from compare.figures.parts import recognised, write_part
+from compare.figures.spark import snapshots
 from protocols import UserError
 from tests.compare.measure.figures.figure_groups import tables
 from tests.compare.measure.spark.spark_fixture import session

@@ -13,9 +13,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from compare import spark
-from compare.measure.engines import figures_of
-from compare.measure.figures import FIGURES, GroupLoads, counted_figures
-from compare.measure.figures.local import table_fairness
+from compare.figures import FIGURES, GroupLoads, counted_figures
+from compare.figures.local import figures_of, table_fairness
 from protocols import UserError
 from tests.compare.measure.figures.figure_groups import tables
 from tests.compare.measure.spark.spark_fixture import session

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from compare.measure.figures.definitions import NAMES
-from compare.measure.figures.faults import MOST
-from compare.measure.figures.numbered import records
-from compare.measure.figures.weights import GroupFigures, GroupLoads, load_of, overloaded_group, unit_of
-from compare.measure.spark.counting import fairness
-from compare.measure.spark.failures import user_errors
-from compare.measure.spark.progress import progress
-from compare.measure.spark.sessions import session
+from compare.figures.definitions import NAMES
+from compare.figures.numbered import records
+from compare.figures.of_groups import GroupFigures, GroupLoads, load_of, overloaded_group, unit_of
+from compare.figures.shapes import MOST
+from compare.figures.spark.counting import fairness
+from compare.figures.spark.failures import user_errors
+from compare.figures.spark.progress import progress
+from compare.figures.spark.sessions import session
 
 
 def figures_on_spark(groups: Sequence[GroupLoads]) -> list[GroupFigures]:

@@ -18,8 +18,8 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from compare.measure.spark.failures import first_line
-from compare.measure.spark.java import spark_java_home
+from compare.figures.spark.failures import first_line
+from compare.figures.spark.java import spark_java_home
 from protocols.errors import UserError
 
 PACKAGES = ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare")

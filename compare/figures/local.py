@@ -1,6 +1,8 @@
-"""The numpy engine over Arrow tables (`compare.measure.figures.shapes`), and what every Spark task runs on its groups.
+"""The numpy engine over Arrow tables (`compare.figures.shapes`), and what every Spark task runs on its groups.
 
 An owner is a member whether listed or not.
+
+The engines that count figures: numpy on this machine, or Spark; both give the same bytes.
 """
 
 from collections.abc import Sequence
@@ -8,11 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from compare.measure.figures.coded import CodedRows, Layout, coded_members, coded_ownership, layout_of
-from compare.measure.figures.definitions import COUNTS, NAMES
-from compare.measure.figures.last_step import Floats, Integers, Sums, last_step
-from compare.measure.figures.merging import faults_in, in_sorted_order, merged
-from compare.measure.figures.sorted_rows import count_sorted
+from compare.figures import GroupFigures, GroupLoads, counted_figures
+from compare.figures.coded import CodedRows, Layout, coded_members, coded_ownership, layout_of
+from compare.figures.counting import count_sorted
+from compare.figures.definitions import COUNTS, NAMES
+from compare.figures.last_step import Floats, Integers, Sums, last_step
+from compare.figures.merging import faults_in, in_sorted_order, merged
 
 
 def table_fairness(
@@ -28,7 +31,7 @@ def table_fairness(
     ``weight`` names the weight's column (default: ``weight`` where there is one, else 1 each). ``per_topic`` adds a
     column ``topic`` and one row per topic of a group; ``topic`` is null in the rows of whole groups. Raises
     `UserError` for columns that are missing or of another type, and for rows that say what none may
-    (`compare.measure.figures.faults`).
+    (`compare.figures.shapes`).
     """
     layout = layout_of(ownership.schema, members.schema, weight)
     listed = coded_members(members, layout)
@@ -68,3 +71,12 @@ def figure_table(named: dict[str, pa.Array], sums: Sums) -> pa.Table:
 
 def _column(name: str, values: Integers | Floats) -> pa.Array:
     return pa.array(values.astype(np.int64)) if name in COUNTS else pa.array(values, from_pandas=True)
+
+
+def figures_of(groups: Sequence[GroupLoads], engine: str = "local") -> list[GroupFigures]:
+    """The figures of every group, in the order given; ``engine`` is ``local`` or ``spark``, with the same bytes."""
+    if engine == "spark":
+        from compare.figures.spark.groups import figures_on_spark
+
+        return figures_on_spark(groups)
+    return counted_figures(groups)

@@ -1,13 +1,44 @@
-"""From numbered rows to the integer sums of `last_step`: the counting of the numpy engine and of Spark's tasks."""
+"""What the engines count from: ownership as numbers instead of names.
+
+From numbered rows to the integer sums of `last_step`: the counting of the numpy engine and of Spark's tasks.
+
+From rows of ownership in sorted order to the figures: what every engine runs.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from compare.measure.figures.last_step import Flags, Integers, Sums
-from compare.measure.figures.rows import NumberedRows, Numbers
+from compare.figures.last_step import Flags, Integers, Sums
 from protocols.errors import UserError
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedRows:
+    """What members own, of whole groups: groups, topics of groups and members are numbers from 0.
+
+    Per group ``members``: how many it has. Per topic of a group (in any order) ``topic_group``: its group, and the
+    counts ``queues``, ``unowned``, ``double_owned``. Per row, which says that a member owns queues of a topic:
+    ``topic`` (number of the topic of a group), ``member`` (from 0 within the group), ``load`` (None: 1 each) and
+    ``unknown`` (the load is not known; None: all are). Several rows may be about one member and topic; their loads
+    add up. ``unit`` is the load of a queue of weight 1.
+    """
+
+    members: Numbers
+    topic_group: Numbers
+    queues: Numbers
+    unowned: Numbers
+    double_owned: Numbers
+    topic: Numbers
+    member: Numbers
+    load: Numbers | None = None
+    unknown: Flags | None = None
+    unit: int = 1
+
 
 _MOST = 1 << 62
 """Exact int64 arithmetic stays below this; beyond it Python's integers take over."""
@@ -237,3 +268,80 @@ def _sum_within(segment: Numbers, values: Integers, segments: int) -> Integers:
     sums = np.zeros(segments, dtype=np.int64)
     np.add.at(sums, segment, values)
     return sums
+
+
+@dataclass(frozen=True, slots=True)
+class SortedRows:
+    """Rows by group, topic, queue (with its broker) and owner, nobody first: what each says, and where a new topic of
+    a group and a new queue begin.
+
+    ``member``: number within the group from 0, -1 for nobody; ``load``: None for 1 each; ``unknown``: None for
+    nowhere; ``members``: how many each group has.
+    """
+
+    group: Numbers
+    topic: Numbers
+    new_topic: Flags
+    new_queue: Flags
+    member: Numbers
+    load: Numbers | None
+    unknown: Flags | None
+    members: Numbers
+
+
+def count_sorted(
+    rows: SortedRows, unit: int, listed_twice: Callable[[int], UserError], overloaded: Callable[[int], UserError]
+) -> tuple[Sums, Sums, Numbers]:
+    """The sums of every group, those of every topic of a group, and the row where each of these topics begins.
+
+    The errors to raise for a group (by its number): ``listed_twice`` for a queue that is listed twice for one owner,
+    ``overloaded`` for a member whose load is 2^62 or more.
+    """
+    check_listed_once(rows, listed_twice)
+    owned = rows.member >= 0
+    first_owner = owned & rows.new_queue
+    first_owner[1:] |= owned[1:] & ~owned[:-1]
+    # The second owner of a queue makes it one with several, a third changes nothing.
+    second = owned & ~first_owner
+    second[1:] &= first_owner[:-1]
+    starts = np.flatnonzero(rows.new_topic)
+    queues = _per_topic(rows.new_queue, starts)
+    topic = np.cumsum(rows.new_topic) - 1
+    chosen = slice(None) if bool(owned.all()) else owned
+    of_groups, of_topics = count(
+        NumberedRows(
+            members=rows.members,
+            topic_group=rows.group[starts].astype(np.int64),
+            queues=queues,
+            unowned=queues - _per_topic(first_owner, starts),
+            double_owned=_per_topic(second, starts),
+            topic=topic[chosen],
+            member=rows.member[chosen],
+            load=None if rows.load is None else rows.load[chosen],
+            unknown=None if rows.unknown is None else rows.unknown[chosen],
+            unit=unit,
+        ),
+        overloaded,
+    )
+    return of_groups, of_topics, starts
+
+
+def check_listed_once(rows: SortedRows, listed_twice: Callable[[int], UserError]) -> None:
+    """Raise the error about a group where a queue is listed twice for one owner."""
+    again = ~rows.new_queue & (rows.member >= 0)
+    again[1:] &= rows.member[1:] == rows.member[:-1]
+    if again.any():
+        raise listed_twice(int(rows.group[np.argmax(again)]))
+
+
+def changes(values: npt.NDArray[np.generic]) -> Flags:
+    """Where a value differs from the one before it; the first one does."""
+    found = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=found[1:])
+    return found
+
+
+def _per_topic(flags: Flags, starts: Numbers) -> Numbers:
+    if not len(starts):
+        return np.zeros(0, dtype=np.int64)
+    return np.add.reduceat(flags, starts, dtype=np.int64)

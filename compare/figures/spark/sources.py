@@ -12,10 +12,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import to_arrow_type
 
-from compare.measure.figures.parquet_files import ParquetFile, parquet_files
-from compare.measure.figures.shapes import KEYS, OWNERS, QUEUE_COLUMNS, kind_of
-from compare.measure.spark.failures import first_line
-from compare.measure.spark.sessions import session
+from compare.figures.parquet_files import ParquetFile, parquet_files
+from compare.figures.shapes import KEYS, OWNERS, QUEUE_COLUMNS, kind_of
+from compare.figures.spark.failures import first_line
+from compare.figures.spark.sessions import session
 from protocols.errors import UserError
 
 Source: TypeAlias = DataFrame | str | PathLike[str]

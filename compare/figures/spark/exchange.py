@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.types import StructType
 
-from compare.measure.figures.coded import CodedRows, Layout, coded_members, coded_ownership
-from compare.measure.figures.parquet_files import in_tasks, read
-from compare.measure.figures.pieces import cut, packed, unpacked
-from compare.measure.figures.shapes import kind_of
-from compare.measure.spark.sources import Files, named
+from compare.figures.coded import CodedRows, Layout, coded_members, coded_ownership
+from compare.figures.merging import cut, packed, unpacked
+from compare.figures.parquet_files import in_tasks, read
+from compare.figures.shapes import kind_of
+from compare.figures.spark.sources import Files, named
 
 ROWS_PER_TASK = 1_500_000
 """Rows of Parquet that a task reads and cuts, about: a second of one core."""

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from compare.measure.figures.counting import count
-from compare.measure.figures.definitions import COUNTS, Figure, whole
-from compare.measure.figures.last_step import Floats, Integers, last_step
-from compare.measure.figures.rows import NumberedRows
-from compare.measure.figures.weights import GroupFigures, GroupLoads, load_of
+from compare.figures.counting import NumberedRows, count
+from compare.figures.definitions import COUNTS, Figure, whole
+from compare.figures.last_step import Floats, Integers, last_step
+from compare.figures.of_groups import GroupFigures, GroupLoads, load_of
 from protocols.errors import UserError
 
 

@@ -7,14 +7,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructType
 
-from compare.measure.figures.coded import CodedRows, Layout, layout_of
-from compare.measure.figures.local import coded_fairness
-from compare.measure.figures.parts import pairs
-from compare.measure.spark import snapshots
-from compare.measure.spark.exchange import Coding, Finish, of_files, of_frames, texts_of_records
-from compare.measure.spark.schemas import figures_schema
-from compare.measure.spark.sessions import session
-from compare.measure.spark.sources import Source, files_of, frames, named, schema_of
+from compare.figures.coded import CodedRows, Layout, layout_of
+from compare.figures.local import coded_fairness
+from compare.figures.parts import pairs
+from compare.figures.spark import snapshots
+from compare.figures.spark.exchange import Coding, Finish, of_files, of_frames, texts_of_records
+from compare.figures.spark.schemas import figures_schema
+from compare.figures.spark.sessions import session
+from compare.figures.spark.sources import Source, files_of, frames, named, schema_of
 
 
 def fairness(

@@ -13,14 +13,21 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StringType, StructField, StructType
 
-from compare.measure.figures.coded import CodedRows, layout_of
-from compare.measure.figures.part_writing import kept_columns, snapshot_columns, write_coded_part, write_part
-from compare.measure.figures.parts import Part, keys_of, part_fairness
-from compare.measure.spark.exchange import Coding, Finish, of_files, of_frames
-from compare.measure.spark.failures import user_errors
-from compare.measure.spark.schemas import figures_schema
-from compare.measure.spark.sessions import session
-from compare.measure.spark.sources import Source, files_of, frames, named, schema_of
+from compare.figures.coded import CodedRows, layout_of
+from compare.figures.parts import (
+    Part,
+    kept_columns,
+    keys_of,
+    part_fairness,
+    snapshot_columns,
+    write_coded_part,
+    write_part,
+)
+from compare.figures.spark.exchange import Coding, Finish, of_files, of_frames
+from compare.figures.spark.failures import user_errors
+from compare.figures.spark.schemas import figures_schema
+from compare.figures.spark.sessions import session
+from compare.figures.spark.sources import Source, files_of, frames, named, schema_of
 from protocols.errors import UserError
 
 __all__ = ["Snapshot", "fairness_of_parts", "write_snapshot"]

@@ -1,4 +1,6 @@
-"""Ownership and members as numbers into tables of names: what Spark's tasks hand to each other, and what is counted.
+"""Equal values to equal numbers.
+
+Ownership and members as numbers into tables of names: what Spark's tasks hand to each other, and what is counted.
 
 Text is looked at once, where the tables of names are made: all that follows moves and compares small integers.
 """
@@ -12,13 +14,28 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compare.measure.figures.definitions import MILLIONTHS
-from compare.measure.figures.faults import check_keys, check_values, place_in
-from compare.measure.figures.last_step import Flags
-from compare.measure.figures.numbering import numbered
-from compare.measure.figures.rows import Numbers
-from compare.measure.figures.shapes import Columns, columns_of, kind_of, plain
+from compare.figures.counting import Numbers
+from compare.figures.definitions import MILLIONTHS
+from compare.figures.last_step import Flags
+from compare.figures.shapes import Columns, check_keys, check_values, columns_of, kind_of, place_in, plain
 from rocketmq_selfbalance.codes import RETRY_PREFIX
+
+
+def numbered(values: Numbers, size: int) -> tuple[Numbers, Numbers]:
+    """The different values in ascending order, and each value's position among them; they are 0 to ``size`` - 1."""
+    if size <= 4 * len(values) + 4096:
+        there = np.zeros(size, dtype=bool)
+        there[values] = True
+        position = np.cumsum(there, dtype=np.int64)
+        position -= 1
+        return np.flatnonzero(there), position[values]
+    found = pa.array(values).dictionary_encode()
+    distinct = found.dictionary.to_numpy()
+    order = np.argsort(distinct)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return distinct[order], rank[found.indices.to_numpy()]
+
 
 Codes: TypeAlias = npt.NDArray[np.integer[Any]]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
-from compare.measure.figures.definitions import jain_parts
+from compare.figures.definitions import jain_parts
 
 
 def jain(loads: Column | str) -> Column:
