@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import compare.spark as spark
     from compare.figures import Fairness, fairness
-    from compare.measure.optimum import Optimum, optimum
+    from compare.optimum import Optimum, optimum
 
 __all__ = ["Fairness", "Optimum", "fairness", "optimum", "spark"]
 
 _HOMES = {
     "Fairness": ".figures",
-    "Optimum": ".measure.optimum",
+    "Optimum": ".optimum",
     "fairness": ".figures",
-    "optimum": ".measure.optimum",
+    "optimum": ".optimum",
 }
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from compare.figures.counting import sums_of_loads
 from compare.figures.last_step import last_step
 from compare.measure.groups.what_if import moves_between, with_withheld
-from compare.measure.optimum import fairest_allocation
+from compare.optimum import fairest_allocation
 from compare.sweeping.grid import OPTIMUM, Cell, Size
 from compare.sweeping.stories import GROWTH, leaving, member_name, subscription, topic_name
 from kafka_coordinator import assign

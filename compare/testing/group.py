@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from compare.figures import Fairness, fairness
-from compare.measure.optimum import Optimum, optimum
+from compare.optimum import Optimum, optimum
 from compare.testing import assertions, failing, settling
 from compare.testing.clock import Clock, in_ticks
 from compare.testing.contents import MakeHeaders, MakeValue, headers_of, key_of, value_of

@@ -8,7 +8,7 @@ from shlex import quote
 from compare.diagnosis.finding import Case, named, several
 from compare.diagnosis.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
 from compare.measure.groups.what_if import loads_of, under
-from compare.measure.optimum import optimum
+from compare.optimum import optimum
 from compare.reading.group_kinds import STREAMS
 from compare.reading.group_model import Modelled
 from protocols import Allocation, Group, Queue, sort_queues

@@ -7,7 +7,7 @@ from compare.diagnosis.finding import Case
 from compare.diagnosis.remedies.queues import multiples
 from compare.diagnosis.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
 from compare.measure.groups.what_if import loads_of, under
-from compare.measure.optimum import optimum
+from compare.optimum import optimum
 from compare.reading.group_model import Modelled
 
 WORTH_LISTS = 10.0

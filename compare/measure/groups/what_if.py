@@ -9,7 +9,7 @@ from compare.catalogues import ROCKETMQ
 from compare.documents.audit import WhatIfRecord
 from compare.figures.definitions import jain_of
 from compare.measure.groups.idle_members import with_idle_employed
-from compare.measure.optimum import fairest_loads, optimum
+from compare.optimum import fairest_loads, optimum
 from compare.reading.group_model import KAFKA, Modelled
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Member, Queue, UserError

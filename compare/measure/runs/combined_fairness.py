@@ -7,7 +7,7 @@ from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness
 from compare.figures import GroupLoads, counted_figures
 from compare.figures.definitions import jain_of
-from compare.measure.optimum import Optimum, optimum
+from compare.optimum import Optimum, optimum
 from protocols import Allocation
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 

@@ -5,10 +5,10 @@ from typing import cast
 
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import After, Fairness
-from compare.measure.optimum import optimum
 from compare.measure.runs.combined_fairness import combined_fairness_at_each, combined_optimum, not_shared
 from compare.measure.runs.never_owned import NeverOwned, Waiting
 from compare.measure.runs.phases import Outcome, Phase, outcomes
+from compare.optimum import optimum
 from compare.scenarios.persistent_conflicts import Reasons, reasons
 from compare.scenarios.run_variant import RunResult
 from protocols import Allocation

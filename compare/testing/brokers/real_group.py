@@ -6,7 +6,7 @@ from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from compare.figures import Fairness, fairness
-from compare.measure.optimum import Optimum, optimum
+from compare.optimum import Optimum, optimum
 from compare.testing import settling
 from compare.testing.brokers.background import Background
 from compare.testing.brokers.real_handling import RealHandling

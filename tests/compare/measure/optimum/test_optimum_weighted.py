@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.measure.optimum import holds, optimum
+from compare.optimum import holds, optimum
 from protocols import Allocation, Group, GroupError, Queue
 from tests.compare.measure.optimum.optimum_cases import groups, least_maximum, loads, with_today
 

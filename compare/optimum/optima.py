@@ -3,17 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from compare.figures.definitions import jain_of
-from compare.measure.optimum.bound import lower_bound
-from compare.measure.optimum.certificate import Certificate, CertifiedBlock
-from compare.measure.optimum.dealing import owners_today
-from compare.measure.optimum.handing_out import hand_out, hand_out_anyhow
-from compare.measure.optimum.improvement import Sharing
-from compare.measure.optimum.kinds import blocks_of
-from compare.measure.optimum.problem import Problem
-from compare.measure.optimum.record import Bound, Optimum, changes
-from compare.measure.optimum.semi_matching import Fairest, fairest
-from compare.measure.optimum.units import Units, in_units
-from compare.measure.optimum.weighted import good_allocation, heaviest_first
+from compare.optimum.certificate import Bound, Certificate, CertifiedBlock, Optimum, changes
+from compare.optimum.moves import hand_out, hand_out_anyhow, owners_today
+from compare.optimum.semi_matching import Fairest, Problem, blocks_of, fairest
+from compare.optimum.weighted import Sharing, Units, good_allocation, heaviest_first, in_units, lower_bound
 from protocols import Allocation, Group, Queue
 
 

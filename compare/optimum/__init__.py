@@ -1,9 +1,16 @@
 """The best that a group's subscriptions allow: how fair it can be, how few moves lead there, and the proof of both."""
 
-from compare.measure.optimum.bound import holds
-from compare.measure.optimum.certificate import Certificate, CertificateError, CertifiedBlock, least_moves, verify
-from compare.measure.optimum.optima import fairest_allocation, fairest_loads, optimum
-from compare.measure.optimum.record import Bound, Optimum
+from compare.optimum.certificate import (
+    Bound,
+    Certificate,
+    CertificateError,
+    CertifiedBlock,
+    Optimum,
+    least_moves,
+    verify,
+)
+from compare.optimum.optima import fairest_allocation, fairest_loads, optimum
+from compare.optimum.weighted import holds
 
 __all__ = [
     "Bound",

@@ -1,16 +1,92 @@
-"""Fewest moves within a block: a flow of kinds of queues to members at least cost (primal-dual).
+"""Fewest moves where everybody in a block may take every queue of it: no search, only counting.
+
+With `level` = l, members who own more than l + 1 queues must give the rest up; those who own less than l must be given.
+The larger of these two counts (with queues whose owner is gone, and without those that nobody owns yet) bounds the
+moves from below, and giving the larger shares to those who own most reaches it.
+
+From numbers of queues to the queues themselves, and from queues to their owners.
+
+Fewest moves within a block: a flow of kinds of queues to members at least cost (primal-dual).
 
 Everything stays where it is to begin with. That costs nothing, but some members have more than `level + 1` queues, some
 less than `level`, and some queues nobody. A queue that its taker does not own today costs 1, one that it owns
 costs 0, and the surplus goes where it is wanted along cheapest paths. Each node has a potential, its distance from the
 surplus so far; an arc of cost c from u to v is on a cheapest path if potential(v) = potential(u) + c. In the end the
 potentials of the members prove that no other distribution moves less: they are the prices of the certificate.
+
+From the fairest loads to who gets which queue.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from compare.measure.optimum.blocking import drain
-from compare.measure.optimum.kinds import Block
+from compare.optimum.semi_matching import Block, Fairest, Problem, drain, queues_by_kind
+from protocols import Group, Queue
+
+
+def one_kind(block: Block) -> bool:
+    """Whether the closed form answers for this block: one kind of queue, nothing with two owners."""
+    return len(block.kinds) == 1 and not block.kinds[0].shared
+
+
+def quotas(block: Block) -> dict[int, int]:
+    """Member to its number of queues, such that most queues stay where they are today."""
+    (kind,) = block.kinds
+    larger = len(kind.queues) - block.level * len(kind.takers)
+    order = sorted(kind.takers, key=lambda member: (-kind.kept.get(member, 0), member))
+    return {member: block.level + (place < larger) for place, member in enumerate(order)}
+
+
+def prices(block: Block) -> dict[int, int]:
+    """Member to its price (see `certificate`): those who must give up, or those who must be given."""
+    (kind,) = block.kinds
+    kept = {member: kind.kept.get(member, 0) for member in kind.takers}
+    too_many = sum(max(0, count - block.level - 1) for count in kept.values())
+    too_few = sum(max(0, block.level - count) for count in kept.values())
+    # Queues that no member keeps have to be taken by somebody in any case.
+    if too_many + len(kind.queues) - sum(kept.values()) >= too_few:
+        return {member: -int(kept.get(member, 0) > block.level + 1) for member in block.members}
+    return {member: int(kept.get(member, block.level) < block.level) for member in block.members}
+
+
+def deal(
+    queues: Iterable[Queue], quotas: Mapping[int, int], owners: Mapping[Queue, tuple[int, ...]]
+) -> dict[int, list[Queue]]:
+    """Members (positions) to as many of these queues as their quota says; together as many as there are.
+
+    Owners keep what their quota lets them, in the order of the queues; the rest is dealt round and round.
+    """
+    given: dict[int, list[Queue]] = {member: [] for member in quotas}
+    left = dict(quotas)
+    rest = []
+    for queue in queues:
+        for owner in owners.get(queue, ()):
+            if left.get(owner):
+                given[owner].append(queue)
+                left[owner] -= 1
+                break
+        else:
+            rest.append(queue)
+    rest.reverse()
+    while rest:
+        for member, count in left.items():
+            if count:
+                given[member].append(rest.pop())
+                left[member] = count - 1
+    return given
+
+
+def owners_today(group: Group, today: Mapping[str, Iterable[Queue]] | None) -> dict[Queue, tuple[int, ...]]:
+    """Queue to the positions of the members that own it today and subscribe to its topic."""
+    found: dict[Queue, tuple[int, ...]] = {}
+    for position, member in enumerate(group.members):
+        if today is None or member.id not in today:
+            continue
+        subscription = set(member.subscription)
+        for queue in today[member.id]:
+            if queue.topic in subscription:
+                found[queue] = (*found.get(queue, ()), position)
+    return found
 
 
 def fewest_moves(block: Block) -> tuple[list[dict[int, int]], dict[int, int]]:
@@ -172,3 +248,59 @@ class _Transport:
             self.flow[head][tail] -= amount
             if not self.flow[head][tail]:
                 self.held[tail].discard(head)
+
+
+def hand_out(
+    topics: Mapping[str, Sequence[Queue]],
+    problem: Problem,
+    answer: Fairest,
+    owners: Mapping[Queue, tuple[int, ...]],
+) -> tuple[dict[int, list[Queue]], dict[int, int]]:
+    """Member (position) to its queues in a fairest allocation that moves least, and member to its price.
+
+    ``owners``: queue to the positions of those who own it today and subscribe to its topic.
+    """
+    owned: dict[int, list[Queue]] = {member: [] for members in problem.classes for member in members}
+    price: dict[int, int] = {}
+    for block in queues_by_kind(topics, problem, answer.levels, owners):
+        if one_kind(block):
+            flow = [quotas(block)]
+            price |= prices(block)
+        else:
+            flow, found = fewest_moves(block)
+            price |= found
+        for kind, shares in zip(block.kinds, flow, strict=True):
+            for member, queues in deal(kind.queues, shares, owners).items():
+                owned[member] += queues
+    return owned, price
+
+
+def hand_out_anyhow(
+    topics: Mapping[str, Sequence[Queue]],
+    problem: Problem,
+    answer: Fairest,
+    owners: Mapping[Queue, tuple[int, ...]],
+) -> tuple[dict[int, list[Queue]], dict[int, int]]:
+    """As `hand_out`, at the price 0 for everybody: owners keep what they happen to be left with."""
+    owned: dict[int, list[Queue]] = {member: [] for members in problem.classes for member in members}
+    for bundle, shares in zip(problem.bundles, _shares(problem, answer.flow), strict=True):
+        queues = [queue for topic in bundle.topics for queue in topics[topic]]
+        for member, given in deal(queues, shares, owners).items():
+            owned[member] += given
+    return owned, dict.fromkeys(owned, 0)
+
+
+def _shares(problem: Problem, flow: Sequence[Mapping[int, int]]) -> list[dict[int, int]]:
+    """Per bundle: member to its number of queues, where each class shares what it has evenly."""
+    turn = [0] * len(problem.classes)
+    found = []
+    for shares in flow:
+        quota = {}
+        for each, units in shares.items():
+            members = problem.classes[each]
+            even, more = divmod(units, len(members))
+            for n, member in enumerate(members):
+                quota[member] = even + ((n - turn[each]) % len(members) < more)
+            turn[each] = (turn[each] + more) % len(members)
+        found.append(quota)
+    return found
