@@ -8,14 +8,14 @@ from pathlib import Path
 
 import click
 
-from compare.audit.baseline import groups_of
 from compare.audit.conditions import Condition, sorted_by_column
 from compare.audit.questions import Question, answers, print_answers
 from compare.audit.render import document, print_audit, skipped_line
+from compare.auditing.baseline import groups_of
+from compare.auditing.group_figures import AuditedGroup, engine_for, judge
 from compare.console.option_files import check_report, read_baseline, save_report
 from compare.console.output import FORMATS, HELP_OPTIONS, visible
 from compare.diagnosis.explain import Explained, explain_all
-from compare.measure.groups.group_figures import AuditedGroup, engine_for, judge
 from compare.reading.gather import gather
 from compare.reading.live_options import check_timeout, live_cluster_options
 from compare.reading.observed import ObservedGroup, Skipped

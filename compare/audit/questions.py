@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from compare.auditing.score import MemberCount, member_counts, next_effective_member_count
+from compare.auditing.what_if import WhatIf, optimum_row, what_if
 from compare.console.output import number, print_line, print_table, ratio
 from compare.diagnosis.explain import MOST_DETAILED, Explained
-from compare.measure.groups.member_counts import MemberCount, member_counts, next_effective_member_count
-from compare.measure.groups.what_if import WhatIf, optimum_row, what_if
 from compare.reading.group_kinds import usable_strategies
 from protocols import UserError
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import cast
 
-from compare.audit.baseline import changes, sentence
 from compare.audit.columns import TABLE
 from compare.audit.questions import Answer
+from compare.auditing.baseline import changes, sentence
 from compare.console.output import print_json, print_line, print_table
 from compare.diagnosis.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
 from compare.diagnosis.finding import Finding

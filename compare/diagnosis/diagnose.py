@@ -22,7 +22,7 @@ from compare.diagnosis.finding import Finding, Readers, Search, case_of
 from compare.reading.group_model import Modelled
 
 if TYPE_CHECKING:
-    from compare.measure.groups.group_figures import AuditedGroup
+    from compare.auditing.group_figures import AuditedGroup
 
 SEARCHES: tuple[Search, ...] = (
     nobody,

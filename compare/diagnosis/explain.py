@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from compare.auditing.group_figures import AuditedGroup
+from compare.auditing.score import score
+from compare.auditing.what_if import MOST_QUEUES_TO_KEEP, Weights, WhatIf, best_row, optimum_row, under, what_if
 from compare.diagnosis.diagnose import diagnose
 from compare.diagnosis.finding import Finding, Reader, Readers
 from compare.diagnosis.remedies.remedy import Remedy
-from compare.measure.groups.group_figures import AuditedGroup
-from compare.measure.groups.score import score
-from compare.measure.groups.what_if import MOST_QUEUES_TO_KEEP, Weights, WhatIf, best_row, optimum_row, under, what_if
 from compare.optimum import optimum
 from compare.reading.group_kinds import Kind, kind_of, usable_strategies
 from compare.reading.group_model import ASSUMPTIONS, Modelled, model_of

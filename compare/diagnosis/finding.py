@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from compare.auditing.score import Points, points_lost, score
+from compare.auditing.what_if import best_loads, loads_of
 from compare.diagnosis.remedies.remedy import Gain, Remedy, best_first
-from compare.measure.groups.score import Points, points_lost, score
-from compare.measure.groups.what_if import best_loads, loads_of
 from compare.reading.group_kinds import Kind, kind_of, usable_strategies
 from compare.reading.group_model import Modelled, is_on_the_move, model_of
 from compare.reading.known_ownership import unowned_queues
@@ -15,7 +15,7 @@ from compare.reading.rocketmq.retry import is_retry
 from protocols import Allocation, Queue
 
 if TYPE_CHECKING:
-    from compare.measure.groups.group_figures import AuditedGroup
+    from compare.auditing.group_figures import AuditedGroup
 
 MOST_NAMED = 3
 """Members or topics that a sentence names; `Finding.evidence` holds all."""
@@ -25,7 +25,7 @@ MOST_NAMED = 3
 class Finding:
     """Why a group is as it is, in one plain sentence, and what would help, most gain for least risk first.
 
-    ``cost``: points of the score (`compare.measure.groups.score`) that this takes away, or would if it were scored.
+    ``cost``: points of the score (`compare.auditing.score`) that this takes away, or would if it were scored.
     ``remedies``: () where nothing is to be done, or nothing is known that is safe to advise.
     """
 

@@ -2,7 +2,7 @@
 
     {"headline": ..., "groups": [Group, ...], "skipped": [...], "changes": [...], "asked": [...]}
 
-``changes`` is there only with `--baseline` (see `compare.audit.baseline`), ``asked`` only with `--what-if` and its kin
+``changes`` is there only with `--baseline` (see `compare.auditing.baseline`), ``asked`` only with `--what-if` and its kin
 (see `compare.audit.questions.Answer`). Figures are as in `compare.figures`; nothing is rounded. What the
 sources do not tell is null, and has its reason in the group's ``untold``, ``partial`` or ``notes``.
 """
@@ -110,7 +110,7 @@ class OptimumRecord(TypedDict):
 
 
 class WhatIfRecord(TypedDict):
-    """The group under a strategy: see `compare.measure.groups.what_if.WhatIf`."""
+    """The group under a strategy: see `compare.auditing.what_if.WhatIf`."""
 
     system: str
     strategy: str

@@ -1,7 +1,7 @@
 """Why a strategy's sharing ends as it does, as far as the strategy itself explains it."""
 
+from compare.auditing.score import PER_TOPIC
 from compare.documents.comparison import SharedRecord
-from compare.measure.groups.member_counts import PER_TOPIC
 from compare.narrative.formatting import many, unit
 from protocols.scenario.systems import STATIC, split_system
 

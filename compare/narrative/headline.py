@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from compare.measure.groups.cost import waiting
-from compare.measure.groups.group_figures import AuditedGroup
+from compare.auditing.group_figures import AuditedGroup, waiting
 
 ONE = "1 group"
 

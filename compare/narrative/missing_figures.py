@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from compare.auditing.group_figures import AuditedGroup
 from compare.diagnosis.explain import MOST_DETAILED, Explained
 from compare.figures import FIGURES
-from compare.measure.groups.group_figures import AuditedGroup
 from compare.reading.observed import ObservedGroup
 
 _UNDECIDED = ("PreparingRebalance", "CompletingRebalance")

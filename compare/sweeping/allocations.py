@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from compare.auditing.what_if import moves_between, with_withheld
 from compare.figures.counting import sums_of_loads
 from compare.figures.last_step import last_step
-from compare.measure.groups.what_if import moves_between, with_withheld
 from compare.optimum import fairest_allocation
 from compare.sweeping.grid import OPTIMUM, Cell, Size
 from compare.sweeping.stories import GROWTH, leaving, member_name, subscription, topic_name

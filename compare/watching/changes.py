@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from compare.audit.baseline import Change, changes
+from compare.auditing.baseline import Change, changes
 from compare.documents.audit import GroupRecord
 from compare.measure.moved_queues import Owners, single_owners
 from compare.snapshots.sessions import CALM_S

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from compare.audit.baseline import Change
+from compare.auditing.baseline import Change
 from compare.reading.gather import Gathered
 from compare.reading.observed import Skipped
 from compare.watching.changes import ChangeLog, SeenGroup

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from compare.auditing.group_figures import AuditedGroup, by_cost, engine_for, judge, with_new_lag
+from compare.auditing.score import misplaced_queues, score
+from compare.auditing.what_if import best_loads
 from compare.figures import Figure
-from compare.measure.groups.group_figures import AuditedGroup, by_cost, engine_for, judge, with_new_lag
-from compare.measure.groups.score import misplaced_queues, score
-from compare.measure.groups.what_if import best_loads
 from compare.reading.group_kinds import kind_of
 from compare.reading.group_model import model_of
 from compare.reading.observed import ObservedGroup

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compare.audit.baseline import sentence
+from compare.auditing.baseline import sentence
 from compare.console.output import number, print_line, ratio, visible
 from compare.reading.observed import Skipped
 from compare.watching.changes import SeenGroup

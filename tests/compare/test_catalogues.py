@@ -86,7 +86,7 @@ WALK = """
 import json
 from click.testing import CliRunner
 
-from compare.measure.groups.member_counts import ACROSS_TOPICS, PER_TOPIC
+from compare.auditing.score import ACROSS_TOPICS, PER_TOPIC
 from compare.cli import cli
 from compare.reading.rocketmq.strategies import strategy_of
 from compare.scenarios.reading import scenario

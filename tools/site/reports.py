@@ -12,11 +12,11 @@ from pathlib import Path
 
 from compare.audit.render import document as audit_document
 from compare.audit.report import write_report
+from compare.auditing.group_figures import judge
 from compare.comparison.document import document
 from compare.comparison.report.page import write_comparison
 from compare.comparison.runs import RunOrder, run_all
 from compare.diagnosis.explain import explain_all
-from compare.measure.groups.group_figures import judge
 from compare.pictures import timeline
 from compare.process_pool import process_pool
 from compare.reading.gather import gather

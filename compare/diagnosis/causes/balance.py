@@ -3,6 +3,15 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from compare.auditing.score import (
+    ACROSS_TOPICS,
+    HEAVIEST,
+    IDLE,
+    MISPLACED,
+    PER_TOPIC,
+    member_counts,
+    next_effective_member_count,
+)
 from compare.catalogues import KEEPING, ROCKETMQ
 from compare.diagnosis.finding import Case, Finding, finding, named, several
 from compare.diagnosis.remedies.assignors import fairer_assignors, fresh_start, to_assignor
@@ -10,8 +19,6 @@ from compare.diagnosis.remedies.members import at_most
 from compare.diagnosis.remedies.queues import multiples, one_for_each_member
 from compare.diagnosis.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
 from compare.diagnosis.remedies.strategies import average_and_multiples, fairer_strategy, lists_by_hand
-from compare.measure.groups.member_counts import ACROSS_TOPICS, PER_TOPIC, member_counts, next_effective_member_count
-from compare.measure.groups.score import HEAVIEST, IDLE, MISPLACED
 from compare.reading.group_kinds import STREAMS
 from compare.reading.group_model import KAFKA, Modelled
 from kafka_coordinator import assign

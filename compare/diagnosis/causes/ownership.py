@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import sqrt
 
+from compare.auditing.score import UNOWNED
 from compare.catalogues import ROCKETMQ
 from compare.diagnosis.causes.kafka_ownership import broken_in_kafka
 from compare.diagnosis.finding import Case, Finding, finding, named, several
 from compare.diagnosis.remedies.commands import of_group
 from compare.diagnosis.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
-from compare.measure.groups.score import UNOWNED
 from compare.reading.group_model import Modelled, recompute
 from protocols import Allocation, Group, Queue
 from rocketmq_selfbalance import allocate

@@ -1,9 +1,9 @@
 """Fewer members: the ones too many do nothing."""
 
+from compare.auditing.score import IDLE
 from compare.diagnosis.finding import Case, named, over_mean, several
 from compare.diagnosis.remedies.remedy import LIGHT, Gain, Remedy, Risk
 from compare.documents.audit import Restart
-from compare.measure.groups.score import IDLE
 from compare.reading.group_kinds import STREAMS
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from itertools import count, filterfalse, islice
 from shlex import quote
 
+from compare.auditing.what_if import loads_of, under
 from compare.diagnosis.finding import Case, named, several
 from compare.diagnosis.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
-from compare.measure.groups.what_if import loads_of, under
 from compare.optimum import optimum
 from compare.reading.group_kinds import STREAMS
 from compare.reading.group_model import Modelled

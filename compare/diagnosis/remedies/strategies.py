@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from compare.auditing.what_if import loads_of, under
 from compare.catalogues import ROCKETMQ, ROCKETMQ_CLASSES
 from compare.diagnosis.finding import Case
 from compare.diagnosis.remedies.queues import multiples
 from compare.diagnosis.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
-from compare.measure.groups.what_if import loads_of, under
 from compare.optimum import optimum
 from compare.reading.group_model import Modelled
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from compare.audit.render import document
+from compare.auditing.group_figures import judge
 from compare.diagnosis.explain import explain_all
 from compare.documents.audit import AuditDocument, GroupRecord, PicturedGroup
-from compare.measure.groups.group_figures import judge
 from compare.reading.gather import gather
 from tests.compare.console import EXAMPLES
 from tests.compare.typed_documents import faults

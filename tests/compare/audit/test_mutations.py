@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compare.audit.render import document
+from compare.auditing.group_figures import judge
 from compare.diagnosis.explain import explain
-from compare.measure.groups.group_figures import judge
 from compare.reading.gather import gather
 from tests.compare.console import CAPTURES
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.audit.baseline import changes, sentence
+from compare.auditing.baseline import changes, sentence
 from tests.compare.console import EXAMPLES, equipoise
 
 BEFORE = {

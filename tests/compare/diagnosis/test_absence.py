@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
+from compare.auditing.group_figures import cost, judge
 from compare.diagnosis.explain import explain_all
-from compare.measure.groups.cost import cost
-from compare.measure.groups.group_figures import judge
 from compare.narrative.headline import headline
 from protocols import Queue
 from tests.compare.console import equipoise

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compare.auditing.group_figures import judge
 from compare.diagnosis.explain import Explained, explain_all
 from compare.diagnosis.remedies.remedy import Remedy
-from compare.measure.groups.group_figures import judge
 from compare.reading.group_kinds import libraries_of, usable_strategies
 from compare.reading.observed import ObservedGroup, ObservedMember
 from kafka_coordinator import assign

@@ -5,9 +5,9 @@ from collections import defaultdict
 
 import pytest
 
+from compare.auditing.score import score
 from compare.diagnosis.diagnose import diagnose
 from compare.diagnosis.finding import Finding
-from compare.measure.groups.score import score
 from compare.reading.group_model import model_of
 from tests.compare.observed_groups import CAPTURES, captured
 

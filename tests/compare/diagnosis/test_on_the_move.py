@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from compare.auditing.group_figures import judge
 from compare.diagnosis.diagnose import diagnose
 from compare.diagnosis.finding import Finding
-from compare.measure.groups.group_figures import judge
 from compare.reading.gather import gather
 from compare.reading.group_kinds import kind_of
 from compare.reading.group_model import is_on_the_move

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
+from compare.auditing.group_figures import UNREAD, WAITING, judge
 from compare.diagnosis.explain import explain_all
-from compare.measure.groups.cost import UNREAD, WAITING
-from compare.measure.groups.group_figures import judge
 from compare.narrative.headline import headline
 from compare.reading.group_kinds import CLASSIC, SERVER, kind_of, usable_strategies
 from compare.reading.observed import ObservedGroup, ObservedMember

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from compare.audit.baseline import sentence
+from compare.auditing.baseline import sentence
 from compare.reading.observed import ObservedGroup
 from compare.watching.changes import ChangeLog
 from compare.watching.polling import Watch

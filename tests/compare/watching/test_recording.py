@@ -12,8 +12,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from compare.auditing.group_figures import judge
 from compare.figures import FIGURES
-from compare.measure.groups.group_figures import judge
 from compare.reading.gather import gather
 from compare.snapshots.columns import snapshot_schema
 from compare.snapshots.folder import prune, snapshot_files, write_snapshot_file

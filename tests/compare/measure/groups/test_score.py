@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.measure.groups.score import DOUBLE_OWNED, HEAVIEST, IDLE, MISPLACED, UNOWNED, points_lost, score
+from compare.auditing.score import DOUBLE_OWNED, HEAVIEST, IDLE, MISPLACED, UNOWNED, points_lost, score
 from compare.optimum import optimum
 from kafka_coordinator import assign
 from protocols import Allocation, Group

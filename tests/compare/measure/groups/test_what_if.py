@@ -4,9 +4,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from compare.auditing.score import ACROSS_TOPICS, PER_TOPIC, member_counts, next_effective_member_count
+from compare.auditing.what_if import WhatIf, best_loads, changed, loads_of, optimum_row, under, what_if
 from compare.figures import fairness
-from compare.measure.groups.member_counts import ACROSS_TOPICS, PER_TOPIC, member_counts, next_effective_member_count
-from compare.measure.groups.what_if import WhatIf, best_loads, changed, loads_of, optimum_row, under, what_if
 from compare.optimum import fairest_loads, optimum
 from compare.reading.group_model import KAFKA, ROCKETMQ, Modelled, model_of
 from kafka_coordinator import assign

@@ -56,8 +56,8 @@ def audit(text: str) -> Iterator[dict[str, str]]:
     """The report of an audit of what admin tools printed."""
     from compare.audit.render import document, skipped_line
     from compare.audit.report import write_report
+    from compare.auditing.group_figures import judge
     from compare.diagnosis.explain import explain_all
-    from compare.measure.groups.group_figures import judge
     from compare.reading.gather import gather
     from protocols.errors import UserError
 

@@ -1,22 +1,79 @@
-"""From observed groups to figures: what can be told is computed, what cannot be told is None.
+"""What a group's state costs, by which the audit puts the worst first: records that wait, queues that nobody or two
+own, members that do nothing; unevenness last, for it is no harm by itself.
+
+| what | points |
+|---|---|
+| records that wait where nobody reads (no owner, no member) | 10 times log10(1 + records) |
+| other records that wait | 3 times log10(1 + records) |
+| queues without owner | 40 times the square root of their share of all queues |
+| queues with two owners | 30 times the square root of their share |
+| idle members | 20 times their share of all members |
+| subscribed topics that do not exist | 10 times the square root of their share of all subscribed topics |
+| heaviest load over the mean | 5 times (1 - mean / heaviest) |
+
+What the sources do not tell costs nothing. Groups that share no queues (broadcasting, POP) cost what waits.
+
+From observed groups to figures: what can be told is computed, what cannot be told is None.
 
 What is told of a group (`reading.known_ownership`) goes to the engine that was asked for. Where all topics are told,
 or all but those that the sources leave out, that gives the figures of the group; else only those of single topics, and
 for the group the counts that the sources give. A figure that would not be true of the whole group is None then.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from math import log10, sqrt
 
 from compare.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures
 from compare.figures.local import figures_of
-from compare.measure.groups.cost import cost
-from compare.reading.known_ownership import KnownOwnership, known_ownership
+from compare.reading.known_ownership import KnownOwnership, known_ownership, missing_share, unowned_queues
 from compare.reading.observed import ObservedGroup, ObservedMember
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
 from rocketmq_selfbalance.codes import RETRY_PREFIX
+
+UNREAD, WAITING = 10.0, 3.0
+"""Points for each power of ten of the records that wait."""
+
+UNOWNED, DOUBLE_OWNED, IDLE, MISSING, HEAVIEST = 40.0, 30.0, 20.0, 10.0, 5.0
+"""Points at the most."""
+
+
+def waiting(observed: ObservedGroup, unowned: Collection[Queue]) -> tuple[int, int]:
+    """Records that wait where nobody reads, and the others. A negative lag (the queue was made anew) counts 0.
+
+    Consumers that call assign() are members of nothing: of their group it is not told whether somebody reads.
+    """
+    nobody = (observed.members == () and not observed.only_offsets) or observed.seems_deserted
+    unread = others = 0
+    for queue, lag in observed.lag.items():
+        if lag is not None and lag > 0:
+            if nobody or queue in unowned:
+                unread += lag
+            else:
+                others += lag
+    return unread, others
+
+
+def cost(observed: ObservedGroup, figures: Mapping[str, Figure]) -> float:
+    """Points, 0 for a group that is perfectly served."""
+    # Of a group that only stores offsets nobody tells whether somebody reads.
+    unread, others = waiting(observed, () if observed.only_offsets else frozenset(unowned_queues(observed)))
+    points = UNREAD * log10(1 + unread) + WAITING * log10(1 + others)
+    if observed.mode != "shared":
+        return points
+    queues, members, over = figures["queues"], figures["members"], figures["max_over_mean"]
+    if queues and members:
+        points += UNOWNED * sqrt(min(1.0, (figures["unowned_queues"] or 0) / queues))
+        points += DOUBLE_OWNED * sqrt(min(1.0, (figures["double_owned_queues"] or 0) / queues))
+    if members:
+        points += IDLE * (figures["idle_members"] or 0) / members
+    points += MISSING * sqrt(missing_share(observed))
+    if over:
+        points += HEAVIEST * (1 - 1 / over)
+    return points
+
 
 _OF_OWNERS = ("queues", "unowned_queues", "double_owned_queues", "max")
 """Figures that members who own nothing do not change."""
@@ -33,7 +90,7 @@ class AuditedGroup:
     """A group with its figures (names as in the design, `lag` and `members` among them), overall and per topic.
 
     ``owners``: member id to its queues, sorted; None where the sources do not tell what it owns. ``cost``: see
-    `compare.measure.groups.cost`.
+    `compare.auditing.group_figures`.
     """
 
     observed: ObservedGroup
