@@ -8,8 +8,8 @@ import pytest
 
 from compare.audit.columns import NAMES as COLUMN_NAMES
 from compare.auditing import group_figures, score
-from compare.diagnosis.explain import MOST_DETAILED
-from compare.diagnosis.remedies import remedy
+from compare.explaining.diagnosis import MOST_DETAILED
+from compare.explaining.remedies import remedy
 from compare.figures.definitions import NAMES
 from compare.measure.runs.record import run_record
 from compare.reading.group_kinds import Kind

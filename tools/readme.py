@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from compare.audit.render import print_audit
 from compare.auditing.group_figures import judge
-from compare.diagnosis.explain import explain_all
+from compare.explaining.diagnosis import explain_all
 from compare.reading.gather import gather
 
 COMMAND = "$ equipoise audit examples/captures\n"

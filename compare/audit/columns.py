@@ -6,7 +6,7 @@ from math import floor
 from typing import TypeAlias
 
 from compare.console.output import number, ratio
-from compare.diagnosis.explain import Explained
+from compare.explaining.diagnosis import Explained
 from compare.figures import FIGURES
 
 Value: TypeAlias = str | float | int | None

@@ -7,7 +7,7 @@ from typing import Any
 from compare.audit.columns import COLUMNS, NAMES, Column
 from compare.console.conditions import SIGNS, limit_of, parts_of
 from compare.console.output import number
-from compare.diagnosis.explain import Explained
+from compare.explaining.diagnosis import Explained
 from protocols import UserError
 
 _SAME = ("==", "!=")

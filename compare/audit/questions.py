@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from compare.auditing.score import MemberCount, member_counts, next_effective_member_count
 from compare.auditing.what_if import WhatIf, optimum_row, what_if
 from compare.console.output import number, print_line, print_table, ratio
-from compare.diagnosis.explain import MOST_DETAILED, Explained
+from compare.explaining.diagnosis import MOST_DETAILED, Explained
 from compare.reading.group_kinds import usable_strategies
 from protocols import UserError
 

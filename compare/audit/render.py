@@ -8,8 +8,6 @@ from compare.audit.columns import TABLE
 from compare.audit.questions import Answer
 from compare.auditing.baseline import changes, sentence
 from compare.console.output import print_json, print_line, print_table
-from compare.diagnosis.explain import MOST_DETAILED, Explained, best_owners, optimum_owners
-from compare.diagnosis.finding import Finding
 from compare.documents.audit import (
     AuditDocument,
     Figures,
@@ -19,10 +17,15 @@ from compare.documents.audit import (
     PicturedGroup,
     ToldInPart,
 )
+from compare.explaining.diagnosis import MOST_DETAILED, Explained, best_owners, optimum_owners
+from compare.explaining.finding import Finding
+from compare.explaining.missing_figures import (
+    headline,
+    missing_figure_sentences,
+    missing_figures,
+    missing_figures_of_topics,
+)
 from compare.measure.moved_queues import Owners
-from compare.narrative.headline import headline
-from compare.narrative.missing_figure_sentences import missing_figure_sentences
-from compare.narrative.missing_figures import missing_figures, missing_figures_of_topics
 from compare.reading.observed import Skipped
 from protocols import Queue
 

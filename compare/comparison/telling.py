@@ -8,8 +8,8 @@ import click
 from compare.comparison.plan import Plan
 from compare.comparison.runs import failures
 from compare.console.output import visible
+from compare.explaining.brief_story import brief_story
 from compare.measure.runs.record import run_record
-from compare.narrative.brief_story import brief_story
 from compare.scenarios.run_variant import RunResult, run_variant
 from compare.scenarios.variants import Variant
 from protocols.errors import UserError

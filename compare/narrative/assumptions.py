@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from compare.documents.comparison import AssumptionRecord
-from compare.narrative.formatting import SYSTEM_NAMES, many
+from compare.formatting import SYSTEM_NAMES, many
 from compare.scenarios.capacity import threads_of
 from compare.scenarios.systems import member_settings
 from compare.scenarios.variants import Variant

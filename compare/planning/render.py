@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from compare.console.output import number, print_line, print_table
-from compare.narrative.formatting import duration, many, unit_of
+from compare.formatting import duration, many, unit_of
 from compare.planning.document import CostRecord, PlanDocument, StepRecord
 
 COLUMNS = (

@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from compare.explaining.harm import Telling, harm
 from compare.measure.runs.checks import has_settled
 from compare.measure.runs.phases import aftermath
 from compare.measure.runs.record import run_record
 from compare.measure.runs.spread import percentile
-from compare.narrative.harm import harm
-from compare.narrative.sentences import Telling
 from compare.planning.steps import Route, Settings, Step, WrongOrder
 from compare.planning.subject import Fields, Subject
 from compare.planning.timetable import Timing, events_of, fields_after

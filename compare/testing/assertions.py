@@ -6,7 +6,7 @@ Each takes a group or a pair of them (then both must hold) and judges what is, o
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
-from compare.narrative.formatting import many, unit_of
+from compare.formatting import many, unit_of
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
 from compare.testing.failing import fail

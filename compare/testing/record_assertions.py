@@ -6,7 +6,7 @@ Records count as handled as `compare.testing.handling.Handling` says. A failure 
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from compare.narrative.formatting import many
+from compare.formatting import many
 from compare.testing.clock import in_ticks
 from compare.testing.failing import fail
 from compare.testing.handled_records import RecordRange

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from compare.auditing.group_figures import AuditedGroup, judge
-from compare.diagnosis.diagnose import diagnose
-from compare.diagnosis.finding import Finding
+from compare.explaining.diagnosis import diagnose
+from compare.explaining.finding import Finding
 from compare.reading.gather import gather
 from compare.reading.observed import ObservedGroup, ObservedMember, System
 from protocols import Allocation, Queue, sort_queues

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from compare.narrative.brief_story import brief_story
+from compare.explaining.brief_story import brief_story
 from compare.scenarios.reading import read
 from compare.scenarios.run_variant import RunResult, run_variant
 from compare.scenarios.variants import variants_of

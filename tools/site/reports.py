@@ -16,7 +16,7 @@ from compare.auditing.group_figures import judge
 from compare.comparison.document import document
 from compare.comparison.report.page import write_comparison
 from compare.comparison.runs import RunOrder, run_all
-from compare.diagnosis.explain import explain_all
+from compare.explaining.diagnosis import explain_all
 from compare.pictures import timeline
 from compare.process_pool import process_pool
 from compare.reading.gather import gather

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from compare.audit.report.drawing import Drawing, draw
 from compare.audit.report.wording import FIGURES
 from compare.console.output import visible
-from compare.diagnosis.remedies.remedy import RESTARTS
 from compare.documents.audit import PicturedGroup, RemedyRecord, WhatIfRecord
+from compare.explaining.remedies.remedy import RESTARTS
 from compare.figures import Figure
 
 TOPIC_FIGURES = ("queues", "min", "max", "mean", "idle_members", "jain", "unowned_queues", "double_owned_queues", "lag")

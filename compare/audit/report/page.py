@@ -8,7 +8,7 @@ from compare.audit.report.shape import HEIGHT, WIDTH, shape
 from compare.audit.report.wording import FIGURES
 from compare.console.output import number
 from compare.documents.audit import PicturedGroup, ReportDocument, figure
-from compare.narrative.missing_figure_sentences import missing_figure_sentences
+from compare.explaining.missing_figures import missing_figure_sentences
 from compare.report.one_file import asset, rendered, script_of
 
 SCRIPTS = ("base.js", "picture.js", "details.js", "list.js")

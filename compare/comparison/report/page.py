@@ -12,8 +12,8 @@ from compare.comparison.runs import MeasuredRun
 from compare.console.output import number, visible
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord
+from compare.formatting import many, variant_name
 from compare.measure.runs.spread import figure
-from compare.narrative.formatting import many, variant_name
 from compare.report.one_file import asset, rendered, script_of
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from compare.console.output import visible
-from compare.narrative.formatting import duration
+from compare.formatting import duration
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import CALL, CONNECTED, TIMER
 from protocols.facts import Epoch, Owns, Transition

@@ -7,8 +7,8 @@ import pytest
 
 from compare.audit.render import document
 from compare.auditing.group_figures import judge
-from compare.diagnosis.explain import explain_all
 from compare.documents.audit import AuditDocument, GroupRecord, PicturedGroup
+from compare.explaining.diagnosis import explain_all
 from compare.reading.gather import gather
 from tests.compare.console import EXAMPLES
 from tests.compare.typed_documents import faults

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from compare.audit.render import document
 from compare.auditing.group_figures import judge
-from compare.diagnosis.explain import explain
+from compare.explaining.diagnosis import explain
 from compare.reading.gather import gather
 from tests.compare.console import CAPTURES
 

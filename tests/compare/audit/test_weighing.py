@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from compare.audit.render import document
 from compare.auditing.group_figures import judge
 from compare.auditing.what_if import optimum_row, what_if
-from compare.diagnosis.explain import MOST_DETAILED, explain_all
+from compare.explaining.diagnosis import MOST_DETAILED, explain_all
 from compare.reading.group_model import model_of
 from kafka_coordinator import assign
 from protocols import Group, Queue

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from compare.auditing.group_figures import cost, judge
-from compare.diagnosis.explain import explain_all
-from compare.narrative.headline import headline
+from compare.explaining.diagnosis import explain_all
+from compare.explaining.missing_figures import headline
 from protocols import Queue
 from tests.compare.console import equipoise
 from tests.compare.observed_groups import CAPTURES, captured, findings, observed

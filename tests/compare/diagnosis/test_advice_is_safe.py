@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compare.auditing.group_figures import judge
-from compare.diagnosis.explain import Explained, explain_all
-from compare.diagnosis.remedies.remedy import Remedy
+from compare.explaining.diagnosis import Explained, explain_all
+from compare.explaining.remedies.remedy import Remedy
 from compare.reading.group_kinds import libraries_of, usable_strategies
 from compare.reading.observed import ObservedGroup, ObservedMember
 from kafka_coordinator import assign

@@ -6,8 +6,8 @@ from collections import defaultdict
 import pytest
 
 from compare.auditing.score import score
-from compare.diagnosis.diagnose import diagnose
-from compare.diagnosis.finding import Finding
+from compare.explaining.diagnosis import diagnose
+from compare.explaining.finding import Finding
 from compare.reading.group_model import model_of
 from tests.compare.observed_groups import CAPTURES, captured
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from compare.auditing.score import score
 from compare.auditing.what_if import optimum_row, what_if
-from compare.diagnosis.finding import Finding
+from compare.explaining.finding import Finding
 from compare.reading.group_model import ROCKETMQ, model_of
 from compare.reading.observed import ObservedGroup, ObservedMember, System
 from kafka_coordinator import assign

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from compare.auditing.group_figures import judge
-from compare.diagnosis.diagnose import diagnose
-from compare.diagnosis.finding import Finding
+from compare.explaining.diagnosis import diagnose
+from compare.explaining.finding import Finding
 from compare.reading.gather import gather
 from compare.reading.group_kinds import kind_of
 from compare.reading.group_model import is_on_the_move

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from compare.auditing.group_figures import judge
 from compare.auditing.what_if import optimum_row, what_if
-from compare.diagnosis.explain import best_owners, explain_all
-from compare.diagnosis.remedies.remedy import GRAVE, Remedy, Risk, best_first
+from compare.explaining.diagnosis import best_owners, explain_all
+from compare.explaining.remedies.remedy import GRAVE, Remedy, Risk, best_first
 from compare.reading.group_model import model_of
 from compare.reading.observed import ObservedGroup
 from kafka_coordinator import assign

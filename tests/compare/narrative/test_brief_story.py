@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from compare.explaining.brief_story import MOST_LINES, brief_story
+from compare.formatting import duration
 from compare.measure.runs.record import run_record
-from compare.narrative.brief_story import MOST_LINES, brief_story
-from compare.narrative.formatting import duration
 from compare.scenarios.reading import read
 from compare.scenarios.run_variant import RunResult, run_variant
 from compare.scenarios.variants import variants_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compare.narrative.formatting import amount, duration
+from compare.formatting import amount, duration
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from compare.audit.render import document
 from compare.audit.report import write_report
 from compare.auditing.group_figures import AuditedGroup, judge
-from compare.diagnosis.explain import explain
+from compare.explaining.diagnosis import explain
+from compare.explaining.missing_figures import MOST_SENTENCES, missing_figure_sentences
 from compare.figures import FIGURES
-from compare.narrative.missing_figure_sentences import MOST_SENTENCES, missing_figure_sentences
 from compare.reading.group_model import model_of
 from compare.reading.observed import ObservedGroup, ObservedMember, Partial
 from protocols import Queue, sort_queues

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from compare.auditing.group_figures import UNREAD, WAITING, judge
-from compare.diagnosis.explain import explain_all
-from compare.narrative.headline import headline
+from compare.explaining.diagnosis import explain_all
+from compare.explaining.missing_figures import headline
 from compare.reading.group_kinds import CLASSIC, SERVER, kind_of, usable_strategies
 from compare.reading.observed import ObservedGroup, ObservedMember
 from kafka_coordinator import assign

@@ -1,4 +1,4 @@
-"""Reasons of harm as data, the same form for all; `compare.narrative.because` says them in words."""
+"""Reasons of harm as data, the same form for all; `compare.explaining.harm` says them in words."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

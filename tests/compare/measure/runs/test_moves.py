@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from compare.comparison.report.table import rows
+from compare.explaining.side_by_side import side_by_side
+from compare.explaining.verdict import verdict
 from compare.measure.runs.completeness import usually_ends_complete
 from compare.measure.runs.record import run_record
-from compare.narrative.side_by_side import side_by_side
-from compare.narrative.verdict import verdict
 from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import known_strategies
 from compare.scenarios.variants import variants_of

@@ -57,7 +57,7 @@ def audit(text: str) -> Iterator[dict[str, str]]:
     from compare.audit.render import document, skipped_line
     from compare.audit.report import write_report
     from compare.auditing.group_figures import judge
-    from compare.diagnosis.explain import explain_all
+    from compare.explaining.diagnosis import explain_all
     from compare.reading.gather import gather
     from protocols.errors import UserError
 

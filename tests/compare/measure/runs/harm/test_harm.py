@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from compare.explaining.verdict import verdict
 from compare.measure.runs.completeness import did_the_work
-from compare.narrative.verdict import verdict
 from tests.compare.compared import made, ran
 
 

@@ -13,12 +13,17 @@ from compare.auditing.score import (
     next_effective_member_count,
 )
 from compare.catalogues import KEEPING, ROCKETMQ
-from compare.diagnosis.finding import Case, Finding, finding, named, several
-from compare.diagnosis.remedies.assignors import fairer_assignors, fresh_start, to_assignor
-from compare.diagnosis.remedies.members import at_most
-from compare.diagnosis.remedies.queues import multiples, one_for_each_member
-from compare.diagnosis.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
-from compare.diagnosis.remedies.strategies import average_and_multiples, fairer_strategy, lists_by_hand
+from compare.explaining.finding import Case, Finding, finding, named, several
+from compare.explaining.remedies.assignors import fairer_assignors, fresh_start, to_assignor
+from compare.explaining.remedies.queues import (
+    at_most,
+    average_and_multiples,
+    fairer_strategy,
+    lists_by_hand,
+    multiples,
+    one_for_each_member,
+)
+from compare.explaining.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
 from compare.reading.group_kinds import STREAMS
 from compare.reading.group_model import KAFKA, Modelled
 from kafka_coordinator import assign

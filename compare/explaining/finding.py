@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from compare.auditing.score import Points, points_lost, score
 from compare.auditing.what_if import best_loads, loads_of
-from compare.diagnosis.remedies.remedy import Gain, Remedy, best_first
+from compare.explaining.remedies.remedy import Gain, Remedy, best_first
 from compare.reading.group_kinds import Kind, kind_of, usable_strategies
 from compare.reading.group_model import Modelled, is_on_the_move, model_of
 from compare.reading.known_ownership import unowned_queues

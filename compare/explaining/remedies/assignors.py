@@ -4,10 +4,9 @@ import re
 
 from compare.auditing.what_if import under
 from compare.catalogues import CLASSIC_CLASSES, EAGER, KEEPING, SERVER, SERVER_NAMES
-from compare.diagnosis.finding import Case, named
-from compare.diagnosis.remedies.commands import connector, describe
-from compare.diagnosis.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
 from compare.documents.audit import Restart
+from compare.explaining.finding import Case, named
+from compare.explaining.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk, connector, describe
 from compare.reading.group_kinds import libraries_of
 from compare.reading.group_model import Modelled
 from kafka_coordinator import assign

@@ -1,19 +1,74 @@
-"""What stands beside a group's figures: causes and remedies, score, optimum, what-if, and who would own what."""
+"""Why a group is as it is and what would help, the most expensive first.
+
+What stands beside a group's figures: causes and remedies, score, optimum, what-if, and who would own what.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from compare.auditing.group_figures import AuditedGroup
 from compare.auditing.score import score
 from compare.auditing.what_if import MOST_QUEUES_TO_KEEP, Weights, WhatIf, best_row, optimum_row, under, what_if
-from compare.diagnosis.diagnose import diagnose
-from compare.diagnosis.finding import Finding, Reader, Readers
-from compare.diagnosis.remedies.remedy import Remedy
+from compare.explaining.causes.absence import (
+    missing_topics,
+    nobody,
+    nobody_online,
+    rebalancing,
+    static_member_silent,
+    unknown_ownership,
+)
+from compare.explaining.causes.balance import (
+    as_fair_as_can_be,
+    lopsided_topics,
+    more_members_than_queues,
+    unequal_subscriptions,
+    uneven,
+)
+from compare.explaining.causes.ownership import broken_ownership
+from compare.explaining.finding import Finding, Reader, Readers, Search, case_of
+from compare.explaining.remedies.remedy import Remedy
 from compare.optimum import optimum
 from compare.reading.group_kinds import Kind, kind_of, usable_strategies
 from compare.reading.group_model import ASSUMPTIONS, Modelled, model_of
 from compare.reading.observed import System
 from protocols import Queue
+
+if TYPE_CHECKING:
+    from compare.auditing.group_figures import AuditedGroup
+
+
+SEARCHES: tuple[Search, ...] = (
+    nobody,
+    nobody_online,
+    rebalancing,
+    broken_ownership,
+    uneven,
+    more_members_than_queues,
+    static_member_silent,
+    unequal_subscriptions,
+    lopsided_topics,
+    missing_topics,
+    unknown_ownership,
+)
+"""Where two findings cost the same, the earlier search's comes first."""
+
+
+def diagnose(
+    group: "AuditedGroup", modelled: Modelled | None = None, readers: Readers | None = None
+) -> tuple[Finding, ...]:
+    """All findings, ranked by cost; () where nothing can be said.
+
+    ``modelled``: `model_of` the group, if it is there already; ``readers``: topic to the groups that read it. Groups
+    that share no queues (broadcasting, POP) have no findings. The last finding of a group without any other says that
+    it is as fair as it can be.
+    """
+    if group.mode != "shared":
+        return ()
+    case = case_of(group, modelled, readers)
+    found = [each for search in SEARCHES for each in search(case)] or list(as_fair_as_can_be(case))
+    return tuple(sorted(found, key=lambda each: -each.cost))
+
 
 Owners = Mapping[str, tuple[Queue, ...]]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from compare.documents.comparison import After, Record
+from compare.formatting import duration, many, unit, variant_name
 from compare.measure.runs.record import run_record
-from compare.narrative.formatting import duration, many, unit, variant_name
 from compare.scenarios.run_variant import RunResult
 from compare.states.machines import machine
 from protocols.engine.nodes import Time

@@ -1,13 +1,21 @@
-"""More queues for a topic: only as many as help, at which broker, and what that breaks."""
+"""More queues for a topic: only as many as help, at which broker, and what that breaks.
+
+RocketMQ: another strategy in every client, or lists made by hand.
+
+Fewer members: the ones too many do nothing.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count, filterfalse, islice
 from shlex import quote
 
+from compare.auditing.score import IDLE
 from compare.auditing.what_if import loads_of, under
-from compare.diagnosis.finding import Case, named, several
-from compare.diagnosis.remedies.remedy import GRAVE, LIGHT, SERIOUS, Remedy, Risk
+from compare.catalogues import ROCKETMQ, ROCKETMQ_CLASSES
+from compare.documents.audit import Restart
+from compare.explaining.finding import Case, named, over_mean, several
+from compare.explaining.remedies.remedy import GRAVE, LIGHT, SERIOUS, Gain, Remedy, Risk
 from compare.optimum import optimum
 from compare.reading.group_kinds import STREAMS
 from compare.reading.group_model import Modelled
@@ -203,3 +211,116 @@ def _grown(topic: str, queues: Sequence[Queue], total: int) -> tuple[Queue, ...]
         for number in islice(filterfalse(taken.__contains__, count()), per_broker - len(taken))
     ]
     return sort_queues([*queues, *new])
+
+
+WORTH_LISTS = 10.0
+"""Points of the score from which on lists made by hand are mentioned at all."""
+
+
+_OF_CHANGING = (
+    Risk(
+        "members with the old and the new strategy at the same time leave queues without an owner and with two, so"
+        " no member may start while another still runs the old one",
+        LIGHT,
+    ),
+    Risk("records handled in the last 5 seconds before the stop may be delivered again", LIGHT),
+)
+
+
+def fairer_strategy(case: Case, modelled: Modelled) -> Remedy | None:
+    """The released strategy that wins most back; None where none does."""
+    answers = {
+        name: after
+        for name in ROCKETMQ
+        if name != case.observed.strategy and (after := under(modelled, name)) is not None
+    }
+    helping = {name: after for name, after in answers.items() if case.points_back(after) > 0}
+    if not helping:
+        return None
+    name = max(helping, key=lambda each: case.points_back(helping[each]))
+    after = helping[name]
+    call = f"setAllocateMessageQueueStrategy(new {ROCKETMQ_CLASSES[name]}())"
+    risks = [*_OF_CHANGING]
+    if case.observed.strategy not in ROCKETMQ:
+        risks.append(
+            Risk(f"the purpose of {case.observed.strategy or 'today’s strategy'} (rooms, lists) is lost", SERIOUS)
+        )
+    elif case.observed.strategy == "CONSISTENT_HASH":
+        risks.append(Risk("more queues move when a member comes or goes", LIGHT))
+    loads = loads_of(after)
+    return Remedy(
+        f"Stop all members, and start them with {call}: each member then owns {min(loads)} to {max(loads)} queues.",
+        (call,),
+        "all at once",
+        True,
+        tuple(risks),
+        case.gain(after),
+        after,
+    )
+
+
+def average_and_multiples(case: Case, modelled: Modelled) -> Remedy | None:
+    """AVG, and for its sake more queues; None where that gains nothing."""
+    members = len(modelled.group.members)
+    odd = [topic for topic, queues in modelled.group.topics.items() if len(queues) % members]
+    grown = multiples(case, modelled, odd, "AVG") if modelled.alike else None
+    if grown is None or grown.points <= 0:
+        return None
+    call = f"setAllocateMessageQueueStrategy(new {ROCKETMQ_CLASSES['AVG']}())"
+    text = f"Stop all members, and start them with {call}; before that, {grown.text[0].lower()}{grown.text[1:]}"
+    commands, risks = (*grown.commands, call), (*grown.risks, *_OF_CHANGING)
+    return replace(grown, text=text, commands=commands, restart="all at once", risks=risks)
+
+
+def lists_by_hand(case: Case, modelled: Modelled) -> Remedy | None:
+    """The optimum as lists of AllocateMessageQueueByConfig, with its price; None where it gains little."""
+    small = len(modelled.group.members) * len(modelled.group.topics) <= 100_000
+    after = optimum(modelled.group, modelled.today, moves=small).allocation
+    if case.points_back(after) < WORTH_LISTS:
+        return None
+    return Remedy(
+        "As a last resort, give every member its list of the fairest allocation with AllocateMessageQueueByConfig.",
+        ("setAllocateMessageQueueStrategy(AllocateMessageQueueByConfig with setMessageQueueList(...))",),
+        "all at once",
+        True,
+        (
+            Risk("failover is lost: the queues of a crashed member stay without an owner", GRAVE),
+            Risk("the lists omit the retry topic, so failed records are not delivered again", GRAVE),
+            Risk("every new queue and every new member needs new lists in all members", SERIOUS),
+        ),
+        case.gain(after),
+        after,
+    )
+
+
+def at_most(case: Case, count: int, why: str) -> Remedy:
+    """Run no more than ``count`` members; ``why`` is a clause. Whoever is idle today stops: as many as that at least.
+
+    The gain counts idle members only: the heaviest load stays what it is.
+    """
+    before, idle = len(case.loads), case.loads.count(0)
+    stopped = before - count
+    loads = sorted(case.loads, reverse=True)[:count]
+    points = IDLE * (idle / before - (idle - stopped) / count)
+    gain = Gain(0, stopped, over_mean(case.loads) - over_mean(loads), 0, 0, points)
+    risks = [Risk("fewer idle members are left to take over when another member fails", LIGHT)]
+    restart: Restart = "none"
+    commands: tuple[str, ...] = ()
+    if case.kind == "connect":
+        text = f"Set tasks.max={count} in the connector's configuration: {why}."
+        commands, restart = (f"tasks.max={count}",), "all at once"
+    elif case.kind in STREAMS:
+        setting = "ksql.streams.num.stream.threads" if case.kind == "ksqldb" else "num.stream.threads"
+        text = (
+            f"Run {several(stopped, 'thread')} fewer ({setting}, or fewer instances): {why}. Threads without a task"
+            " may hold standby replicas of state (num.standby.replicas), which would be lost."
+        )
+        commands, restart = (setting,), "rolling"
+    else:
+        nothing = [] if case.modelled is None else sorted(id for id, owned in case.modelled.today.items() if not owned)
+        who = f"{stopped} of the members" if stopped < idle else several(stopped, "member")
+        owns = "owns" if stopped == 1 == idle else "own"
+        text = f"Run at most {several(count, 'member')}: {why}. Stop {who} that {owns} nothing now: {named(nothing)}."
+        if case.is_kafka:
+            risks.append(Risk("the group rebalances when a member stops", LIGHT))
+    return Remedy(text, commands, restart, True, tuple(risks), gain)

@@ -6,10 +6,9 @@ from shlex import quote
 from urllib.parse import quote as percent
 
 from compare.auditing.group_figures import MISSING
-from compare.diagnosis.finding import Case, Finding, finding, named, several
-from compare.diagnosis.remedies.assignors import connector_of, session_timeout
-from compare.diagnosis.remedies.commands import GROUPS, connector, describe, of_group
-from compare.diagnosis.remedies.remedy import GRAVE, LIGHT, Remedy, Risk
+from compare.explaining.finding import Case, Finding, finding, named, several
+from compare.explaining.remedies.assignors import connector_of, session_timeout
+from compare.explaining.remedies.remedy import GRAVE, GROUPS, LIGHT, Remedy, Risk, connector, describe, of_group
 from compare.reading.group_model import REBALANCING
 from compare.reading.known_ownership import missing_share
 

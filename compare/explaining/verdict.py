@@ -1,17 +1,50 @@
-"""What came of a variant in plain sentences, each with the figures that it rests on."""
+"""Why a strategy's sharing ends as it does, as far as the strategy itself explains it.
+
+What came of a variant in plain sentences, each with the figures that it rests on.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from compare.auditing.score import PER_TOPIC
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Record, SharedAfter, SharedFairness, SharedRecord, Spread
+from compare.explaining.harm import LONG_S, R, Sentence, Telling, because_clause, harm, never_owned, some
+from compare.formatting import amount, duration, many, often, unit
 from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, shares
-from compare.narrative.explanations import why_idle, why_uneven
-from compare.narrative.formatting import amount, duration, many, often
-from compare.narrative.harm import LONG_S, harm
-from compare.narrative.persistent_conflicts import because_clause, never_owned, some
-from compare.narrative.sentences import R, Sentence, Telling
 from protocols.scenario.descriptions import listed
 from protocols.scenario.events import EVENT_KINDS, MemberChange
+from protocols.scenario.systems import STATIC, split_system
+
+
+def why_idle(record: SharedRecord) -> str:
+    """The second half of "... leaves 2 of 4 members idle"; empty where the strategy does not explain it."""
+    largest = max((int(topic["queues"] or 0) for topic in record["fairness"]["topics"].values()), default=0)
+    if _is_per_topic(record) and largest < record["fairness"]["members"]:
+        most = many(largest, unit(record))
+        return (
+            ", because it allocates each topic separately, starting with the first member, and no topic has more than"
+            f" {most}"
+        )
+    return why_uneven(record)
+
+
+def why_uneven(record: SharedRecord) -> str:
+    """The second half of "... ends uneven"; empty where the strategy does not explain it."""
+    if _is_per_topic(record) and len(record["fairness"]["topics"]) > 1:
+        return ", because it allocates each topic separately, and the first members get the remainder of every topic"
+    if _strategy(record) == "CONSISTENT_HASH":
+        return ", because it assigns queues by hash, and hashing is uneven with few queues"
+    return ""
+
+
+def _is_per_topic(record: SharedRecord) -> bool:
+    return _strategy(record) in PER_TOPIC
+
+
+def _strategy(record: SharedRecord) -> str:
+    _, strategy = split_system(record["system"])
+    return strategy.removesuffix(STATIC)
+
 
 NOTICED_S = 0.001
 """Shorter stops are none that anybody would notice."""

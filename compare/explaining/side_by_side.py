@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from compare.documents.comparison import Record, SharedRecord
+from compare.explaining.harm import LONG_S, Sentence
+from compare.explaining.verdict import NOTICED_S, SAME_JAIN
 from compare.figures import Figure
+from compare.formatting import amount, duration, many, variant_name
 from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, is_behind, shares
 from compare.measure.runs.spread import figure
-from compare.narrative.formatting import amount, duration, many, variant_name
-from compare.narrative.harm import LONG_S
-from compare.narrative.sentences import Sentence
-from compare.narrative.verdict import NOTICED_S, SAME_JAIN
 from protocols.scenario.descriptions import listed
 
 Told: TypeAlias = tuple[Sentence, dict[str, dict[str, Figure]]]
