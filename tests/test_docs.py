@@ -11,12 +11,12 @@ from compare.auditing import group_figures, score
 from compare.explaining.diagnosis import MOST_DETAILED
 from compare.explaining.remedies import remedy
 from compare.figures.definitions import NAMES
-from compare.measure.runs.record import run_record
 from compare.reading.group_kinds import Kind
-from compare.scenarios.reading import read as read_scenario
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import variants_of
+from compare.running.record import run_record
+from compare.running.run_variant import run_variant
+from compare.running.systems import known_strategies
+from compare.running.systems import read as read_scenario
+from compare.running.variants import variants_of
 from compare.sweeping.reading import read as read_sweep
 from protocols.scenario.reading import read
 from tools.pages import DOCS, EXPECTED, ROOT, SCENARIOS, claims, examples, pages, printed

@@ -13,6 +13,7 @@ from compare.documents.audit import (
     Figures,
     FindingRecord,
     GroupRecord,
+    Owners,
     PartialRecord,
     PicturedGroup,
     ToldInPart,
@@ -25,7 +26,6 @@ from compare.explaining.missing_figures import (
     missing_figures,
     missing_figures_of_topics,
 )
-from compare.measure.moved_queues import Owners
 from compare.reading.observed import Skipped
 from protocols import Queue
 

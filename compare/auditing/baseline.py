@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import TypeAlias, TypedDict, cast
 
-from compare.documents.audit import GroupRecord, figure
+from compare.documents.audit import GroupRecord, figure, moved_queues
 from compare.json_types import Json
-from compare.measure.moved_queues import moved_queues
 
 _WORSE_IF_MORE = {
     "idle_members": "idle members",

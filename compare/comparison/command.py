@@ -6,20 +6,18 @@ from pathlib import Path
 
 import click
 
-from compare.comparison.baseline import Change, changes, check_jitter, check_same, documents_of
 from compare.comparison.document import Measured, document
-from compare.comparison.limits import Machine, check_work
-from compare.comparison.parquet import write_runs
-from compare.comparison.plan import Plan, SeedChoice
 from compare.comparison.progress import run_progress
 from compare.comparison.render import print_comparison
-from compare.comparison.runs import MeasuredRun, RunOrder, run_all
 from compare.comparison.telling import Telling, failed_checks
 from compare.console.option_files import check_folder, check_report, read_baseline, save_report
 from compare.console.output import FORMATS, HELP_OPTIONS, print_json, visible
-from compare.scenarios.reading import read
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.systems import variant_names
+from compare.running.baseline import Change, changes, check_jitter, check_same, documents_of
+from compare.running.limits import Machine, check_work
+from compare.running.parquet import write_runs
+from compare.running.run_variant import run_variant
+from compare.running.runs import MeasuredRun, Plan, RunOrder, SeedChoice, run_all
+from compare.running.systems import read, variant_names
 from protocols.errors import UserError
 from protocols.scenario.systems import STATIC
 

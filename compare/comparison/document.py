@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-from compare.comparison.runs import MeasuredRun
 from compare.documents.comparison import Record, ScenarioDocument, SeedsRecord, VerdictRecord
 from compare.explaining.side_by_side import side_by_side
 from compare.explaining.verdict import verdict
-from compare.measure.runs.spread import spread
 from compare.narrative.assumptions import assumptions
+from compare.running.runs import MeasuredRun
+from compare.running.spread import spread
 from protocols.scenario.model import Scenario
 
 Measured: TypeAlias = tuple[Scenario, Sequence[MeasuredRun], ScenarioDocument]

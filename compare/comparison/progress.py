@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import click
 
 from compare.console.output import visible
-from compare.scenarios.variants import Variant
+from compare.running.variants import Variant
 
 MANY = 20
 """Runs from which on every tenth part of them is told where standard error is no terminal."""

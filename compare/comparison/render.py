@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from compare.comparison.baseline import Change, sentence
 from compare.comparison.columns import FIGURES, HARM, RATIOS, SETTLED
-from compare.comparison.plan import variation
 from compare.console.output import number, print_line, print_table, ratio
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import After, Fairness, Record, ScenarioDocument, SeedsRecord, Spread
-from compare.measure.runs.completeness import usually_settles
-from compare.measure.runs.spread import figure
+from compare.running.baseline import Change, sentence
+from compare.running.checks import usually_settles
+from compare.running.runs import variation
+from compare.running.spread import figure
 from protocols.scenario.descriptions import listed
 from protocols.scenario.model import Scenario
 

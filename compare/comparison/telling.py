@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 import click
 
-from compare.comparison.plan import Plan
-from compare.comparison.runs import failures
 from compare.console.output import visible
 from compare.explaining.brief_story import brief_story
-from compare.measure.runs.record import run_record
-from compare.scenarios.run_variant import RunResult, run_variant
-from compare.scenarios.variants import Variant
+from compare.running.record import run_record
+from compare.running.run_variant import RunResult, run_variant
+from compare.running.runs import Plan, failures
+from compare.running.variants import Variant
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.timeline.mermaid import sequence

@@ -1,4 +1,6 @@
-"""The audit's JSON document: what `audit --format json` writes, and what the report and `--baseline` read.
+"""Between two JSON documents: which queues went from one owner to another.
+
+The audit's JSON document: what `audit --format json` writes, and what the report and `--baseline` read.
 
     {"headline": ..., "groups": [Group, ...], "skipped": [...], "changes": [...], "asked": [...]}
 
@@ -11,7 +13,25 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, TypedDict
 
 from compare.figures import Figure
-from compare.measure.moved_queues import Owners
+
+Owners: TypeAlias = Mapping[str, Sequence[Sequence[str | int]] | None]
+"""Member to [[topic, broker, number], ...], null where that is not known."""
+
+
+def moved_queues(before: Owners, after: Owners) -> list[list[str | int]]:
+    """[topic, broker, number, from, to], sorted, of each queue with one owner in both."""
+    was, now = single_owners(before), single_owners(after)
+    return [[*queue, was[queue], now[queue]] for queue in sorted(was.keys() & now.keys()) if was[queue] != now[queue]]
+
+
+def single_owners(owners: Owners) -> dict[tuple[str | int, ...], str]:
+    """Queue to its owner, for queues with just one."""
+    found: dict[tuple[str | int, ...], str | None] = {}
+    for member, queues in owners.items():
+        for queue in queues or ():
+            found[tuple(queue)] = None if tuple(queue) in found else member
+    return {queue: owner for queue, owner in found.items() if owner is not None}
+
 
 Restart: TypeAlias = Literal["none", "rolling", "all at once"]
 """What of a group has to be restarted."""

@@ -9,9 +9,9 @@ from itertools import groupby
 
 from compare.documents.comparison import After, Record
 from compare.formatting import duration, many, unit, variant_name
-from compare.measure.runs.record import run_record
-from compare.scenarios.run_variant import RunResult
-from compare.states.machines import machine
+from compare.running.record import run_record
+from compare.running.run_variant import RunResult
+from compare.running.systems import machine
 from protocols.engine.nodes import Time
 from protocols.facts import TimedOut, Transition
 from protocols.scenario.descriptions import listed, listed_members

@@ -15,9 +15,24 @@ from typing import Generic, TypeVar
 from compare.documents.comparison import ReasonRecord, Record, SharedRecord, Spread
 from compare.figures import Figure
 from compare.formatting import amount, duration, many, often, unit, variant_name
-from compare.measure.runs.completeness import is_behind
-from compare.measure.runs.harm.why_repeated import NOT_COMMITTED, SET_BACK, TWO_OWNERS
-from compare.measure.runs.harm.why_stalled import (
+from compare.running.checks import is_behind
+from compare.running.harm import (
+    BEGINS_BEHIND,
+    COMMITTED_PAST,
+    HOT_QUEUE,
+    NOT_COMMITTED,
+    OVERLOAD,
+    PASSED_OVER,
+    REBALANCES,
+    RESTLESS,
+    SESSION,
+    SET_BACK,
+    STALLED,
+    TIME_LIMIT,
+    TWO_OWNERS,
+)
+from compare.running.spread import figure, value_at
+from compare.running.stalls import (
     AGAIN,
     AWAY,
     DOWN,
@@ -30,10 +45,6 @@ from compare.measure.runs.harm.why_stalled import (
     UNNOTICED,
     UNOWNED,
 )
-from compare.measure.runs.harm.why_unread import BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER
-from compare.measure.runs.harm.why_unsettled import REBALANCES, SESSION, TIME_LIMIT
-from compare.measure.runs.harm.why_waiting import HOT_QUEUE, OVERLOAD, RESTLESS, STALLED
-from compare.measure.runs.spread import figure, value_at
 from protocols.scenario.descriptions import listed
 from protocols.timeline.properties import SETTLES
 

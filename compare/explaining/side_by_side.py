@@ -8,8 +8,8 @@ from compare.explaining.harm import LONG_S, Sentence
 from compare.explaining.verdict import NOTICED_S, SAME_JAIN
 from compare.figures import Figure
 from compare.formatting import amount, duration, many, variant_name
-from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, is_behind, shares
-from compare.measure.runs.spread import figure
+from compare.running.checks import OPEN_ENDS, ends_complete, is_behind, shares
+from compare.running.spread import figure
 from protocols.scenario.descriptions import listed
 
 Told: TypeAlias = tuple[Sentence, dict[str, dict[str, Figure]]]

@@ -10,7 +10,7 @@ from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Record, SharedAfter, SharedFairness, SharedRecord, Spread
 from compare.explaining.harm import LONG_S, R, Sentence, Telling, because_clause, harm, never_owned, some
 from compare.formatting import amount, duration, many, often, unit
-from compare.measure.runs.completeness import OPEN_ENDS, ends_complete, shares
+from compare.running.checks import OPEN_ENDS, ends_complete, shares
 from protocols.scenario.descriptions import listed
 from protocols.scenario.events import EVENT_KINDS, MemberChange
 from protocols.scenario.systems import STATIC, split_system

@@ -16,8 +16,8 @@ from compare.exploring.search import Limits
 from compare.exploring.subject import Subject, subject_of
 from compare.exploring.tokens import fingerprint, read_token
 from compare.exploring.walks import STEPS, Chance, answered_by_chance
-from compare.scenarios.reading import read
-from compare.scenarios.variants import Variant, variants_of
+from compare.running.systems import read
+from compare.running.variants import Variant, variants_of
 from protocols.engine.exploration import Bounds
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario

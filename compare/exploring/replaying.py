@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from compare.exploring.story import Step, what_happens
 from compare.exploring.subject import Subject
-from compare.scenarios.ending import ending
-from compare.scenarios.run_variant import UNCOUNTED, RunResult
-from compare.scenarios.systems import system_of
+from compare.running.run_variant import UNCOUNTED, RunResult, ending
+from compare.running.systems import system_of
 from protocols.engine.exploration import Happened
 from protocols.engine.exploration.states import SENDINGS
 from protocols.engine.nodes import Message, Time

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from compare.comparison.document import Measured, document
-from compare.comparison.report.chart_data import chart_data_of
 from compare.comparison.report.page import write_comparison
-from compare.comparison.runs import MeasuredRun
 from compare.exploring.replaying import as_run
 from compare.exploring.story import Step
 from compare.exploring.subject import Subject
-from compare.measure.runs.phases import phases_of
-from compare.measure.runs.record import run_record
-from compare.scenarios.systems import system_of
+from compare.running.chart_data import chart_data_of
+from compare.running.phases import phases_of
+from compare.running.record import run_record
+from compare.running.runs import MeasuredRun
+from compare.running.systems import system_of
 
 
 def write_report(subject: Subject, stories: Sequence[tuple[str, Sequence[Step]]]) -> str:

@@ -6,9 +6,8 @@ from typing import Final
 
 from compare.exploring import invariants
 from compare.exploring.properties import FAIR, WATCHES, Ownership
-from compare.scenarios.own_settings import with_own_settings
-from compare.scenarios.systems import cluster_of
-from compare.scenarios.variants import Variant
+from compare.running.systems import cluster_of, with_own_settings
+from compare.running.variants import Variant
 from protocols.engine.exploration import Bounds, NodeRules, Watch
 from protocols.named_modules import module_named
 from protocols.scenario.events import BrokerEvent, Network, Subscribe

@@ -3,7 +3,7 @@
 from compare.logs.rebalances import GroupLog
 from compare.logs.replay_kafka import kafka_fields
 from compare.logs.replay_rocketmq import rocketmq_fields
-from compare.scenarios.reading import scenario
+from compare.running.systems import scenario
 from protocols.errors import UserError
 from protocols.scenario.writing import as_yaml
 

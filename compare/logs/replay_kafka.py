@@ -23,7 +23,7 @@ _JOINS = frozenset({"member_joined", "member_rejoined_after_poll_timeout", "memb
 
 
 def kafka_fields(log: GroupLog) -> dict[str, object]:
-    """The scenario's fields as `compare.scenarios.reading.scenario` takes them. Raises `UserError` where no member is
+    """The scenario's fields as `compare.running.systems.scenario` takes them. Raises `UserError` where no member is
     known, or where the group went from one protocol to the other."""
     if len({each.consumer_protocol for each in log.rebalances}) > 1:
         raise UserError(

@@ -22,7 +22,7 @@ _RETRY = "%RETRY%"
 
 
 def rocketmq_fields(log: GroupLog) -> dict[str, object]:
-    """The scenario's fields as `compare.scenarios.reading.scenario` takes them. Raises `UserError` where no member is
+    """The scenario's fields as `compare.running.systems.scenario` takes them. Raises `UserError` where no member is
     known."""
     return _Night(log).fields()
 

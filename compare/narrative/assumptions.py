@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from compare.documents.comparison import AssumptionRecord
 from compare.formatting import SYSTEM_NAMES, many
-from compare.scenarios.capacity import threads_of
-from compare.scenarios.systems import member_settings
-from compare.scenarios.variants import Variant
+from compare.running.run_variant import threads_of
+from compare.running.systems import member_settings
+from compare.running.variants import Variant
 from kafka_coordinator.catalogue import CLASSIC
 from kafka_coordinator.settings import protocol_of_member, protocol_of_variant
 from protocols.scenario.descriptions import listed

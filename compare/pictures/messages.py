@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from compare.pictures.svg import COLOURS, FAINT, INK, Picture, arrow_head, box, drawing, line, text, width_of
-from compare.scenarios.run_variant import RunResult
+from compare.running.run_variant import RunResult
 from protocols.engine.nodes import Message, Time
 from protocols.facts import Callback, Owns, RebalanceBegan, RebalanceEnded
 from protocols.timeline.fact_descriptions import describe_fact, seconds

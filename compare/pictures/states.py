@@ -1,8 +1,8 @@
 """The state machines that the model runs from."""
 
 from compare.pictures.svg import Picture
+from compare.running.systems import machine
 from compare.states.drawing import svg
-from compare.states.machines import machine
 
 
 def states(system: str, name: str | None = None) -> Picture:

@@ -17,7 +17,7 @@ from compare.pictures.svg import (
     text,
     width_of,
 )
-from compare.scenarios.run_variant import RunResult
+from compare.running.run_variant import RunResult
 from protocols import Queue, sort_queues
 from protocols.timeline.fact_descriptions import queue_name, seconds
 from protocols.timeline.intervals import Double, Gap

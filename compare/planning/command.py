@@ -15,7 +15,7 @@ from compare.planning.subject import Subject, of_observed, of_scenario
 from compare.planning.target import Target, parse
 from compare.planning.timetable import Timing
 from compare.reading.live_options import check_timeout, live_cluster_options
-from compare.scenarios.reading import read
+from compare.running.systems import read
 from protocols.errors import UserError
 from protocols.scenario.units import milliseconds
 

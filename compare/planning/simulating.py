@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from compare.explaining.harm import Telling, harm
-from compare.measure.runs.checks import has_settled
-from compare.measure.runs.phases import aftermath
-from compare.measure.runs.record import run_record
-from compare.measure.runs.spread import percentile
 from compare.planning.steps import Route, Settings, Step, WrongOrder
 from compare.planning.subject import Fields, Subject
 from compare.planning.timetable import Timing, events_of, fields_after
 from compare.process_pool import process_pool
-from compare.scenarios.reading import scenario
-from compare.scenarios.run_variant import RunResult, run_variant
-from compare.scenarios.variants import Variant
+from compare.running.checks import has_settled
+from compare.running.phases import aftermath
+from compare.running.record import run_record
+from compare.running.run_variant import RunResult, run_variant
+from compare.running.spread import percentile
+from compare.running.systems import scenario
+from compare.running.variants import Variant
 from protocols.cycle_search import no_cycle_search
 from protocols.engine.nodes import Time
 from protocols.engine.randomness import number_below

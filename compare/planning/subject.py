@@ -9,10 +9,9 @@ from compare.reading.client_libraries import is_javas, library_of
 from compare.reading.group_kinds import kind_of
 from compare.reading.group_model import ASSUMPTIONS, model_of
 from compare.reading.observed import ObservedGroup
-from compare.scenarios.ending import ending
-from compare.scenarios.own_settings import with_own_settings
-from compare.scenarios.systems import member_settings, system_of
-from compare.scenarios.variants import variants_of
+from compare.running.run_variant import ending
+from compare.running.systems import member_settings, system_of, with_own_settings
+from compare.running.variants import variants_of
 from protocols import Queue
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario, SystemPart

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from compare.scenarios.run_variant import UNCOUNTED
+from compare.running.run_variant import UNCOUNTED
 from compare.serving.history import History
 from compare.serving.service import Service
 from protocols.engine.sockets import Sockets

@@ -72,7 +72,7 @@ def serve(
 
     The first line on standard output says where clients begin. docs/serving.md tells what is served.
     """
-    from compare.scenarios.reading import read  # the rest of this verb can do without YAML
+    from compare.running.systems import read  # the rest of this verb can do without YAML
 
     for path in (record, report):
         if path is not None:

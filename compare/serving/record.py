@@ -4,15 +4,14 @@ from collections import Counter
 from collections.abc import Mapping
 
 from compare.comparison.document import Measured, document
-from compare.comparison.runs import MeasuredRun
 from compare.documents.comparison import ScenarioDocument
-from compare.measure.runs.phases import phases_of
-from compare.measure.runs.record import run_record
-from compare.measure.runs.spread import spread_figures
-from compare.scenarios.ending import ending
-from compare.scenarios.run_variant import RunResult
-from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import Variant
+from compare.running.phases import phases_of
+from compare.running.record import run_record
+from compare.running.run_variant import RunResult, ending
+from compare.running.runs import MeasuredRun
+from compare.running.spread import spread_figures
+from compare.running.systems import known_strategies
+from compare.running.variants import Variant
 from compare.serving.history import REAL, History
 from compare.serving.service import Service
 from protocols.engine.nodes import Time
@@ -46,7 +45,7 @@ def measured(result: RunResult, service: Service, *, with_chart_data: bool) -> M
     record = run_record(result, phases)
     chart_data = None
     if with_chart_data:
-        from compare.comparison.report.chart_data import chart_data_of
+        from compare.running.chart_data import chart_data_of
 
         chart_data = chart_data_of(result, phases)
     run = MeasuredRun(result.variant, record, spread_figures(record), (), chart_data)

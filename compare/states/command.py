@@ -3,8 +3,8 @@
 import click
 
 from compare.console.output import HELP_OPTIONS, print_json, print_table
+from compare.running.systems import MACHINES, Machine, machine
 from compare.states.drawing import svg
-from compare.states.machines import MACHINES, Machine, machine
 from compare.states.mermaid import mermaid
 
 FORMATS = ("text", "table", "markdown", "json", "mermaid", "svg")

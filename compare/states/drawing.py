@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from compare.states.machines import Machine
+from compare.running.systems import Machine
 from protocols.state_machine import BEGINNING
 
 _TEXT = 12

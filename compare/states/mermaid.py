@@ -2,7 +2,7 @@
 
 import re
 
-from compare.states.machines import Machine
+from compare.running.systems import Machine
 from protocols.state_machine import BEGINNING
 
 _NO_WORD = re.compile(r"\W+")

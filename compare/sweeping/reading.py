@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
-from compare.scenarios.systems import known_strategies
+from compare.running.systems import known_strategies
 from compare.sweeping.grid import MOST_MEMBERS, MOST_QUEUES, OPTIMUM, Kind, NamedEvent, Sweep
 from compare.sweeping.stories import OF_ALLOCATIONS, OF_SIMULATIONS, SHAPES
 from protocols.errors import UserError

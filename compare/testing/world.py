@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Protocol
 
-from compare.scenarios.ending import Ending, ending
-from compare.scenarios.systems import cluster_of, known_strategies, system_of
+from compare.running.run_variant import Ending, ending
+from compare.running.systems import cluster_of, known_strategies, system_of
 from protocols.engine.links import Latency
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from compare.auditing.baseline import Change, changes
-from compare.documents.audit import GroupRecord
-from compare.measure.moved_queues import Owners, single_owners
+from compare.documents.audit import GroupRecord, Owners, single_owners
 from compare.snapshots.sessions import CALM_S
 from compare.watching.states import GroupState, Key
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.systems import known_strategies
+from compare.running.systems import known_strategies
 from kafka_coordinator.catalogue import CATALOGUE as OF_KAFKA
 from protocols import Group
 from protocols.strategies import ScenarioContext, StrategyRecord
@@ -89,8 +89,8 @@ from click.testing import CliRunner
 from compare.auditing.score import ACROSS_TOPICS, PER_TOPIC
 from compare.cli import cli
 from compare.reading.rocketmq.strategies import strategy_of
-from compare.scenarios.reading import scenario
-from compare.scenarios.variants import variants_of
+from compare.running.systems import scenario
+from compare.running.variants import variants_of
 from compare.testing.strategies import SYSTEMS
 from kafka_coordinator import assign
 from kafka_coordinator.consumer.settings import assignor_names

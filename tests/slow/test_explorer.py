@@ -9,8 +9,8 @@ from compare.exploring.properties import ACKNOWLEDGED, COMMITS, EVERY_QUEUE, PER
 from compare.exploring.search import Limits
 from compare.exploring.subject import subject_of
 from compare.exploring.tokens import Token, fingerprint, read_token, written
-from compare.scenarios.reading import read
-from compare.scenarios.variants import variants_of
+from compare.running.systems import read
+from compare.running.variants import variants_of
 from protocols.engine.exploration import Bounds
 
 pytestmark = pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from compare.scenarios.systems import cluster_of
+from compare.running.systems import cluster_of
 from kafka_coordinator.broker import Broker
 from kafka_coordinator.coordinator.log import (
     CommittedOffset,

@@ -5,7 +5,7 @@ from functools import cache
 
 from compare.pictures.ring import hash_ring
 from compare.pictures.svg import Picture
-from compare.scenarios.systems import cluster_of
+from compare.running.systems import cluster_of
 from protocols import Group, Queue
 from protocols.facts import Callback
 from protocols.scenario.model import SystemPart

@@ -15,14 +15,14 @@ from compare.audit.report import write_report
 from compare.auditing.group_figures import judge
 from compare.comparison.document import document
 from compare.comparison.report.page import write_comparison
-from compare.comparison.runs import RunOrder, run_all
 from compare.explaining.diagnosis import explain_all
 from compare.pictures import timeline
 from compare.process_pool import process_pool
 from compare.reading.gather import gather
-from compare.scenarios.reading import read
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.variants import Variant, variants_of
+from compare.running.run_variant import run_variant
+from compare.running.runs import RunOrder, run_all
+from compare.running.systems import read
+from compare.running.variants import Variant, variants_of
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / "build" / "site-cache"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from compare.console.output import visible
+from compare.documents.audit import Owners
 from compare.figures import Figure
-from compare.measure.moved_queues import Owners
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 HEAVIEST = 24

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from compare.measure.moved_queues import Owners
+from compare.documents.audit import Owners
 
 WIDTH, HEIGHT = 96, 24
 MOST_BARS = 32

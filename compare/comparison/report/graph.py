@@ -6,7 +6,7 @@ Labels are left out: the player tells the event of the edge that it lights up.
 
 from collections.abc import Collection
 
-from compare.states.machines import MACHINES, Machine, machine
+from compare.running.systems import MACHINES, Machine, machine
 from protocols.state_machine import BEGINNING
 
 OUTSIDE = (BEGINNING, "ABSENT")

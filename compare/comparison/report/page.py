@@ -5,16 +5,15 @@ from itertools import groupby
 from typing import Any
 
 from compare.comparison.document import Measured
-from compare.comparison.plan import variation
 from compare.comparison.report.graph import graphs_of_runs
 from compare.comparison.report.table import COLUMNS, SHARING_AT, rows
-from compare.comparison.runs import MeasuredRun
 from compare.console.output import number, visible
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord
 from compare.formatting import many, variant_name
-from compare.measure.runs.spread import figure
 from compare.report.one_file import asset, rendered, script_of
+from compare.running.runs import MeasuredRun, variation
+from compare.running.spread import figure
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
 from protocols.scenario.events.together import described

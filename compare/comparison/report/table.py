@@ -9,7 +9,7 @@ from compare.comparison.columns import SETTLED
 from compare.console.output import number, ratio
 from compare.documents.comparison import Record, SeedsRecord
 from compare.figures import Figure
-from compare.measure.runs.completeness import (
+from compare.running.checks import (
     did_the_work,
     records_lost,
     shares,
@@ -17,7 +17,7 @@ from compare.measure.runs.completeness import (
     usually_lost,
     usually_settles,
 )
-from compare.measure.runs.spread import figure
+from compare.running.spread import figure
 
 
 class Column(NamedTuple):

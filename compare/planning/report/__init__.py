@@ -10,7 +10,7 @@ from compare.planning.steps import Route, Step
 from compare.planning.subject import Subject
 from compare.planning.timetable import WARM_UP, Timing
 from compare.report.one_file import asset, rendered, script_of
-from compare.scenarios.run_variant import run_variant
+from compare.running.run_variant import run_variant
 
 MOST_PICTURED = 200
 """Queues up to which ownership is drawn, a row for each."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from compare.scenarios.ending import Ending, ending
+from compare.running.run_variant import Ending, ending
 from compare.serving.cluster import Served
 from protocols.engine.nodes import Time
 from protocols.queues import Queue

@@ -10,11 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from compare import fairness, optimum
-from compare.measure.runs.combined_fairness import combined_fairness
-from compare.scenarios.ending import ending
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.systems import SYSTEMS, known_strategies, registered
-from compare.scenarios.variants import variants_of
+from compare.running.event_outcomes import combined_fairness
+from compare.running.run_variant import ending, run_variant
+from compare.running.systems import SYSTEMS, known_strategies, registered
+from compare.running.variants import variants_of
 from compare.spark import write_snapshot
 from protocols import Allocation, Group, Queue, UserError
 from protocols.scenario.reading import scenario
@@ -241,7 +240,7 @@ def test_a_scenario_without_systems_runs_those_that_are_there() -> None:
 def test_a_system_that_is_asked_for_and_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     named = made(systems=["kafka:range"])
     away = dataclasses.replace(SYSTEMS["kafka"], module="kafka_coordinator.not_installed")
-    monkeypatch.setattr("compare.scenarios.systems.SYSTEMS", {**SYSTEMS, "kafka": away})
+    monkeypatch.setattr("compare.running.systems.SYSTEMS", {**SYSTEMS, "kafka": away})
     registered.cache_clear()
     try:
         with pytest.raises(UserError, match="kafka:range: no system 'kafka' can run a scenario"):

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from compare.documents.comparison import Record, ScenarioDocument, SharedRecord
-from compare.measure.runs.completeness import shares
-from compare.measure.runs.spread import figure, value_at
+from compare.running.checks import shares
+from compare.running.spread import figure, value_at
 from tests.compare.compared import made, ran
 from tests.compare.typed_documents import faults
 

@@ -12,9 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from compare.cli import cli
-from compare.comparison import plan, runs
-from compare.comparison.runs import MeasuredRun, RunOrder, run_all
-from compare.scenarios.variants import Variant, variants_of
+from compare.running import runs
+from compare.running import runs as plan
+from compare.running.runs import MeasuredRun, RunOrder, run_all
+from compare.running.variants import Variant, variants_of
 from tests.compare.compared import made
 
 SCENARIO = """

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from compare.comparison.runs import RunOrder, run_all
-from compare.measure.runs.phases import at_other_times, phases_of
-from compare.scenarios.reading import read
-from compare.scenarios.systems import system_of
-from compare.scenarios.variants import jittered, variants_of
+from compare.running.phases import at_other_times, phases_of
+from compare.running.runs import RunOrder, run_all
+from compare.running.systems import read, system_of
+from compare.running.variants import jittered, variants_of
 from tests.compare.compared import made
 from tests.compare.console import equipoise
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.comparison.runs import RunOrder, run_all
-from compare.measure.runs.spread import FIGURES, figure, spread
-from compare.scenarios.variants import variants_of
+from compare.running.runs import RunOrder, run_all
+from compare.running.spread import FIGURES, figure, spread
+from compare.running.variants import variants_of
 from tests.compare.compared import made, ran
 from tests.compare.console import equipoise
 

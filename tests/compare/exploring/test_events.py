@@ -14,8 +14,8 @@ from compare.exploring.replaying import as_run
 from compare.exploring.search import Limits
 from compare.exploring.story import steps_of, told
 from compare.exploring.subject import Subject, subject_of
-from compare.scenarios.reading import read
-from compare.scenarios.variants import variants_of
+from compare.running.systems import read
+from compare.running.variants import variants_of
 from protocols.engine.exploration import Action, Bounds, Happened, State, World
 from protocols.engine.exploration.states import CUT, HAPPEN
 from protocols.facts import Noted

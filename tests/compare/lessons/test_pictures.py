@@ -7,7 +7,7 @@ import pytest
 
 from compare.lessons.runs import run
 from compare.pictures import messages
-from compare.scenarios.run_variant import RunResult
+from compare.running.run_variant import RunResult
 from protocols.facts import Callback, Owns
 from protocols.scenario.reading import scenario
 from protocols.timeline.trace import Sent

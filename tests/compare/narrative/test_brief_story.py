@@ -6,10 +6,10 @@ import pytest
 
 from compare.explaining.brief_story import MOST_LINES, brief_story
 from compare.formatting import duration
-from compare.measure.runs.record import run_record
-from compare.scenarios.reading import read
-from compare.scenarios.run_variant import RunResult, run_variant
-from compare.scenarios.variants import variants_of
+from compare.running.record import run_record
+from compare.running.run_variant import RunResult, run_variant
+from compare.running.systems import read
+from compare.running.variants import variants_of
 from tests.compare.console import equipoise
 
 SCENARIOS = Path(__file__).parents[3] / "examples" / "scenarios"

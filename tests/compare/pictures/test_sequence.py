@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 import pytest
 
 from compare.pictures.sequence import sequence_picture
-from compare.scenarios.reading import read
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.variants import variants_of
+from compare.running.run_variant import run_variant
+from compare.running.systems import read
+from compare.running.variants import variants_of
 from protocols.timeline.sequence import Arrow, Note, SequenceDiagram, sequence_diagram
 from tests.compare.console import equipoise
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from compare.comparison.report.table import rows
-from compare.measure.runs.event_outcomes import NOT_SHARED
-from compare.scenarios.systems import known_strategies
+from compare.running.event_outcomes import NOT_SHARED
+from compare.running.systems import known_strategies
 from protocols.scenario.reading import scenario
 from tests.compare.compared import FOUR_MEMBERS, made, ran
 

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from compare.scenarios.reading import read_text
-from compare.scenarios.systems import cluster_of
+from compare.running.systems import cluster_of, read_text
 from protocols.scenario.events import EVENT_KINDS, Rolling
 from protocols.scenario.running import Run
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from compare.measure.runs.lag import lag_of, lag_peak
-from compare.measure.runs.production_history import productions
-from compare.scenarios.run_variant import RunResult, run_variant
-from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import variants_of
+from compare.running.production import lag_of, lag_peak, productions
+from compare.running.run_variant import RunResult, run_variant
+from compare.running.systems import known_strategies
+from compare.running.variants import variants_of
 from protocols.scenario.reading import read
 
 PATH = Path(__file__).parent.parent.parent.parent / "examples" / "scenarios" / "hot-key.yaml"

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from compare.comparison.report.page import _facts
-from compare.measure.runs.lag import lag_of
-from compare.measure.runs.production_history import productions
-from compare.scenarios.run_variant import RunResult, run_variant
-from compare.scenarios.variants import variants_of
+from compare.running.production import lag_of, productions
+from compare.running.run_variant import RunResult, run_variant
+from compare.running.variants import variants_of
 from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.reading import scenario

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from compare.measure.runs.lag import lag_of
-from compare.measure.runs.production_history import productions
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.systems import cluster_of, known_strategies
-from compare.scenarios.variants import variants_of
+from compare.running.production import lag_of, productions
+from compare.running.run_variant import run_variant
+from compare.running.systems import cluster_of, known_strategies
+from compare.running.variants import variants_of
 from kafka_coordinator.cluster import KafkaCluster
 from protocols.errors import UserError
 from protocols.queues import Queue

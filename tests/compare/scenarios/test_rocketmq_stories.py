@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from compare.measure.runs.record import run_record
-from compare.scenarios.run_variant import RunResult, run_variant
-from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import variants_of
+from compare.running.record import run_record
+from compare.running.run_variant import RunResult, run_variant
+from compare.running.systems import known_strategies
+from compare.running.variants import variants_of
 from protocols.facts import Delivered, Owns, RebalanceBegan, Transition
 from protocols.scenario.reading import read
 

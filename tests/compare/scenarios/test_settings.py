@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.own_settings import with_own_settings
-from compare.scenarios.systems import known_strategies
+from compare.running.systems import known_strategies, with_own_settings
 from protocols import UserError
 from protocols.scenario.events import Join, Restart
 from protocols.scenario.model import Scenario

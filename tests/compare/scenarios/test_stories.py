@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from compare.measure.runs.lag import lag_of, lag_peak
-from compare.measure.runs.production_history import productions
-from compare.measure.runs.record import run_record
-from compare.scenarios.run_variant import RunResult, run_variant
-from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import variants_of
+from compare.running.production import lag_of, lag_peak, productions
+from compare.running.record import run_record
+from compare.running.run_variant import RunResult, run_variant
+from compare.running.systems import known_strategies
+from compare.running.variants import variants_of
 from protocols.facts import Noted, StandsStill, TimedOut
 from protocols.queues import Queue
 from protocols.scenario.reading import read

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 from compare.cli import main
+from compare.running.systems import MACHINES, Machine, machine
 from compare.states.drawing import svg
-from compare.states.machines import MACHINES, Machine, machine
 from compare.states.mermaid import mermaid
 from kafka_coordinator.coordinator.states import GROUP
 from protocols.state_machine import BEGINNING, Edge

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.scenarios.reading import read, read_text, scenario
+from compare.running.systems import read, read_text, scenario
 from protocols.scenario import reading
 from protocols.scenario.events import EVENT_KINDS, Commit, Hang, Join, Queues, Restart, Rolling, Subscribe
 from protocols.scenario.events.commit import offsets_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compare.scenarios.reading import read_text, scenario
+from compare.running.systems import read_text, scenario
 from protocols.errors import UserError
 from protocols.scenario.descriptions import listed_members
 from protocols.scenario.events import Crash, Hang, Join, Leave

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from compare.comparison.report.graph import graphs
-from compare.scenarios.systems import cluster_of
-from compare.scenarios.variants import variants_of
+from compare.running.systems import cluster_of
+from compare.running.variants import variants_of
 from kafka_coordinator.broker import Broker
 from kafka_coordinator.cluster import KafkaCluster
 from kafka_coordinator.consumer_group_messages import DescribedConsumer

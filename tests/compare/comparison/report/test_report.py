@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from compare.comparison.report import chart_data as drawing
-from compare.comparison.report import player as playing
 from compare.comparison.report.graph import graphs
 from compare.comparison.report.page import write_comparison
-from compare.scenarios.reading import read
-from compare.states.machines import MACHINES, machine
+from compare.running import chart_data as drawing
+from compare.running import player as playing
+from compare.running.systems import MACHINES, machine, read
 from protocols.facts import Transition
 from protocols.scenario.model import Scenario
 from tests.compare.audit.report.test_report import HOSTILE, Page, payload

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import variants_of
+from compare.running.run_variant import run_variant
+from compare.running.systems import known_strategies
+from compare.running.variants import variants_of
 from protocols.scenario.reading import read
 from tests.compare.compared import made
 

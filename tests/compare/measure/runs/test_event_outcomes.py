@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from compare import fairness
-from compare.measure.runs.lag import lag_peak
-from compare.measure.runs.phases import outcomes, ownership_changes, phases_of
-from compare.scenarios.run_variant import RunResult, run_variant
-from compare.scenarios.variants import variants_of
+from compare.running.phases import outcomes, ownership_changes, phases_of
+from compare.running.production import lag_peak
+from compare.running.run_variant import RunResult, run_variant
+from compare.running.variants import variants_of
 from protocols import Allocation, Group, Queue
 from protocols.timeline import THROUGHOUT
 from tests.compare.compared import made, ran

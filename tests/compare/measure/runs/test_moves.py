@@ -7,11 +7,11 @@ import pytest
 from compare.comparison.report.table import rows
 from compare.explaining.side_by_side import side_by_side
 from compare.explaining.verdict import verdict
-from compare.measure.runs.completeness import usually_ends_complete
-from compare.measure.runs.record import run_record
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import variants_of
+from compare.running.checks import usually_ends_complete
+from compare.running.record import run_record
+from compare.running.run_variant import run_variant
+from compare.running.systems import known_strategies
+from compare.running.variants import variants_of
 from protocols.scenario.reading import read
 from tests.compare.compared import made
 

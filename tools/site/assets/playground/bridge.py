@@ -23,11 +23,10 @@ def compare(text: str, systems: str = "") -> Iterator[dict[str, str]]:
     ``systems``: names or labels, with commas; where it is empty, those of the scenario.
     """
     from compare.comparison.document import document
-    from compare.comparison.limits import Machine, check_work
-    from compare.comparison.plan import Plan, SeedChoice
     from compare.comparison.report.page import write_comparison
-    from compare.comparison.runs import run_all
-    from compare.scenarios.reading import read_text
+    from compare.running.limits import Machine, check_work
+    from compare.running.runs import Plan, SeedChoice, run_all
+    from compare.running.systems import read_text
     from protocols.errors import UserError
 
     try:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from compare.explaining.verdict import verdict
-from compare.measure.runs.completeness import did_the_work
+from compare.running.checks import did_the_work
 from tests.compare.compared import made, ran
 
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias, TypedDict, cast
 
 from compare.console.output import visible
+from compare.documents.audit import moved_queues
 from compare.documents.comparison import Record, ScenarioDocument
 from compare.figures import Figure
 from compare.json_types import Json
-from compare.measure.moved_queues import moved_queues
-from compare.measure.runs.spread import FIGURES, figure
+from compare.running.spread import FIGURES, figure
 from protocols.errors import UserError
 from protocols.scenario.descriptions import listed
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from compare.comparison.plan import Plan
+from compare.running.runs import Plan
 from protocols.errors import UserError
 from protocols.scenario.events import MemberChange
 from protocols.scenario.model import Scenario

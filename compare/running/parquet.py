@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compare.measure.runs.lag import lag_of
-from compare.measure.runs.production_history import productions
-from compare.scenarios.run_variant import RunResult
+from compare.running.production import lag_of, productions
+from compare.running.run_variant import RunResult
 from protocols.timeline.rows import COLUMNS, LAG, SNAPSHOT, Row, ownership_at, rows
 from protocols.timeline.tables import table, write_parquet
 

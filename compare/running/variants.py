@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from compare.scenarios.systems import SYSTEMS, known_strategies, system_of
+from compare.running.systems import SYSTEMS, known_strategies, system_of
 from protocols.errors import UserError
 from protocols.scenario.building import systems_left_out
 from protocols.scenario.checks import system_problem

@@ -1,20 +1,168 @@
-"""Why nobody handled what waited in a queue: nobody owned it, its owner stood still, or all were busy with old
-records."""
+"""Reasons of harm as data, the same form for all; `compare.explaining.harm` says them in words.
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+Time without progress: records wait in a queue, and nobody handles any of it, whoever owns it.
 
-from compare.measure.runs.harm.reasons import Reason, in_common
-from compare.measure.runs.harm.stalls import Pauses, Stall
-from compare.measure.runs.production_history import ProductionHistory
+Why nobody handled what waited in a queue: nobody owned it, its owner stood still, or all were busy with old
+records.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from compare.documents.comparison import ReasonRecord
+from compare.running.production import ProductionHistory
+from compare.running.work import ReadQueue
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.facts import StandsStill, Transition
+from protocols.scenario.events import Event, MemberChange
 from protocols.timeline import Timeline
 from protocols.timeline.deliveries import Delivery, positions
 from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.intervals import Gap, Interval
 from protocols.timeline.rebalances import Rebalance
+
+MOST_REASONS = 2
+"""Reasons that are told of one harm: those that explain most of it."""
+
+LEAST_SHARE = 0.1
+"""A reason that explains less of a harm than this part is left out."""
+
+
+class Reason(NamedTuple):
+    """Fields as in `compare.documents.comparison.ReasonRecord`; times in milliseconds. ``alike``: reasons with an equal
+    kind and an equal value of this are one."""
+
+    kind: str
+    weight: float
+    event: str | None = None
+    text: str | None = None
+    members: tuple[str, ...] = ()
+    lasted: Time | None = None
+    records: int | None = None
+    times: int = 1
+    alike: object = None
+
+    def document(self) -> ReasonRecord:
+        """As in the document, in seconds."""
+        return {
+            "kind": self.kind,
+            "weight": self.weight,
+            "event": self.event,
+            "text": self.text,
+            "members": list(self.members),
+            "lasted_s": None if self.lasted is None else self.lasted / 1000,
+            "records": self.records,
+            "times": self.times,
+        }
+
+
+def most_important(found: Iterable[Reason]) -> list[Reason]:
+    """Reasons that are alike become one, told as the one of the greatest weight, with weights, records and times added
+    up; the greatest first, at most `MOST_REASONS`."""
+    groups: dict[object, list[Reason]] = {}
+    for each in found:
+        groups.setdefault((each.kind, each.alike), []).append(each)
+    merged = [_merged(each) for each in groups.values()]
+    total = sum(each.weight for each in merged)
+    ordered = sorted(merged, key=lambda each: -each.weight)
+    return [each for each in ordered if each.weight >= total * LEAST_SHARE][:MOST_REASONS]
+
+
+def _merged(alike: Sequence[Reason]) -> Reason:
+    heaviest = max(reversed(alike), key=lambda each: each.weight)
+    members = dict.fromkeys(member for each in alike for member in each.members)
+    records = [each.records for each in alike if each.records is not None]
+    return heaviest._replace(
+        weight=sum(each.weight for each in alike),
+        members=tuple(sorted(members)),
+        records=sum(records) if records else None,
+        times=sum(each.times for each in alike),
+    )
+
+
+def in_common(since: Time, until: Time, start: Time, end: Time) -> Time:
+    """Milliseconds that two spans have in common."""
+    return max(0.0, min(until, end) - max(since, start))
+
+
+LEAST_MS: Time = 1000.0
+"""Records that wait for less are on their way: fetches, commits and short rebalances take their time in any system."""
+
+Pauses: TypeAlias = Mapping[str, Sequence[tuple[Time, Time]]]
+"""Member to when it stands still, in order, milliseconds."""
+
+
+class Stall(NamedTuple):
+    """Records of the queue waited from ``since`` to ``until`` (milliseconds) and nobody came any further."""
+
+    read: ReadQueue
+    since: Time
+    until: Time
+
+    @property
+    def lasted(self) -> Time:
+        """In milliseconds."""
+        return self.until - self.since
+
+
+def pauses_of(events: Iterable[Event], peers: Mapping[str, tuple[str, ...]]) -> Pauses:
+    """When members stand still by events of the scenario. ``peers``: a member to all members of its process."""
+    found: dict[str, list[tuple[Time, Time]]] = {}
+    for event in events:
+        if event.member_change is MemberChange.PAUSES:
+            for name in event.members():
+                for member in peers.get(name, (name,)) if event.strikes_process() else (name,):
+                    found.setdefault(member, []).append((event.at, event.at + event.lasts()))
+    return found
+
+
+def stalls(
+    timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory], pauses: Pauses
+) -> list[Stall]:
+    """Every time without progress of at least `LEAST_MS`. Handling records again, which somebody handled before, is no
+    progress; giving one up that nobody can handle is some."""
+    deliveries = positions(timeline.counted_progress())
+    found: list[Stall] = []
+    for read in reads:
+        history = production.get(read.queue)
+        if history is not None:
+            of_queue = (each for each in deliveries.get((read.reader, read.queue), ()) if each.until > history.since)
+            found += _stalls_of(read, history, of_queue, pauses, timeline.end)
+    return found
+
+
+def _stalls_of(
+    read: ReadQueue, history: ProductionHistory, deliveries: Iterable[Delivery], pauses: Pauses, end: Time
+) -> Iterator[Stall]:
+    reached, latest = history.end_offset(read.since), read.since
+    for each in deliveries:
+        if each.end <= reached:
+            continue
+        for since, until in _working(each, pauses.get(each.member, ())):
+            if since - latest >= LEAST_MS:
+                yield from _waiting(read, history, reached, latest, since)
+            latest = max(latest, until)
+        reached = each.end
+    if end - latest >= LEAST_MS:
+        yield from _waiting(read, history, reached, latest, end)
+
+
+def _working(delivery: Delivery, pauses: Sequence[tuple[Time, Time]]) -> Iterator[tuple[Time, Time]]:
+    """The times in which the member handled the records, without those in which it stood still."""
+    since = delivery.since
+    for start, stop in pauses:
+        if since <= start < delivery.until:
+            yield since, start
+            since = min(stop, delivery.until)
+    yield since, delivery.until
+
+
+def _waiting(read: ReadQueue, history: ProductionHistory, reached: int, since: Time, until: Time) -> Iterator[Stall]:
+    """From when the next record is there, if that is long enough before ``until``."""
+    if history.end_offset(until - LEAST_MS) > reached:
+        yield Stall(read, max(since, history.arrival(reached, until)), until)
+
 
 DOWN, PAUSED, STUCK, AWAY, UNNOTICED, REBALANCING, UNOWNED, NEVER_OWNED, AGAIN, REFUSED = (
     "no broker",

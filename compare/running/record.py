@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from compare.documents.comparison import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record
-from compare.measure.runs.checks import checks_of, properties_of, settled
-from compare.measure.runs.event_outcomes import NOT_SHARED, event_outcomes
-from compare.measure.runs.harm.found import harm_of
-from compare.measure.runs.lag import lag_peak
-from compare.measure.runs.phases import Phase, phases_of
-from compare.scenarios.run_variant import RunResult
-from compare.scenarios.systems import system_of
+from compare.running.checks import checks_of, properties_of, settled
+from compare.running.event_outcomes import NOT_SHARED, event_outcomes
+from compare.running.harm import harm_of
+from compare.running.phases import Phase, phases_of
+from compare.running.production import lag_peak
+from compare.running.run_variant import RunResult
+from compare.running.systems import system_of
 from protocols import queue_key
 from protocols.engine.nodes import Time
 from protocols.scenario.topology import MemberKey

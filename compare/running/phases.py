@@ -1,16 +1,20 @@
 """What each event led to: the group as the scenario then has it, who owned what just before the next event, and what
-the time in between cost."""
+the time in between cost.
+
+Queues that somebody reads and that nobody has ever owned: gaps count only from a queue's first owner on.
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from compare.scenarios.ending import Ending, ending
-from protocols import Queue, sort_queues
+from compare.running.run_variant import Ending, ending
+from protocols import sort_queues
 from protocols.engine.nodes import Time
 from protocols.facts import Owns
+from protocols.queues import Queue
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from protocols.timeline import Numbering, Timeline
@@ -181,3 +185,36 @@ def _lasting(timeline: Timeline, found: Sequence[_Span]) -> Iterator[tuple[_Span
         lasted = time_existing(timeline.lives, each.queue, each.since, until)
         if lasted > 0:
             yield each, lasted
+
+
+class Waiting(NamedTuple):
+    """``queues``: how many have not had any owner when a phase ends; ``longest``: the longest time, in milliseconds,
+    that one of these has waited by then."""
+
+    queues: int
+    longest: Time
+
+
+class NeverOwned:
+    """When every queue got its first owner, by beliefs; to be asked of one moment after the other."""
+
+    __slots__ = ("_broadcasting", "_first", "_since")
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._broadcasting = timeline.broadcasting
+        self._first: dict[tuple[str, Queue], Time] = {}
+        for each in timeline.beliefs:
+            self._first.setdefault((each.group, each.queue), each.since)
+        self._since: dict[tuple[str, Queue], Time] = {}
+        """Queue that somebody reads now to the moment from which on somebody did."""
+
+    def waiting(self, phase: Phase) -> Waiting:
+        """What waits for its first owner when the phase ends."""
+        read = [key for key in phase.then.expected() if key[0] not in self._broadcasting]
+        self._since = {key: self._since.get(key, phase.at) for key in read}
+        waits = [
+            phase.until - since
+            for key, since in self._since.items()
+            if self._first.get(key, phase.until) >= phase.until > since
+        ]
+        return Waiting(len(waits), max(waits, default=0.0))
