@@ -8,8 +8,8 @@ from typing import NoReturn
 
 import click
 
-from compare.console.output import HELP_OPTIONS
 from compare.console.termination import EXIT_CODE, Terminated, hear_sigterm
+from compare.showing.console import HELP_OPTIONS
 from protocols import UserError
 from protocols.named_modules import module_named
 

@@ -6,7 +6,6 @@ from typing import get_args
 
 import pytest
 
-from compare.audit.columns import NAMES as COLUMN_NAMES
 from compare.auditing import group_figures, score
 from compare.explaining.diagnosis import MOST_DETAILED
 from compare.explaining.remedies import remedy
@@ -17,6 +16,7 @@ from compare.running.run_variant import run_variant
 from compare.running.systems import known_strategies
 from compare.running.systems import read as read_scenario
 from compare.running.variants import variants_of
+from compare.showing.audit.tables import NAMES as COLUMN_NAMES
 from compare.sweeping.reading import read as read_sweep
 from protocols.scenario.reading import read
 from tools.pages import DOCS, EXPECTED, ROOT, SCENARIOS, claims, examples, pages, printed

@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 
 from compare.audit.conditions import Condition, sorted_by_column
-from compare.audit.questions import Question, answers, print_answers
-from compare.audit.render import document, print_audit, skipped_line
 from compare.auditing.baseline import groups_of
 from compare.auditing.group_figures import AuditedGroup, engine_for, judge
 from compare.console.option_files import check_report, read_baseline, save_report
-from compare.console.output import FORMATS, HELP_OPTIONS, visible
 from compare.explaining.diagnosis import Explained, explain_all
 from compare.reading.gather import gather
 from compare.reading.live_options import check_timeout, live_cluster_options
 from compare.reading.observed import ObservedGroup, Skipped
+from compare.showing.audit.questions import Question, answers, print_answers
+from compare.showing.audit.tables import document, print_audit, skipped_line
+from compare.showing.console import FORMATS, HELP_OPTIONS, visible
 from protocols import UserError
 
 MOST_LINES = 40
@@ -156,7 +156,7 @@ def _say_what_was_skipped(skipped: Sequence[Skipped]) -> None:
 
 
 def _write_report(path: Path, explained: Sequence[Explained], skipped: Sequence[Skipped], weight: str | None) -> None:
-    from compare.audit.report import write_report
+    from compare.showing.audit.page import write_report
 
     with _no_looking_for_cycles():
         page = write_report({**document(explained, skipped, pictures=True), "weight": weight})

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compare.audit.columns import COLUMNS, NAMES, Column
 from compare.console.conditions import SIGNS, limit_of, parts_of
-from compare.console.output import number
 from compare.explaining.diagnosis import Explained
+from compare.showing.audit.tables import COLUMNS, NAMES, Column
+from compare.showing.console import number
 from protocols import UserError
 
 _SAME = ("==", "!=")

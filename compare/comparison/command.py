@@ -6,18 +6,17 @@ from pathlib import Path
 
 import click
 
-from compare.comparison.document import Measured, document
-from compare.comparison.progress import run_progress
-from compare.comparison.render import print_comparison
-from compare.comparison.telling import Telling, failed_checks
 from compare.console.option_files import check_folder, check_report, read_baseline, save_report
-from compare.console.output import FORMATS, HELP_OPTIONS, print_json, visible
+from compare.explaining.document import Measured, document
 from compare.running.baseline import Change, changes, check_jitter, check_same, documents_of
 from compare.running.limits import Machine, check_work
 from compare.running.parquet import write_runs
 from compare.running.run_variant import run_variant
 from compare.running.runs import MeasuredRun, Plan, RunOrder, SeedChoice, run_all
 from compare.running.systems import read, variant_names
+from compare.showing.comparison.stories import Telling, failed_checks
+from compare.showing.comparison.tables import print_comparison
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress, visible
 from protocols.errors import UserError
 from protocols.scenario.systems import STATIC
 
@@ -159,7 +158,7 @@ def compare(
     if parquet is not None:
         _write_parquet(plans, parquet)
     if report is not None:
-        from compare.comparison.report.page import write_comparison
+        from compare.showing.comparison.page import write_comparison
 
         save_report(report, write_comparison(found))
     return _exit_code(

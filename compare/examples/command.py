@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from compare.console.output import FORMATS, HELP_OPTIONS, print_json, print_table
 from compare.examples.installed import Example, copy
 from compare.examples.installed import examples as installed
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_table
 from protocols.errors import UserError
 from protocols.scenario.validation import suggestion
 

@@ -7,17 +7,17 @@ from time import monotonic
 import click
 
 from compare.console.option_files import check_report, save_report
-from compare.console.output import FORMATS, HELP_OPTIONS, print_json, print_line, print_table
 from compare.exploring.answers import Answers, ExploreDocument, answered, document, retold, steps_in
 from compare.exploring.properties import NAMES
 from compare.exploring.replaying import as_run
-from compare.exploring.report import write_report
 from compare.exploring.search import Limits
 from compare.exploring.subject import Subject, subject_of
 from compare.exploring.tokens import fingerprint, read_token
 from compare.exploring.walks import STEPS, Chance, answered_by_chance
 from compare.running.systems import read
 from compare.running.variants import Variant, variants_of
+from compare.showing.comparison.stories import write_report
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_line, print_table
 from protocols.engine.exploration import Bounds
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario

@@ -8,8 +8,8 @@ import click
 
 from compare.console.conditions import NumberCondition
 from compare.console.option_files import check_report, save_report
-from compare.console.output import FORMATS, HELP_OPTIONS, print_json, visible
 from compare.figures.definitions import COUNTS, LOADS
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, visible
 from compare.snapshots.sessions import CALM_S
 from protocols import UserError
 from protocols.scenario.units import milliseconds
@@ -79,7 +79,7 @@ def history(
     from compare.figures.spark.sessions import warm_up
     from compare.history.document import document
     from compare.history.files import selected
-    from compare.history.render import print_history
+    from compare.showing.history import print_history
 
     warm_up()  # The JVM starts while the files are looked at.
     selection = selected(folder, first, last, clusters)
@@ -96,7 +96,7 @@ def history(
     else:
         print_history(found, format, top)
     if report is not None:
-        from compare.history.report import write_report
+        from compare.showing.history import write_report
 
         save_report(report, write_report(found, top))
     return 0

@@ -9,14 +9,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import click
 
 from compare.console.option_files import check_report, save_report
-from compare.console.output import FORMATS, HELP_OPTIONS, print_json
 from compare.logs.analysis import analysed
 from compare.logs.document import document
 from compare.logs.lines import log_files
 from compare.logs.reading import read, silent_sources
 from compare.logs.rebalances import GroupLog
-from compare.logs.render import print_logs
 from compare.logs.replay import replay
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
+from compare.showing.logs.text import print_logs
 from protocols import files
 from protocols.errors import UserError
 
@@ -75,7 +75,7 @@ def logs(
         _write_scenario(scenario, found)
     result = document(found, streams, files)
     if report is not None:
-        from compare.logs.report import write_night
+        from compare.showing.logs.page import write_night
 
         save_report(report, write_night(found, result, files, kept or {}))
     if format == "json":

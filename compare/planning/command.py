@@ -4,11 +4,8 @@ from pathlib import Path
 
 import click
 
-from compare.comparison.progress import run_progress
 from compare.console.option_files import check_report, save_report
-from compare.console.output import FORMATS, HELP_OPTIONS, print_json
 from compare.planning.document import document
-from compare.planning.render import print_plan
 from compare.planning.routes import route
 from compare.planning.simulating import costs_of, story_of
 from compare.planning.subject import Subject, of_observed, of_scenario
@@ -16,6 +13,8 @@ from compare.planning.target import Target, parse
 from compare.planning.timetable import Timing
 from compare.reading.live_options import check_timeout, live_cluster_options
 from compare.running.systems import read
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress
+from compare.showing.plan import print_plan
 from protocols.errors import UserError
 from protocols.scenario.units import milliseconds
 
@@ -90,7 +89,7 @@ def plan(
     else:
         print_plan(found, format)
     if report is not None:
-        from compare.planning.report import write_plan
+        from compare.showing.plan import write_plan
 
         save_report(report, write_plan(found, subject, way, timing))
     return 0

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, TypedDict, cast
 
-from compare.console.output import visible
 from compare.documents.audit import moved_queues
 from compare.documents.comparison import Record, ScenarioDocument
 from compare.figures import Figure
 from compare.json_types import Json
 from compare.running.spread import FIGURES, figure
+from compare.showing.console import visible
 from protocols.errors import UserError
 from protocols.scenario.descriptions import listed
 

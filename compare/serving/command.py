@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from compare.console.option_files import check_report, save_report
-from compare.console.output import HELP_OPTIONS
 from compare.serving.cluster import Served, start
 from compare.serving.record import NAME, measured, result_of
 from compare.serving.recorded import recordings
+from compare.showing.console import HELP_OPTIONS
 from protocols import UserError, files
 from protocols.scenario.model import Scenario
 from protocols.scenario.units import milliseconds
@@ -132,7 +132,7 @@ def _write(
         if lines:
             _save("--record", record.with_name(f"{record.name}.jsonl"), lambda: lines)
     if report is not None:
-        from compare.comparison.report.page import write_comparison
+        from compare.showing.comparison.page import write_comparison
 
         save_report(report, write_comparison([found]))
 

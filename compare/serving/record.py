@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from compare.comparison.document import Measured, document
 from compare.documents.comparison import ScenarioDocument
+from compare.explaining.document import Measured, document
 from compare.running.phases import phases_of
 from compare.running.record import run_record
 from compare.running.run_variant import RunResult, ending

@@ -2,10 +2,9 @@
 
 import click
 
-from compare.console.output import HELP_OPTIONS, print_json, print_table
 from compare.running.systems import MACHINES, Machine, machine
-from compare.states.drawing import svg
-from compare.states.mermaid import mermaid
+from compare.showing.console import HELP_OPTIONS, print_json, print_table
+from compare.showing.states import mermaid, svg
 
 FORMATS = ("text", "table", "markdown", "json", "mermaid", "svg")
 

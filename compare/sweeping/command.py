@@ -8,7 +8,7 @@ import click
 
 from compare.console.conditions import NumberCondition
 from compare.console.option_files import check_report, save_report
-from compare.console.output import FORMATS, HELP_OPTIONS, number, print_json, visible
+from compare.showing.console import FORMATS, HELP_OPTIONS, number, print_json, visible
 
 if TYPE_CHECKING:
     from compare.sweeping.document import SweepDocument
@@ -73,7 +73,7 @@ def sweep(
 
         print_sweep(found, format)
     if report is not None:
-        from compare.sweeping.report import write_report
+        from compare.showing.sweep import write_report
 
         save_report(report, write_report(found, given.sweep, out))
     failed = [line for text, condition in conditions for line in _met(found, text, condition)]

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import click
 
-from compare.console.output import FORMATS, HELP_OPTIONS, visible
 from compare.reading import kafka_live
 from compare.reading.gather import Gathered, gather
 from compare.reading.live_options import check_timeout, live_cluster_options
+from compare.showing.console import FORMATS, HELP_OPTIONS, visible
+from compare.showing.watching import JsonLines, Lines, LiveTable
 from compare.watching.exporter import MOST_GROUPS, Exporter, address_of, serve
 from compare.watching.polling import Failure, Listener, Poll, Watch
 from compare.watching.recording import Recorder
 from compare.watching.sources import Source, sources_of
-from compare.watching.terminal import JsonLines, Lines, LiveTable
 from compare.watching.world import RealWorld, run
 from protocols import UserError
 from protocols.scenario.units import milliseconds

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from compare.console.output import visible
 from compare.reading.server import SERVER
+from compare.showing.console import visible
 from compare.watching.changes import SeenGroup
 from compare.watching.polling import Failure, Poll
 from compare.watching.states import Key

@@ -5,7 +5,7 @@ answers to them; and the first message of each type with its answer. All others 
 group) are drawn only where significant facts follow each other closely; elsewhere they are counted, and a note says how
 many there were in how long a time.
 
-`protocols.timeline.mermaid` and `compare.pictures.sequence` draw it.
+`protocols.timeline.mermaid` and `compare.showing.pictures.messages` draw it.
 """
 
 from collections import Counter

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from compare.comparison.document import document
+from compare.explaining.document import document
 from compare.running.runs import MeasuredRun, RunOrder, run_all
 from compare.running.systems import known_strategies
 from compare.running.variants import variants_of

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from compare.pictures.ring import hash_ring
-from compare.pictures.svg import Picture
 from compare.running.systems import cluster_of
+from compare.showing.pictures.charts import Picture, hash_ring
 from protocols import Group, Queue
 from protocols.facts import Callback
 from protocols.scenario.model import SystemPart

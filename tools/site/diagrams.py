@@ -3,10 +3,10 @@
 from functools import cache
 from pathlib import Path
 
-from compare.pictures import states
 from compare.running.run_variant import run_variant
 from compare.running.systems import MACHINES, read
 from compare.running.variants import variants_of
+from compare.showing import states
 from protocols.timeline.mermaid import sequence
 
 ROOT = Path(__file__).parents[2]

@@ -4,13 +4,13 @@ from dataclasses import asdict
 
 from compare.conformance.clients.judging import MODEL, Judgement, Verdict
 from compare.conformance.clients.outcome import BY_LINES
-from compare.console.output import print_json, print_line, print_table
+from compare.showing.console import print_json, print_line, print_table
 
 _LEFT, _RIGHT = "left", "right"
 
 
 def print_verdict(verdict: Verdict, format: str) -> None:
-    """On standard output, in one of `compare.console.output.FORMATS`."""
+    """On standard output, in one of `compare.showing.console.FORMATS`."""
     if format == "json":
         print_json(document(verdict))
         return

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from compare.audit.render import document
 from compare.auditing.group_figures import judge
 from compare.documents.audit import AuditDocument, GroupRecord, PicturedGroup
 from compare.explaining.diagnosis import explain_all
 from compare.reading.gather import gather
+from compare.showing.audit.tables import document
 from tests.compare.console import EXAMPLES
 from tests.compare.typed_documents import faults
 

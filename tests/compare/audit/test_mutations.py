@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compare.audit.render import document
 from compare.auditing.group_figures import judge
 from compare.explaining.diagnosis import explain
 from compare.reading.gather import gather
+from compare.showing.audit.tables import document
 from tests.compare.console import CAPTURES
 
 FILES = sorted(path for path in CAPTURES.rglob("*.txt") if 0 < path.stat().st_size < 20_000)

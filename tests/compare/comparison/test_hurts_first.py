@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from compare.comparison.report.page import write_comparison
-from compare.comparison.report.table import COLUMNS, SHARING_AT, rows
+from compare.showing.comparison.page import write_comparison
+from compare.showing.comparison.table import COLUMNS, SHARING_AT, rows
 from tests.compare.compared import made, ran
 
 LATE = {

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from compare.cli import cli
 from compare.comparison import command
-from compare.comparison.progress import about, left, run_progress
 from compare.running.limits import LOADED_BYTES, MOST_EVENTS, Machine, Sizes, check_work
 from compare.running.runs import Plan, SeedChoice
 from compare.running.systems import SYSTEMS
+from compare.showing.console import about, left, run_progress
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from compare.console.output import markdown_text, number, print_json, print_table, visible
+from compare.showing.console import markdown_text, number, print_json, print_table, visible
 from tests.compare.console import EXAMPLES, ROOT
 
 HOSTILE = [

@@ -1,1 +1,1 @@
-"""Tests of `compare.pictures`."""
+"""Tests of `compare.showing.pictures`."""

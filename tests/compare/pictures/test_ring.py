@@ -2,7 +2,7 @@
 
 import re
 
-from compare.pictures.ring import hash_ring
+from compare.showing.pictures.charts import hash_ring
 from protocols import Group, Queue
 from rocketmq_selfbalance import allocate
 

@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from compare.pictures.sequence import sequence_picture
 from compare.running.run_variant import run_variant
 from compare.running.systems import read
 from compare.running.variants import variants_of
+from compare.showing.pictures.messages import sequence_picture
 from protocols.timeline.sequence import Arrow, Note, SequenceDiagram, sequence_diagram
 from tests.compare.console import equipoise
 

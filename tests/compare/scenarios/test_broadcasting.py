@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from compare.comparison.report.table import rows
 from compare.running.event_outcomes import NOT_SHARED
 from compare.running.systems import known_strategies
+from compare.showing.comparison.table import rows
 from protocols.scenario.reading import scenario
 from tests.compare.compared import FOUR_MEMBERS, made, ran
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from compare.comparison.report.page import _facts
 from compare.running.production import lag_of, productions
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.variants import variants_of
+from compare.showing.comparison.page import _facts
 from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.reading import scenario

@@ -10,8 +10,7 @@ import pytest
 
 from compare.cli import main
 from compare.running.systems import MACHINES, Machine, machine
-from compare.states.drawing import svg
-from compare.states.mermaid import mermaid
+from compare.showing.states import mermaid, svg
 from kafka_coordinator.coordinator.states import GROUP
 from protocols.state_machine import BEGINNING, Edge
 from tests.compare.console import equipoise

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from compare.audit.report import write_report
-from compare.audit.report.details import Texts, details
-from compare.audit.report.drawing import HEAVIEST, LIGHTEST, MOST_QUEUES
-from compare.audit.report.shape import shape
+from compare.showing.audit.drawing import HEAVIEST, LIGHTEST, MOST_QUEUES, Texts, details, shape
+from compare.showing.audit.page import write_report
 from tests.compare.audit.report.report_documents import Owners, captured, document, group, uneven
 
 HOSTILE = [
@@ -108,7 +106,7 @@ def test_the_page_may_load_nothing_and_run_only_its_own_script() -> None:
 def test_the_same_document_gives_the_same_bytes_under_any_hash_seed() -> None:
     program = (
         "import hashlib\n"
-        "from compare.audit.report import write_report\n"
+        "from compare.showing.audit.page import write_report\n"
         "from tests.compare.audit.report.report_documents import document, uneven\n"
         "print(hashlib.sha256(write_report(document(*(uneven(f'g{at}') for at in range(9)))).encode()).hexdigest())\n"
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from compare.audit.report import write_report
+from compare.showing.audit.page import write_report
 from tests.compare.audit.report.report_documents import captured, document, group, uneven
 from tests.compare.audit.report.test_report import HOSTILE, hostile
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from compare.comparison.report.graph import graphs
 from compare.running.systems import cluster_of
 from compare.running.variants import variants_of
+from compare.showing.comparison.page import graphs
 from kafka_coordinator.broker import Broker
 from kafka_coordinator.cluster import KafkaCluster
 from kafka_coordinator.consumer_group_messages import DescribedConsumer

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from compare.comparison.report.graph import graphs
-from compare.comparison.report.page import write_comparison
 from compare.running import chart_data as drawing
 from compare.running import player as playing
 from compare.running.systems import MACHINES, machine, read
+from compare.showing.comparison.page import graphs, write_comparison
 from protocols.facts import Transition
 from protocols.scenario.model import Scenario
 from tests.compare.audit.report.test_report import HOSTILE, Page, payload

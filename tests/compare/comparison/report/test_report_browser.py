@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from compare.comparison.report.page import write_comparison
+from compare.showing.comparison.page import write_comparison
 from protocols.scenario.model import Scenario
 from tests.compare.browser import Browser
 from tests.compare.compared import made, ran

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from compare.comparison.report.table import rows
 from compare.explaining.side_by_side import side_by_side
 from compare.explaining.verdict import verdict
 from compare.running.checks import usually_ends_complete
@@ -12,6 +11,7 @@ from compare.running.record import run_record
 from compare.running.run_variant import run_variant
 from compare.running.systems import known_strategies
 from compare.running.variants import variants_of
+from compare.showing.comparison.table import rows
 from protocols.scenario.reading import read
 from tests.compare.compared import made
 
