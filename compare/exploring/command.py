@@ -7,12 +7,19 @@ from time import monotonic
 import click
 
 from compare.console.option_files import check_report, save_report
-from compare.exploring.answers import Answers, ExploreDocument, answered, document, retold, steps_in
-from compare.exploring.properties import NAMES
-from compare.exploring.replaying import as_run
+from compare.exploring.answers import (
+    Answers,
+    ExploreDocument,
+    answered,
+    document,
+    fingerprint,
+    read_token,
+    retold,
+    steps_in,
+)
+from compare.exploring.properties import NAMES, Subject, subject_of
 from compare.exploring.search import Limits
-from compare.exploring.subject import Subject, subject_of
-from compare.exploring.tokens import fingerprint, read_token
+from compare.exploring.story import as_run
 from compare.exploring.walks import STEPS, Chance, answered_by_chance
 from compare.running.systems import read
 from compare.running.variants import Variant, variants_of

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from compare.exploring.columns import Rows
-from compare.exploring.properties import Beliefs
-from compare.exploring.subject import Subject
+from compare.exploring.expansion import Rows
+from compare.exploring.properties import Beliefs, Subject
 from compare.running.run_variant import broadcasting_groups, ending
 from compare.running.systems import system_of
 from protocols.engine.exploration import State, World

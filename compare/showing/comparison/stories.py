@@ -10,9 +10,8 @@ import click
 
 from compare.explaining.brief_story import brief_story
 from compare.explaining.document import Measured, document
-from compare.exploring.replaying import as_run
-from compare.exploring.story import Step
-from compare.exploring.subject import Subject
+from compare.exploring.properties import Subject
+from compare.exploring.story import Step, as_run
 from compare.running.chart_data import chart_data_of
 from compare.running.phases import phases_of
 from compare.running.record import run_record

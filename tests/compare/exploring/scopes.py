@@ -1,6 +1,6 @@
 """Scenarios that are small enough to be explored within a test."""
 
-from compare.exploring.subject import Subject, subject_of
+from compare.exploring.properties import Subject, subject_of
 from compare.running.systems import read_text
 from compare.running.variants import variants_of
 from protocols.engine.exploration import Bounds
