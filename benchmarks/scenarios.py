@@ -25,9 +25,8 @@ from tabulate import tabulate
 from benchmarks import run_parts
 from compare.planning import simulating
 from compare.planning.routes import route
-from compare.planning.subject import of_scenario
-from compare.planning.target import parse
-from compare.planning.timetable import Timing
+from compare.planning.simulating import Timing
+from compare.planning.subject import of_scenario, parse
 from compare.running.record import run_record
 from compare.running.run_variant import run_variant
 from compare.running.systems import read, scenario

@@ -7,10 +7,8 @@ import click
 from compare.console.option_files import check_report, save_report
 from compare.planning.document import document
 from compare.planning.routes import route
-from compare.planning.simulating import costs_of, story_of
-from compare.planning.subject import Subject, of_observed, of_scenario
-from compare.planning.target import Target, parse
-from compare.planning.timetable import Timing
+from compare.planning.simulating import Timing, costs_of, story_of
+from compare.planning.subject import Subject, Target, of_observed, of_scenario, parse
 from compare.reading.live_options import check_timeout, live_cluster_options
 from compare.running.systems import read
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress

@@ -9,10 +9,8 @@ from markupsafe import Markup
 
 from compare.formatting import duration, many, unit_of
 from compare.planning.document import CostRecord, PlanDocument, StepRecord
-from compare.planning.simulating import at_another_time, variant_of
-from compare.planning.steps import Route, Step
-from compare.planning.subject import Subject
-from compare.planning.timetable import WARM_UP, Timing
+from compare.planning.simulating import WARM_UP, Timing, at_another_time, variant_of
+from compare.planning.subject import Route, Step, Subject
 from compare.running.run_variant import run_variant
 from compare.showing.console import number, print_line, print_table
 from compare.showing.html import asset, rendered, script_of

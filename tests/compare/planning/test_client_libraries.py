@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
+from compare.planning.kafka_routes import ASSIGNORS
 from compare.planning.routes import route
-from compare.planning.routes.kafka import ASSIGNORS
-from compare.planning.subject import Subject, of_observed, of_scenario
-from compare.planning.target import parse
+from compare.planning.subject import Subject, of_observed, of_scenario, parse
 from compare.reading.client_libraries import LIBRARIES, library_of
 from compare.reading.observed import ObservedGroup
 from protocols import UserError

@@ -1,16 +1,37 @@
-"""Kafka: from one assignor to another, within a protocol or from one protocol to the other."""
+"""Commands of the systems' tools that several routes print; capitals are placeholders.
+
+Kafka: from one assignor to another, within a protocol or from one protocol to the other.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from shlex import quote
 
 from compare.catalogues import CLASSIC_CLASSES, EAGER, SERVER, SERVER_NAMES
-from compare.planning.routes.commands import describe, members
-from compare.planning.steps import Route, Settings, Step, WrongOrder, in_each, one_by_one
-from compare.planning.subject import Subject
+from compare.planning.subject import Route, Settings, Step, Subject, WrongOrder, in_each, one_by_one
 from compare.reading.client_libraries import assignor_option_of, assignors_of, consumer_protocol_of
 from protocols.errors import UserError
 from protocols.scenario.descriptions import listed as in_words
 from protocols.scenario.descriptions import listed_members
+
+KAFKA = "--bootstrap-server HOST:9092"
+
+
+def describe(subject: Subject, view: str) -> str:
+    """The view of the group that shows whether a step is complete."""
+    return f"kafka-consumer-groups.sh {KAFKA} --describe --group {quote(subject.group)} {view}"
+
+
+def progress(subject: Subject) -> str:
+    """RocketMQ's view of every queue with its owner."""
+    return f"mqadmin consumerProgress -n NAMESRV:9876 -g {quote(subject.group)} -s true"
+
+
+def members(subject: Subject) -> str:
+    """How many members the group has, for sentences."""
+    count = len(subject.members)
+    return "the only member" if count == 1 else f"all {count} members"
+
 
 PACKAGE = "org.apache.kafka.clients.consumer."
 ASSIGNORS, PROTOCOL, REMOTE = "partition.assignment.strategy", "group.protocol", "group.remote.assignor"
