@@ -24,9 +24,7 @@ from benchmarks.process_tree import cpu_seconds, peak_memory
 from compare.figures.definitions import COUNTS, LOADS
 from compare.figures.spark.history import KEYS, Unfair, history, read_snapshots
 from compare.figures.spark.sessions import session
-from compare.snapshots.columns import TOPIC_COUNTS, TOPIC_LOADS, snapshot_schema
-from compare.snapshots.compacting import compact
-from compare.snapshots.folder import day_of, write_snapshot_file
+from compare.snapshots import TOPIC_COUNTS, TOPIC_LOADS, compact, day_of, snapshot_schema, write_snapshot_file
 
 START = 1_795_305_600.0
 """2026-11-22 00:00:00 UTC."""

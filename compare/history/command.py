@@ -10,13 +10,13 @@ from compare.console.conditions import NumberCondition
 from compare.console.option_files import check_report, save_report
 from compare.figures.definitions import COUNTS, LOADS
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, visible
-from compare.snapshots.sessions import CALM_S
+from compare.snapshots import CALM_S
 from protocols import UserError
 from protocols.scenario.units import milliseconds
 
 if TYPE_CHECKING:
     from compare.figures.spark.history import HistoryTables, Unfair
-    from compare.history.files import Selection
+    from compare.history import Selection
 
 UNFAIR = "distance > 0"
 MOST_LINES = 40
@@ -77,8 +77,7 @@ def history(
         check_report(report)
     from compare.figures.spark.history import Unfair
     from compare.figures.spark.sessions import warm_up
-    from compare.history.document import document
-    from compare.history.files import selected
+    from compare.history import document, selected
     from compare.showing.history import print_history
 
     warm_up()  # The JVM starts while the files are looked at.
@@ -115,7 +114,7 @@ def _counted(
     from compare.figures.spark.failures import SparkError, first_line
     from compare.figures.spark.history import chosen, history, read_snapshots
     from compare.figures.spark.sessions import session
-    from compare.history.files import thoroughly
+    from compare.history import thoroughly
 
     spark = session()
     for attempt in (1, 2):

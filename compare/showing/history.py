@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
-from compare.history.document import DayRecord, HistoryDocument, HistoryRecord
+from compare.history import DayRecord, HistoryDocument, HistoryRecord
 from compare.showing.console import number, print_line, print_table, ratio
 from compare.showing.html import asset, rendered, script_of
 

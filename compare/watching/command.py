@@ -16,9 +16,8 @@ from compare.reading.live_options import check_timeout, live_cluster_options
 from compare.showing.console import FORMATS, HELP_OPTIONS, visible
 from compare.showing.watching import JsonLines, Lines, LiveTable
 from compare.watching.exporter import MOST_GROUPS, Exporter, address_of, serve
-from compare.watching.polling import Failure, Listener, Poll, Watch
+from compare.watching.polling import Failure, Listener, Poll, Source, Watch, sources_of
 from compare.watching.recording import Recorder
-from compare.watching.sources import Source, sources_of
 from compare.watching.world import RealWorld, run
 from protocols import UserError
 from protocols.scenario.units import milliseconds

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from compare.reading.server import SERVER
 from compare.showing.console import visible
-from compare.watching.changes import SeenGroup
+from compare.watching.changes import Key, SeenGroup
 from compare.watching.polling import Failure, Poll
-from compare.watching.states import Key
 from protocols import UserError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Questions about snapshots of groups (`compare.snapshots.columns`), answered by Spark's own columns.
+"""Questions about snapshots of groups (`compare.snapshots`), answered by Spark's own columns.
 
 A snapshot stands for the time until the next one of its cluster, but for at most twice its polling interval: time in
 which nobody watched counts for nothing. The last one stands for one interval. Times are whole milliseconds, scores and
@@ -19,7 +19,7 @@ from pyspark.sql.types import StringType, StructType
 
 from compare.figures.spark.failures import user_errors
 from compare.figures.spark.progress import progress
-from compare.snapshots.columns import snapshot_schema
+from compare.snapshots import snapshot_schema
 
 KEYS = ("cluster", "system", "group")
 DAY_MS = 86_400_000

@@ -15,11 +15,9 @@ import pytest
 from compare.auditing.group_figures import judge
 from compare.figures import FIGURES
 from compare.reading.gather import gather
-from compare.snapshots.columns import snapshot_schema
-from compare.snapshots.folder import prune, snapshot_files, write_snapshot_file
-from compare.watching.polling import Watch
+from compare.snapshots import prune, snapshot_files, snapshot_schema, write_snapshot_file
+from compare.watching.polling import Source, Watch
 from compare.watching.recording import Recorder
-from compare.watching.sources import Source
 from compare.watching.world import run
 from protocols import UserError
 from tests.compare.console import CAPTURES

@@ -16,10 +16,8 @@ from pyspark.sql import SparkSession
 
 from compare.cli import cli
 from compare.figures.spark.history import Unfair, history, read_snapshots
-from compare.history.document import HistoryRecord, document
-from compare.snapshots.columns import snapshot_schema
-from compare.snapshots.compacting import compact
-from compare.snapshots.folder import snapshot_files, write_snapshot_file
+from compare.history import HistoryRecord, document
+from compare.snapshots import compact, snapshot_files, snapshot_schema, write_snapshot_file
 from protocols import UserError
 from tests.compare.measure.spark.spark_fixture import session
 
