@@ -11,9 +11,9 @@ import click
 from compare.console.option_files import check_report, save_report
 from compare.logs.analysis import analysed
 from compare.logs.document import document
+from compare.logs.facts import GroupLog
 from compare.logs.lines import log_files
 from compare.logs.reading import read, silent_sources
-from compare.logs.rebalances import GroupLog
 from compare.logs.replay import replay
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
 from compare.showing.logs.text import print_logs

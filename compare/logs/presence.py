@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from compare.logs.facts import client_of
+from compare.logs.facts import GroupLog, Rebalance, client_of
 from compare.logs.lines import BLOCK, LONGEST_LINE, LogFile, decoded
-from compare.logs.rebalances import GroupLog, Rebalance
 
 Line = tuple[str, int]
 """Name of a file, number of the line from 1."""

@@ -5,8 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.logs.facts import Fact
-from compare.logs.rebalances import GroupLog, Rebalance
+from compare.logs.facts import Fact, GroupLog, Rebalance
 from compare.logs.replay_events import ABOUT, Event, clock, length, milliseconds, plain, possible
 from compare.logs.rocketmq_lines import route_change
 from protocols.errors import UserError

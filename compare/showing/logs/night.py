@@ -7,10 +7,9 @@ from datetime import datetime
 from heapq import nlargest
 from itertools import chain, zip_longest
 
-from compare.logs.document import Json
+from compare.logs.document import UNKNOWN, Json
+from compare.logs.facts import GroupLog
 from compare.logs.presence import Line, Presence, Span, presence
-from compare.logs.rebalances import GroupLog
-from compare.logs.remedies import UNKNOWN
 from compare.showing.console import visible
 from compare.showing.logs.text import why
 

@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from compare.logs.document import Json
+from compare.logs.document import UNKNOWN, Json
+from compare.logs.facts import GroupLog
 from compare.logs.lines import LogFile
 from compare.logs.presence import LONGEST, Line, lines_of
-from compare.logs.rebalances import GroupLog
-from compare.logs.remedies import UNKNOWN
 from compare.showing.console import number
 from compare.showing.html import asset, rendered, script_of
 from compare.showing.logs.night import picture_data, told_in_full

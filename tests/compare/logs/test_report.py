@@ -10,11 +10,10 @@ from click.testing import CliRunner
 from compare.cli import cli
 from compare.logs.analysis import analysed
 from compare.logs.document import document
-from compare.logs.facts import Fact, Stream
+from compare.logs.facts import Departure, Fact, GroupLog, Rebalance, Stream
 from compare.logs.lines import LogFile, log_files
 from compare.logs.presence import lines_of
 from compare.logs.reading import read, silent_sources
-from compare.logs.rebalances import Departure, GroupLog, Rebalance
 from compare.showing.logs.page import write_night
 from tests.compare.audit.report.test_report import HOSTILE, Page, payload
 from tests.compare.logs.scoring import INCIDENTS, logs_of, truth_of
