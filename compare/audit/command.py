@@ -13,8 +13,7 @@ from compare.auditing.baseline import groups_of
 from compare.auditing.group_figures import AuditedGroup, engine_for, judge
 from compare.console.option_files import check_report, read_baseline, save_report
 from compare.explaining.diagnosis import Explained, explain_all
-from compare.reading.gather import gather
-from compare.reading.live_options import check_timeout, live_cluster_options
+from compare.reading.gather import check_timeout, gather, live_cluster_options
 from compare.reading.observed import ObservedGroup, Skipped
 from compare.showing.audit.questions import Question, answers, print_answers
 from compare.showing.audit.tables import document, print_audit, skipped_line

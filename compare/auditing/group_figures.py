@@ -27,7 +27,7 @@ from math import log10, sqrt
 
 from compare.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures
 from compare.figures.local import figures_of
-from compare.reading.known_ownership import KnownOwnership, known_ownership, missing_share, unowned_queues
+from compare.reading.group_model import KnownOwnership, known_ownership, missing_share, unowned_queues
 from compare.reading.observed import ObservedGroup, ObservedMember
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java

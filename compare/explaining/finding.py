@@ -8,10 +8,9 @@ from compare.auditing.score import Points, points_lost, score
 from compare.auditing.what_if import best_loads, loads_of
 from compare.explaining.remedies.remedy import Gain, Remedy, best_first
 from compare.reading.group_kinds import Kind, kind_of, usable_strategies
-from compare.reading.group_model import Modelled, is_on_the_move, model_of
-from compare.reading.known_ownership import unowned_queues
+from compare.reading.group_model import Modelled, is_on_the_move, model_of, unowned_queues
 from compare.reading.observed import ObservedGroup
-from compare.reading.rocketmq.retry import is_retry
+from compare.reading.rocketmq.lines import is_retry
 from protocols import Allocation, Queue
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from compare.planning.document import document
 from compare.planning.routes import route
 from compare.planning.simulating import Timing, costs_of, story_of
 from compare.planning.subject import Subject, Target, of_observed, of_scenario, parse
-from compare.reading.live_options import check_timeout, live_cluster_options
+from compare.reading.gather import check_timeout, live_cluster_options
 from compare.running.systems import read
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress
 from compare.showing.plan import print_plan

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compare.catalogues import CLASSIC, OF_BOTH, ROCKETMQ, SERVER
-from compare.reading.client_libraries import is_javas, library_of
-from compare.reading.group_kinds import kind_of
+from compare.reading.group_kinds import is_javas, kind_of, library_of
 from compare.reading.group_model import ASSUMPTIONS, model_of
 from compare.reading.observed import ObservedGroup
 from compare.running.run_variant import ending

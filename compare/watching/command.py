@@ -11,8 +11,7 @@ from pathlib import Path
 import click
 
 from compare.reading import kafka_live
-from compare.reading.gather import Gathered, gather
-from compare.reading.live_options import check_timeout, live_cluster_options
+from compare.reading.gather import Gathered, check_timeout, gather, live_cluster_options
 from compare.showing.console import FORMATS, HELP_OPTIONS, visible
 from compare.showing.watching import JsonLines, Lines, LiveTable
 from compare.watching.exporter import MOST_GROUPS, Exporter, address_of, serve

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from compare.reading.server import SERVER
+from compare.reading.sources import SERVER
 from compare.showing.console import visible
 from compare.watching.changes import Key, SeenGroup
 from compare.watching.polling import Failure, Poll

@@ -23,7 +23,7 @@ from compare.reading.gather import Gathered
 from compare.reading.kafka_live.address import servers
 from compare.reading.kafka_live.settings import MISSING_EXTRA
 from compare.reading.observed import Skipped
-from compare.reading.rocketmq_live.address import name_servers
+from compare.reading.rocketmq_live.client import name_servers
 from compare.watching.changes import ChangeLog, SeenGroup, StateReader
 from protocols import UserError
 

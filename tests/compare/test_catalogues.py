@@ -88,7 +88,7 @@ from click.testing import CliRunner
 
 from compare.auditing.score import ACROSS_TOPICS, PER_TOPIC
 from compare.cli import cli
-from compare.reading.rocketmq.strategies import strategy_of
+from compare.reading.rocketmq.running_info import strategy_of
 from compare.running.systems import scenario
 from compare.running.variants import variants_of
 from compare.testing.strategies import SYSTEMS

@@ -9,8 +9,7 @@ from compare.auditing.group_figures import MISSING
 from compare.explaining.finding import Case, Finding, finding, named, several
 from compare.explaining.remedies.assignors import connector_of, session_timeout
 from compare.explaining.remedies.remedy import GRAVE, GROUPS, LIGHT, Remedy, Risk, connector, describe, of_group
-from compare.reading.group_model import REBALANCING
-from compare.reading.known_ownership import missing_share
+from compare.reading.group_model import REBALANCING, missing_share
 
 
 def nobody(case: Case) -> Iterator[Finding]:
