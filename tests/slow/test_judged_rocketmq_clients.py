@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from compare.conformance.clients.rocketmq import real
-from compare.conformance.command import conformance
+from compare.verbs.conformance import conformance
 from tests.compare.conformance.clients.late_leave import LateLeave
 from tests.slow import real_rocketmq
 from tests.slow.java import UnavailableError, released_jars

@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from compare.cli import cli
-from compare.comparison import command
 from compare.running.limits import LOADED_BYTES, MOST_EVENTS, Machine, Sizes, check_work
 from compare.running.runs import Plan, SeedChoice
 from compare.running.systems import SYSTEMS
 from compare.showing.console import about, left, run_progress
+from compare.verbs import compare
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario
@@ -139,7 +139,7 @@ def test_without_the_limit_it_begins(path: str, monkeypatch: pytest.MonkeyPatch)
     def begins(*arguments: object) -> None:
         raise UserError("begun")
 
-    monkeypatch.setattr(command, "measured", begins)
+    monkeypatch.setattr(compare, "measured", begins)
     begun = CliRunner().invoke(cli, ["compare", path, "--no-limit"])
     assert str(begun.exception) == "begun"
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from compare.console.option_files import read_baseline
 from compare.explaining.verdict import verdict
 from compare.running.baseline import changes, documents_of, sentence
 from compare.running.spread import figure
+from compare.verbs.options import read_baseline
 from protocols import UserError
 from tests.compare.compared import made, ran
 from tests.compare.console import equipoise

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compare.console.conditions import NumberCondition
-from compare.console.option_files import check_report, save_report
 from compare.showing.console import FORMATS, HELP_OPTIONS, number, print_json, visible
+from compare.verbs.options import NumberCondition, check_report, save_report
 
 if TYPE_CHECKING:
     from compare.sweeping.document import SweepDocument

@@ -1,4 +1,7 @@
-"""The examples beside the package: what there is, and how it is copied."""
+"""The examples beside the package: what there is, and how it is copied.
+
+The verb `examples`.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,7 +9,11 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+import click
+
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_table
 from protocols.errors import UserError
+from protocols.scenario.validation import suggestion
 
 PACKAGE = "equipoise_examples"
 """The folder `examples` of the sources, as it is installed (setup.py)."""
@@ -37,7 +44,7 @@ class Example:
     paths: tuple[str, ...]
 
 
-def examples() -> list[Example]:
+def installed_examples() -> list[Example]:
     """All of them: folders first, then scenarios, by name."""
     root = files(PACKAGE)
     paths = sorted(_walk(root, ""))
@@ -93,3 +100,38 @@ def _title(root: Traversable, path: str) -> str:
     """The scenario's name, which its first line holds."""
     first, _, _ = _at(root, path).read_text(encoding="utf-8").partition("\n")
     return first.removeprefix("name:").strip().strip("'\"")
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Copy the examples below this folder, which is made if it is not there.",
+)
+def examples(names: tuple[str, ...], format: str, folder: Path | None) -> int:
+    """List the example scenarios and captures that come with the package, or copy them.
+
+    NAME is one of the listed names, or the last part of it; without any, all examples are meant.
+    """
+    chosen = _chosen(installed_examples(), names)
+    if folder is not None:
+        count = copy(chosen, folder)
+        click.echo(f"{count} files were copied to {folder}.", err=True)
+    elif format == "json":
+        print_json({"examples": [{"name": each.name, "about": each.about} for each in chosen]})
+    else:
+        columns = [("example", "left"), ("what it shows", "left")]
+        print_table(columns, [[each.name, each.about] for each in chosen], format)
+    return 0
+
+
+def _chosen(there: list[Example], names: tuple[str, ...]) -> list[Example]:
+    by_name = {name: each for each in there for name in (each.name.rpartition("/")[2], each.name)}
+    for name in names:
+        if name not in by_name:
+            raise UserError(f"no example {name!r}, {suggestion(name, by_name)}")
+    return [by_name[name] for name in dict.fromkeys(names)] if names else there

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
-from compare.console.option_files import check_report, save_report
 from compare.logs.analysis import analysed
 from compare.logs.document import document
 from compare.logs.facts import GroupLog
@@ -17,6 +16,7 @@ from compare.logs.reading import read, silent_sources
 from compare.logs.replay import replay
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
 from compare.showing.logs.text import print_logs
+from compare.verbs.options import check_report, save_report
 from protocols import files
 from protocols.errors import UserError
 

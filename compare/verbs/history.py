@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compare.console.conditions import NumberCondition
-from compare.console.option_files import check_report, save_report
 from compare.figures.definitions import COUNTS, LOADS
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, visible
 from compare.snapshots import CALM_S
+from compare.verbs.options import NumberCondition, check_report, save_report
 from protocols import UserError
 from protocols.scenario.units import milliseconds
 

@@ -6,7 +6,6 @@ from time import monotonic
 
 import click
 
-from compare.console.option_files import check_report, save_report
 from compare.exploring.answers import (
     Answers,
     ExploreDocument,
@@ -25,6 +24,7 @@ from compare.running.systems import read
 from compare.running.variants import Variant, variants_of
 from compare.showing.comparison.stories import write_report
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_line, print_table
+from compare.verbs.options import check_report, save_report
 from protocols.engine.exploration import Bounds
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from compare.console.option_files import check_folder, check_report, read_baseline, save_report
 from compare.explaining.document import Measured, document
 from compare.running.baseline import Change, changes, check_jitter, check_same, documents_of
 from compare.running.limits import Machine, check_work
@@ -17,6 +16,7 @@ from compare.running.systems import read, variant_names
 from compare.showing.comparison.stories import Telling, failed_checks
 from compare.showing.comparison.tables import print_comparison
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress, visible
+from compare.verbs.options import check_folder, check_report, read_baseline, save_report
 from protocols.errors import UserError
 from protocols.scenario.systems import STATIC
 

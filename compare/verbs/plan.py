@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from compare.console.option_files import check_report, save_report
 from compare.planning.document import document
 from compare.planning.routes import route
 from compare.planning.simulating import Timing, costs_of, story_of
@@ -13,6 +12,7 @@ from compare.reading.gather import check_timeout, live_cluster_options
 from compare.running.systems import read
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress
 from compare.showing.plan import print_plan
+from compare.verbs.options import check_report, save_report
 from protocols.errors import UserError
 from protocols.scenario.units import milliseconds
 
