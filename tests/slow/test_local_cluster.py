@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from compare.figures.local import table_fairness
-from tests.compare.measure.figures.figure_groups import tables
-from tests.compare.measure.spark.test_paths import written
-from tests.compare.measure.spark.test_spark import many_groups, sorted_table
+from tests.compare.figures.figure_groups import tables
+from tests.compare.figures.spark.test_paths import written
+from tests.compare.figures.spark.test_spark import many_groups, sorted_table
 
 pytestmark = pytest.mark.slow
 

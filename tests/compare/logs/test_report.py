@@ -15,8 +15,8 @@ from compare.logs.lines import LogFile, log_files
 from compare.logs.presence import lines_of
 from compare.logs.reading import read, silent_sources
 from compare.showing.logs.page import write_night
-from tests.compare.audit.report.test_report import HOSTILE, Page, payload
 from tests.compare.logs.scoring import INCIDENTS, logs_of, truth_of
+from tests.compare.verbs.audit.report.test_report import HOSTILE, Page, payload
 
 AT, TOOK, GENERATION, CAUSE, WHO, WAITED, TEXT, PAUSE = range(8)
 

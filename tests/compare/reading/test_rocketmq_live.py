@@ -11,8 +11,8 @@ from compare.reading.observed import ObservedGroup, Skipped
 from compare.reading.rocketmq_live import fetch
 from compare.reading.rocketmq_live.client import Address, name_servers
 from protocols import Queue, UserError
-from tests.compare.console import equipoise
 from tests.compare.reading.fake_rocketmq import Answer, ok, queue_key, route, serving
+from tests.compare.showing import equipoise
 
 AVG = "org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely@3589cf7"
 

@@ -20,8 +20,8 @@ from compare.watching.polling import Source, Watch
 from compare.watching.recording import Recorder
 from compare.watching.world import run
 from protocols import UserError
-from tests.compare.console import CAPTURES
 from tests.compare.observed_groups import partitions
+from tests.compare.showing import CAPTURES
 from tests.compare.watching.virtual import START, Answer, Diary, VirtualWorld, group
 
 SIX = partitions("orders", *range(6))
