@@ -9,9 +9,9 @@ from typing import Protocol, TypeVar
 from compare.formatting import many, unit_of
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
-from compare.testing.failing import fail
 from compare.testing.group_interface import GroupInterface
-from compare.testing.persistent_conflicts import why_nobody, why_several
+from compare.testing.settling import why_nobody, why_several
+from compare.testing.user_code import fail
 from protocols.engine.nodes import Time
 from protocols.facts import Owns
 from protocols.queues import Queue

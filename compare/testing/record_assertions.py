@@ -8,11 +8,11 @@ from typing import Protocol
 
 from compare.formatting import many
 from compare.testing.clock import in_ticks
-from compare.testing.failing import fail
 from compare.testing.handled_records import RecordRange
 from compare.testing.handling import HandlingGroup
 from compare.testing.queue_ends import end_offset
 from compare.testing.record_stories import MOST, RecordStories, names_of
+from compare.testing.user_code import fail
 from protocols.queues import Queue
 
 CATCHING_UP_S = 5.0

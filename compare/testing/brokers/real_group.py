@@ -13,7 +13,7 @@ from compare.testing.brokers.real_handling import RealHandling
 from compare.testing.brokers.real_world import Ends, RealWorld
 from compare.testing.demands import Demands
 from compare.testing.sentences import moment
-from compare.testing.single_owner import single_owner
+from compare.testing.settling import single_owner
 from protocols import Allocation, Queue
 from protocols.engine.nodes import Time
 from protocols.timeline import Timeline
