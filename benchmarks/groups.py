@@ -21,7 +21,7 @@ import click
 from tabulate import tabulate
 
 from benchmarks.process_tree import peak_megabytes
-from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.cluster.cluster import KafkaCluster
 from kafka_coordinator.consumer import Close, Consumer
 from kafka_coordinator.consumer.states import STABLE
 from protocols.engine.links import Latency

@@ -8,17 +8,16 @@ from typing import Any, TypeAlias
 
 from compare.json_types import Json
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer_group_messages import (
+from kafka_coordinator.coordinator import BrokerSettings
+from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_request
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.messages import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeAnswer,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatAnswer,
 )
-from kafka_coordinator.coordinator import BrokerSettings
-from kafka_coordinator.coordinator.consumer_groups import states
-from kafka_coordinator.coordinator.consumer_groups.checks import check_request
-from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.refusing import Refused
 from protocols.engine.nodes import Message
 
 _MEMBER_STATES: Mapping[str, str] = {

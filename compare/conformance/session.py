@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from compare.conformance.kafka_coordinator import Session
 from compare.conformance.kafka_coordinator_shapes import PARTITIONS, answer
 from compare.json_types import Json
-from kafka_coordinator.consumer_group_messages import ConsumerGroupDescribe, ConsumerGroupHeartbeat
 from kafka_coordinator.messages import (
+    ConsumerGroupDescribe,
+    ConsumerGroupHeartbeat,
     ConsumerMetadata,
     DeleteGroup,
     DescribeGroup,

@@ -17,7 +17,7 @@ from compare.running.spread import spread
 from compare.running.systems import member_settings
 from compare.running.variants import Variant
 from kafka_coordinator.catalogue import CLASSIC
-from kafka_coordinator.settings import protocol_of_member, protocol_of_variant
+from kafka_coordinator.cluster.settings import protocol_of_member, protocol_of_variant
 from protocols.scenario.descriptions import listed
 from protocols.scenario.events import MemberChange
 from protocols.scenario.groups import MemberPart

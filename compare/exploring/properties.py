@@ -256,7 +256,7 @@ NAMES: Final = (*WATCHES, *FAIR)
 
 
 RULES: Final = {
-    "kafka": "kafka_coordinator.exploration",
+    "kafka": "kafka_coordinator.cluster.exploration",
     "kafka-zookeeper": "kafka_coordinator.zookeeper.exploration",
     "rocketmq": "rocketmq_selfbalance.exploration",
 }

@@ -48,9 +48,9 @@ class System:
 
 SYSTEMS: Mapping[str, System] = {
     "kafka": System(
-        "kafka_coordinator.cluster",
+        "kafka_coordinator.cluster.cluster",
         "KafkaCluster",
-        "kafka_coordinator.settings",
+        "kafka_coordinator.cluster.settings",
         "kafka_coordinator.assign",
         THROUGHOUT,
         also=(f"kafka:range{STATIC}", "kafka-zookeeper:range"),

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from kafka_coordinator.assign import STRATEGIES, assign
-from kafka_coordinator.assignor import ClaimSource
 from kafka_coordinator.assignors.claims import highest_generation
 from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata, Partition, Subscription
+from kafka_coordinator.assignors.translation import ClaimSource
 from kafka_coordinator.catalogue import CONSUMER
 from kafka_coordinator.consumer.state import AssignorMemory, ConsumerState
 from kafka_coordinator.messages import ConsumerMetadata, JoinedMember, JoinGroupAnswer

@@ -10,8 +10,8 @@ from time import time
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from kafka_coordinator.broker import Broker
-from kafka_coordinator.controller import Controller
+from kafka_coordinator.cluster.broker import Broker
+from kafka_coordinator.cluster.controller import Controller
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
 from kafka_coordinator.wire.beliefs import Beliefs

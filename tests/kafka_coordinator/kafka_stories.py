@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.cluster.cluster import KafkaCluster
 from protocols.engine.links import Latency
 from protocols.engine.nodes import Message
 from protocols.engine.observer import Unobserved

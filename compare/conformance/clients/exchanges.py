@@ -4,9 +4,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.errors import NONE
-from kafka_coordinator.messages import JoinGroup
+from kafka_coordinator.messages import ConsumerGroupHeartbeat, JoinGroup
 from protocols.engine.nodes import Message, Time
 
 NEVER: Final = float("inf")

@@ -21,9 +21,9 @@ from compare.conformance.clients.stage import (
     TOPIC,
     Stage,
 )
-from kafka_coordinator.broker import Broker, ClusterState
+from kafka_coordinator.cluster.broker import Broker, ClusterState
+from kafka_coordinator.cluster.controller import Controller
 from kafka_coordinator.consumer import Close, Consumer, ConsumerConfig, ConsumerSettings, Load
-from kafka_coordinator.controller import Controller
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
 from protocols.engine.interference import Interference

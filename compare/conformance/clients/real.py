@@ -23,8 +23,7 @@ from compare.conformance.clients.stage import (
     TOPIC,
     Stage,
 )
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
-from kafka_coordinator.messages import JoinGroup
+from kafka_coordinator.messages import ConsumerGroupHeartbeat, JoinGroup
 from kafka_coordinator.wire.served import ServedCluster
 from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time

@@ -9,8 +9,15 @@ from compare.conformance.clients import scripts
 from compare.conformance.clients.playing import Script
 from compare.conformance.clients.stage import Stage
 from kafka_coordinator.consumer import commits
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
-from kafka_coordinator.messages import FindCoordinator, Heartbeat, JoinGroup, OffsetCommit, OffsetFetch, SyncGroup
+from kafka_coordinator.messages import (
+    ConsumerGroupHeartbeat,
+    FindCoordinator,
+    Heartbeat,
+    JoinGroup,
+    OffsetCommit,
+    OffsetFetch,
+    SyncGroup,
+)
 from protocols.engine.nodes import Message
 
 CLASSIC, CONSUMER = "classic", "consumer"

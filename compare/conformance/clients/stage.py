@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from compare.conformance.clients.exchanges import Exchanges
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.errors import NONE, UNKNOWN_MEMBER_ID
 from kafka_coordinator.messages import (
+    ConsumerGroupHeartbeat,
     Heartbeat,
     OffsetCommit,
     SyncGroup,

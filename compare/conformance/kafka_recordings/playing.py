@@ -14,7 +14,7 @@ from compare.conformance.kafka_recordings.happened import (
 from compare.conformance.kafka_recordings.runs import LATENCY, Run, poll_wait
 from compare.conformance.kafka_recordings.scenario import Plan
 from kafka_coordinator.assignors.inputs import NO_GENERATION
-from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.cluster.cluster import KafkaCluster
 from kafka_coordinator.coordinator.consumer_groups import states
 from protocols.engine.links import Latency
 from protocols.engine.observer import Unobserved

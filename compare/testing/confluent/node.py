@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 
 from compare.testing.group_interface import GroupInterface
 from compare.testing.transactions import Transactions
-from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.cluster.cluster import KafkaCluster
 from kafka_coordinator.consumer import Consumer
 from kafka_coordinator.consumer.state import ConsumerState
 from protocols.engine.nodes import TICK, Time

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_coordinator.views import VIEWS, describe, description_of
+from kafka_coordinator.cluster.views import VIEWS, describe, description_of
 from protocols.errors import UserError
 from protocols.scenario.events import BrokerEvent, Leave
 from tests.compare.reading.kafka_tool import ToolMember, members_view, offsets_view, state_view

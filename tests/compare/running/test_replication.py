@@ -8,7 +8,7 @@ from compare.running.production import lag_of, productions
 from compare.running.run_variant import run_variant
 from compare.running.systems import cluster_of, known_strategies
 from compare.running.variants import variants_of
-from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.cluster.cluster import KafkaCluster
 from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.reading import scenario

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kio.index import load_response_schema
 from kio.serial import entity_reader
 
-from kafka_coordinator.broker import Broker, ClusterState
+from kafka_coordinator.cluster.broker import Broker, ClusterState
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.coordinator.settings import BrokerSettings

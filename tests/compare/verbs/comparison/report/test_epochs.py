@@ -8,11 +8,11 @@ import pytest
 from compare.running.systems import cluster_of
 from compare.running.variants import variants_of
 from compare.showing.comparison.page import graphs
-from kafka_coordinator.broker import Broker
-from kafka_coordinator.cluster import KafkaCluster
-from kafka_coordinator.consumer_group_messages import DescribedConsumer
+from kafka_coordinator.cluster.broker import Broker
+from kafka_coordinator.cluster.cluster import KafkaCluster
+from kafka_coordinator.cluster.views import GroupDescription, description_of
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.views import GroupDescription, description_of
+from kafka_coordinator.messages import DescribedConsumer
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.running import Run

@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 
 from kafka_coordinator.catalogue import CLASSIC
-from kafka_coordinator.consumer.assigning import in_the_broker
-from kafka_coordinator.consumer.config import ConsumerConfig, Load
-from kafka_coordinator.consumer.settings import REFUSED_UNDER, ConsumerSettings, assignor_names
-from kafka_coordinator.settings import (
+from kafka_coordinator.cluster.settings import (
     INSTANCE_ID,
     OF_MEMBERS,
     PROTOCOL,
@@ -20,6 +17,8 @@ from kafka_coordinator.settings import (
     protocol_of_variant,
     remote_assignor,
 )
+from kafka_coordinator.consumer.assigning import in_the_broker
+from kafka_coordinator.consumer.settings import REFUSED_UNDER, ConsumerConfig, ConsumerSettings, Load, assignor_names
 from protocols.errors import UserError
 from protocols.scenario.events import Join, Restart
 from protocols.scenario.events.starts import started_as

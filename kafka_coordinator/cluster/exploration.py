@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from kafka_coordinator.broker import Broker
+from kafka_coordinator.cluster.broker import Broker
 from kafka_coordinator.consumer import Consumer
-from kafka_coordinator.consumer.timers import METADATA, REQUESTS
+from kafka_coordinator.consumer.states import METADATA, REQUESTS
 from kafka_coordinator.coordinator.log import Key, PartitionLog, Value
 from kafka_coordinator.messages import FindCoordinator, MetadataRequest
 from protocols.engine.exploration.rules import NodeRules

@@ -9,15 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.broker import Broker
-from kafka_coordinator.cluster import KafkaCluster
-from kafka_coordinator.consumer_group_messages import (
+from kafka_coordinator.cluster.broker import Broker
+from kafka_coordinator.cluster.cluster import KafkaCluster
+from kafka_coordinator.coordinator.log import offsets_partition
+from kafka_coordinator.messages import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeAnswer,
     DescribedConsumer,
-)
-from kafka_coordinator.coordinator.log import offsets_partition
-from kafka_coordinator.messages import (
     DescribedMember,
     DescribeGroup,
     DescribeGroupAnswer,

@@ -1,21 +1,64 @@
-"""Settings of a scenario's variant under Kafka's own names: which are the brokers', which the clients'."""
+"""The settings of a scenario's groups as they are now; what will be is checked when they are made.
+
+Settings of a scenario's variant under Kafka's own names: which are the brokers', which the clients'.
+"""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Final
 
-from kafka_coordinator import controller
 from kafka_coordinator.assign import STRATEGIES
 from kafka_coordinator.catalogue import CLASSIC as CLASSIC_PROTOCOL
 from kafka_coordinator.catalogue import CONSUMER as CONSUMER_PROTOCOL
 from kafka_coordinator.catalogue import of_protocol
+from kafka_coordinator.cluster import controller
 from kafka_coordinator.consumer.assigning import in_the_broker, known_assignor
 from kafka_coordinator.consumer.settings import GROUP_PROTOCOL, protocol_of
 from kafka_coordinator.consumer.settings import NAMES as CONSUMER
 from kafka_coordinator.coordinator.consumer_groups.patterns import BadPattern, compiled
-from kafka_coordinator.coordinator.group_settings import DEFAULTS as GROUP
+from kafka_coordinator.coordinator.settings import DEFAULTS as GROUP
 from kafka_coordinator.coordinator.settings import NAMES as COORDINATOR
+from kafka_coordinator.coordinator.settings import BrokerSettings, checked
 from protocols.errors import UserError
+from protocols.scenario.events import Configure
+from protocols.scenario.model import Scenario
+
+
+class GroupConfigs:
+    """Group to its settings, under Kafka's names. Raises `protocols.errors.UserError` for what a broker refuses, be it
+    that the group has it from the beginning or that an event sets it."""
+
+    __slots__ = ("_broker", "now")
+
+    def __init__(self, scenario: Scenario, broker: BrokerSettings) -> None:
+        self._broker = broker
+        self.now = self._beginning(scenario)
+        """Groups without settings of their own are not in it."""
+        later: Mapping[str, Mapping[str, int]] = self.now
+        for event in scenario.events:
+            if isinstance(event, Configure):
+                later = self._after(later, event)
+
+    def set(self, event: Configure) -> Mapping[str, Mapping[str, int]]:
+        """All settings from this event on."""
+        self.now = self._after(self.now, event)
+        return self.now
+
+    def _beginning(self, scenario: Scenario) -> Mapping[str, Mapping[str, int]]:
+        given = {name: _there(part.settings) for name, part in scenario.groups.items()}
+        return {name: checked(settings, self._broker, f"group {name}") for name, settings in given.items() if settings}
+
+    def _after(self, before: Mapping[str, Mapping[str, int]], event: Configure) -> Mapping[str, Mapping[str, int]]:
+        name = event.configure
+        settings = checked(_there({**before.get(name, {}), **event.settings}), self._broker, f"group {name}")
+        others = {group: each for group, each in before.items() if group != name}
+        return {**others, name: settings} if settings else others
+
+
+def _there(given: Mapping[str, object]) -> dict[str, object]:
+    """The settings without those that are null."""
+    return {name: value for name, value in given.items() if value is not None}
+
 
 INSTANCE_ID: Final = "group.instance.id"
 RACK: Final = "client.rack"

@@ -7,9 +7,12 @@ process of its own, those of one ``process`` die and hang together. Its ``client
 from functools import partial
 from typing import Final
 
-from kafka_coordinator.admin import Admin, ResetOffsets
-from kafka_coordinator.broker import Broker
-from kafka_coordinator.brokers import Brokers
+from kafka_coordinator.cluster.admin import Admin, ResetOffsets
+from kafka_coordinator.cluster.broker import Broker
+from kafka_coordinator.cluster.controller import Brokers, Controller, ControllerSettings
+from kafka_coordinator.cluster.members import Members
+from kafka_coordinator.cluster.settings import GroupConfigs, SettingsByRole
+from kafka_coordinator.cluster.topics import TopicTable
 from kafka_coordinator.consumer import (
     Close,
     CommitNow,
@@ -23,12 +26,7 @@ from kafka_coordinator.consumer import (
     Subscribe,
     Thaw,
 )
-from kafka_coordinator.controller import Controller, ControllerSettings
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
-from kafka_coordinator.group_configs import GroupConfigs
-from kafka_coordinator.members import Members
-from kafka_coordinator.settings import SettingsByRole
-from kafka_coordinator.topics import TopicTable
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.named_modules import module_named
