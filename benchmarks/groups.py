@@ -28,7 +28,7 @@ from protocols.engine.links import Latency
 from protocols.engine.simulation import Simulation, Unobserved
 from protocols.facts import Owns
 from protocols.scenario.events import Crash, Event, Join, Leave
-from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
+from protocols.scenario.fields import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import RunPart, Scenario, SystemPart
 from protocols.scenario.running import Run
 from protocols.timeline import Recorder

@@ -8,11 +8,9 @@ in reality (spec 7.4 to 7.7).
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from protocols.allocations import Allocation
 from protocols.errors import GroupError
-from protocols.groups import Group, Member
-from protocols.java import sorted_as_java
-from protocols.queues import Queue
+from protocols.groups import Allocation, Group, Member
+from protocols.java import Queue, sorted_as_java
 from rocketmq_selfbalance.member_views import Seen, View, seen_by_all, seen_through
 from rocketmq_selfbalance.registry import AnyStrategy, strategies_of
 from rocketmq_selfbalance.strategies import AllocationError, PositionStrategy, Strategy

@@ -12,12 +12,12 @@ from typing import Final
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
+from protocols.java import Queue
 from protocols.named_modules import module_named
 from protocols.poison import PoisonRecord, with_poison
-from protocols.queues import Queue
 from protocols.scenario import events
 from protocols.scenario.events import Event
-from protocols.scenario.events.commit import offsets_of
+from protocols.scenario.events.records import offsets_of
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology
@@ -46,7 +46,7 @@ LOOK_AGAIN_MS: Final = 5.0
 
 
 class RocketMQCluster:
-    """One variant of a scenario in RocketMQ; see `protocols.scenario.cluster.Cluster`.
+    """One variant of a scenario in RocketMQ; see `protocols.scenario.cluster_states.Cluster`.
 
     Raises `protocols.errors.UserError` for a strategy or a setting that RocketMQ does not have.
     """

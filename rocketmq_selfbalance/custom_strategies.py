@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from protocols.errors import StrategyError
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.strategies import ByConfig, PositionStrategy, Strategy
 
 AllocateFunction: TypeAlias = Callable[[str, str, Sequence[Queue], Sequence[str]], Sequence[Queue] | None]

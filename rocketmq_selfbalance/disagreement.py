@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from protocols.scenario.descriptions import listed
+from protocols.scenario.fields import listed
 from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.strategies import Strategy
 

@@ -6,8 +6,7 @@ from typing import TypeAlias
 
 from protocols.errors import GroupError
 from protocols.groups import Group, QueueCount
-from protocols.java import sorted_as_java
-from protocols.queues import Queue, sort_queues
+from protocols.java import Queue, sort_queues, sorted_as_java
 
 MemberIds: TypeAlias = Sequence[str]
 """Client ids as a broker lists them: an id that two connections have is there twice."""

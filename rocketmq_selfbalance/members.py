@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from protocols.errors import UserError
 from protocols.groups import Group
 from protocols.scenario.events import Join, Restart
-from protocols.scenario.events.starts import started_as
-from protocols.scenario.groups import MemberPart
+from protocols.scenario.events.members import started_as
+from protocols.scenario.fields import MemberPart
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import split_system
 from protocols.scenario.topology import MemberKey, Topology, listed_members

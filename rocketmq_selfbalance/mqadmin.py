@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
-from protocols.java import entry_order, string_entry_order, string_hash
-from protocols.queues import Queue
+from protocols.java import Queue, entry_order, string_entry_order, string_hash
 from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.store import StoredQueue
 from rocketmq_selfbalance.messages.nameserver import Route

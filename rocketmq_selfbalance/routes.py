@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE
 from rocketmq_selfbalance.messages.nameserver import BrokerData, Route
 

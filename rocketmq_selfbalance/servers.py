@@ -6,7 +6,7 @@ from typing import Final
 
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario import events
 from protocols.scenario.events import Event
 from protocols.scenario.jitter import IN_STEP, Beginning

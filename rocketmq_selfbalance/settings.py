@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from protocols.errors import UserError
-from protocols.quick_records import changed
+from protocols.load import changed
 from rocketmq_selfbalance.broker import settings as of_broker
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.client import settings as of_client

@@ -14,7 +14,7 @@ from compare.running.run_variant import RunResult
 from compare.running.systems import machine
 from protocols.engine.nodes import Time
 from protocols.facts import TimedOut, Transition
-from protocols.scenario.descriptions import listed, listed_members
+from protocols.scenario.fields import listed, listed_members
 from protocols.state_machine import BEGINNING
 from protocols.timeline.fact_descriptions import describe_fact
 from protocols.timeline.rebalances import Rebalance

@@ -18,9 +18,8 @@ from compare.running.systems import member_settings
 from compare.running.variants import Variant
 from kafka_coordinator.catalogue import CLASSIC
 from kafka_coordinator.cluster.settings import protocol_of_member, protocol_of_variant
-from protocols.scenario.descriptions import listed
 from protocols.scenario.events import MemberChange
-from protocols.scenario.groups import MemberPart
+from protocols.scenario.fields import MemberPart, listed
 from protocols.scenario.model import Scenario
 from protocols.scenario.systems import STATIC, split_system
 

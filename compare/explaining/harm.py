@@ -45,7 +45,7 @@ from compare.running.stalls import (
     UNNOTICED,
     UNOWNED,
 )
-from protocols.scenario.descriptions import listed
+from protocols.scenario.fields import listed
 from protocols.timeline.properties import SETTLES
 
 R = TypeVar("R", Record, SharedRecord)

@@ -10,7 +10,7 @@ from compare.figures import Figure
 from compare.formatting import amount, duration, many, variant_name
 from compare.running.checks import OPEN_ENDS, ends_complete, is_behind, shares
 from compare.running.spread import figure
-from protocols.scenario.descriptions import listed
+from protocols.scenario.fields import listed
 
 Told: TypeAlias = tuple[Sentence, dict[str, dict[str, Figure]]]
 """A sentence, and per label the figures that it rests on."""

@@ -11,8 +11,8 @@ from compare.documents.comparison import Record, SharedAfter, SharedFairness, Sh
 from compare.explaining.harm import LONG_S, R, Sentence, Telling, because_clause, harm, never_owned, some
 from compare.formatting import amount, duration, many, often, unit
 from compare.running.checks import OPEN_ENDS, ends_complete, shares
-from protocols.scenario.descriptions import listed
 from protocols.scenario.events import EVENT_KINDS, MemberChange
+from protocols.scenario.fields import listed
 from protocols.scenario.systems import STATIC, split_system
 
 

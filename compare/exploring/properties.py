@@ -17,8 +17,8 @@ from compare.running.systems import cluster_of, with_own_settings
 from compare.running.variants import Variant
 from protocols.engine.exploration import Bounds, BrokenInvariant, Ended, NodeRules, Watch
 from protocols.facts import Committed, Granted, Owns, RebalanceEnded, Transition
+from protocols.java import Queue
 from protocols.named_modules import module_named
-from protocols.queues import Queue
 from protocols.scenario.events import BrokerEvent, Network, Subscribe
 from protocols.scenario.exploring import Settled, explored
 from protocols.scenario.exploring_events import OF_TOPICS

@@ -16,7 +16,7 @@ from compare.exploring.properties import Beliefs, Subject
 from compare.running.run_variant import broadcasting_groups, ending
 from compare.running.systems import system_of
 from protocols.engine.exploration import State, World
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.fair_run import fair_run
 
 

@@ -18,12 +18,10 @@ from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL, CLOCK, TIMER
 from protocols.facts import Granted, Owns
 from protocols.scenario.events import Event
-from protocols.scenario.process_peers import ProcessPeers
 from protocols.scenario.running import BEGINNING
-from protocols.scenario.topology import Topology
+from protocols.scenario.topology import ProcessPeers, Topology
 from protocols.timeline import Recorder, may_own_in, reads_in
-from protocols.timeline.fact_descriptions import describe_fact
-from protocols.timeline.significant_facts import is_significant
+from protocols.timeline.fact_descriptions import describe_fact, is_significant
 from protocols.timeline.trace import describe_timer
 
 

@@ -11,8 +11,8 @@ from compare.catalogues import CLASSIC_CLASSES, EAGER, SERVER, SERVER_NAMES
 from compare.planning.subject import Route, Settings, Step, Subject, WrongOrder, in_each, one_by_one
 from compare.reading.group_kinds import assignor_option_of, assignors_of, consumer_protocol_of
 from protocols.errors import UserError
-from protocols.scenario.descriptions import listed as in_words
-from protocols.scenario.descriptions import listed_members
+from protocols.scenario.fields import listed as in_words
+from protocols.scenario.fields import listed_members
 
 KAFKA = "--bootstrap-server HOST:9092"
 

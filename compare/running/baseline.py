@@ -10,7 +10,7 @@ from compare.json_types import Json
 from compare.running.spread import FIGURES, figure
 from compare.showing.console import visible
 from protocols.errors import UserError
-from protocols.scenario.descriptions import listed
+from protocols.scenario.fields import listed
 
 Values: TypeAlias = dict[str, list[Figure]]
 """Figure to two values: what it was and what it is."""

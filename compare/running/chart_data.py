@@ -17,8 +17,8 @@ from compare.showing.console import visible
 from protocols import Queue, sort_queues
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.timeline import Timeline, lifetimes
-from protocols.timeline.intervals import Interval
 from protocols.timeline.lifetimes import first_topics
+from protocols.timeline.ownership import Interval
 
 MOST_ROWS = 240
 """Queues drawn; of more, those to which most happens."""

@@ -14,8 +14,8 @@ from typing import Final, Literal, TypeGuard
 from compare.documents.comparison import CheckRecord, Record, SharedRecord, Spread, WorkRecord
 from compare.running.run_variant import RunResult
 from protocols import Queue
+from protocols.scenario.fields import duration_text
 from protocols.scenario.model import ExpectPart
-from protocols.scenario.units import duration_text
 from protocols.timeline.properties import SETTLES, PropertyResult, measure
 
 SHARING: Final = "unowned_queue_s"

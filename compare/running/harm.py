@@ -25,14 +25,13 @@ from protocols.engine.nodes import Time
 from protocols.facts import Position, TimedOut
 from protocols.offsets import OffsetSet
 from protocols.scenario.events import BrokerEvent, Disconnect, Network
-from protocols.scenario.process_peers import ProcessPeers
-from protocols.scenario.topology import Topology
+from protocols.scenario.topology import ProcessPeers, Topology
 from protocols.timeline import Timeline
-from protocols.timeline.commits import Commit
 from protocols.timeline.deliveries import Delivery, positions
 from protocols.timeline.fact_descriptions import queue_name
-from protocols.timeline.intervals import Double
+from protocols.timeline.ownership import Double
 from protocols.timeline.properties import FEWEST_CHANGES
+from protocols.timeline.timeline import Commit
 
 TWO_OWNERS, SET_BACK, NOT_COMMITTED = "two owners", "offsets set back", "not committed"
 """Kinds of reasons, see `compare.documents.comparison.ReasonRecord`."""

@@ -11,10 +11,10 @@ from math import inf
 from compare.running.runs import Plan
 from protocols.errors import UserError
 from protocols.scenario.events import MemberChange
+from protocols.scenario.fields import duration_text
 from protocols.scenario.model import Scenario
 from protocols.scenario.systems import split_system
 from protocols.scenario.topology import listed_members
-from protocols.scenario.units import duration_text
 
 HOUR = 3_600_000.0
 """Milliseconds."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from compare.running.production import lag_of, productions
 from compare.running.run_variant import RunResult
-from protocols.timeline.rows import COLUMNS, LAG, SNAPSHOT, Row, ownership_at, rows
-from protocols.timeline.tables import table, write_parquet
+from protocols.timeline.rows import COLUMNS, LAG, SNAPSHOT, Row, ownership_at, rows, table, write_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,13 +14,12 @@ from compare.running.run_variant import Ending, ending
 from protocols import sort_queues
 from protocols.engine.nodes import Time
 from protocols.facts import Owns
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 from protocols.timeline import Numbering, Timeline
-from protocols.timeline.intervals import Double, Gap
 from protocols.timeline.lifetimes import time_existing
-from protocols.timeline.ownership import Beliefs
+from protocols.timeline.ownership import Beliefs, Double, Gap
 
 Owned = Mapping[tuple[str, str], tuple[Queue, ...]]
 """(Group, member) to what it believes to own."""

@@ -16,9 +16,7 @@ from protocols.engine.simulation import CALL, CONNECTED, TIMER
 from protocols.facts import Epoch, Owns, Transition
 from protocols.timeline import Timeline
 from protocols.timeline.causes import Effect
-from protocols.timeline.fact_descriptions import describe_fact
-from protocols.timeline.observed import ObservedFact
-from protocols.timeline.significant_facts import is_significant
+from protocols.timeline.fact_descriptions import ObservedFact, describe_fact, is_significant
 from protocols.timeline.trace import HandledEvent, Sent, Trace, describe_timer
 
 MOST_STEPS = 1_200

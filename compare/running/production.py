@@ -15,12 +15,10 @@ from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
-from protocols.scenario.queue_placement import Brokers, brokers_of, queue_index
-from protocols.scenario.rates import Rates
-from protocols.scenario.replication import Replicas
+from protocols.scenario.queue_names import Brokers, brokers_of, queue_index
+from protocols.scenario.rates import Rates, Replicas
 from protocols.scenario.systems import split_system
-from protocols.timeline.deliveries import Delivery, positions
-from protocols.timeline.lag import Lag, lag_over_time
+from protocols.timeline.deliveries import Delivery, Lag, lag_over_time, positions
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
 from protocols.timeline.timeline import Timeline
 

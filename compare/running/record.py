@@ -15,8 +15,8 @@ from compare.running.systems import system_of
 from protocols import queue_key
 from protocols.engine.nodes import Time
 from protocols.scenario.topology import MemberKey
-from protocols.timeline.chains import causal_chain
 from protocols.timeline.rebalances import Rebalance
+from protocols.timeline.story import causal_chain
 from protocols.timeline.timeline import Timeline
 
 

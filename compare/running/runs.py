@@ -21,9 +21,9 @@ from compare.running.spread import spread_figures
 from compare.running.systems import system_of
 from compare.running.variants import Variant, jittered, variants_of
 from protocols.errors import UserError
+from protocols.scenario.fields import duration_text
 from protocols.scenario.jitter import event_windows, start_window
 from protocols.scenario.model import Scenario
-from protocols.scenario.units import duration_text
 
 MOST_AT_ONCE = 8
 """Runs of a variant that one process makes before its results come back."""

@@ -19,7 +19,7 @@ from protocols.scenario.events import Event, MemberChange
 from protocols.timeline import Timeline
 from protocols.timeline.deliveries import Delivery, positions
 from protocols.timeline.fact_descriptions import queue_name
-from protocols.timeline.intervals import Gap, Interval
+from protocols.timeline.ownership import Gap, Interval
 from protocols.timeline.rebalances import Rebalance
 
 MOST_REASONS = 2

@@ -20,9 +20,9 @@ from typing import NamedTuple, TypeVar
 from protocols.errors import UserError
 from protocols.named_modules import module_named
 from protocols.scenario import reading
-from protocols.scenario.cluster import MakeCluster
+from protocols.scenario.cluster_states import MakeCluster
 from protocols.scenario.events import Configure, Event, Join, Restart
-from protocols.scenario.groups import GroupPart, MemberPart
+from protocols.scenario.fields import GroupPart, MemberPart
 from protocols.scenario.model import Scenario
 from protocols.scenario.systems import STATIC, SystemStrategies, split_system
 from protocols.scenario.validation import suggestion

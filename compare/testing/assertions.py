@@ -14,7 +14,7 @@ from compare.testing.settling import why_nobody, why_several
 from compare.testing.user_code import fail
 from protocols.engine.nodes import Time
 from protocols.facts import Owns
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.timeline.fact_descriptions import queue_name, queue_names
 from protocols.timeline.story import story_of_queue
 from rocketmq_selfbalance.codes import RETRY_PREFIX

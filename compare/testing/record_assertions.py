@@ -13,7 +13,7 @@ from compare.testing.handling import HandlingGroup
 from compare.testing.queue_ends import end_offset
 from compare.testing.record_stories import MOST, RecordStories, names_of
 from compare.testing.user_code import fail
-from protocols.queues import Queue
+from protocols.java import Queue
 
 CATCHING_UP_S = 5.0
 """Records that were written in the last so many seconds need not have been handled."""

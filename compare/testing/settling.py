@@ -14,7 +14,7 @@ from compare.testing.world import World
 from protocols import Allocation
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.topology import MemberKey
 from protocols.timeline.fact_descriptions import queue_name
 from rocketmq_selfbalance import disagreement

@@ -16,7 +16,7 @@ from kafka_coordinator.coordinator.commands import OffsetsDecided
 from kafka_coordinator.coordinator.offsets import transactional_commit_error
 from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import DeleteTopic, Event
 
 

@@ -28,7 +28,7 @@ from compare.verbs.options import check_report, save_report
 from protocols.engine.exploration import Bounds
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
-from protocols.timeline.mermaid import sequence
+from protocols.timeline.sequence import sequence
 
 TELLS_EVERY = 2.0
 """Seconds between two lines of progress."""

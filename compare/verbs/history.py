@@ -11,7 +11,7 @@ from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, visible
 from compare.snapshots import CALM_S
 from compare.verbs.options import NumberCondition, check_report, save_report
 from protocols import UserError
-from protocols.scenario.units import milliseconds
+from protocols.scenario.fields import milliseconds
 
 if TYPE_CHECKING:
     from compare.figures.spark.history import HistoryTables, Unfair

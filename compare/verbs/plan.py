@@ -14,7 +14,7 @@ from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progr
 from compare.showing.plan import print_plan
 from compare.verbs.options import check_report, save_report
 from protocols.errors import UserError
-from protocols.scenario.units import milliseconds
+from protocols.scenario.fields import milliseconds
 
 MOST_SEEDS = 10_000
 

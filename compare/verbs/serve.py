@@ -30,8 +30,8 @@ from compare.verbs.options import check_report, save_report
 from protocols import UserError, files
 from protocols.engine.nodes import Time
 from protocols.engine.sockets import Sockets
+from protocols.scenario.fields import milliseconds
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.units import milliseconds
 
 NAME = "real clients"
 

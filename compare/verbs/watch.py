@@ -19,7 +19,7 @@ from compare.watching.polling import Failure, Listener, Poll, Source, Watch, sou
 from compare.watching.recording import Recorder
 from compare.watching.world import RealWorld, run
 from protocols import UserError
-from protocols.scenario.units import milliseconds
+from protocols.scenario.fields import milliseconds
 
 _SHORTEST_S, _LONGEST_S = 0.1, 7 * 86_400.0
 _GIGABYTE = 10**9

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
-from protocols.java import utf16_key
-from protocols.queues import Queue
+from protocols.java import Queue, utf16_key
 
 Partition: TypeAlias = tuple[str, int]
 """Topic and number within the topic."""

@@ -21,11 +21,17 @@ from typing import Literal, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, HeldNumbers, Partition, Subscription
 from kafka_coordinator.assignors.uniform import id_hash
-from protocols.allocations import Allocation
 from protocols.errors import StrategyError
-from protocols.groups import Group, Member
-from protocols.java import entry_order, number_entry_order, sorted_as_java, string_entry_order, utf16_key
-from protocols.queues import Queue, sort_queues
+from protocols.groups import Allocation, Group, Member
+from protocols.java import (
+    Queue,
+    entry_order,
+    number_entry_order,
+    sort_queues,
+    sorted_as_java,
+    string_entry_order,
+    utf16_key,
+)
 
 _TOPIC = itemgetter(0)
 

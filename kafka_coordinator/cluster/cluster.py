@@ -32,7 +32,7 @@ from protocols.engine.simulation import Simulation
 from protocols.named_modules import module_named
 from protocols.scenario import events
 from protocols.scenario.events import Event
-from protocols.scenario.events.commit import offsets_of
+from protocols.scenario.events.records import offsets_of
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology
@@ -43,7 +43,7 @@ ADMIN: Final = "admin"
 
 
 class KafkaCluster:
-    """One variant of a scenario in Kafka, members of either protocol; see `protocols.scenario.cluster.Cluster`.
+    """One variant of a scenario in Kafka, members of either protocol; see `protocols.scenario.cluster_states.Cluster`.
 
     Raises `protocols.errors.UserError` for an assignor or a setting that Kafka does not have, and for an event that
     it refuses: fewer partitions of a topic.

@@ -21,7 +21,7 @@ from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from protocols.engine.simulation import Simulation
 from protocols.scenario.events import BrokerEvent
-from protocols.scenario.replication import Replicas
+from protocols.scenario.rates import Replicas
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from kafka_coordinator.consumer.assigning import in_the_broker
 from kafka_coordinator.consumer.settings import REFUSED_UNDER, ConsumerConfig, ConsumerSettings, Load, assignor_names
 from protocols.errors import UserError
 from protocols.scenario.events import Join, Restart
-from protocols.scenario.events.starts import started_as
-from protocols.scenario.groups import MemberPart
+from protocols.scenario.events.members import started_as
+from protocols.scenario.fields import MemberPart
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import split_system
 from protocols.scenario.topology import MemberKey, Topology, listed_members

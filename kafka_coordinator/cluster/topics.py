@@ -14,12 +14,10 @@ from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.poison import PoisonRecord, with_poison
 from protocols.scenario.events import AddTopic, DeleteTopic, Event, Poison, Produce, Queues, Reset
-from protocols.scenario.events.production import records_of
+from protocols.scenario.events.records import records_of
 from protocols.scenario.model import Scenario
-from protocols.scenario.queue_names import NamedCount, NamedOffset
-from protocols.scenario.queue_placement import after_growth, brokers_of, queue_index
-from protocols.scenario.rates import Rates
-from protocols.scenario.replication import Replicas
+from protocols.scenario.queue_names import NamedCount, NamedOffset, after_growth, brokers_of, queue_index
+from protocols.scenario.rates import Rates, Replicas
 
 
 class Outages:

@@ -16,9 +16,8 @@ from kafka_coordinator.consumer.state import AssignorMemory, ConsumerState
 from kafka_coordinator.messages import ConsumerMetadata, JoinedMember, JoinGroupAnswer
 from protocols.errors import StrategyError
 from protocols.groups import Group, Member
-from protocols.java import sorted_as_java, string_entry_order
-from protocols.queues import Queue
-from protocols.quick_records import quickly_made
+from protocols.java import Queue, sorted_as_java, string_entry_order
+from protocols.load import quickly_made
 
 _metadata = quickly_made(ConsumerMetadata)
 

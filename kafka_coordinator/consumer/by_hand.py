@@ -28,9 +28,8 @@ from kafka_coordinator.consumer.kip848 import reconciliation
 from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered, Position
-from protocols.java import sorted_pairs
+from protocols.java import Queue, sorted_pairs
 from protocols.load import Reading
-from protocols.queues import Queue
 
 
 def begin_poll(c: ConsumerState, now: Time, command: BeginPoll, out: Outbox) -> None:

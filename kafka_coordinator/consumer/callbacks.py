@@ -18,9 +18,8 @@ from kafka_coordinator.consumer import assigning, metadata, reading, states
 from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Owns
-from protocols.java import sorted_pairs
-from protocols.queues import Queue
-from protocols.quick_records import quickly_made
+from protocols.java import Queue, sorted_pairs
+from protocols.load import quickly_made
 
 _callback, _owns = quickly_made(Callback), quickly_made(Owns)
 

@@ -16,7 +16,7 @@ from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_RE
 from kafka_coordinator.messages import OffsetCommit, OffsetCommitAnswer
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 
 AUTO, PREPARE, CLOSE, USER = "auto", "prepare", "close", "user"
 """What a commit is for."""

@@ -12,7 +12,7 @@ from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.consumer.states import HEARTBEATS, STABLE
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer
 from protocols.engine.nodes import Outbox, Time
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 
 _heartbeat = quickly_made(Heartbeat)
 

@@ -20,8 +20,8 @@ from kafka_coordinator.consumer.states import STABLE, UNJOINED
 from kafka_coordinator.messages import SUBSCRIPTION_CHANGED
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import PassedOver, StandsStill
+from protocols.java import Queue
 from protocols.poison import StuckOn, reached
-from protocols.queues import Queue
 
 
 def begin(c: ConsumerState, now: Time, out: Outbox) -> None:

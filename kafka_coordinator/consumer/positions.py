@@ -14,8 +14,7 @@ from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.messages import NO_OFFSET, OffsetFetch, OffsetFetchAnswer
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Position
-from protocols.load import Reading
-from protocols.quick_records import quickly_made
+from protocols.load import Reading, quickly_made
 
 _position, _reading = quickly_made(Position), quickly_made(Reading)
 

@@ -2,7 +2,7 @@
 
 What the user's code reads, as functions of time (`protocols.load`): no record and no fetch is ever an event.
 
-Where handling a record takes time, the partitions share the member's time (`protocols.sharing`): one whose records come
+Where handling a record takes time, the partitions share the member's time (`protocols.load`): one whose records come
 more slowly than its equal share takes only what comes, and the others share the rest. With n threads a poll of r
 records takes ceil(r / n) x ``handle`` ms, because the loop polls again when all of them are done.
 
@@ -20,10 +20,8 @@ from kafka_coordinator.consumer import states
 from kafka_coordinator.consumer.state import ConsumerState
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered
-from protocols.load import Reading
+from protocols.load import Reading, quickly_made, shared_anew
 from protocols.poison import moved_on, next_reached, not_beyond
-from protocols.quick_records import quickly_made
-from protocols.sharing import shared_anew
 
 
 def watch(c: ConsumerState, now: Time, positions: Mapping[Partition, Reading], out: Outbox) -> None:

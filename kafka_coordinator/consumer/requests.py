@@ -20,7 +20,7 @@ from kafka_coordinator.messages import (
     SyncGroup,
 )
 from protocols.engine.nodes import TICK, Message, Outbox, Time
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 
 _in_flight = quickly_made(InFlightRequest)
 

@@ -17,9 +17,8 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, CONSUMER, of_protocol
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.load import Production
+from protocols.load import Production, changed
 from protocols.poison import PoisonRecords
-from protocols.quick_records import changed
 
 EAGER, COOPERATIVE = "EAGER", "COOPERATIVE"
 

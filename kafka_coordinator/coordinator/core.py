@@ -15,9 +15,9 @@ from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
 from kafka_coordinator.messages import Opaque
 from protocols.engine.nodes import Message, Outbox
+from protocols.java import Queue, sort_queues
+from protocols.load import quickly_made
 from protocols.node_state import Apart, Emptied, NodeState
-from protocols.queues import Queue, sort_queues
-from protocols.quick_records import quickly_made
 
 _parked = quickly_made(Parked)
 

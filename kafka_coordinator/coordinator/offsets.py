@@ -44,7 +44,7 @@ from kafka_coordinator.messages import (
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Committed
 from protocols.java import sorted_pairs
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 
 _committed, _stored = quickly_made(Committed), quickly_made(CommittedOffset)
 _answer, _fetched = quickly_made(OffsetCommitAnswer), quickly_made(OffsetFetchAnswer)

@@ -21,8 +21,8 @@ from kafka_coordinator.errors import NONE, REBALANCE_IN_PROGRESS
 from kafka_coordinator.messages import JoinedMember, JoinGroupAnswer
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded
-from protocols.queues import Queue, sort_queues
-from protocols.quick_records import quickly_made
+from protocols.java import Queue, sort_queues
+from protocols.load import quickly_made
 
 _granted = quickly_made(Granted)
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from kafka_coordinator.assignors.uniform import SERVER_ASSIGNORS
 from protocols.errors import UserError
-from protocols.quick_records import changed
+from protocols.load import changed
 
 _OWN = {"own": True}
 _MOST = 2**31 - 1

@@ -28,7 +28,7 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.messages import SyncGroup, SyncGroupAnswer
 from protocols.engine.nodes import Outbox, Time
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 from protocols.state_machine import ALWAYS
 
 _answer = quickly_made(SyncGroupAnswer)

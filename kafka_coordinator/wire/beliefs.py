@@ -46,7 +46,7 @@ from kafka_coordinator.wire.requests import Fetch
 from kafka_coordinator.wire.state import NO_ID, BrokerState
 from protocols.engine.nodes import Message
 from protocols.facts import Owns, Position
-from protocols.queues import Queue, sort_queues
+from protocols.java import Queue, sort_queues
 
 Observe = Callable[[tuple[object, ...]], None]
 

@@ -22,7 +22,7 @@ from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.node import ServedBroker
 from kafka_coordinator.wire.records.storage import Storage
 from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState, ServerSettings
-from protocols.engine.addresses import at_port
+from protocols.engine.nodes import at_port
 from protocols.engine.sockets import Sockets
 
 DEFAULT_BROKERS = ("broker-1",)

@@ -49,7 +49,7 @@ from protocols.scenario.events import (
     StopPolling,
     Subscribe,
 )
-from protocols.scenario.events.starts import started_as
+from protocols.scenario.events.members import started_as
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology, listed_members
@@ -59,7 +59,7 @@ SYSTEM = "kafka-zookeeper"
 
 
 class ZooKeeperCluster:
-    """A `protocols.scenario.cluster.Cluster` for ``kafka-zookeeper:range`` and ``kafka-zookeeper:roundrobin``."""
+    """A `protocols.scenario.cluster_states.Cluster` for ``kafka-zookeeper:range`` and ``kafka-zookeeper:roundrobin``."""
 
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         name, _, strategy = system.system.partition(":")

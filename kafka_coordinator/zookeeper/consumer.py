@@ -31,10 +31,10 @@ from kafka_coordinator.zookeeper.topics import CommitNow, Freeze, NewLoad, Reope
 from kafka_coordinator.zookeeper.watching import LISTING, Subscription, Watching
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Noted
+from protocols.java import Queue
 from protocols.load import Production
 from protocols.node_state import NodeState
 from protocols.poison import PoisonRecords
-from protocols.queues import Queue
 
 COMMITTING: Final = "committing"
 """What a request is for: offsets to store; `WORKING` is the other purpose."""

@@ -12,14 +12,13 @@ from typing import NamedTuple
 from kafka_coordinator.zookeeper.messages import NodeData
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from protocols.engine.nodes import Time
+from protocols.java import Queue
 from protocols.load import Production
 from protocols.poison import PoisonRecord, PoisonRecords, with_poison
-from protocols.queues import Queue
 from protocols.scenario.events import AddTopic, DeleteTopic, Poison, Produce, Queues
-from protocols.scenario.events.production import records_of
+from protocols.scenario.events.records import records_of
 from protocols.scenario.model import Scenario
-from protocols.scenario.queue_names import NamedCount
-from protocols.scenario.queue_placement import after_growth, brokers_of, queue_index
+from protocols.scenario.queue_names import NamedCount, after_growth, brokers_of, queue_index
 from protocols.scenario.rates import Rates
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Noted
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.broker import persisting, pulls, registering, topic_changes
 from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
 from rocketmq_selfbalance.broker.state import Broker, Handler

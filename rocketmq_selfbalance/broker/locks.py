@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
+from protocols.java import Queue
 from protocols.node_state import NodeState
-from protocols.queues import Queue
 
 
 class Lock(NamedTuple):

@@ -7,7 +7,7 @@ whatever becomes of the topic or of the group's offsets in the meantime.
 
 from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Committed
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 from rocketmq_selfbalance.broker.held_pulls import HeldPull
 from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.store import StoredQueue

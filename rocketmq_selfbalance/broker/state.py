@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time
+from protocols.java import Queue
 from protocols.node_state import Apart, NodeState
-from protocols.queues import Queue
 from rocketmq_selfbalance.broker.consumers import ConsumerManager
 from rocketmq_selfbalance.broker.disk import Disk
 from rocketmq_selfbalance.broker.held_pulls import HeldPull

@@ -6,7 +6,7 @@ Every client of a group computes the same from equal inputs, so that equal alloc
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from protocols.queues import Queue, sort_queues
+from protocols.java import Queue, sort_queues
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.member_lists import in_order, once_for_the_same
 from rocketmq_selfbalance.strategies import AllocationError, PositionStrategy

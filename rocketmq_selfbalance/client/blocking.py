@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from protocols.engine.nodes import Message, Outbox, Time
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 from rocketmq_selfbalance.client.calls import AwaitConsumeLock, Call, Failure, Sleep
 from rocketmq_selfbalance.client.instance import WAIT, Instance, Wait
 from rocketmq_selfbalance.client.outstanding import Asked

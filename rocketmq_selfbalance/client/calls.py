@@ -8,7 +8,7 @@ from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 class Failure(Enum):

@@ -5,8 +5,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from protocols.engine.nodes import Time
+from protocols.java import Queue
 from protocols.node_state import Apart, NodeState, Shared
-from protocols.queues import Queue
 from rocketmq_selfbalance.client.offset_store import OffsetStore
 from rocketmq_selfbalance.client.pool import Pool
 from rocketmq_selfbalance.client.process_queue import ProcessQueue

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered
-from protocols.queues import Queue
-from protocols.quick_records import quickly_made
+from protocols.java import Queue
+from protocols.load import quickly_made
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.outstanding import SentBack

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Position
+from protocols.java import Queue
 from protocols.node_state import Apart, NodeState
-from protocols.queues import Queue
 from rocketmq_selfbalance.client.consumer import LITE_PULL, PUSH, Consumer
 from rocketmq_selfbalance.client.observed import Observed
 from rocketmq_selfbalance.client.outstanding import Asked, Pulled, SentBack

@@ -8,8 +8,7 @@ It is no valid JSON, as the keys of its map are objects: ``{"offsetTable":{{"bro
 import json
 from collections.abc import Mapping
 
-from protocols.java import entry_order, string_hash
-from protocols.queues import Queue
+from protocols.java import Queue, entry_order, string_hash
 
 _MASK = 0xFFFFFFFF
 

@@ -4,8 +4,7 @@
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.java import sorted_as_java
-from protocols.queues import Queue
+from protocols.java import Queue, sorted_as_java
 from rocketmq_selfbalance.client.calls import Call, Failure, LockQueues, UnlockQueues
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.threads import Handlers, Thread

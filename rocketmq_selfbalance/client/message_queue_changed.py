@@ -4,7 +4,7 @@ have changed (spec 5.4)."""
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.calls import Call, HeartbeatToAll
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.threads import Handlers, Thread

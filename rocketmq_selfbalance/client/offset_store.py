@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+from protocols.java import Queue
 from protocols.node_state import NodeState
-from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import Failure
 from rocketmq_selfbalance.client.local_offsets_file import UnreadableOffsets, read_offsets, write_offsets
 

@@ -2,8 +2,7 @@
 `rocketmq_selfbalance.client.commands`."""
 
 from protocols.engine.nodes import Message, Outbox, Time
-from protocols.java import sorted_as_java
-from protocols.queues import Queue
+from protocols.java import Queue, sorted_as_java
 from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, lifecycle, polling, shutdown
 from rocketmq_selfbalance.client.commands import (
     CommitNow,

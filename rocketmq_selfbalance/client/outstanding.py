@@ -4,7 +4,7 @@ RocketMQ's ``responseTable``)."""
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 class Asked(NamedTuple):

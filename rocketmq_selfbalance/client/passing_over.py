@@ -2,7 +2,7 @@
 
 from protocols.engine.nodes import Outbox
 from protocols.facts import PassedOver, StandsStill
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.consumer import Consumer
 
 GIVEN_BACK = "given back to its broker"

@@ -7,7 +7,7 @@ Nothing tells the client that a commit was lost.
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.calls import Call, RefreshRoute
 from rocketmq_selfbalance.client.threads import Handlers, Thread
 from rocketmq_selfbalance.client.world import World

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from protocols.java import Queue
 from protocols.node_state import NodeState
 from protocols.poison import PoisonRecord, PoisonRecords
-from protocols.queues import Queue
 from rocketmq_selfbalance.messages.pulling import Retried
 
 

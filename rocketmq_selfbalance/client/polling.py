@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered, Position
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client import blocking
 from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.consumer import Consumer

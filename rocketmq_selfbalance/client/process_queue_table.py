@@ -7,7 +7,7 @@ It reads top to bottom: each step stands above the function that does it, and pu
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.calls import Call, LockQueues
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.message_queue_changed import MessageQueueChanged

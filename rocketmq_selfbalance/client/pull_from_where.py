@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.calls import AskMaxOffset, AskOffsetAt, Call, Failure, QueryOffset, RefreshRoute
 from rocketmq_selfbalance.client.consumer import PULL, PUSH
 from rocketmq_selfbalance.client.offset_store import NONE, ReadFrom, RemoteOffsets

@@ -4,8 +4,8 @@
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
-from protocols.quick_records import quickly_made
+from protocols.java import Queue
+from protocols.load import quickly_made
 from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, polling, repairing
 from rocketmq_selfbalance.client.calls import Call, RefreshRoute
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer

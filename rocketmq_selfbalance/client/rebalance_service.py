@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.java import string_entry_order
-from protocols.queues import Queue
+from protocols.java import Queue, string_entry_order
 from rocketmq_selfbalance.client import blocking
 from rocketmq_selfbalance.client.allocation import share_of
 from rocketmq_selfbalance.client.calls import AskMembers, Call, RefreshRoute

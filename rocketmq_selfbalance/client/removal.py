@@ -8,7 +8,7 @@ Steps name the queue; ``taken_out`` says whether its process queue has left the 
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.calls import AwaitConsumeLock, Call
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset

@@ -4,7 +4,7 @@ the rebalance thread takes it again from the offset that the broker told (``Pull
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client import blocking
 from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.consumer import Consumer

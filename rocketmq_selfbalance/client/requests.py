@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 from protocols.engine.nodes import Message, Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client import blocking, heartbeat, routing
 from rocketmq_selfbalance.client.calls import (
     BROKER_ASKED,

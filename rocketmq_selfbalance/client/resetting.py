@@ -4,7 +4,7 @@ side)."""
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.calls import Call, Sleep
 from rocketmq_selfbalance.client.rebalance_service import DoRebalance
 from rocketmq_selfbalance.client.removal import RemoveProcessQueue

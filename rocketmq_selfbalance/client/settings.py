@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeGuard
 
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.quick_records import changed
+from protocols.load import changed
 from rocketmq_selfbalance.client.settings_by_concern import (
     ConsumeSettings,
     InstanceSettings,

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client import (
     blocking,
     consuming,

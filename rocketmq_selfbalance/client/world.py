@@ -4,7 +4,7 @@ work on a `Consumer` through steps of a thread, and do to the outside what this 
 from typing import Protocol
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 

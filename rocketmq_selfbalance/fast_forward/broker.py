@@ -13,8 +13,8 @@ from protocols.engine.fast_forward.adapters import FlowSource, Judgement
 from protocols.engine.fast_forward.contract import Call, Exchange, Guard, Held, Judge, Quiescence, Renewal, Stretch
 from protocols.engine.fast_forward.outbox import ReplayOutbox
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.java import Queue
 from protocols.load import Production
-from protocols.queues import Queue
 from rocketmq_selfbalance.broker import connections, persisting, pulls, registering
 from rocketmq_selfbalance.broker.connections import IDLE, SCAN
 from rocketmq_selfbalance.broker.node import BrokerNode

@@ -12,7 +12,7 @@ from protocols.engine.fast_forward.adapters import FlowReader, Judgement
 from protocols.engine.fast_forward.contract import Call, Exchange, Flow, Guard, Quiescence, Stretch
 from protocols.engine.fast_forward.outbox import ReplayOutbox
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client import polling, rebalance_service, tasks
 from rocketmq_selfbalance.client.calls import AskMembers, LockQueues, RefreshRoute, TellBroker
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer

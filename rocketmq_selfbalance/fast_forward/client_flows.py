@@ -14,7 +14,7 @@ from protocols.engine.fast_forward.contract import Flow, Stretch
 from protocols.engine.fast_forward.outbox import ReplayOutbox
 from protocols.engine.nodes import Time
 from protocols.facts import Delivered
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client import pulling
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from protocols.engine.fast_forward.contract import Call
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.allocation import share_of
 from rocketmq_selfbalance.client.calls import BROKER_ASKED
 from rocketmq_selfbalance.client.consumer import Consumer

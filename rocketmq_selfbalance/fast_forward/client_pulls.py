@@ -6,7 +6,7 @@ from typing import Any
 
 from protocols.engine.fast_forward.contract import Renewal
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client import pulling
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance

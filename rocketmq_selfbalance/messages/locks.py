@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 class LockBatchMq(NamedTuple):

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 class PullMessage(NamedTuple):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from protocols.groups import Group
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.strategies.checks import check, check_lists, first_indexes
 from rocketmq_selfbalance.strategies.interface import queues_at
 from rocketmq_selfbalance.strategies.making import OfMember, Settings, same

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 class AllocationError(Exception):

@@ -7,7 +7,7 @@ only in `Strategy.allocate`, which is what clients call and what users write.
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from protocols.queues import Queue
+from protocols.java import Queue
 
 Positions: TypeAlias = Sequence[int]
 """Positions in the list of all queues, in the order in which the strategy returns them."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from protocols.groups import Group
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.strategies import ScenarioContext
 from rocketmq_selfbalance.strategies.checks import AllocationError, check, check_lists, first_indexes
 from rocketmq_selfbalance.strategies.interface import queues_at

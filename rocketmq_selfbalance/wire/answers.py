@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from protocols.engine.nodes import Message
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.codes import (
     QUERY_NOT_FOUND,
     SUBSCRIPTION_GROUP_NOT_EXIST,

@@ -10,8 +10,7 @@ cluster.name_server     # "127.0.0.1:40123": what clients take as their name ser
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from protocols.engine.addresses import at_port
-from protocols.engine.nodes import Message, Time
+from protocols.engine.nodes import Message, Time, at_port
 from protocols.engine.process import CLOCK
 from protocols.engine.sockets import Sockets
 from rocketmq_selfbalance.broker import Broker, Disk

@@ -9,7 +9,7 @@ cannot be read are answered with an error, as real servers do.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from protocols.engine.conversations import MakeConversation, WireError
+from protocols.engine.connection import MakeConversation, WireError
 from protocols.engine.nodes import Message
 from rocketmq_selfbalance.remoting import ONEWAY, Frame, FrameError, decode, encode, length_of
 from rocketmq_selfbalance.wire import answers

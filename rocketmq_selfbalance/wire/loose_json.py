@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 def queue_json(queue: Queue) -> dict[str, str | int]:

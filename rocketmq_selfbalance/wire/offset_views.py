@@ -1,7 +1,7 @@
 """Views of offsets: how far groups have come, what queues hold (``AdminBrokerProcessor``)."""
 
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.codes import SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.administration import ResetOffset
 from rocketmq_selfbalance.wire.answers import to_json

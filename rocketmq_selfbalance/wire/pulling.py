@@ -6,7 +6,7 @@ from itertools import islice
 
 from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Committed
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.broker import pulls
 from rocketmq_selfbalance.broker.held_pulls import HeldPull
 from rocketmq_selfbalance.codes import (

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, NoReturn
 
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.broker.store import Delayed, MessageStore, StoredQueue
 from rocketmq_selfbalance.messages.pulling import Retried
 from rocketmq_selfbalance.wire import stored_messages

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from protocols.engine.nodes import Message
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance import codes
 from rocketmq_selfbalance.messages.answer import Answer
 from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from protocols.engine.nodes import Message
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import (
     ConsumerData,

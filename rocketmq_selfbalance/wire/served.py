@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.wire.messages import Pull
 from rocketmq_selfbalance.wire.ownership import Ownership

@@ -4,7 +4,7 @@ import pytest
 
 from compare.running.systems import cluster_of, read
 from compare.running.variants import variants_of
-from protocols.engine.exploration.canonical import Keys
+from protocols.engine.exploration.rules import Keys
 from protocols.scenario.running import Run
 
 SCENARIO = "examples/scenarios/join-crash-leave-commit.yaml"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from protocols import Queue
-from protocols.engine.observer import Unobserved
+from protocols.engine.nodes import Unobserved
 from protocols.facts import Committed, Owns
 from protocols.node_state import NodeState, fields_of
 from protocols.scenario.model import Scenario, SystemPart

@@ -9,7 +9,7 @@ from compare.running.run_variant import RunResult, run_variant
 from compare.running.systems import read
 from compare.running.variants import variants_of
 from protocols.scenario.reading import read_text
-from protocols.timeline.mermaid import sequence
+from protocols.timeline.sequence import sequence
 
 SCENARIOS = Path(__file__).parents[2] / "examples" / "scenarios"
 

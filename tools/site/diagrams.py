@@ -7,7 +7,7 @@ from compare.running.run_variant import run_variant
 from compare.running.systems import MACHINES, read
 from compare.running.variants import variants_of
 from compare.showing import states
-from protocols.timeline.mermaid import sequence
+from protocols.timeline.sequence import sequence
 
 ROOT = Path(__file__).parents[2]
 MACHINES_MARK = "<!-- state machines -->"

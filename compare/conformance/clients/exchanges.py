@@ -59,7 +59,7 @@ E = TypeVar("E", bound=AnyExchange)
 
 
 class Listener(Generic[E]):
-    """An observer of a world (`protocols.engine.observer.Observer`) whose messages are told.
+    """An observer of a world (`protocols.engine.nodes.Observer`) whose messages are told.
 
     ``brokers``: node names. ``member_of``: who sends a request on a connection, by its peer's name and the request.
     ``make``: time, member, broker and request to what is kept of it.

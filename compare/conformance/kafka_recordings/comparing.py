@@ -23,7 +23,7 @@ from compare.conformance.kafka_recordings.happened import (
 from compare.conformance.kafka_recordings.runs import Run
 from compare.conformance.kafka_recordings.scenario import Plan
 from compare.conformance.ranges import NOISE_MS, within
-from protocols.queues import Queue
+from protocols.java import Queue
 
 Exact: TypeAlias = Mapping[str, object]
 """Field to a value that must be equal, as JSON has it."""

@@ -4,7 +4,7 @@ that the model does not reach."""
 from compare.conformance.cases import Difference
 from compare.conformance.kafka_recordings.happened import Happened, ownership
 from compare.conformance.kafka_recordings.reading import Recording
-from protocols.queues import Queue
+from protocols.java import Queue
 
 ROUNDING_MS = 0.1
 """Times are rounded to so much; a sum of several may be off by as many times of it."""

@@ -15,7 +15,7 @@ from compare.catalogues import KEEPING
 from compare.conformance.kafka_recordings.clients import JAVA
 from compare.conformance.kafka_recordings.happened import Called, Change, Happened, delivered_again, silences
 from compare.conformance.kafka_recordings.scenario import Plan
-from protocols.queues import Queue, sort_queues
+from protocols.java import Queue, sort_queues
 
 Figure = TypeVar("Figure", int, float)
 

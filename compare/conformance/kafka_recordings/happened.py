@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 class Called(NamedTuple):

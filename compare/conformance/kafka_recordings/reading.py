@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeI
 
 from compare.conformance.cases import Line, MalformedCase
 from compare.conformance.validated import validated
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 def _queue(given: object) -> Queue:

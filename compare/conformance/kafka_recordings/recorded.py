@@ -15,7 +15,7 @@ from compare.conformance.kafka_recordings.broker_log import PREPARING, beginning
 from compare.conformance.kafka_recordings.clients import KAFKA_PYTHON, Client
 from compare.conformance.kafka_recordings.happened import Called, Change, Happened
 from compare.conformance.kafka_recordings.reading import Recording
-from protocols.queues import Queue, sort_queues
+from protocols.java import Queue, sort_queues
 
 T = TypeVar("T")
 

@@ -8,9 +8,8 @@ from kafka_coordinator.consumer.settings import ConsumerSettings
 from protocols.engine.randomness import number_below
 from protocols.scenario.events import Event as ScenarioEvent
 from protocols.scenario.events import Join
-from protocols.scenario.groups import GroupPart, TopicPart
+from protocols.scenario.fields import GroupPart, TopicPart, milliseconds
 from protocols.scenario.model import LoadPart, RunPart, Scenario
-from protocols.scenario.units import milliseconds
 
 LATENCY = 0.2, 2.0
 """Milliseconds: everything ran on one machine."""

@@ -21,7 +21,7 @@ from compare.conformance.kafka_recordings.joins import Joined, joins
 from compare.conformance.kafka_recordings.reading import MOST_MS, Event, Recording
 from kafka_coordinator.consumer.settings import ConsumerSettings
 from kafka_coordinator.coordinator.settings import BrokerSettings
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import Crash, Join, Leave, Queues, StopPolling, Subscribe
 from protocols.scenario.events import Event as ScenarioEvent
 

@@ -19,7 +19,7 @@ from compare.conformance.rocketmq_recordings.happened import Happened, Interval,
 from compare.conformance.rocketmq_recordings.requests import Order, Turn
 from compare.conformance.rocketmq_recordings.scenario import Plan
 from compare.conformance.rocketmq_recordings.script import RETRY_TOPIC, SHUTDOWN, START
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.messages.offsets import QueryConsumerOffset
 from rocketmq_selfbalance.messages.requests import REQUEST_CODES
 

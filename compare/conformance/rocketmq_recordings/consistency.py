@@ -9,7 +9,7 @@ from compare.conformance.cases import Difference
 from compare.conformance.rocketmq_recordings.happened import Interval, is_retry
 from compare.conformance.rocketmq_recordings.reading import DoubleOwned, Recording, Unowned
 from compare.conformance.rocketmq_recordings.recorded import recorded_ownership
-from protocols.queues import Queue
+from protocols.java import Queue
 
 Pair: TypeAlias = tuple[str, object, object]
 """A field, what the summary says, and what the events say."""

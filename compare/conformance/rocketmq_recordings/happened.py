@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 

@@ -13,12 +13,11 @@ from compare.conformance.rocketmq_recordings.happened import (
 )
 from compare.conformance.rocketmq_recordings.scenario import Plan, Run
 from protocols.engine.links import Latency
-from protocols.engine.nodes import Message, Time
-from protocols.engine.observer import Unobserved
+from protocols.engine.nodes import Message, Time, Unobserved
 from protocols.engine.randomness import number_below
 from protocols.engine.simulation import Simulation
 from protocols.facts import Delivered, Owns
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.cluster import RocketMQCluster
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset

@@ -20,9 +20,8 @@ from compare.conformance.rocketmq_recordings.script import BROKER_GONE, PRODUCE,
 from compare.conformance.rocketmq_recordings.settings import settings_of
 from protocols.engine.randomness import number_below
 from protocols.scenario.events import BrokerEvent, Event, Join, Network
-from protocols.scenario.groups import GroupPart, TopicPart
+from protocols.scenario.fields import GroupPart, TopicPart, milliseconds
 from protocols.scenario.model import RunPart, Scenario, SystemPart
-from protocols.scenario.units import milliseconds
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.servers import NAME_SERVER
 

@@ -22,10 +22,10 @@ from compare.showing.console import number, visible
 from compare.showing.html import asset, rendered, script_of
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
-from protocols.scenario.events.together import described
+from protocols.scenario.events.catalogue import described
+from protocols.scenario.fields import duration_text
 from protocols.scenario.jitter import shifted
 from protocols.scenario.model import LoadPart, Scenario
-from protocols.scenario.units import duration_text
 from protocols.state_machine import BEGINNING
 
 OUTSIDE = (BEGINNING, "ABSENT")

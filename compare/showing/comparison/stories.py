@@ -23,8 +23,7 @@ from compare.showing.comparison.page import write_comparison
 from compare.showing.console import visible
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
-from protocols.timeline.mermaid import sequence
-from protocols.timeline.sequence import sequence_diagram
+from protocols.timeline.sequence import sequence, sequence_diagram
 from protocols.timeline.story import story
 
 

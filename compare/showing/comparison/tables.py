@@ -13,7 +13,7 @@ from compare.running.checks import usually_settles
 from compare.running.runs import variation
 from compare.running.spread import figure
 from compare.showing.console import number, print_line, print_table, ratio
-from protocols.scenario.descriptions import listed
+from protocols.scenario.fields import listed
 from protocols.scenario.model import Scenario
 
 SETTLED = "settle_s"

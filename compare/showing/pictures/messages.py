@@ -22,8 +22,7 @@ from compare.showing.pictures.charts import (
 )
 from protocols.engine.nodes import Message, Time
 from protocols.facts import Callback, Owns, RebalanceBegan, RebalanceEnded
-from protocols.timeline.fact_descriptions import describe_fact, seconds
-from protocols.timeline.observed import ObservedFact
+from protocols.timeline.fact_descriptions import ObservedFact, describe_fact, seconds
 from protocols.timeline.sequence import Arrow, Note, SequenceDiagram
 from protocols.timeline.trace import Sent
 

@@ -20,7 +20,7 @@ from compare.showing.pictures.charts import (
 )
 from protocols import Queue, sort_queues
 from protocols.timeline.fact_descriptions import queue_name, seconds
-from protocols.timeline.intervals import Double, Gap
+from protocols.timeline.ownership import Double, Gap
 from protocols.timeline.timeline import Timeline
 
 Span = TypeVar("Span", Gap, Double)

@@ -24,9 +24,9 @@ from kafka_coordinator.wire.served import ServedCluster
 from protocols.engine.interference import Hold, Reply
 from protocols.engine.nodes import Message, Time
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import AddTopic, BrokerEvent, Queues
-from protocols.scenario.groups import TopicPart
+from protocols.scenario.fields import TopicPart
 
 INITIAL_DELAY_MS = 0
 """A new group's first rebalance does not wait for more members, so that tests are quick; Kafka's default is 3 s."""

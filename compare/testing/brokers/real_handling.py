@@ -8,7 +8,7 @@ from compare.testing.brokers.real_world import RealWorld
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
 from compare.testing.watching import place_of, watched
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.timeline import Timeline
 
 R = TypeVar("R")

@@ -7,7 +7,7 @@ from functools import cached_property
 from compare.running.run_variant import Ending, ending
 from compare.serving.cluster import Served
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.model import Scenario
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.timeline import Lifetimes, Timeline

@@ -11,9 +11,9 @@ from compare.testing.brokers.real_group import RealGroup
 from protocols.engine.interference import Hold, Matches, Reply
 from protocols.engine.nodes import Message, Time
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Queues
-from protocols.scenario.groups import TopicPart
+from protocols.scenario.fields import TopicPart
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 from rocketmq_selfbalance.wire.messages import SendMessage
 from rocketmq_selfbalance.wire.refusals import ERRORS, REQUESTS, groups_of, kind_of, plain, refusal

@@ -10,10 +10,10 @@ from kafka_coordinator.consumer import Consumer
 from kafka_coordinator.consumer.state import ConsumerState
 from protocols.engine.nodes import TICK, Time
 from protocols.engine.nodes import Message as Command
+from protocols.java import Queue
 from protocols.load import Production
-from protocols.queues import Queue
 from protocols.scenario.topology import MemberKey
-from protocols.timeline.commits import Commit
+from protocols.timeline.timeline import Commit
 
 Partition = tuple[str, int]
 

@@ -16,7 +16,7 @@ from compare.testing.handling import HandlingGroup
 from compare.testing.rocketmq.popping import Popping
 from compare.testing.rocketmq.push_consumer import PushConsumer
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 
 if TYPE_CHECKING:
     from compare.testing.rocketmq.popping import Popping

@@ -13,7 +13,7 @@ from compare.testing.handling import HandlingGroup
 from protocols.engine.nodes import Time
 from protocols.engine.randomness import digest, number_below
 from protocols.facts import Committed, Delivered, Position
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.topology import MemberKey
 from rocketmq_selfbalance.cluster import RocketMQCluster
 from rocketmq_selfbalance.pop.ordered import Key, OrderedQueues

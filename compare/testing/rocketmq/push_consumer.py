@@ -13,7 +13,7 @@ from compare.testing.handling import HandlingGroup
 from compare.testing.stopping import Crashed
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.topology import MemberKey
 from rocketmq_selfbalance.client.commands import ListenerReturned
 from rocketmq_selfbalance.client.node import Client

@@ -24,8 +24,8 @@ from kafka_coordinator.consumer.state.reading import (
 from kafka_coordinator.consumer.states import CONSUMER, GENERATION, JOINED, RESET, UNJOINED
 from protocols.engine.nodes import Outbox
 from protocols.facts import Epoch, Transition
+from protocols.load import quickly_made
 from protocols.node_state import NodeState
-from protocols.quick_records import quickly_made
 from protocols.state_machine import ALWAYS
 
 _transition, _epoch = quickly_made(Transition), quickly_made(Epoch)

@@ -43,7 +43,7 @@ from kafka_coordinator.messages import (
     SyncGroupAnswer,
 )
 from protocols.engine.nodes import Outbox, Time
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 
 _heard = quickly_made(HeartbeatAnswer)
 

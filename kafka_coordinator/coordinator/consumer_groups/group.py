@@ -22,8 +22,8 @@ from kafka_coordinator.coordinator.consumer_groups.uniform_balance import (
 from kafka_coordinator.coordinator.log import CommittedOffset
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
+from protocols.java import Queue
 from protocols.node_state import Apart, Emptied, NodeState
-from protocols.queues import Queue
 from protocols.state_machine import ALWAYS
 
 

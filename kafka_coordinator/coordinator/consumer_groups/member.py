@@ -14,8 +14,8 @@ from kafka_coordinator.coordinator.members import Protocols
 from kafka_coordinator.messages import LEAVES_FOR_A_WHILE
 from protocols.engine.nodes import Outbox
 from protocols.facts import Epoch
+from protocols.load import quickly_made
 from protocols.node_state import NodeState
-from protocols.quick_records import quickly_made
 
 
 class ClassicPart(NamedTuple):

@@ -27,7 +27,7 @@ from kafka_coordinator.coordinator.consumer_groups.target import compute_target
 from kafka_coordinator.coordinator.core import Core
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 from protocols.state_machine import ALWAYS
 
 _transition = quickly_made(Transition)

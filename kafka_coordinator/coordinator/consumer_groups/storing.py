@@ -27,7 +27,7 @@ from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.core import Core
 from protocols.engine.nodes import Outbox
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded
-from protocols.queues import Queue, sort_queues
+from protocols.java import Queue, sort_queues
 
 
 class EpochKey(NamedTuple):

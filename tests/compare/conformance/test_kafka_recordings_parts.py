@@ -18,7 +18,7 @@ from compare.conformance.kafka_recordings.reading import read
 from compare.conformance.kafka_recordings.runs import run
 from compare.conformance.kafka_recordings.scenario import plan
 from compare.conformance.ranges import RUNS
-from protocols.queues import Queue
+from protocols.java import Queue
 from tests.compare.conformance.kafka_recordings import Recorded, events, later, recorded
 
 

@@ -9,9 +9,9 @@ from compare.running.production import lag_of, lag_peak, productions
 from compare.running.run_variant import run_variant
 from compare.running.variants import variants_of
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import Produce
-from protocols.scenario.events.production import records_of
+from protocols.scenario.events.records import records_of
 from protocols.scenario.queue_names import NamedCount
 from protocols.scenario.reading import read, scenario
 

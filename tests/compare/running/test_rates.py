@@ -9,7 +9,7 @@ from compare.running.run_variant import RunResult, run_variant
 from compare.running.variants import variants_of
 from compare.showing.comparison.page import _facts
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.reading import scenario
 from tests.compare.running.test_bursts import handled
 from tests.rocketmq_selfbalance.lived import Lived

@@ -10,7 +10,7 @@ from compare.running.systems import cluster_of, known_strategies
 from compare.running.variants import variants_of
 from kafka_coordinator.cluster.cluster import KafkaCluster
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.reading import scenario
 from protocols.scenario.running import Run
 

@@ -13,7 +13,7 @@ from compare.running.run_variant import RunResult, run_variant
 from compare.running.systems import known_strategies
 from compare.running.variants import variants_of
 from protocols.facts import Noted, StandsStill, TimedOut
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.reading import read
 from protocols.timeline.properties import ONE_OWNER, SETTLES
 

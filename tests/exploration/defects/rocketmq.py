@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
 from rocketmq_selfbalance.broker.consumers import ConsumerEvent, ConsumerManager
 from rocketmq_selfbalance.broker.locks import Lock, RebalanceLockManager

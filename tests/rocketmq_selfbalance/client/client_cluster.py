@@ -8,7 +8,7 @@ from protocols.engine.links import Latency
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation, Unobserved
 from protocols.facts import Delivered, Owns
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.store import MessageStore
 from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager

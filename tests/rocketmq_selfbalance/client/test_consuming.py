@@ -6,7 +6,7 @@ import pytest
 
 from protocols.engine.nodes import Time
 from protocols.facts import Delivered, Position
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.commands import (
     ConsumerSpec,
     GoOn,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from protocols.errors import UserError
 from protocols.facts import Transition
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.state_machine import IllegalTransition
 from rocketmq_selfbalance.client.commands import RecordTakes, Shutdown, StopPolling
 from rocketmq_selfbalance.client.local_offsets_file import UnreadableOffsets, read_offsets, write_offsets

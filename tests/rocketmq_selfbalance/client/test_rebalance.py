@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.facts import Callback, Position, RebalanceBegan
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.commands import (
     CommitNow,
     ConsumerSpec,

@@ -7,7 +7,7 @@ import time
 import zlib
 
 from protocols.facts import Committed, Delivered, Owns
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.wire import stored_messages
 from rocketmq_selfbalance.wire.settings import WireSettings

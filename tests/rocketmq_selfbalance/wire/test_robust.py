@@ -10,7 +10,7 @@ import pytest
 from compare.reading.observed import ObservedGroup
 from compare.reading.rocketmq_live import fetch
 from protocols.engine.sockets import Limits
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.remoting import BINARY, Frame, encode
 from tests.rocketmq_selfbalance.wire.serving import Client, Setting, in_cluster, until
 

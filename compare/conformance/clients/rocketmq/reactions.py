@@ -5,7 +5,7 @@ from compare.conformance.clients.playing import ENDS, GOES_ON, NOT_REACHED, NOT_
 from compare.conformance.clients.rocketmq.situations import Situation
 from compare.conformance.clients.rocketmq.stage import FIRST, Exchange, Mark, Stage
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import HeartBeat, UnregisterClient
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset

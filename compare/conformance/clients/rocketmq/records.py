@@ -11,7 +11,7 @@ from typing import Final
 from compare.conformance.clients.exchanges import Listener
 from compare.conformance.clients.outcome import Outcome, counted, none_waits
 from compare.conformance.clients.rocketmq.stage import QUEUES, TOPIC, Exchange
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.pulling import PullMessage
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 from compare.conformance.clients.exchanges import NEVER, Listener
 from protocols.engine.interference import Hold, Interference
 from protocols.engine.nodes import Message, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.codes import PULL_NOT_FOUND, PULL_RETRY_IMMEDIATELY, SUCCESS
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset

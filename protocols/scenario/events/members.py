@@ -1,17 +1,22 @@
-"""A member starts: for the first time, or again."""
+"""A member starts: for the first time, or again.
+
+A member is gone: it closed, or its process was killed.
+
+A member stands still for a while: its whole process, or the user's code alone.
+
+Members read other topics than before.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from protocols.scenario.events.base import Event, MemberChange
-from protocols.scenario.events.cluster_state import ClusterState
-from protocols.scenario.fields import Duration, EachMember, Number, Settings
-from protocols.scenario.groups import MemberPart
-from protocols.scenario.paths import Path
-from protocols.scenario.shorthands import check_subscription, with_names
-from protocols.scenario.validation import validated
+from protocols.engine.nodes import Time
+from protocols.scenario.events.base import ClusterState, Event, MemberChange
+from protocols.scenario.fields import Duration, EachMember, MemberPart, Number, Settings, duration_text, listed
+from protocols.scenario.shorthands import check_subscription, names, with_names
+from protocols.scenario.validation import Path, mapping, validated
 
 
 class Join(Event):
@@ -139,3 +144,116 @@ def started_as(before: MemberPart | None, event: Join | Restart) -> MemberPart:
     if changed.get("pattern"):
         changed.setdefault("subscribe", ())
     return was.model_copy(update=changed)
+
+
+class Leave(Event):
+    """A member closes properly (Kafka's close(), RocketMQ's shutdown())."""
+
+    leave: EachMember
+    """The member."""
+
+    example: ClassVar[str] = "{at: 110s, leave: c3}"
+    member_change = MemberChange.ENDS
+
+    def what(self, several: bool) -> str:
+        return "leave" if several else "leaves"
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.leave: ("leave",)}
+
+
+class Crash(Event):
+    """A member's process is killed: its connections close, without any message to others."""
+
+    crash: EachMember
+    """The member; others in its process crash with it."""
+
+    example: ClassVar[str] = "{at: 60s, crash: c2}"
+    member_change = MemberChange.ENDS
+    acts_late = True
+
+    def what(self, several: bool) -> str:
+        return "crash" if several else "crashes"
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.crash: ("crash",)}
+
+    def strikes_process(self) -> bool:
+        return True
+
+
+class Hang(Event):
+    """A member's process is stopped for a while; its connections stay open; then it resumes with its old beliefs."""
+
+    hang: EachMember
+    """The member; others in its process hang with it."""
+    for_: Duration = Field(alias="for")
+    """How long."""
+
+    example: ClassVar[str] = "{at: 90s, hang: c1, for: 40s}"
+    member_change = MemberChange.PAUSES
+    acts_late = True
+
+    def what(self, several: bool) -> str:
+        return f"{'hang' if several else 'hangs'} for {duration_text(self.for_)}"
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.hang: ("hang",)}
+
+    def strikes_process(self) -> bool:
+        return True
+
+    def lasts(self) -> Time:
+        return self.for_
+
+
+class StopPolling(Event):
+    """A member's user loop hangs for a while; the client's background work continues."""
+
+    stop_polling: EachMember
+    """The member."""
+    for_: Duration = Field(alias="for")
+    """How long."""
+
+    example: ClassVar[str] = "{at: 95s, stop_polling: c1, for: 6min}"
+    member_change = MemberChange.PAUSES
+    acts_late = True
+
+    def what(self, several: bool) -> str:
+        return f"{'stop' if several else 'stops'} polling for {duration_text(self.for_)}"
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.stop_polling: ("stop_polling",)}
+
+    def lasts(self) -> Time:
+        return self.for_
+
+
+class Subscribe(Event):
+    """Members change their subscription at run time."""
+
+    subscribe: dict[str, tuple[str, ...]]
+    """Member to all the topics that it subscribes to from now on."""
+
+    example: ClassVar[str] = "{at: 150s, subscribe: {c1: [orders, payments], c4: [orders]}}"
+    changes_topics = True
+
+    @classmethod
+    def read(cls, fields: Mapping[str, object], brokers: Sequence[str], path: Path) -> Self:
+        inside = (*path, "subscribe")
+        chosen = mapping(fields["subscribe"], inside)
+        topics = {member: names(each, (*inside, member)) for member, each in chosen.items()}
+        return validated(cls, {**fields, "subscribe": topics}, path)
+
+    def describe(self) -> str:
+        return listed(
+            f"{member} subscribes to {listed(topics) if topics else 'nothing'}"
+            for member, topics in self.subscribe.items()
+        )
+
+    def members(self) -> Mapping[str, Path]:
+        return {member: ("subscribe", member) for member in self.subscribe}
+
+    def part_after(self, member: str, before: MemberPart | None) -> MemberPart:
+        was = MemberPart() if before is None else before
+        return was.model_copy(update={"subscribe": self.subscribe[member], "pattern": None})
