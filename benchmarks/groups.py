@@ -34,8 +34,8 @@ from protocols.scenario.running import Run
 from protocols.timeline import Recorder
 from rocketmq_selfbalance.client.commands import Shutdown
 from rocketmq_selfbalance.client.node import Client
-from rocketmq_selfbalance.cluster import RocketMQCluster
-from rocketmq_selfbalance.servers import NAME_SERVER
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
+from rocketmq_selfbalance.cluster.servers import NAME_SERVER
 
 COLUMNS = ("CPU s", "peak MB of the process", "messages", "of these and of timers handled")
 """Of a table of `each_alone`, after the size."""

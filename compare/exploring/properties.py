@@ -258,7 +258,7 @@ NAMES: Final = (*WATCHES, *FAIR)
 RULES: Final = {
     "kafka": "kafka_coordinator.cluster.exploration",
     "kafka-zookeeper": "kafka_coordinator.zookeeper.exploration",
-    "rocketmq": "rocketmq_selfbalance.exploration",
+    "rocketmq": "rocketmq_selfbalance.cluster.exploration",
 }
 """System to the module that tells the explorer of its nodes."""
 

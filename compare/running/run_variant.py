@@ -27,10 +27,9 @@ from protocols.scenario.topology import MemberKey, ProcessPeers, Topology, liste
 from protocols.timeline import Numbering, Recorder, Timeline, lifetimes, may_own_in, reads_in
 from protocols.timeline.lifetimes import last_topics
 from rocketmq_selfbalance.allocate import allocate
+from rocketmq_selfbalance.cluster.members import Members, Standing, why_nobody, why_several
+from rocketmq_selfbalance.cluster.settings import configuration
 from rocketmq_selfbalance.codes import BROADCASTING, RETRY_PREFIX
-from rocketmq_selfbalance.disagreement import Standing, why_nobody, why_several
-from rocketmq_selfbalance.members import Members
-from rocketmq_selfbalance.settings import configuration
 
 
 @dataclass(frozen=True, slots=True)

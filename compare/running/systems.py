@@ -64,9 +64,9 @@ SYSTEMS: Mapping[str, System] = {
         THROUGHOUT,
     ),
     "rocketmq": System(
-        "rocketmq_selfbalance.cluster",
+        "rocketmq_selfbalance.cluster.cluster",
         "RocketMQCluster",
-        "rocketmq_selfbalance.members",
+        "rocketmq_selfbalance.cluster.members",
         "rocketmq_selfbalance.registry",
         PER_BROKER,
     ),

@@ -5,7 +5,7 @@ from typing import Final
 
 from compare.serving.service import Seen
 from protocols.timeline import PER_BROKER
-from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
+from rocketmq_selfbalance.broker.consumers import ConsumerGroup
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 

@@ -20,7 +20,7 @@ from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.codes import CLUSTERING
-from rocketmq_selfbalance.messages.pulling import PullAnswer
+from rocketmq_selfbalance.messages.offsets import PullAnswer
 
 _BUSY_THREADS = 0.8
 """Where more than this share of the threads work on average, records wait for one."""

@@ -13,7 +13,7 @@ from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.codes import PULL_NOT_FOUND
 from rocketmq_selfbalance.fast_forward.client_flows import PulledBy
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 
 
 def repeated(

@@ -57,7 +57,7 @@ CATALOGUE = (
 NEW_STRATEGY = '''
 from protocols.groups import Group
 from rocketmq_selfbalance.strategies.averagely import Averagely
-from rocketmq_selfbalance.strategies.making import OfMember, Settings, same
+from rocketmq_selfbalance.strategies.interface import OfMember, Settings, same
 
 
 def make(settings: Settings, group: Group) -> OfMember:
@@ -96,7 +96,7 @@ from kafka_coordinator import assign
 from kafka_coordinator.consumer.settings import assignor_names
 from protocols import Group
 from rocketmq_selfbalance import allocate
-from rocketmq_selfbalance.members import member_settings
+from rocketmq_selfbalance.cluster.members import member_settings
 from tools.pages import strategies
 
 group = Group.of(topics={"t": 3}, members={"c1": ["t"], "c2": ["t"]})

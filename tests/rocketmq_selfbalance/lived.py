@@ -10,8 +10,8 @@ from protocols.node_state import NodeState, fields_of
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.running import Run
 from rocketmq_selfbalance.broker import Broker
-from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
-from rocketmq_selfbalance.cluster import RocketMQCluster
+from rocketmq_selfbalance.broker.consumers import ConsumerGroup
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
 
 
 class Lived(Unobserved):

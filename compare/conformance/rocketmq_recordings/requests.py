@@ -21,10 +21,9 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from compare.conformance.rocketmq_recordings.happened import Request
-from rocketmq_selfbalance.messages.locks import UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, UnregisterClient
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
-from rocketmq_selfbalance.messages.requests import REQUEST_CODES
+from rocketmq_selfbalance.messages.requests import REQUEST_CODES, UnlockBatchMq
 
 Order: TypeAlias = tuple[str, ...]
 """Names of kinds of requests, or of requests, in the order of their (first) occurrence."""

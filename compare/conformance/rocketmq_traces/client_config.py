@@ -7,8 +7,7 @@ from compare.conformance.rocketmq_traces.steps import EPOCH_MS, Step
 from protocols.engine.nodes import Time
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.offset_store import RemoteOffsets
-from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings
-from rocketmq_selfbalance.client.settings_by_concern import PullSettings
+from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings, PullSettings
 from rocketmq_selfbalance.strategies import (
     AVG,
     AVG_BY_CIRCLE,

@@ -6,35 +6,39 @@ from typing import Protocol, TypeAlias, cast
 
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Outbox, Time
-from rocketmq_selfbalance.broker.locks import RebalanceLockManager
+from rocketmq_selfbalance.broker.state import RebalanceLockManager
 from rocketmq_selfbalance.client import (
     locks,
     message_queue_changed,
+    operator,
     persisting,
     process_queue_table,
     pull_from_where,
     rebalance_service,
     removal,
-    resetting,
 )
-from rocketmq_selfbalance.client.calls import (
+from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset
+from rocketmq_selfbalance.client.process_queue import ProcessQueue
+from rocketmq_selfbalance.client.threads import (
     AskMaxOffset,
     AskMembers,
     AskOffsetAt,
     AwaitConsumeLock,
     Call,
     Failure,
+    Handlers,
     HeartbeatToAll,
     LockQueues,
     QueryOffset,
     RefreshRoute,
     Sleep,
+    Step,
+    Thread,
     UnlockQueues,
+    answer,
+    run,
 )
-from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset
-from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.threads import Handlers, Step, Thread, answer, run
 
 PARTS: Handlers = {
     **pull_from_where.HANDLERS,
@@ -44,7 +48,7 @@ PARTS: Handlers = {
     **process_queue_table.HANDLERS,
     **rebalance_service.HANDLERS,
     **locks.HANDLERS,
-    **resetting.HANDLERS,
+    **operator.HANDLERS,
 }
 
 Answer: TypeAlias = int | Failure

@@ -16,7 +16,7 @@ from rocketmq_selfbalance.client.offset_store import RemoteOffsets
 from rocketmq_selfbalance.client.persisting import PersistAll
 from rocketmq_selfbalance.client.rebalance_service import DoRebalance
 from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings
-from rocketmq_selfbalance.routes import subscribe_queues
+from rocketmq_selfbalance.messages.nameserver import subscribe_queues
 
 _CONFIG = (
     *("group", "strategy", "orderly", "message_model", "consume_from_where", "notify_consumer_ids_changed"),

@@ -1,4 +1,4 @@
-"""Plays traces of a broker's queue locks through `rocketmq_selfbalance.broker.locks`."""
+"""Plays traces of a broker's queue locks through `rocketmq_selfbalance.broker.state`."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from compare.conformance.rocketmq_fields import get, only, queue, queues
 from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, play_steps
 from compare.json_types import Json
 from protocols import Queue, sort_queues
-from rocketmq_selfbalance.broker.locks import RebalanceLockManager
+from rocketmq_selfbalance.broker.state import RebalanceLockManager
 
 
 def play(line: Line) -> list[Difference]:

@@ -10,8 +10,7 @@ from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.rocketmq_fields import get, only, texts
 from compare.conformance.rocketmq_traces.steps import EPOCH_MS, NOTHING, Operation, Outcome, Step, play_steps
 from compare.json_types import Json
-from rocketmq_selfbalance.broker.offset_file import parse, stored_of, text_of
-from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table
+from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table, parse, stored_of, text_of
 
 _QUEUE = ("group", "topic", "queue_id")
 

@@ -8,13 +8,20 @@ from compare.conformance.rocketmq_traces.client_world import Brokers, TraceWorld
 from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
 from compare.json_types import Json
 from protocols import Queue, sort_queues
-from rocketmq_selfbalance.client.calls import Failure
 from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.local_offsets_file import UnreadableOffsets, read_offsets
-from rocketmq_selfbalance.client.offset_store import LocalOffsets, OffsetsFile, OffsetStore, ReadFrom, RemoteOffsets
+from rocketmq_selfbalance.client.offset_store import (
+    LocalOffsets,
+    OffsetsFile,
+    OffsetStore,
+    ReadFrom,
+    RemoteOffsets,
+    UnreadableOffsets,
+    read_offsets,
+)
 from rocketmq_selfbalance.client.persisting import Commit, Persist, RemoveOffset
 from rocketmq_selfbalance.client.pull_from_where import ReadStored
 from rocketmq_selfbalance.client.settings import ClientSettings
+from rocketmq_selfbalance.client.threads import Failure
 from rocketmq_selfbalance.strategies import Averagely
 
 _STORES = ("remote_broker", "local_file")

@@ -1,6 +1,6 @@
 """Plays traces of a name server's tables through `rocketmq_selfbalance.nameserver.route_info`.
 
-The recording says what a client makes of a route; so does the model: by `rocketmq_selfbalance.routes`.
+The recording says what a client makes of a route; so does the model: by `rocketmq_selfbalance.messages.nameserver`.
 """
 
 from collections.abc import Mapping
@@ -10,11 +10,14 @@ from compare.conformance.rocketmq_fields import get, only
 from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
 from compare.json_types import Json
 from protocols.java import sorted_as_java
-from rocketmq_selfbalance.messages.nameserver import QueueData
-from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
-from rocketmq_selfbalance.nameserver.route_info import RouteInfoManager
-from rocketmq_selfbalance.nameserver.settings import NameServerSettings
-from rocketmq_selfbalance.routes import publish_queues, subscribe_queues
+from rocketmq_selfbalance.messages.nameserver import (
+    DataVersion,
+    QueueData,
+    TopicConfig,
+    publish_queues,
+    subscribe_queues,
+)
+from rocketmq_selfbalance.nameserver.route_info import NameServerSettings, RouteInfoManager
 
 
 def play(line: Line) -> list[Difference]:

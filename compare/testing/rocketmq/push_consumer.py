@@ -18,8 +18,8 @@ from protocols.scenario.topology import MemberKey
 from rocketmq_selfbalance.client.commands import ListenerReturned
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.pool import Work
-from rocketmq_selfbalance.cluster import RocketMQCluster
-from rocketmq_selfbalance.messages.pulling import Retried
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
+from rocketmq_selfbalance.messages.offsets import Retried
 
 ALL = ("*", "")
 """Expressions that select everything; the model has no tags."""

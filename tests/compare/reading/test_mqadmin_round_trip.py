@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from protocols import Queue
-from rocketmq_selfbalance.cluster import RocketMQCluster
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
+from rocketmq_selfbalance.cluster.mqadmin import allocate_mq, consumer_connection, consumer_progress
 from rocketmq_selfbalance.messages.nameserver import QueueData, Route
-from rocketmq_selfbalance.mqadmin import allocate_mq, consumer_connection, consumer_progress
 from tests.compare.showing import CAPTURES, EXAMPLES, equipoise
 from tests.rocketmq_selfbalance.lived import Lived
 

@@ -6,10 +6,9 @@ from compare.conformance.clients.rocketmq.situations import Situation
 from compare.conformance.clients.rocketmq.stage import FIRST, Exchange, Mark, Stage
 from protocols.engine.nodes import Time
 from protocols.java import Queue
-from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import HeartBeat, UnregisterClient
-from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullMessage
+from rocketmq_selfbalance.messages.offsets import ConsumerSendMsgBack, PullMessage, UpdateConsumerOffset
+from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.wire.messages import SendMessage
 
 WHEN = ((400.0, "at once"), (2_000.0, "soon"), (6_000.0, "after seconds"))

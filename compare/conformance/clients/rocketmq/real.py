@@ -28,8 +28,8 @@ from compare.conformance.clients.rocketmq.stage import (
 from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Sockets
-from rocketmq_selfbalance.messages.locks import LockBatchMq
-from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.messages.offsets import PullMessage
+from rocketmq_selfbalance.messages.requests import LockBatchMq
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 
 FAILS: Final = "EQUIPOISE_FAIL_FIRST"

@@ -12,8 +12,7 @@ from compare.conformance.clients.exchanges import Listener
 from compare.conformance.clients.outcome import Outcome, counted, none_waits
 from compare.conformance.clients.rocketmq.stage import QUEUES, TOPIC, Exchange
 from protocols.java import Queue
-from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.messages.offsets import PullMessage, UpdateConsumerOffset
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 from rocketmq_selfbalance.wire.messages import Pulled, SendMessage
 from rocketmq_selfbalance.wire.refusals import plain

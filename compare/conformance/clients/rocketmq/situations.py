@@ -8,11 +8,10 @@ from typing import Final
 from compare.conformance.clients.playing import Script, Wait
 from compare.conformance.clients.rocketmq.stage import FIRST, SECOND, Stage
 from protocols.engine.nodes import Message
-from rocketmq_selfbalance.messages.locks import LockBatchMq
 from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
-from rocketmq_selfbalance.messages.offsets import QueryConsumerOffset, UpdateConsumerOffset
-from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.messages.offsets import PullMessage, QueryConsumerOffset, UpdateConsumerOffset
+from rocketmq_selfbalance.messages.requests import LockBatchMq
 from rocketmq_selfbalance.wire.refusals import NO_LOCK, REQUESTS
 
 CONCURRENT, ORDERLY = "concurrent", "orderly"

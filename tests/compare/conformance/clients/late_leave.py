@@ -6,8 +6,8 @@ from collections import Counter
 from compare.conformance.clients.playing import Script, Wait
 from compare.conformance.clients.rocketmq.situations import Situation, in_place
 from compare.conformance.clients.rocketmq.stage import FIRST, Exchange, Stage
-from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import UnregisterClient
+from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
 
 BETWEEN_ROUNDS_MS, ROUND_MS, ENDS_MS = 25_000.0, 13_000.0, 25_000.0
 

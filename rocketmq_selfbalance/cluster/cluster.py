@@ -2,7 +2,7 @@
 
 A process is one client instance with a consumer for each of its members; its node has the member's name
 (``group/member`` where that name is in several groups) or the name of the process. Settings of a variant are those of
-`rocketmq_selfbalance.settings`.
+`rocketmq_selfbalance.cluster.settings`.
 """
 
 from collections.abc import Iterable
@@ -35,11 +35,10 @@ from rocketmq_selfbalance.client.commands import (
     Unsubscribe,
 )
 from rocketmq_selfbalance.client.node import Client
-from rocketmq_selfbalance.member_names import MemberNames
-from rocketmq_selfbalance.members import Members
-from rocketmq_selfbalance.pop.member import PopMember
-from rocketmq_selfbalance.servers import NAME_SERVER, Servers
-from rocketmq_selfbalance.settings import configuration
+from rocketmq_selfbalance.cluster.members import MemberNames, Members
+from rocketmq_selfbalance.cluster.servers import NAME_SERVER, Servers
+from rocketmq_selfbalance.cluster.settings import configuration
+from rocketmq_selfbalance.pop.ordered import PopMember
 
 LOOK_AGAIN_MS: Final = 5.0
 """A member that restarts properly is looked at so often until it has shut down."""

@@ -1,23 +1,118 @@
-"""From the scenario's members to what RocketMQ's consumers are started with, as they are now."""
+"""The member behind a commit: a broker knows its clients, the scenario its members.
+
+What keeps members from ever agreeing on who owns a queue, though all of them know all of them (spec 7.4 to 7.7).
+
+From the scenario's members to what RocketMQ's consumers are started with, as they are now.
+"""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
+from protocols.engine.nodes import Message, Time
+from protocols.engine.simulation import Observer
 from protocols.errors import UserError
+from protocols.facts import Committed
 from protocols.groups import Group
 from protocols.scenario.events import Join, Restart
 from protocols.scenario.events.members import started_as
-from protocols.scenario.fields import MemberPart
+from protocols.scenario.fields import MemberPart, listed
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import split_system
 from protocols.scenario.topology import MemberKey, Topology, listed_members
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.offset_store import OffsetsFile
 from rocketmq_selfbalance.client.settings import ONLY_DEFAULT, REAL_NAMES, THREADS, VERSION, ClientSettings, with_fields
-from rocketmq_selfbalance.disagreement import Standing
+from rocketmq_selfbalance.cluster.settings import Configuration, client_settings
+from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.registry import STRATEGIES
-from rocketmq_selfbalance.settings import Configuration, client_settings
 from rocketmq_selfbalance.strategies import Strategy
+
+
+class MemberNames:
+    """An observer that passes every report on, with members where a broker names the node of a client. (No request
+    carries a member's name; a client has one member of a group at most.)"""
+
+    __slots__ = ("_following", "_topology")
+
+    def __init__(self, following: Observer, topology: Topology) -> None:
+        self._following, self._topology = following, topology
+
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
+        """See `protocols.engine.simulation.Observer`."""
+        if type(fact) is Committed and fact.member is not None:
+            for each in self._topology.members.get(fact.member, ()):
+                if each.group == fact.group and each.member != fact.member:
+                    fact = fact._replace(member=each.member)
+                    break
+        self._following.fact(now, node, fact, root, cause)
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
+        """See `protocols.engine.simulation.Observer`."""
+        self._following.created(number, due, kind, node, what, cause)
+
+    def sent(
+        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
+    ) -> None:
+        """See `protocols.engine.simulation.Observer`."""
+        self._following.sent(now, arrives, sender, to, message, number, cause)
+
+    def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
+        """See `protocols.engine.simulation.Observer`."""
+        self._following.harmed(now, sender, to, lost)
+
+
+class Standing(NamedTuple):
+    """A member as it shares: its name, its client id, what it reads, and how it takes its share."""
+
+    name: str
+    client_id: str
+    topics: tuple[str, ...]
+    strategy: Strategy
+    message_model: str
+
+
+def why_several(owners: Sequence[Standing], members: Sequence[Standing] = ()) -> str | None:
+    """Why these members will go on owning the same queue: a sentence without its end. None: no reason is known.
+
+    ``members``: the whole group, where the sentence is to be the same for all its queues as far as it can.
+    """
+    everything = [each.name for each in owners if each.message_model == BROADCASTING]
+    if everything and len(everything) == len(owners):
+        return "the group is BROADCASTING: every member reads every queue"
+    if everything:
+        return (
+            f"{listed(everything)}"
+            f" {'is BROADCASTING and reads' if len(everything) == 1 else 'are BROADCASTING and read'} every queue"
+        )
+    if len({each.client_id for each in owners}) == 1 < len(owners):
+        who = listed([each.name for each in owners])
+        return f"{who} have the client id {owners[0].client_id!r}, and each takes the share of that id"
+    return _strategies(owners) and _strategies(members or owners)
+
+
+def why_nobody(members: Sequence[Standing], topic: str) -> str | None:
+    """Why nobody in the group will ever own a queue of the topic, likewise."""
+    strangers = [each.name for each in members if topic not in each.topics]
+    if strangers and len(strangers) < len(members):
+        many = "is a member and does" if len(strangers) == 1 else "are members and do"
+        return (
+            f"{listed(strangers)} {many} not read {topic}, so the share of"
+            f" {'this member' if len(strangers) == 1 else 'these members'} has no owner"
+        )
+    ids = [each.client_id for each in members]
+    twins = [each.name for each in members if ids.count(each.client_id) > 1]
+    if twins:
+        return f"{listed(twins)} do not have unique client ids, and members with the same id take the same share"
+    return _strategies(members)
+
+
+def _strategies(members: Sequence[Standing]) -> str | None:
+    if len({each.strategy.name for each in members}) < 2:
+        return None
+    named = ", ".join(f"{each.name} {each.strategy.name}" for each in members)
+    return f"the members use different strategies: {named}"
+
 
 _OF_CLIENTS = frozenset((*REAL_NAMES, *ONLY_DEFAULT, VERSION))
 
@@ -58,7 +153,7 @@ class Members:
         self.by_hand: set[MemberKey] = set()
         """Members whose listener is somebody's own (`ConsumerSpec.by_hand`)."""
         self.popping: set[MemberKey] = set()
-        """Members that take messages by POP and own no queues (`rocketmq_selfbalance.pop.member`)."""
+        """Members that take messages by POP and own no queues (`rocketmq_selfbalance.pop.ordered`)."""
         self._strategy = split_system(system.system)[1]
         self._topology, self._configuration = topology, configuration
         self._files: dict[tuple[str, str], OffsetsFile] = {}

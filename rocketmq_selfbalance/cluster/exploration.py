@@ -8,7 +8,7 @@ from protocols.engine.exploration.rules import NodeRules
 from protocols.engine.nodes import Time, TimerName
 from rocketmq_selfbalance.broker import BrokerNode
 from rocketmq_selfbalance.broker.connections import IDLE
-from rocketmq_selfbalance.broker.disk import Disk
+from rocketmq_selfbalance.broker.state import Disk
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
 from rocketmq_selfbalance.nameserver import NameServer

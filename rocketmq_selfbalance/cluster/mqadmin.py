@@ -13,8 +13,7 @@ from protocols.engine.nodes import Time
 from protocols.java import Queue, entry_order, string_entry_order, string_hash
 from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.store import StoredQueue
-from rocketmq_selfbalance.messages.nameserver import Route
-from rocketmq_selfbalance.routes import subscribe_queues
+from rocketmq_selfbalance.messages.nameserver import Route, subscribe_queues
 from rocketmq_selfbalance.strategies import Averagely
 
 VERSION = "V5_3_3"

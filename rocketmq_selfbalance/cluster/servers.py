@@ -13,23 +13,15 @@ from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
-from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
-from rocketmq_selfbalance.broker.registering import CLUSTER, period
+from rocketmq_selfbalance.broker.connections import CLUSTER, period
 from rocketmq_selfbalance.broker.settings import BrokerSettings
-from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
-from rocketmq_selfbalance.broker.topics import TopicConfigManager
+from rocketmq_selfbalance.broker.store import MessageStore, Produce, StopBroker, Write
+from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
+from rocketmq_selfbalance.cluster.settings import Configuration
 from rocketmq_selfbalance.codes import MASTER_ID
-from rocketmq_selfbalance.messages.administration import (
-    DeleteTopicInBroker,
-    ResetOffset,
-    UpdateBrokerConfig,
-    UpdateTopic,
-)
-from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer
-from rocketmq_selfbalance.messages.topics import TopicConfig
+from rocketmq_selfbalance.messages.membership import DeleteTopicInBroker, ResetOffset, UpdateBrokerConfig, UpdateTopic
+from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer, TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer
-from rocketmq_selfbalance.settings import Configuration
 
 NAME_SERVER: Final = "namesrv"
 """Node name of the name server."""

@@ -14,8 +14,8 @@ from rocketmq_selfbalance.broker import settings as of_broker
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.client import settings as of_client
 from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.nameserver import settings as of_name_server
-from rocketmq_selfbalance.nameserver.settings import NameServerSettings
+from rocketmq_selfbalance.nameserver import route_info as of_name_server
+from rocketmq_selfbalance.nameserver.route_info import NameServerSettings
 from rocketmq_selfbalance.registry import STRATEGIES
 
 VERSION = of_client.VERSION
