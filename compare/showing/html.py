@@ -26,9 +26,10 @@ def script_of(texts: Sequence[str]) -> str:
 
 def page(name: str, payload: object, scripts: Sequence[str] = (), labels: str = "", **more: object) -> str:
     """The page ``name``: its template ``NAME/page.html``, which extends ``frame.html``, its style sheet
-    ``NAME/NAME.css`` where it has one, with ``labels`` behind it, and its scripts in this order. The frame's ``style``, ``script``,
-    ``style_hash``, ``script_hash`` (for its content security policy) and ``data`` stand as they are; what else the
-    template is given reaches it through {{ }} only: hidden characters are made visible, markup is disarmed."""
+    ``NAME/NAME.css`` where it has one, with ``labels`` behind it, and its scripts in this order. The frame's
+    ``style``, ``script``, ``style_hash``, ``script_hash`` (for its content security policy) and ``data`` stand as they
+    are; what else the template is given reaches it through {{ }} only: hidden characters are made visible, markup is
+    disarmed."""
     own = f"{name}/{name}.css"
     style = asset("style.css") + (asset(own) if (_ASSETS / own).is_file() else "") + labels
     script = script_of([asset("dom.js"), *(asset(f"{name}/{part}") for part in scripts)] if scripts else [])
