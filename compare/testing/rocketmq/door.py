@@ -10,8 +10,10 @@ from protocols.errors import UserError
 from protocols.java import Queue
 
 if TYPE_CHECKING:
+    from compare.testing.rocketmq.naming import RocketMQGroup
     from compare.testing.rocketmq.popping import Popping
     from compare.testing.rocketmq.push_consumer import PushConsumer
+    from compare.testing.rocketmq.v5.clients import Clients
 
 
 class RocketMQDoor(ABC):
