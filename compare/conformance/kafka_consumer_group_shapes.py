@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from compare.json_types import Json
-from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.coordinator import BrokerSettings
-from kafka_coordinator.coordinator.consumer_groups import states
-from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_request
-from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.messages import (
+from kafka_coordinator.catalogue import Partition
+from kafka_coordinator.cluster import (
+    BrokerSettings,
+    ConsumerGroup,
     ConsumerGroupDescribe,
     ConsumerGroupDescribeAnswer,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatAnswer,
+    Refused,
+    check_request,
 )
+from kafka_coordinator.cluster import consumer_groups_states as states
 from protocols.engine.nodes import Message
 
 _MEMBER_STATES: Mapping[str, str] = {
@@ -88,16 +89,16 @@ def _described(answer: ConsumerGroupDescribeAnswer) -> Json:
         "assignor": answer.assignor,
         "members": [
             {
-                "member_id": each.member_id,
-                "instance_id": each.instance_id,
-                "member_epoch": each.member_epoch,
-                "member_type": 0 if each.is_classic else 1,
-                "subscribed": list(each.topics),
-                "regex": each.regex,
-                "assignment": _listed(each.assignment),
-                "target_assignment": _listed(each.target),
+                "member_id": member.member_id,
+                "instance_id": member.instance_id,
+                "member_epoch": member.member_epoch,
+                "member_type": 0 if member.is_classic else 1,
+                "subscribed": list(member.topics),
+                "regex": member.regex,
+                "assignment": _listed(member.assignment),
+                "target_assignment": _listed(member.target),
             }
-            for each in answer.members
+            for member in answer.members
         ],
     }
 

@@ -9,15 +9,15 @@ from typing import Any
 from compare.conformance.cases import MalformedCase
 from compare.conformance.kafka_consumer_group_shapes import CONSUMER_ANSWERS, CONSUMER_REQUESTS, Request
 from compare.json_types import Json
-from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.errors import NONE
-from kafka_coordinator.messages import (
+from kafka_coordinator.cluster import (
     CONSUMER_PROTOCOL_TYPE,
+    NONE,
     ConsumerMetadata,
     DeleteGroup,
     DeleteGroupAnswer,
     DescribeGroup,
     DescribeGroupAnswer,
+    Group,
     Heartbeat,
     HeartbeatAnswer,
     JoinGroup,
@@ -67,7 +67,7 @@ def _opaque(text: str) -> Opaque:
     if not text.startswith(PARTITIONS):
         return text
     listed = text.removeprefix(PARTITIONS)
-    named = [each.rpartition("-") for each in listed.split(",")] if listed else []
+    named = [part.rpartition("-") for part in listed.split(",")] if listed else []
     return tuple((topic, int(number)) for topic, _, number in named)
 
 
@@ -89,7 +89,7 @@ def _heartbeat(n: int, req: Request) -> Heartbeat:
 
 
 def _leave(n: int, req: Request) -> LeaveGroup:
-    members = tuple(Leaving(each["member_id"], each["instance_id"]) for each in req["members"])
+    members = tuple(Leaving(member["member_id"], member["instance_id"]) for member in req["members"])
     return LeaveGroup(n, req["group_id"], members)
 
 
@@ -161,8 +161,8 @@ def _joined(answer: JoinGroupAnswer) -> Json:
         "protocol": answer.protocol,
         "skip_assignment": answer.skip_assignment,
         "members": [
-            {"member_id": each.member_id, "instance_id": each.instance_id, "metadata": _metadata(each.metadata)}
-            for each in answer.members
+            {"member_id": member.member_id, "instance_id": member.instance_id, "metadata": _metadata(member.metadata)}
+            for member in answer.members
         ],
     }
 
@@ -200,13 +200,13 @@ def _described(answer: DescribeGroupAnswer) -> Json:
         "protocol": answer.protocol,
         "members": [
             {
-                "member_id": each.member_id,
-                "instance_id": each.instance_id,
-                "client_id": each.client_id,
-                "metadata": _metadata(each.metadata),
-                "assignment": _assignment(each.assignment),
+                "member_id": member.member_id,
+                "instance_id": member.instance_id,
+                "client_id": member.client_id,
+                "metadata": _metadata(member.metadata),
+                "assignment": _assignment(member.assignment),
             }
-            for each in answer.members
+            for member in answer.members
         ],
     }
 

@@ -11,7 +11,7 @@ from compare.conformance.rocketmq_fields import MOST_VIRTUAL_NODES, NO_FIELD, co
 from compare.json_types import Json
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java, string_hash
-from rocketmq_selfbalance.strategies import (
+from rocketmq_selfbalance.catalogue import (
     AllocationError,
     Averagely,
     AveragelyByCircle,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from compare.conformance.kafka_coordinator import Session
 from compare.conformance.kafka_coordinator_shapes import PARTITIONS, answer
 from compare.json_types import Json
-from kafka_coordinator.messages import (
+from kafka_coordinator.cluster import (
     ConsumerGroupDescribe,
     ConsumerGroupHeartbeat,
     ConsumerMetadata,
@@ -72,7 +72,7 @@ def recording(
     asked: dict[int, tuple[str, int]] = {}
     began = heard[0].at if heard else 0.0
     for at, op, req, source in _in_order(group, heard, topics[1:]):
-        elapsed = int(at - began) - sum(each["req"]["ms"] for each in steps if each["op"] == "advance")  # type: ignore[index]
+        elapsed = int(at - began) - sum(step["req"]["ms"] for step in steps if step["op"] == "advance")  # type: ignore[index]
         if elapsed > 0:
             steps.append({"op": "advance", "req": {"ms": elapsed}})
         if source is not None:
@@ -108,7 +108,7 @@ def _with_symbols(req: Mapping[str, Json], symbols: Mapping[str, str]) -> dict[s
     if isinstance(assignments := req.get("assignments"), dict):
         found["assignments"] = {symbols.get(member, member): text for member, text in assignments.items()}
     if isinstance(members := req.get("members"), list):
-        found["members"] = [_with_symbols(each, symbols) for each in members if isinstance(each, dict)]
+        found["members"] = [_with_symbols(json, symbols) for json in members if isinstance(json, dict)]
     return found
 
 
@@ -177,7 +177,9 @@ def _heartbeat(message: Heartbeat) -> tuple[str, dict[str, Json]]:
 
 
 def _leave(message: LeaveGroup) -> tuple[str, dict[str, Json]]:
-    members: list[Json] = [{"member_id": each.member_id, "instance_id": each.instance_id} for each in message.members]
+    members: list[Json] = [
+        {"member_id": member.member_id, "instance_id": member.instance_id} for member in message.members
+    ]
     return "leave_group", {"members": members}
 
 
@@ -192,7 +194,7 @@ def _commit(message: OffsetCommit) -> tuple[str, dict[str, Json]]:
 
 
 def _fetch(message: OffsetFetch) -> tuple[str, dict[str, Json]]:
-    partitions: Json = None if message.partitions is None else [list(each) for each in message.partitions]
+    partitions: Json = None if message.partitions is None else [list(partition) for partition in message.partitions]
     return "offset_fetch", {
         "member_id": message.member_id,
         "member_epoch": message.generation,
@@ -222,7 +224,10 @@ _WRITTEN: Mapping[type[Message], Callable[[Any], tuple[str, dict[str, Json]]]] =
     LeaveGroup: _leave,
     OffsetCommit: _commit,
     OffsetFetch: _fetch,
-    OffsetDelete: lambda message: ("offset_delete", {"partitions": [list(each) for each in message.partitions]}),
+    OffsetDelete: lambda message: (
+        "offset_delete",
+        {"partitions": [list(partition) for partition in message.partitions]},
+    ),
     DeleteGroup: lambda message: ("delete_group", {}),
     DescribeGroup: lambda message: ("describe_group", {}),
     ConsumerGroupHeartbeat: _beat,

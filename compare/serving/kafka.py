@@ -3,12 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from compare.serving.service import Seen
-from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.messages import ConsumerMetadata
-from kafka_coordinator.wire.operations import Operations
-from kafka_coordinator.wire.served import ServedCluster
+from kafka_coordinator.cluster import ConsumerGroup, ConsumerMetadata, Core, Group
+from kafka_coordinator.wire import Operations, ServedCluster
 from protocols.timeline import THROUGHOUT
 
 _OF_SERVER = {"range": "server-range"}
@@ -101,8 +97,8 @@ def _classic(group: Group) -> Mapping[str, Seen]:
 
 def _of_consumer_protocol(group: ConsumerGroup) -> Mapping[str, Seen]:
     return {
-        str(each.profile.client_id): Seen(
-            tuple(sorted(each.profile.topics)), each.profile.regex or None, each.profile.instance_id
+        str(member.profile.client_id): Seen(
+            tuple(sorted(member.profile.topics)), member.profile.regex or None, member.profile.instance_id
         )
-        for each in group.members.values()
+        for member in group.members.values()
     }

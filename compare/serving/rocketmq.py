@@ -5,9 +5,8 @@ from typing import Final
 
 from compare.serving.service import Seen
 from protocols.timeline import PER_BROKER
-from rocketmq_selfbalance.broker.consumers import ConsumerGroup
-from rocketmq_selfbalance.codes import RETRY_PREFIX
-from rocketmq_selfbalance.wire.cluster import RocketMQCluster
+from rocketmq_selfbalance.cluster import RETRY_PREFIX, ConsumerGroup
+from rocketmq_selfbalance.wire import RocketMQCluster
 
 _INTERNAL: Final = (
     "%",

@@ -4,8 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
-from kafka_coordinator.errors import NONE
-from kafka_coordinator.messages import ConsumerGroupHeartbeat, JoinGroup
+from kafka_coordinator.cluster import NONE, ConsumerGroupHeartbeat, JoinGroup
 from protocols.engine.nodes import Message, Time
 
 NEVER: Final = float("inf")

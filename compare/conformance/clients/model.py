@@ -21,11 +21,19 @@ from compare.conformance.clients.stage import (
     TOPIC,
     Stage,
 )
-from kafka_coordinator.cluster.broker import Broker, ClusterState
-from kafka_coordinator.cluster.controller import Controller
-from kafka_coordinator.consumer import Close, Consumer, ConsumerConfig, ConsumerSettings, Load
-from kafka_coordinator.coordinator.node import offsets_topic
-from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from kafka_coordinator.cluster import (
+    Broker,
+    BrokerSettings,
+    Close,
+    ClusterState,
+    Consumer,
+    ConsumerConfig,
+    ConsumerSettings,
+    Controller,
+    Load,
+    offsets_topic,
+    with_settings,
+)
 from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation
@@ -122,7 +130,7 @@ class ModelWorld:
 def moved(state: ClusterState) -> ClusterState:
     """The cluster after the partitions of ``__consumer_offsets`` have gone to the other broker."""
     other = dict(zip(BROKERS, reversed(BROKERS), strict=True))
-    return state._replace(offsets_leaders=tuple([other[each] for each in state.offsets_leaders]))
+    return state._replace(offsets_leaders=tuple([other[leader] for leader in state.offsets_leaders]))
 
 
 def play(situation: Situation, is_classic: bool) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from compare.conformance.clients.playing import ENDS, GOES_ON, NOT_REACHED, NOT_
 from compare.conformance.clients.scripts import SLOW_MS
 from compare.conformance.clients.situations import Situation
 from compare.conformance.clients.stage import FIRST, SECOND, Mark, Stage
-from kafka_coordinator.errors import NONE
-from kafka_coordinator.messages import (
+from kafka_coordinator.cluster import (
+    NONE,
     ConsumerGroupHeartbeat,
     FindCoordinator,
     Heartbeat,

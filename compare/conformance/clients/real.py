@@ -23,8 +23,8 @@ from compare.conformance.clients.stage import (
     TOPIC,
     Stage,
 )
-from kafka_coordinator.messages import ConsumerGroupHeartbeat, JoinGroup
-from kafka_coordinator.wire.served import ServedCluster
+from kafka_coordinator.cluster import ConsumerGroupHeartbeat, JoinGroup
+from kafka_coordinator.wire import ServedCluster
 from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Sockets

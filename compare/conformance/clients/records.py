@@ -13,13 +13,9 @@ from crc32c import crc32c
 from compare.conformance.clients.exchanges import Exchanges
 from compare.conformance.clients.outcome import Outcome, counted, none_waits
 from compare.conformance.clients.stage import PARTITIONS, TOPIC
-from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.errors import NONE
-from kafka_coordinator.messages import OffsetCommit
-from kafka_coordinator.wire.records.batches import Header, header_of
-from kafka_coordinator.wire.records.fetch import wake
-from kafka_coordinator.wire.requests import Answer, Fetch
-from kafka_coordinator.wire.served import ServedCluster
+from kafka_coordinator.catalogue import Partition
+from kafka_coordinator.cluster import NONE, OffsetCommit
+from kafka_coordinator.wire import Answer, Fetch, Header, ServedCluster, header_of, wake
 
 if TYPE_CHECKING:
     from kio.schema.fetch.v18.request import FetchRequest

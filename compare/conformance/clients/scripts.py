@@ -5,7 +5,7 @@ from typing import Final
 
 from compare.conformance.clients.playing import Script, Wait
 from compare.conformance.clients.stage import FIRST, SECOND, Stage
-from kafka_coordinator.messages import JoinGroup
+from kafka_coordinator.cluster import JoinGroup
 from protocols.engine.nodes import Message
 
 IN_PLACE_MS, REACHED_MS, BACK_MS, WATCHED_MS = 15_000.0, 8_000.0, 8_000.0, 3_500.0

@@ -8,8 +8,7 @@ from typing import Final
 from compare.conformance.clients import scripts
 from compare.conformance.clients.playing import Script
 from compare.conformance.clients.stage import Stage
-from kafka_coordinator.consumer import commits
-from kafka_coordinator.messages import (
+from kafka_coordinator.cluster import (
     ConsumerGroupHeartbeat,
     FindCoordinator,
     Heartbeat,
@@ -18,6 +17,7 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
+from kafka_coordinator.cluster import consumer_commits as commits
 from protocols.engine.nodes import Message
 
 CLASSIC, CONSUMER = "classic", "consumer"

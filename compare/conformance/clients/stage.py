@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from compare.conformance.clients.exchanges import Exchanges
-from kafka_coordinator.coordinator.refusals import refusal
-from kafka_coordinator.errors import NONE, UNKNOWN_MEMBER_ID
-from kafka_coordinator.messages import (
+from kafka_coordinator.cluster import (
+    NONE,
+    UNKNOWN_MEMBER_ID,
     ConsumerGroupHeartbeat,
     Heartbeat,
     OffsetCommit,
     SyncGroup,
+    refusal,
 )
 from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
@@ -104,7 +105,7 @@ class Stage:
     def is_static(self, member: str) -> bool:
         """Whether it has asked to join as a static member."""
         joins = [each.request for each in self.exchanges.of(member) if each.joins]
-        return any(getattr(each, "instance_id", None) is not None for each in joins)
+        return any(getattr(join, "instance_id", None) is not None for join in joins)
 
     def refuse(self, kind: type[Message], error: str, matches: Callable[[Message], bool] = lambda _: True) -> None:
         """Answer the next request of this kind of the first member with an error, and judge from then on."""

@@ -12,7 +12,7 @@ from compare.catalogues import CLASSIC, CLASSIC_CLASSES
 from compare.conformance.cases import MalformedCase
 from compare.conformance.kafka_recordings.reading import Member, Recording
 from kafka_coordinator.catalogue import CLASSIC as CLASSIC_PROTOCOL
-from kafka_coordinator.consumer.settings import GROUP_PROTOCOL, NAMES, REFUSED_UNDER
+from kafka_coordinator.cluster import GROUP_PROTOCOL, NAMES, REFUSED_UNDER
 
 PROTOCOLS: Final = tuple(REFUSED_UNDER)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from compare.conformance.kafka_recordings.scenario import BROKER, Plan
 from compare.conformance.ranges import RUNS
-from kafka_coordinator.consumer.settings import ConsumerSettings
+from kafka_coordinator.cluster import ConsumerSettings
 from protocols.engine.randomness import number_below
 from protocols.scenario.events import Event as ScenarioEvent
 from protocols.scenario.events import Join
@@ -43,7 +43,9 @@ def run(plan: Plan, number: int) -> Run:
     recording = plan.recording
     shift = plan.period * (number // 2) / (RUNS // 2) if number % 2 else 0.0
     end = recording.end + shift
-    events = [_in_run(plan, each.at, each.event, number, shift) for each in plan.moments if each.event is not None]
+    events = [
+        _in_run(plan, moment.at, moment.event, number, shift) for moment in plan.moments if moment.event is not None
+    ]
     scenario = Scenario(
         name=recording.scenario,
         brokers=(BROKER,),

@@ -19,8 +19,7 @@ from compare.conformance.cases import MalformedCase
 from compare.conformance.kafka_recordings.clients import Client, clients
 from compare.conformance.kafka_recordings.joins import Joined, joins
 from compare.conformance.kafka_recordings.reading import MOST_MS, Event, Recording
-from kafka_coordinator.consumer.settings import ConsumerSettings
-from kafka_coordinator.coordinator.settings import BrokerSettings
+from kafka_coordinator.cluster import BrokerSettings, ConsumerSettings
 from protocols.java import Queue
 from protocols.scenario.events import Crash, Join, Leave, Queues, StopPolling, Subscribe
 from protocols.scenario.events import Event as ScenarioEvent
@@ -81,11 +80,11 @@ def plan(recording: Recording) -> Plan:
     at_coordinator = _coordinator_settings(recording)
     interval = int(str(at_coordinator.get(INTERVAL, BrokerSettings().group_consumer_heartbeat_interval_ms)))
     periods = [
-        max(each.heartbeat_interval_ms if each.is_classic else interval, each.auto_commit_interval_ms)
-        for each in settings
+        max(setting.heartbeat_interval_ms if setting.is_classic else interval, setting.auto_commit_interval_ms)
+        for setting in settings
     ]
     if any(isinstance(moment.event, Queues) for moment in moments):
-        periods += [each.metadata_max_age_ms for each in settings]
+        periods += [setting.metadata_max_age_ms for setting in settings]
     return Plan(
         recording,
         known,

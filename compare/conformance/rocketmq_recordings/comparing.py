@@ -20,8 +20,7 @@ from compare.conformance.rocketmq_recordings.requests import Order, Turn
 from compare.conformance.rocketmq_recordings.scenario import Plan
 from compare.conformance.rocketmq_recordings.script import RETRY_TOPIC, SHUTDOWN, START
 from protocols.java import Queue
-from rocketmq_selfbalance.messages.offsets import QueryConsumerOffset
-from rocketmq_selfbalance.messages.requests import REQUEST_CODES
+from rocketmq_selfbalance.cluster import REQUEST_CODES, QueryConsumerOffset
 
 
 def compared(plan: Plan, real: Happened, runs: Sequence[Happened]) -> tuple[list[Difference], list[Measure]]:
@@ -33,9 +32,9 @@ def compared(plan: Plan, real: Happened, runs: Sequence[Happened]) -> tuple[list
         *_requests(plan, real, runs),
     ]
     differences = [
-        Difference(each.case, each.quantity, each.real, {"model": each.model, "allowed": each.allowed})
-        for each in measures
-        if not each.passed
+        Difference(measure.case, measure.quantity, measure.real, {"model": measure.model, "allowed": measure.allowed})
+        for measure in measures
+        if not measure.passed
     ]
     return differences, measures
 
@@ -43,7 +42,7 @@ def compared(plan: Plan, real: Happened, runs: Sequence[Happened]) -> tuple[list
 def _equal(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measure]:
     """Field by field against the run that is equal in most of them."""
     recorded = exact(plan, real.ownership)
-    told = [exact(plan, each.ownership) for each in runs]
+    told = [exact(plan, run.ownership) for run in runs]
     nearest = max(told, key=lambda each: sum(each[field] == value for field, value in recorded.items()))
     return [
         Measure(
@@ -69,23 +68,23 @@ def exact(plan: Plan, owned: Ownership) -> dict[str, list[str]]:
 def _ranges(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measure]:
     case = plan.recording.scenario
     measures = [
-        within(case, quantity, count(real.ownership), [count(each.ownership) for each in runs], 0.0, whole=True)
+        within(case, quantity, count(real.ownership), [count(run.ownership) for run in runs], 0.0, whole=True)
         for quantity, count in _COUNTS.items()
     ]
     measures += [
-        within(case, quantity, lasts(plan, real.ownership), [lasts(plan, each.ownership) for each in runs])
+        within(case, quantity, lasts(plan, real.ownership), [lasts(plan, run.ownership) for run in runs])
         for quantity, lasts in _MILLISECONDS.items()
     ]
-    again = [float(each.again) for each in runs]
+    again = [float(run.again) for run in runs]
     return [*measures, within(case, "records_delivered_again", real.again, again, _records_noise(plan, runs))]
 
 
 def _longest(intervals: Iterable[Interval]) -> float:
-    return max((each.lasted for each in intervals), default=0.0)
+    return max((interval.lasted for interval in intervals), default=0.0)
 
 
 def _sum(intervals: Iterable[Interval]) -> float:
-    return sum((each.lasted for each in intervals), 0.0)
+    return sum((interval.lasted for interval in intervals), 0.0)
 
 
 def _first_owned(plan: Plan, owned: Ownership) -> list[float]:
@@ -112,7 +111,7 @@ _MILLISECONDS: Mapping[str, Callable[[Plan, Ownership], float]] = {
 
 def _records_noise(plan: Plan, runs: Sequence[Happened]) -> float:
     """What is produced in the noise's time to the queues that change hands."""
-    moved = {each.queue for run in runs for each in run.ownership.moves}
+    moved = {move.queue for run in runs for move in run.ownership.moves}
     rates = {topic: each.per_second for each in plan.producing for topic in each.topics}
     return sum(rates.get(queue.topic, 0.0) for queue in moved) * NOISE_MS / 1000
 
@@ -163,7 +162,7 @@ def _phases(plan: Plan, at: float) -> list[int]:
 
 
 def _requests(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measure]:
-    listened = [_by_member(plan, each.requests) for each in runs if each.requests is not None]
+    listened = [_by_member(plan, run.requests) for run in runs if run.requests is not None]
     if real.requests is None or not listened:
         return []
     case, found = plan.recording.scenario, []
@@ -171,15 +170,15 @@ def _requests(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Meas
     peers = frozenset((each.code, each.peer) for run in listened for told in run.values() for each in told)
     for member, sent in _by_member(plan, real.requests).items():
         others = [each[member] for each in listened]
-        round_brokers = [requests.follows(each) for each in others]
+        round_brokers = [requests.follows(other) for other in others]
         found.append(
             _subset(case, f"requests.{member}.round", requests.follows(sent), frozenset().union(*round_brokers))
         )
         found += _kinds(plan, member, sent, others, peers)
-        orders = [requests.life(each) for each in others]
+        orders = [requests.life(other) for other in others]
         found.append(_ordered(case, f"requests.{member}.order", requests.life(sent), orders))
         for number, (turn, until) in enumerate(turns.get(member, ())):
-            orders = [requests.turn(each, turn, until) for each in others]
+            orders = [requests.turn(other, turn, until) for other in others]
             what = f"requests.{member}.{number}.{'leave' if turn.leaves else 'start'}"
             found.append(_ordered(case, what, requests.turn(sent, turn, until), orders, whole=turn.leaves))
     return found
@@ -200,7 +199,7 @@ def _kinds(
     everywhere = {code for _, code, _ in known if code == _ASK_OFFSET}
     found: list[Measure] = []
     for number in range(len(plan.phases)):
-        mine = [each for each in sent if _phase(plan, each.at) == number]
+        mine = [request for request in sent if _phase(plan, request.at) == number]
         told = {f"{each.code} {each.peer}" for each in mine}
         strange = {
             f"{each.code} {each.peer}"
@@ -219,8 +218,8 @@ def _kinds(
 
 def _by_member(plan: Plan, sent: Iterable[Request]) -> dict[str, list[Request]]:
     found: dict[str, list[Request]] = {member.id: [] for member in plan.recording.members}
-    for each in sent:
-        found[each.member].append(each)
+    for request in sent:
+        found[request.member].append(request)
     return found
 
 

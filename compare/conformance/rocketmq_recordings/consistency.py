@@ -30,7 +30,7 @@ def inconsistent(recording: Recording) -> list[Difference]:
         (
             "moves",
             *_both(
-                [[each.t_ms, _name(each.queue), each.frm, each.to] for each in recording.moves],
+                [[move.t_ms, _name(move.queue), move.frm, move.to] for move in recording.moves],
                 [[at, _name(queue), before, after] for at, queue, before, after in told.moves],
             ),
         ),
@@ -56,9 +56,9 @@ def _durations(recording: Recording) -> list[Pair]:
         ("unowned", recording.unowned),
     )
     return [
-        (f"{where}.{number}.ms", each.ms, each.to_ms - each.from_ms)
+        (f"{where}.{number}.ms", interval.ms, interval.to_ms - interval.from_ms)
         for where, intervals in named
-        for number, each in enumerate(intervals)
+        for number, interval in enumerate(intervals)
     ]
 
 
@@ -68,7 +68,7 @@ def _records(recording: Recording) -> list[Pair]:
     found: list[Pair] = []
     if messages.consumed_more_than_once <= MOST_LISTED:
         listed = len(messages.duplicates)
-        again = sum(len(each.seen) - 1 for each in messages.duplicates)
+        again = sum(len(duplicate.seen) - 1 for duplicate in messages.duplicates)
         found.append(("messages.consumedMoreThanOnce", messages.consumed_more_than_once, listed))
         found.append(("messages.deliveries", messages.deliveries, messages.distinct_consumed + again))
     elif more < messages.consumed_more_than_once:
@@ -78,13 +78,18 @@ def _records(recording: Recording) -> list[Pair]:
 
 def _both(said: list[Row], counted: list[Row]) -> tuple[list[Row], list[Row]]:
     """What is only in the one list, and what is only in the other."""
-    return sorted(each for each in said if each not in counted), sorted(each for each in counted if each not in said)
+    return sorted(row for row in said if row not in counted), sorted(row for row in counted if row not in said)
 
 
 def _told(intervals: Iterable[Unowned]) -> list[Row]:
     return [
-        [_name(each.queue), each.from_ms, each.to_ms, *(sorted(each.owners) if isinstance(each, DoubleOwned) else ())]
-        for each in intervals
+        [
+            _name(interval.queue),
+            interval.from_ms,
+            interval.to_ms,
+            *(sorted(interval.owners) if isinstance(interval, DoubleOwned) else ()),
+        ]
+        for interval in intervals
     ]
 
 

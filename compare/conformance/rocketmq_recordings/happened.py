@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from protocols.java import Queue
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 
 class Change(NamedTuple):

@@ -18,10 +18,14 @@ from protocols.engine.randomness import number_below
 from protocols.engine.simulation import Simulation
 from protocols.facts import Delivered, Owns
 from protocols.java import Queue
-from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
-from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
-from rocketmq_selfbalance.messages.offsets import PullMessage, UpdateConsumerOffset
-from rocketmq_selfbalance.messages.requests import REQUEST_CODES, ClientRequest
+from rocketmq_selfbalance.cluster import (
+    REQUEST_CODES,
+    ClientRequest,
+    NotifyConsumerIdsChanged,
+    PullMessage,
+    RocketMQCluster,
+    UpdateConsumerOffset,
+)
 
 POLL_MS = 50
 """How often a recording looks at what members own, unless it tells."""
@@ -86,7 +90,7 @@ class _Heard(Unobserved):
         return Happened(
             ownership(seen, queues_of(recording.topics), 0.0, recording.length_ms),
             sum(twice(spans) for queue, spans in self._delivered.items() if not is_retry(queue)),
-            tuple(sorted(self._requests, key=lambda each: each.at)) if listened else None,
+            tuple(sorted(self._requests, key=lambda request: request.at)) if listened else None,
         )
 
 

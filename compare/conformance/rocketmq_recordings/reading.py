@@ -175,7 +175,7 @@ def read(line: Line) -> Recording:
     if not members or len(set(members)) < len(members):
         raise MalformedCase("members", "members, each of which has its own id", members)
     named = {
-        "actions": [each.member for each in recording.actions if each.member],
+        "actions": [action.member for action in recording.actions if action.member],
         "lifecycle": [each.member for each in recording.lifecycle],
         "ownership": [each.member for each in recording.ownership],
         "final": list(recording.final),

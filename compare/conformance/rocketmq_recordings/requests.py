@@ -21,9 +21,14 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from compare.conformance.rocketmq_recordings.happened import Request
-from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, UnregisterClient
-from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
-from rocketmq_selfbalance.messages.requests import REQUEST_CODES, UnlockBatchMq
+from rocketmq_selfbalance.cluster import (
+    REQUEST_CODES,
+    GetConsumerListByGroup,
+    GetRouteInfo,
+    HeartBeat,
+    UnlockBatchMq,
+    UnregisterClient,
+)
 
 Order: TypeAlias = tuple[str, ...]
 """Names of kinds of requests, or of requests, in the order of their (first) occurrence."""
@@ -48,7 +53,7 @@ class Turn(NamedTuple):
 
 def life(requests: Iterable[Request]) -> Order:
     """The codes in the order of their first occurrence."""
-    return tuple(dict.fromkeys(str(each.code) for each in requests if each.code != _UNLOCK))
+    return tuple(dict.fromkeys(str(request.code) for request in requests if request.code != _UNLOCK))
 
 
 def turn(requests: Iterable[Request], turn: Turn, until: float) -> Order:
@@ -57,15 +62,15 @@ def turn(requests: Iterable[Request], turn: Turn, until: float) -> Order:
     times: dict[str, int] = {}
     found: list[str] = []
     wanted = _OF_LEAVE if turn.leaves else _OF_START
-    for each in requests:
-        if not turn.since <= each.at < until or each.code not in wanted:
+    for request in requests:
+        if not turn.since <= request.at < until or request.code not in wanted:
             continue
-        name = str(each.code) if each.code == _ASK else f"{each.code} {each.peer}"
+        name = str(request.code) if request.code == _ASK else f"{request.code} {request.peer}"
         times[name] = times.get(name, 0) + 1
-        if not turn.leaves and times[name] > (turn.routes if each.code == _ROUTE else 1):
+        if not turn.leaves and times[name] > (turn.routes if request.code == _ROUTE else 1):
             continue
         found.append(name if times[name] == 1 else f"{name} #{times[name]}")
-        if each.code == _ASK:
+        if request.code == _ASK:
             break
     return tuple(found)
 
@@ -73,9 +78,9 @@ def turn(requests: Iterable[Request], turn: Turn, until: float) -> Order:
 def follows(requests: Iterable[Request]) -> frozenset[str]:
     """Which broker follows which in a member's heartbeats and leave-takings."""
     of: dict[int, list[str]] = {}
-    for each in requests:
-        if each.code in (_HEARTBEAT, _LEAVE):
-            of.setdefault(each.code, ["the first"]).append(each.peer)
+    for request in requests:
+        if request.code in (_HEARTBEAT, _LEAVE):
+            of.setdefault(request.code, ["the first"]).append(request.peer)
     return frozenset(
         f"{code} {after} after {before}" for code, peers in of.items() for before, after in pairwise(peers)
     )

@@ -10,8 +10,7 @@ from compare.conformance.ranges import NOISE_MS
 from compare.conformance.rocketmq_recordings.reading import MOST_MS, Action, Member, Recording, Row
 from compare.conformance.rocketmq_recordings.settings import shortest_interval
 from protocols.scenario.events import BrokerEvent, Crash, Disconnect, Event, Hang, Join, Leave, Queues, Subscribe
-from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
-from rocketmq_selfbalance.messages.requests import REQUEST_CODES
+from rocketmq_selfbalance.cluster import REQUEST_CODES, GetConsumerListByGroup, HeartBeat
 
 START, SHUTDOWN, PRODUCE = "start", "shutdown", "produce"
 """Actions by which a member comes and goes, and by which producers begin."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from compare.conformance.cases import MalformedCase
 from compare.conformance.rocketmq_recordings.reading import Recording
-from rocketmq_selfbalance.client.settings import VERSIONS, ClientSettings, with_settings
+from rocketmq_selfbalance.cluster import VERSIONS, ClientSettings, with_settings
 
 _SHORTEST_INTERVAL = "rocketmq.client.rebalance.minInterval"
 

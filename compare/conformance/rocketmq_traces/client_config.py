@@ -5,11 +5,7 @@ from datetime import UTC, datetime
 from compare.conformance.cases import MalformedCase
 from compare.conformance.rocketmq_traces.steps import EPOCH_MS, Step
 from protocols.engine.nodes import Time
-from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.offset_store import RemoteOffsets
-from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings, PullSettings
-from rocketmq_selfbalance.strategies import (
-    AVG,
+from rocketmq_selfbalance.catalogue import (
     AVG_BY_CIRCLE,
     CONSISTENT_HASH,
     Averagely,
@@ -19,6 +15,8 @@ from rocketmq_selfbalance.strategies import (
     MachineRoomResolver,
     Strategy,
 )
+from rocketmq_selfbalance.catalogue import AVG_NAME as AVG
+from rocketmq_selfbalance.cluster import CHOICES, ClientSettings, Consumer, PullSettings, RemoteOffsets
 
 CREATE_CLIENT = (
     *("client", "group", "kind", "orderly", "message_model", "strategy", "consume_from_where", "consume_timestamp"),

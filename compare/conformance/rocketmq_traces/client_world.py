@@ -6,32 +6,23 @@ from typing import Protocol, TypeAlias, cast
 
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Outbox, Time
-from rocketmq_selfbalance.broker.state import RebalanceLockManager
-from rocketmq_selfbalance.client import (
-    locks,
-    message_queue_changed,
-    operator,
-    persisting,
-    process_queue_table,
-    pull_from_where,
-    rebalance_service,
-    removal,
-)
-from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset
-from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.threads import (
+from rocketmq_selfbalance.cluster import (
     AskMaxOffset,
     AskMembers,
     AskOffsetAt,
     AwaitConsumeLock,
     Call,
+    Consumer,
     Failure,
     Handlers,
     HeartbeatToAll,
     LockQueues,
+    Persist,
+    ProcessQueue,
     QueryOffset,
+    RebalanceLockManager,
     RefreshRoute,
+    RemoveOffset,
     Sleep,
     Step,
     Thread,
@@ -39,6 +30,14 @@ from rocketmq_selfbalance.client.threads import (
     answer,
     run,
 )
+from rocketmq_selfbalance.cluster import client_locks as locks
+from rocketmq_selfbalance.cluster import client_message_queue_changed as message_queue_changed
+from rocketmq_selfbalance.cluster import client_operator as operator
+from rocketmq_selfbalance.cluster import client_persisting as persisting
+from rocketmq_selfbalance.cluster import client_process_queue_table as process_queue_table
+from rocketmq_selfbalance.cluster import client_pull_from_where as pull_from_where
+from rocketmq_selfbalance.cluster import client_rebalance_service as rebalance_service
+from rocketmq_selfbalance.cluster import client_removal as removal
 
 PARTS: Handlers = {
     **pull_from_where.HANDLERS,

@@ -8,9 +8,7 @@ from compare.conformance.rocketmq_traces.client_config import CREATE_CLIENT, mak
 from compare.conformance.rocketmq_traces.client_world import Answer, Brokers, TraceWorld
 from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, play_steps
 from compare.json_types import Json
-from rocketmq_selfbalance.client.offset_store import NONE, ReadFrom
-from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, Start
-from rocketmq_selfbalance.client.threads import Failure
+from rocketmq_selfbalance.cluster import NONE, ComputePullFromWhere, Failure, ReadFrom, Start
 
 
 def play(line: Line) -> list[Difference]:

@@ -12,17 +12,20 @@ from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.rocketmq_fields import get, only
 from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
 from compare.json_types import Json
-from rocketmq_selfbalance.broker.consumers import (
+from rocketmq_selfbalance.cluster import (
     CHANGE,
     CLIENT_REGISTER,
     CLIENT_UNREGISTER,
+    CLUSTERING,
+    CONSUME_FROM_LAST_OFFSET,
+    CONSUME_PASSIVELY,
     REGISTER,
     UNREGISTER,
+    ConsumerData,
     ConsumerEvent,
     ConsumerManager,
+    Subscription,
 )
-from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY
-from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription
 
 _CONNECTION = ("group", "channel", "client_id", "notify_consumer_ids_changed")
 _HEARTBEAT = ("consume_type", "message_model", "consume_from_where", "update_subscription", "subscriptions")
@@ -133,7 +136,7 @@ class Consumers:
                     "clients_channel_id_last_update_ms": sorted(
                         [channel, known.client_id, known.last_update] for channel, known in group.channels.items()
                     ),
-                    "subscriptions": sorted(list(each) for each in group.topics.values()),
+                    "subscriptions": sorted(list(topic) for topic in group.topics.values()),
                     "last_update_ms": group.last_update,
                 }
                 for name, group in sorted(self.manager.groups.items())
@@ -162,7 +165,7 @@ def _who(event: ConsumerEvent) -> dict[str, object]:
 
 
 def _topics(event: ConsumerEvent) -> list[str]:
-    return sorted(each.topic for each in event.subscriptions)
+    return sorted(subscription.topic for subscription in event.subscriptions)
 
 
 def _events(step: Step) -> list[Mapping[str, object]]:
@@ -170,7 +173,7 @@ def _events(step: Step) -> list[Mapping[str, object]]:
     if not isinstance(effects, dict):
         raise MalformedCase("effects", "an object", effects)
     events = effects.get("events", [])
-    objects = [each for each in events if isinstance(each, dict)] if isinstance(events, list) else None
+    objects = [event for event in events if isinstance(event, dict)] if isinstance(events, list) else None
     if objects is None or objects != events:
         raise MalformedCase("effects.events", "a list of objects", events)
     return [*objects]

@@ -10,13 +10,17 @@ from compare.conformance.rocketmq_traces.group_brokers import GroupBrokers
 from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
 from compare.json_types import Json
 from protocols import Queue, sort_queues
-from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.locks import LockAll, UnlockAll
-from rocketmq_selfbalance.client.offset_store import RemoteOffsets
-from rocketmq_selfbalance.client.persisting import PersistAll
-from rocketmq_selfbalance.client.rebalance_service import DoRebalance
-from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings
-from rocketmq_selfbalance.messages.nameserver import subscribe_queues
+from rocketmq_selfbalance.cluster import (
+    CHOICES,
+    ClientSettings,
+    Consumer,
+    DoRebalance,
+    LockAll,
+    PersistAll,
+    RemoteOffsets,
+    UnlockAll,
+    subscribe_queues,
+)
 
 _CONFIG = (
     *("group", "strategy", "orderly", "message_model", "consume_from_where", "notify_consumer_ids_changed"),
@@ -208,7 +212,7 @@ class WholeGroup:
         for client in sorted(self.worlds):
             for held, process_queue in self.worlds[client].consumer(self.group).table.items():
                 owners.setdefault(held, []).append(f"{client} dropped" if process_queue.dropped else client)
-        return {"owners": [[list(each), owners[each]] for each in sort_queues(owners)], **self.brokers.state()}
+        return {"owners": [[list(owner), owners[owner]] for owner in sort_queues(owners)], **self.brokers.state()}
 
     def _world(self, step: Step) -> TraceWorld:
         client = step.text("client")

@@ -4,22 +4,25 @@ from compare.conformance.rocketmq_traces.client_world import LOCK_MAX_LIVE_MS, A
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Time
 from protocols.java import sorted_as_java
-from rocketmq_selfbalance.broker.consumers import (
+from rocketmq_selfbalance.cluster import (
     CHANGE,
     CLIENT_REGISTER,
     CLIENT_UNREGISTER,
+    MASTER_ID,
+    SUCCESS,
     UNREGISTER,
+    Consumer,
     ConsumerEvent,
     ConsumerManager,
+    ConsumerOffsetManager,
+    DataVersion,
+    Failure,
+    NameServerSettings,
+    RebalanceLockManager,
+    RouteInfoManager,
+    TopicConfig,
+    consumer_data,
 )
-from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
-from rocketmq_selfbalance.broker.state import RebalanceLockManager
-from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.heartbeat import consumer_data
-from rocketmq_selfbalance.client.threads import Failure
-from rocketmq_selfbalance.codes import MASTER_ID, SUCCESS
-from rocketmq_selfbalance.messages.nameserver import DataVersion, TopicConfig
-from rocketmq_selfbalance.nameserver.route_info import NameServerSettings, RouteInfoManager
 
 _CLUSTER = "cluster"
 _CHANNEL_EXPIRED_MS = 120_000

@@ -7,7 +7,7 @@ from compare.conformance.rocketmq_fields import get, only, queue, queues
 from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, play_steps
 from compare.json_types import Json
 from protocols import Queue, sort_queues
-from rocketmq_selfbalance.broker.state import RebalanceLockManager
+from rocketmq_selfbalance.cluster import RebalanceLockManager
 
 
 def play(line: Line) -> list[Difference]:

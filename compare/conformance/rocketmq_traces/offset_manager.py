@@ -10,7 +10,7 @@ from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.rocketmq_fields import get, only, texts
 from compare.conformance.rocketmq_traces.steps import EPOCH_MS, NOTHING, Operation, Outcome, Step, play_steps
 from compare.json_types import Json
-from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table, parse, stored_of, text_of
+from rocketmq_selfbalance.cluster import ConsumerOffsetManager, Table, parse, stored_of, text_of
 
 _QUEUE = ("group", "topic", "queue_id")
 
@@ -125,7 +125,7 @@ class Offsets:
         listed = step.optional_text("filter_groups") or ""
         without = listed.split(",") if listed.strip() else []
         found = self.manager.least_over_groups(step.text("topic"), without, lambda *queue: self._stored(*queue)[0])
-        return self._outcome([list(each) for each in sorted(found.items())])
+        return self._outcome([list(item) for item in sorted(found.items())])
 
     def _set_store(self, step: Step) -> Outcome:
         known = step.number("min_offset"), step.truth("first_message_in_memory")
@@ -195,7 +195,7 @@ def _content(text: str) -> object:
     topics = content.get("groupTopicMap") if isinstance(content, dict) else None
     if isinstance(topics, dict):
         content["groupTopicMap"] = {
-            group: sorted(each) if isinstance(each, list) else each for group, each in topics.items()
+            group: sorted(topic) if isinstance(topic, list) else topic for group, topic in topics.items()
         }
     return content
 
@@ -210,4 +210,4 @@ def _state(manager: ConsumerOffsetManager) -> dict[str, object]:
 
 
 def _table(table: Table) -> list[object]:
-    return [[key, [list(each) for each in sorted(offsets.items())]] for key, offsets in sorted(table.items())]
+    return [[key, [list(item) for item in sorted(offsets.items())]] for key, offsets in sorted(table.items())]

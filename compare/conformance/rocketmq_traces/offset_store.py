@@ -8,21 +8,23 @@ from compare.conformance.rocketmq_traces.client_world import Brokers, TraceWorld
 from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
 from compare.json_types import Json
 from protocols import Queue, sort_queues
-from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.offset_store import (
+from rocketmq_selfbalance.catalogue import Averagely
+from rocketmq_selfbalance.cluster import (
+    ClientSettings,
+    Commit,
+    Consumer,
+    Failure,
     LocalOffsets,
     OffsetsFile,
     OffsetStore,
+    Persist,
     ReadFrom,
+    ReadStored,
     RemoteOffsets,
+    RemoveOffset,
     UnreadableOffsets,
     read_offsets,
 )
-from rocketmq_selfbalance.client.persisting import Commit, Persist, RemoveOffset
-from rocketmq_selfbalance.client.pull_from_where import ReadStored
-from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.client.threads import Failure
-from rocketmq_selfbalance.strategies import Averagely
 
 _STORES = ("remote_broker", "local_file")
 _GROUP = "group"
@@ -170,4 +172,4 @@ def _queue(step: Step) -> Queue | None:
 
 
 def _entries(offsets: Mapping[Queue, int | Failure]) -> list[list[object]]:
-    return [[list(each), offsets[each]] for each in sort_queues(offsets)]
+    return [[list(offset), offsets[offset]] for offset in sort_queues(offsets)]

@@ -6,8 +6,7 @@ from compare.conformance.cases import Difference, Line
 from compare.conformance.rocketmq_fields import get, numbers, only
 from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, play_steps
 from compare.json_types import Json
-from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.settings import ClientSettings
+from rocketmq_selfbalance.cluster import ClientSettings, ProcessQueue
 
 
 def play(line: Line) -> list[Difference]:

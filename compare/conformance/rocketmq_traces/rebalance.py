@@ -10,16 +10,20 @@ from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, 
 from compare.json_types import Json
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
-from rocketmq_selfbalance.client.consumer import PUSH, Consumer
-from rocketmq_selfbalance.client.locks import LockAll, UnlockAll
-from rocketmq_selfbalance.client.operator import ResetOffsets
-from rocketmq_selfbalance.client.persisting import PersistAll
-from rocketmq_selfbalance.client.process_queue import NOTHING as NO_OFFSET
-from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.rebalance_service import DoRebalance
-from rocketmq_selfbalance.client.removal import RemoveProcessQueue
-from rocketmq_selfbalance.client.threads import Failure
-from rocketmq_selfbalance.client.threads import Step as ThreadStep
+from rocketmq_selfbalance.cluster import NOTHING as NO_OFFSET
+from rocketmq_selfbalance.cluster import (
+    PUSH,
+    Consumer,
+    DoRebalance,
+    Failure,
+    LockAll,
+    PersistAll,
+    ProcessQueue,
+    RemoveProcessQueue,
+    ResetOffsets,
+    UnlockAll,
+)
+from rocketmq_selfbalance.cluster import Step as ThreadStep
 
 _FAULTS = ("offset_query", "admin_query", "lock", "offset_commit")
 
@@ -205,7 +209,7 @@ class Clients:
         for client in sorted(self.worlds):
             for held in self._world(client).consumer("").table:
                 owners.setdefault(held, []).append(client)
-        return Outcome([[list(each), owners[each]] for each in sort_queues(owners)])
+        return Outcome([[list(owner), owners[owner]] for owner in sort_queues(owners)])
 
     def _outcome(self, step: Step, result: object) -> Outcome:
         consumer = self._consumer(step)
@@ -270,4 +274,4 @@ def _answer(step: Step, name: str) -> Answer:
 
 
 def _entries(offsets: Mapping[Queue, int]) -> list[list[object]]:
-    return [[list(each), offsets[each]] for each in sort_queues(offsets)]
+    return [[list(offset), offsets[offset]] for offset in sort_queues(offsets)]

@@ -10,14 +10,15 @@ from compare.conformance.rocketmq_fields import get, only
 from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
 from compare.json_types import Json
 from protocols.java import sorted_as_java
-from rocketmq_selfbalance.messages.nameserver import (
+from rocketmq_selfbalance.cluster import (
     DataVersion,
+    NameServerSettings,
     QueueData,
+    RouteInfoManager,
     TopicConfig,
     publish_queues,
     subscribe_queues,
 )
-from rocketmq_selfbalance.nameserver.route_info import NameServerSettings, RouteInfoManager
 
 
 def play(line: Line) -> list[Difference]:
@@ -120,7 +121,7 @@ class Routes:
                     {
                         "broker": data.broker,
                         "cluster": data.cluster,
-                        "addresses": [list(each) for each in data.addresses],
+                        "addresses": [list(address) for address in data.addresses],
                     }
                     for data in route.brokers
                 ],
@@ -156,7 +157,7 @@ class Routes:
                 for topic, queues in table.topics.items()
             },
             "brokers": {
-                name: [list(each) for each in sorted(broker.addresses.items())]
+                name: [list(item) for item in sorted(broker.addresses.items())]
                 for name, broker in table.brokers.items()
             },
             "clusters": {cluster: sorted_as_java(names) for cluster, names in table.clusters.items()},

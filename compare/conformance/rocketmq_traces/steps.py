@@ -129,15 +129,15 @@ def differences(case: str, path: str, expected: object, got: object) -> list[Dif
     """Where two JSON values differ, each as deep inside as it can be told."""
     if isinstance(expected, dict) and isinstance(got, dict):
         return [
-            each
+            difference
             for name in dict.fromkeys([*expected, *got])
-            for each in differences(case, f"{path}.{name}", expected.get(name, NOTHING), got.get(name, NOTHING))
+            for difference in differences(case, f"{path}.{name}", expected.get(name, NOTHING), got.get(name, NOTHING))
         ]
     if isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
         return [
-            each
+            difference
             for index, (one, other) in enumerate(zip(expected, got, strict=True))
-            for each in differences(case, f"{path}[{index}]", one, other)
+            for difference in differences(case, f"{path}[{index}]", one, other)
         ]
     # In JSON true is no number, in Python True == 1.
     same = expected == got and isinstance(expected, bool) == isinstance(got, bool)

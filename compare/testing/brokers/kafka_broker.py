@@ -13,14 +13,9 @@ from compare.serving.kafka import KafkaService
 from compare.testing.brokers.background import Background
 from compare.testing.brokers.members import Found, api_of, belongs, check_error, find, named_in
 from compare.testing.brokers.real_group import RealGroup
-from kafka_coordinator.coordinator.commands import RebalanceGroup
-from kafka_coordinator.coordinator.refusals import refusal
-from kafka_coordinator.wire import entities
-from kafka_coordinator.wire.entities import code
-from kafka_coordinator.wire.error_answers import error_answer
-from kafka_coordinator.wire.records.batches import NewRecord, batch
-from kafka_coordinator.wire.requests import Produce, Request
-from kafka_coordinator.wire.served import ServedCluster
+from kafka_coordinator.cluster import RebalanceGroup, refusal
+from kafka_coordinator.wire import NewRecord, Produce, Request, ServedCluster, batch, code, error_answer
+from kafka_coordinator.wire import wire_entities as entities
 from protocols.engine.interference import Hold, Reply
 from protocols.engine.nodes import Message, Time
 from protocols.errors import UserError
@@ -114,7 +109,7 @@ class KafkaBroker:
                     core = self._cluster.states[name].broker.coordinator.core
                     known = core.groups.get(group) or core.consumer_groups.get(group)
                     if known is not None:
-                        return {partition: each.offset for partition, each in sorted(known.offsets.items())}
+                        return {partition: offset.offset for partition, offset in sorted(known.offsets.items())}
             return {}
 
         return self._background.call(read)
@@ -248,7 +243,7 @@ class KafkaBroker:
         storage = self._cluster.storage
         newest = storage.unix_ms(at)
         batches = storage.log(queue.topic, queue.number).batches()
-        return next((each.last_offset + 1 for each in reversed(batches) if each.max_timestamp <= newest), 0)
+        return next((batch.last_offset + 1 for batch in reversed(batches) if batch.max_timestamp <= newest), 0)
 
 
 def _produce(topic: str, partition: int, content: bytes) -> Produce:

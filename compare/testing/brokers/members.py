@@ -3,18 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.refusals import REFUSE
-from kafka_coordinator.errors import (
+from kafka_coordinator.cluster import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
     NOT_COORDINATOR,
+    REFUSE,
     UNKNOWN_MEMBER_ID,
+    Core,
+    FindCoordinator,
+    ListGroups,
 )
-from kafka_coordinator.messages import FindCoordinator, ListGroups
-from kafka_coordinator.wire.apis import APIS
-from kafka_coordinator.wire.entities import code
-from kafka_coordinator.wire.served import ServedCluster
+from kafka_coordinator.wire import APIS, ServedCluster, code
 from protocols.engine.nodes import Message
 from protocols.errors import UserError
 
@@ -62,17 +61,17 @@ def find(cluster: ServedCluster, member: str, group: str | None) -> Found:
 
 def _members(broker: str, core: Core) -> list[tuple[str, Found]]:
     classic = [
-        (str(each.client_id), Found(broker, group.id, each.id, each.instance_id, True))
+        (str(member.client_id), Found(broker, group.id, member.id, member.instance_id, True))
         for group in core.groups.values()
-        for each in group.members.values()
+        for member in group.members.values()
     ]
     return classic + [
         (
-            str(each.profile.client_id),
-            Found(broker, group.id, each.id, each.profile.instance_id, each.profile.classic is not None),
+            str(member.profile.client_id),
+            Found(broker, group.id, member.id, member.profile.instance_id, member.profile.classic is not None),
         )
         for group in core.consumer_groups.values()
-        for each in group.members.values()
+        for member in group.members.values()
     ]
 
 

@@ -14,10 +14,17 @@ from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Queues
 from protocols.scenario.fields import TopicPart
-from rocketmq_selfbalance.wire.cluster import RocketMQCluster
-from rocketmq_selfbalance.wire.messages import SendMessage
-from rocketmq_selfbalance.wire.refusals import ERRORS, REQUESTS, groups_of, kind_of, plain, refusal
-from rocketmq_selfbalance.wire.stored_messages import properties_text
+from rocketmq_selfbalance.wire import (
+    ERRORS,
+    REQUESTS,
+    RocketMQCluster,
+    SendMessage,
+    groups_of,
+    kind_of,
+    plain,
+    properties_text,
+    refusal,
+)
 
 _FIXTURE = "fixture"
 

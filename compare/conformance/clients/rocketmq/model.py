@@ -26,18 +26,27 @@ from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation
 from protocols.engine.sockets import Gate, Sockets
 from protocols.poison import PoisonRecord
-from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
-from rocketmq_selfbalance.broker.settings import BrokerSettings
-from rocketmq_selfbalance.broker.store import MessageStore, StopBroker
-from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
-from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown
-from rocketmq_selfbalance.client.node import Client
-from rocketmq_selfbalance.client.settings import ClientSettings, with_settings
-from rocketmq_selfbalance.cluster.servers import NAME_SERVER
-from rocketmq_selfbalance.codes import CONSUME_FROM_FIRST_OFFSET
-from rocketmq_selfbalance.messages.nameserver import TopicConfig
-from rocketmq_selfbalance.nameserver import NameServer, NameServerSettings
-from rocketmq_selfbalance.strategies import Averagely
+from rocketmq_selfbalance.catalogue import Averagely
+from rocketmq_selfbalance.cluster import (
+    CONSUME_FROM_FIRST_OFFSET,
+    NAME_SERVER,
+    Broker,
+    BrokerNode,
+    BrokerSettings,
+    Client,
+    ClientSettings,
+    ConsumerSpec,
+    Disk,
+    MessageStore,
+    NameServer,
+    NameServerSettings,
+    Shutdown,
+    StopBroker,
+    SubscriptionGroupManager,
+    TopicConfig,
+    TopicConfigManager,
+    with_settings,
+)
 
 _FAILING: Final = {QUEUES[0]: (PoisonRecord(3, 2, 0.0),)}
 _SETTLE_MS: Final = 100.0

@@ -28,9 +28,8 @@ from compare.conformance.clients.rocketmq.stage import (
 from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Sockets
-from rocketmq_selfbalance.messages.offsets import PullMessage
-from rocketmq_selfbalance.messages.requests import LockBatchMq
-from rocketmq_selfbalance.wire.cluster import RocketMQCluster
+from rocketmq_selfbalance.cluster import LockBatchMq, PullMessage
+from rocketmq_selfbalance.wire import RocketMQCluster
 
 FAILS: Final = "EQUIPOISE_FAIL_FIRST"
 """In the environment of programs whose listener shall refuse the first record that it is given; one that does not read

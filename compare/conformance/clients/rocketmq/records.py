@@ -12,10 +12,8 @@ from compare.conformance.clients.exchanges import Listener
 from compare.conformance.clients.outcome import Outcome, counted, none_waits
 from compare.conformance.clients.rocketmq.stage import QUEUES, TOPIC, Exchange
 from protocols.java import Queue
-from rocketmq_selfbalance.messages.offsets import PullMessage, UpdateConsumerOffset
-from rocketmq_selfbalance.wire.cluster import RocketMQCluster
-from rocketmq_selfbalance.wire.messages import Pulled, SendMessage
-from rocketmq_selfbalance.wire.refusals import plain
+from rocketmq_selfbalance.cluster import PullMessage, UpdateConsumerOffset
+from rocketmq_selfbalance.wire import Pulled, RocketMQCluster, SendMessage, plain
 
 _LINE: Final = re.compile(rb"^%s (\S+) (\d+) (\d+)\s*$" % TOPIC.encode())
 _PRODUCER: Final = "producer"

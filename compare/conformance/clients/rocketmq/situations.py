@@ -8,11 +8,16 @@ from typing import Final
 from compare.conformance.clients.playing import Script, Wait
 from compare.conformance.clients.rocketmq.stage import FIRST, SECOND, Stage
 from protocols.engine.nodes import Message
-from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
-from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
-from rocketmq_selfbalance.messages.offsets import PullMessage, QueryConsumerOffset, UpdateConsumerOffset
-from rocketmq_selfbalance.messages.requests import LockBatchMq
-from rocketmq_selfbalance.wire.refusals import NO_LOCK, REQUESTS
+from rocketmq_selfbalance.cluster import (
+    GetConsumerListByGroup,
+    GetRouteInfo,
+    HeartBeat,
+    LockBatchMq,
+    PullMessage,
+    QueryConsumerOffset,
+    UpdateConsumerOffset,
+)
+from rocketmq_selfbalance.wire import NO_LOCK, REQUESTS
 
 CONCURRENT, ORDERLY = "concurrent", "orderly"
 BOTH: Final = frozenset((CONCURRENT, ORDERLY))

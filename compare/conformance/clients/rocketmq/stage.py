@@ -7,11 +7,16 @@ from compare.conformance.clients.exchanges import NEVER, Listener
 from protocols.engine.interference import Hold, Interference
 from protocols.engine.nodes import Message, Time
 from protocols.java import Queue
-from rocketmq_selfbalance.cluster.servers import NAME_SERVER
-from rocketmq_selfbalance.codes import PULL_NOT_FOUND, PULL_RETRY_IMMEDIATELY, SUCCESS
-from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
-from rocketmq_selfbalance.messages.offsets import PullMessage, UpdateConsumerOffset
-from rocketmq_selfbalance.wire.refusals import ERRORS, code_of, kind_of, plain, queue_of, refusal
+from rocketmq_selfbalance.cluster import (
+    NAME_SERVER,
+    PULL_NOT_FOUND,
+    PULL_RETRY_IMMEDIATELY,
+    SUCCESS,
+    GetRouteInfo,
+    PullMessage,
+    UpdateConsumerOffset,
+)
+from rocketmq_selfbalance.wire import ERRORS, code_of, kind_of, plain, queue_of, refusal
 
 GROUP: Final = "judged"
 TOPIC: Final = "records"
