@@ -8,8 +8,8 @@ import pytest
 
 
 @contextmanager
-def skipping_at_once(system: str) -> Iterator[None]:
-    """Meanwhile the system, named by its package, waits for no number of events before it looks for quiet times."""
+def skipping_at_once() -> Iterator[None]:
+    """Meanwhile RocketMQ waits for no number of events before it looks for quiet times."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module(f"{system}.fast_forward"), "LEAST_EVENTS", 0)
+        patch.setattr(import_module("rocketmq_selfbalance.fast_forward"), "LEAST_EVENTS", 0)
         yield

@@ -20,7 +20,7 @@ from tests.skipping import skipping_at_once
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples" / "scenarios").glob("*.yaml"))
-LAYERS = ("protocols.engine.fast_forward", "kafka_coordinator.fast_forward", "rocketmq_selfbalance.fast_forward")
+LAYERS = ("protocols.engine.fast_forward", "rocketmq_selfbalance.fast_forward")
 SHORT_MS = 75_000.0
 """Longer examples are cut there."""
 
@@ -81,7 +81,7 @@ def test_every_example_runs_in_full_where_the_layer_cannot_be_imported(every_var
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     in_full: dict[str, Any] = json.loads(done.stdout)
-    with skipping_at_once("kafka_coordinator"), skipping_at_once("rocketmq_selfbalance"):
+    with skipping_at_once():
         quick = everything_told(full=False, every_variant=every_variant)
     assert len(quick) > len(EXAMPLES)
     in_full = {name: [(at, fact) for at, fact in told] for name, told in in_full.items()}

@@ -63,7 +63,7 @@ class _NamesStrategies(click.Command):
     type=click.Choice(("on", "off")),
     help="Whether start times and event times depend on the seed, too. Left out: with several seeds they do.",
 )
-@click.option("--full", is_flag=True, help="Simulate quiet periods message by message, too, instead of computing them.")
+@click.option("--full", is_flag=True, help="Simulate RocketMQ's quiet periods message by message, too.")
 @click.option(
     "--no-limit", is_flag=True, help="Run also what is estimated to take longer than a day or too much memory."
 )

@@ -17,8 +17,6 @@ NOTHING_LIKE_IT = {
     "assignors/__init__.py",
     "consumer/state/__init__.py",
     "consumer/state/consumer.py",  # the records put together
-    "consumer/resting.py",  # skipping quiet times is the simulation's own
-    "coordinator/resting.py",
     "coordinator/grant_facts.py",  # what the simulation's observer sees
     "consumer/poison_watch.py",  # the user's own code, which tries a record again
     "consumer/standing_still.py",

@@ -9,5 +9,5 @@ from tests.skipping import skipping_at_once
 
 @pytest.fixture(autouse=True, scope="package")
 def _skipping_at_once() -> Iterator[None]:
-    with skipping_at_once("rocketmq_selfbalance"):
+    with skipping_at_once():
         yield

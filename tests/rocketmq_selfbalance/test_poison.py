@@ -155,7 +155,7 @@ def test_nothing_is_written_while_the_broker_is_down() -> None:
 def test_full_and_skipping_runs_tell_the_same(settings: dict[str, Any], attempts: int | None) -> None:
     """Without load, and with load the same records are handled and passed over."""
     events = (poison(attempts=attempts), poison(60, attempts=attempts), {"at": 80_000.0, "leave": "c2"})
-    with skipping_at_once("rocketmq_selfbalance"):
+    with skipping_at_once():
         quick, full = (lived(*events, produce=0.0, seconds=300, settings=settings, full=full) for full in (False, True))
         assert_equal(quick, full)
         quick, full = (lived(*events, seconds=300, settings=settings, full=full) for full in (False, True))

@@ -36,8 +36,8 @@ messages. Then:
   (correlation numbers).
 - *Harmless* messages change nothing but the timers that they guard and fields such as "last heard of". A request is
   harmless as long as what its sender believes is what the receiver knows: both name it, as the call's ``claim`` and as
-  the value in ``harmless``, and the two must be equal. (Kafka: member id and generation of a heartbeat. RocketMQ: the
-  member list that a pass asks for.) A receiver that knows more than it is asked for names a `Judge` of claims instead
+  the value in ``harmless``, and the two must be equal. (RocketMQ: what is locked.) A receiver that knows more than it
+  is asked for names a `Judge` of claims instead
   (RocketMQ's name server: the routes that a client has; its broker: whether a pass would find nothing new, and whether
   commits repeat what is stored).
 - Of a message that is under way its kind tells whether it is harmless, unless the receiver judges it by what it says
