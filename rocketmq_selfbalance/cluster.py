@@ -12,7 +12,6 @@ from typing import Any, Final
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
-from protocols.named_modules import module_named
 from protocols.poison import PoisonRecord, with_poison
 from protocols.queues import Queue
 from protocols.scenario import events
@@ -35,6 +34,7 @@ from rocketmq_selfbalance.client.commands import (
     Unsubscribe,
 )
 from rocketmq_selfbalance.client.node import Client
+from rocketmq_selfbalance.fast_forward.driver import FastForward
 from rocketmq_selfbalance.member_names import MemberNames
 from rocketmq_selfbalance.members import Members
 from rocketmq_selfbalance.pop.member import PopMember
@@ -82,10 +82,8 @@ class RocketMQCluster:
         apply_event(event, self, _OWN, self.simulation, self.topology)
 
     def fast_forward(self) -> None:
-        """Skip quiet times from now on (`protocols.engine.fast_forward`); a run in full does without that package."""
-        driver = module_named("protocols.engine.fast_forward.driver")
-        layer = module_named("rocketmq_selfbalance.fast_forward")
-        driver.FastForward(self.simulation, layer.ADAPTERS, least=layer.LEAST_EVENTS)
+        """Skip quiet times from now on (`rocketmq_selfbalance.fast_forward`)."""
+        FastForward(self.simulation)
 
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on: it has events that were not known before."""
