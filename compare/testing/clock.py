@@ -89,11 +89,6 @@ class Clock:
         self._given += 1
         insort(self._actions, (time, self._given, do))
 
-    @property
-    def next_action(self) -> Time:
-        """When the next call that was put on the clock is due, in milliseconds; infinite where there is none."""
-        return self._actions[0][0] if self._actions else inf
-
     def add(self, living: Living) -> None:
         """From now on this lives on the clock, too."""
         self._living.append(living)

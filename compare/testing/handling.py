@@ -4,14 +4,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from compare.testing.clock import in_ticks
 from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
 from compare.testing.interruptions import Double, Interruption, Interruptions
-from compare.testing.journal import Journal
 from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
@@ -44,13 +43,10 @@ class Handling:
         """What consumers named that is not the group's name (Kafka)."""
         self.interruptions = Interruptions(group)
         """What is to happen between its calls."""
-        self.journal = Journal(group, self.interruptions)
-        """What the test has done, from which a replay is written."""
         self.doubles: dict[str, Double] = {}
         """Member to its consumer, the latest."""
         self.ends: list[CodeEnded] = []
         """When the user's code was stopped."""
-        self._handed: dict[tuple[str, int, int], str] = {}
         self._told: dict[str, list[Handled]] = {}
         """Members whose code tells itself what it has handled."""
         self._watches = 0
@@ -71,8 +67,6 @@ class Handling:
         member that has not joined yet: see `compare.testing.interruptions`.
         """
         self.interruptions.add(self.calls, with_, after_calls, before_call)
-        how = f"after_calls={after_calls}" if before_call is None else f"before_call={before_call}"
-        self.journal.planned(with_, how)
 
     def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
         """Run the user's code: until it returns, its consumer is killed, or ``seconds`` of virtual time have passed
@@ -112,18 +106,14 @@ class Handling:
 
         self._watches += 1
 
-        def note(message: Any) -> None:
+        def note(message: object) -> None:
             if (taken := self.group.popped(message)) is not None:
                 self.handled(member or taken[0], *taken[1])
             elif (place := place_of(message)) is not None:
-                by = member or getattr(message, "handed_to", "") or self._handed.get(place, "")
+                by = member if member else getattr(message, "handed_to", "")
                 self.handled(by, Queue(place[0], "", place[1]), place[2])
 
         return watched(handler, note)
-
-    def hand_out(self, member: str, topic: str, number: int, offset: int) -> None:
-        """A member's code is given a record whose class cannot say to whom it was given."""
-        self._handed[topic, number, offset] = member
 
     def handled(self, member: str, queue: Queue, first: int, count: int = 1) -> None:
         """The member's code has handled records."""
@@ -176,7 +166,6 @@ class Handling:
         with self.group.clock.turn:
             self._last = self.made(double)
             self._callers.add(double.member)
-            self.journal.called_somehow(double.member)
             if self._stopping is not None:
                 self._stopping.check(double.member, reads=reads)
             try:

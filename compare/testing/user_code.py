@@ -3,18 +3,16 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from inspect import iscoroutine, iscoroutinefunction
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from compare.testing.clock import Clock
 from compare.testing.handled_records import Record
-from compare.testing.handling import Handling, HandlingGroup
+from compare.testing.handling import Handling
 from compare.testing.interruptions import Interruption
+from compare.testing.removed import REMOVED
 from protocols.errors import UserError
-
-if TYPE_CHECKING:
-    from compare.testing.aiokafka.door import AioKafka
-    from compare.testing.kafka_python.door import KafkaPython
 
 R = TypeVar("R")
 
@@ -33,26 +31,6 @@ class UserCode(ABC):
     def failed(self) -> None:
         """An assertion is about to fail."""
 
-    def aiokafka(self, *members: str) -> "AioKafka":
-        """aiokafka's AIOKafkaConsumer, AIOKafkaProducer and what is imported beside them, all of this group; see
-        `compare.testing.aiokafka.door.AioKafka`. They live in coroutines that `run` runs."""
-        from compare.testing.aiokafka.door import AioKafka
-
-        group = self.handling.group
-        if group.system != "kafka":
-            raise UserError(f"{group.label} has no clients of aiokafka, expected a group of kafka")
-        return AioKafka(cast(HandlingGroup, group), members)
-
-    def kafka_python(self, *members: str) -> "KafkaPython":
-        """kafka-python's KafkaConsumer, KafkaProducer and what is imported beside them, all of this group; see
-        `compare.testing.kafka_python.door.KafkaPython`."""
-        from compare.testing.kafka_python.door import KafkaPython
-
-        group = self.handling.group
-        if group.system != "kafka":
-            raise UserError(f"{group.label} has no clients of kafka-python, expected a group of kafka")
-        return KafkaPython(cast(HandlingGroup, group), members)
-
     def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
         """See `compare.testing.handling.Handling.interrupt`."""
         self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
@@ -62,14 +40,12 @@ class UserCode(ABC):
         return self.clock.virtual_time(*modules)
 
     def run(self, code: Any, *, seconds: float | None = None) -> Any:
-        """See `compare.testing.handling.Handling.run`; a coroutine, or a function that makes one, runs on an asyncio
-        loop in virtual time (`compare.testing.virtual_loop`)."""
-        from compare.testing.virtual_loop import is_asynchronous, run_coroutine
-
-        with self.handling.journal.runs(code, seconds):
-            if is_asynchronous(code):
-                return run_coroutine(self.handling.group, code, seconds)
-            return self.handling.run(code, seconds=seconds)
+        """See `compare.testing.handling.Handling.run`. Raises `UserError` for a coroutine."""
+        if iscoroutine(code):
+            code.close()
+        if iscoroutine(code) or iscoroutinefunction(code):
+            raise UserError(f"group.run: {REMOVED['virtual_loop']}")
+        return self.handling.run(code, seconds=seconds)
 
     def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
         """See `compare.testing.handling.Handling.watch`."""

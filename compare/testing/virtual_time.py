@@ -4,7 +4,7 @@ In reach are ``time.time``, ``monotonic``, ``perf_counter`` (and their ``_ns``),
 ``utcnow``, ``today``, ``date.today``: as attributes of their modules, and as names that the user's modules have
 imported from them. Only the thread that entered the context is meant; other threads keep the real time. Out of reach
 are waits that Python makes in C or under names of its own: ``threading.Timer``, ``Condition.wait``,
-``queue.get(timeout=)``, ``select``; and asyncio, which `Group.run` gives a loop in virtual time.
+``queue.get(timeout=)``, ``select``; and asyncio.
 """
 
 import datetime as datetime_module

@@ -59,11 +59,6 @@ class EndPoll(NamedTuple):
     """poll() has returned (`ConsumerConfig.by_hand`)."""
 
 
-class PollExpired(NamedTuple):
-    """The user asks for no records for too long: the client leaves the group, though its own task goes on
-    (`ConsumerConfig.by_hand`; a client that rejoins in the background watches this itself)."""
-
-
 class Handle(NamedTuple):
     """The user has records ``first`` to ``end - 1`` of a partition in hand (`ConsumerConfig.by_hand`)."""
 

@@ -5,9 +5,11 @@ This file only says who takes what; the parts are beside it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.node_state import NodeState
 from rocketmq_selfbalance.client import (
     blocking,
     consuming_orderly,
@@ -34,7 +36,6 @@ from rocketmq_selfbalance.client import (
 )
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.instance import Instance, Tables
-from rocketmq_selfbalance.client.instance_state import copy_of, key_of
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.client.threads import Handlers
 from rocketmq_selfbalance.messages.answer import Answer
@@ -65,13 +66,15 @@ STEPS: Handlers = {
 TABLES = Tables(STEPS, requests.CALLS, requests.ANSWERS)
 
 
-class Client:
+@dataclass(slots=True, init=False, eq=False)
+class Client(NodeState):
     """One client instance, under this client id, which knows these name servers.
 
     Its consumers start one after the other when the process starts; `commands.StartConsumer` adds one later.
     """
 
-    __slots__ = ("instance", "specs")
+    specs: tuple[ConsumerSpec, ...]
+    instance: Instance
 
     def __init__(
         self,
@@ -135,15 +138,6 @@ class Client:
         self.instance.service.rejoining = dict.fromkeys(ended, False)
         self._lost(now, ended, out)
 
-    def copy(self) -> Self:
-        copy: Self = object.__new__(type(self))
-        copy.specs = self.specs
-        copy.instance = copy_of(self.instance)
-        return copy
-
-    def key(self, now: Time) -> tuple[Any, ...]:
-        return key_of(self.instance, now)
-
     def _lost(self, now: Time, peers: Sequence[str], out: Outbox) -> None:
         """The connections to these peers are gone: what was asked there is not answered."""
         client = self.instance
@@ -191,7 +185,7 @@ def _answer(client: Instance, now: Time, sender: str, message: Answer, out: Outb
 
 Take: TypeAlias = Callable[[Instance, Time, str, Any, Outbox], None]
 
-_MESSAGES: Mapping[type[Any], Take] = {
+_MESSAGES: Mapping[type, Take] = {
     PullAnswer: _pull_answered,
     Answer: _answer,
     NotifyConsumerIdsChanged: _notified,

@@ -9,49 +9,43 @@ compared, and looked at.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from protocols.engine.nodes import Outbox, Time
+from protocols.node_state import NodeState, Shared
 from rocketmq_selfbalance.client.calls import Call
 
-Step: TypeAlias = tuple[Any, ...]
+Step: TypeAlias = tuple[object, ...]
 """A named tuple; its class says which handler takes it."""
 
 
-class Thread:
+@dataclass(slots=True, init=False, eq=False)
+class Thread(NodeState):
     """The steps left (the next one is the last of the list), the value given by the step or call before, and the
     call that is waited for."""
 
-    __slots__ = ("left", "value", "waiting")
+    left: list[Step]
+    value: Shared[Any]
+    waiting: Call | None
 
     def __init__(self, *steps: Step) -> None:
         """Steps in the order in which they are to be done."""
-        self.left: list[Step] = list(reversed(steps))
-        self.value: Any = None
-        self.waiting: Call | None = None
+        self.left = list(reversed(steps))
+        self.value = self.waiting = None
 
     def push(self, *steps: Step) -> None:
         """Do these next, in this order, before what is left."""
         self.left += steps[::-1]
 
-    def copy(self) -> "Thread":
-        """An independent copy."""
-        copy = Thread()
-        copy.left, copy.value, copy.waiting = self.left.copy(), self.value, self.waiting
-        return copy
-
-    def key(self) -> tuple[Any, ...]:
-        """The state as plain tuples."""
-        return tuple(self.left), self.value, self.waiting
-
 
 Handler: TypeAlias = Callable[[Any, Time, Thread, Any, Outbox], Call | None]
 """World, time, thread, step and outbox to the call that the thread has to wait for, None if it can go on."""
 
-Handlers: TypeAlias = Mapping[type[Any], Handler]
+Handlers: TypeAlias = Mapping[type, Handler]
 
 
-def run(world: Any, now: Time, thread: Thread, handlers: Handlers, out: Outbox) -> Call | None:
+def run(world: object, now: Time, thread: Thread, handlers: Handlers, out: Outbox) -> Call | None:
     """Do the thread's steps until it has to wait (the call is returned) or nothing is left (None)."""
     left = thread.left
     thread.waiting = None
@@ -65,7 +59,7 @@ def run(world: Any, now: Time, thread: Thread, handlers: Handlers, out: Outbox) 
     return None
 
 
-def answer(world: Any, now: Time, thread: Thread, value: object, handlers: Handlers, out: Outbox) -> Call | None:
+def answer(world: object, now: Time, thread: Thread, value: object, handlers: Handlers, out: Outbox) -> Call | None:
     """The call that the thread waited for has this answer: it runs on."""
     thread.value = value
     return run(world, now, thread, handlers, out)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify
 from math import floor
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from protocols.engine.links import Latency, Link
 from protocols.engine.nodes import TICK, Message, Time, TimerName
@@ -116,7 +116,7 @@ class Currents:
         for simulation.now, _, (client, _, link, _, reader, source), stretch in steps:
             later = stretch.until > first
             reader.replay_reading(stretch.until, stretch, ReplayOutbox(client, tells=True, later=later))
-            out = ReplayOutbox(link.receiver, tells=True, later=later)
+            out = ReplayOutbox(cast(Process, link.receiver), tells=True, later=later)
             source.replay_reader(stretch.until, client.name, stretch, out)
         simulation.now = since
         return True

@@ -3,7 +3,7 @@ come again and again meanwhile, and until when they renew what runs out without 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from protocols.engine.links import Link
 from protocols.engine.nodes import Message, Time
@@ -238,7 +238,7 @@ class QuiescentWorld(NamedTuple):
                 if place.receiver.hung or place.shut or currents.has_message(place, what):
                     continue
                 kind, sender, receiver = type(what), place.sender_name, place.receiver.name
-                adapter = self.adapters.get(place.receiver)
+                adapter = self.adapters.get(cast(Process, place.receiver))
                 judge = None if adapter is None else adapter.judges.get(kind)
                 if judge is None:
                     if not streams.has(sender, receiver, kind):

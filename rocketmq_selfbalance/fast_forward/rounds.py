@@ -6,7 +6,7 @@ of time. Rounds during which nothing else happens at their node are computed as 
 
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from protocols.engine.links import Link
 from protocols.engine.nodes import Message, Time
@@ -190,7 +190,7 @@ class Rounds:
     ) -> None:
         """A message came on this link."""
         assert kind is not None, "calls that are made in turn are answered"
-        traffic = link.receiver, link.sender.name, kind, scheduled.exchange.about
+        traffic = cast(Process, link.receiver), link.sender.name, kind, scheduled.exchange.about
         self._last[traffic] = Came(time, sent, scheduled.timer[2], root)
         if time > self._free:
             self._free = time

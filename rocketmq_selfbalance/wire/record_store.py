@@ -7,7 +7,7 @@ and hold no record. Times here are those of the world; stored records hold milli
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, NoReturn
 
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
@@ -38,6 +38,9 @@ class RecordQueue(StoredQueue):
         super().__init__(now)
         self.stored: deque[StoredRecord] = deque()
         """Those with the offsets ``min_offset`` and on."""
+
+    def copy(self) -> NoReturn:
+        raise TypeError("a queue with real records belongs to real connections and is not copied")
 
     def produce(self, now: Time, per_second: float) -> None:
         """Nobody produces here but clients."""
@@ -182,5 +185,5 @@ class RecordStore(MessageStore):
             self.append(now, record, stored_messages.parse_properties(record.properties))
         return list(dict.fromkeys((each.topic, each.queue_number) for each in due))
 
-    def copy(self) -> Any:
+    def copy(self) -> "RecordStore":
         raise TypeError("a store with real records belongs to real connections and is not copied")

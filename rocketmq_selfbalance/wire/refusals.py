@@ -77,7 +77,7 @@ def queue_of(message: Message) -> Queue | None:
 
 def groups_of(message: Message) -> tuple[str, ...]:
     """The groups that a request is about."""
-    request: Any = plain(message)
+    request = plain(message)
     if isinstance(request, HeartBeat):
         return tuple([each.group for each in request.consumers])
     group = getattr(request, "group", None)
@@ -94,7 +94,8 @@ Refuse: TypeAlias = Callable[[Any, int], Message]
 
 
 def _pull(message: Message, code: int) -> Message:
-    asked: Any = plain(message)
+    asked = plain(message)
+    assert isinstance(asked, PullMessage)
     answer = PullAnswer(asked.correlation, code, asked.offset, 0, asked.offset)
     return Pulled(asked.correlation, answer, "refused") if isinstance(message, Pull) else answer
 

@@ -1,6 +1,6 @@
 """Servers of a simulation whose requests a gate sees first, as the gate of a world on sockets does."""
 
-from typing import Protocol, Self
+from typing import Protocol
 
 from protocols.engine.nodes import OPERATOR, Message, Node, Outbox, Time, TimerName
 from protocols.engine.simulation import Simulation
@@ -35,12 +35,6 @@ class Gated:
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         self.node.closed(now, peer, out)
-
-    def copy(self) -> Self:
-        raise NotImplementedError("it is not explored")
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        return self.node.key(now)
 
 
 def deliver(simulation: Simulation, name: str, sender: str, message: Message) -> None:

@@ -195,7 +195,7 @@ class Clients:
         )
         reset = ResetOffsets(consumer.group, step.text("topic"), offsets, _order(step, consumer))
         if consumer.kind != PUSH:
-            # Only push consumers react (spec 2.8).
+            # Only push consumers react (spec rocketmq 2.8).
             return self._outcome(step, None)
         world.run(step.now, reset)
         return self._outcome(step, None)._replace(passed=int(consumer.settings.rebalance.reset_offset_pause_ms))

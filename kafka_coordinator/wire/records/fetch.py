@@ -1,26 +1,28 @@
-"""Fetch: batches from an offset on, at once or when there are enough; with sessions, or without.
+"""Fetch: batches from an offset on, at once or when there are enough; with sessions, or without. A fetch that waits is
+answered when there is enough for it, when its time is over, or when something is wrong.
 
-In Kafka `KafkaApis.handleFetchRequest`, `ReplicaManager.fetchMessages`, `FetchSession`.
+In Kafka `KafkaApis.handleFetchRequest`, `ReplicaManager.fetchMessages`, `FetchSession`, `DelayedFetch`.
 """
 
+from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.fetches import Context, FetchedPartition, Key, WaitingFetch
 from kafka_coordinator.wire.records.partitions import LeaderHints, led
-from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.requests import Answer, Request
-from kafka_coordinator.wire.state import BrokerState
+from kafka_coordinator.wire.requests import Answer, Fetch
+from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time, TimerName
 
 FETCH_KEY: Final = 1
 _BY_ID: Final = 13
 """From this version on topics are named by their ids."""
-_NO_TIME: Final = timedelta(0)
 _WAIT: Final = "wait"
 _OF_THE_SESSION: Final = frozenset(
     (
@@ -45,7 +47,7 @@ class Read(NamedTuple):
     """Whether there is such a partition."""
 
 
-def fetch(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def fetch(state: BrokerState, now: Time, sender: str, request: Fetch, out: Outbox) -> None:
     """Answer now, or wait for records."""
     try:
         context = state.fetches.open(request, now)
@@ -109,7 +111,7 @@ def _known(state: BrokerState, context: Context) -> dict[Key, str]:
     return found
 
 
-def answer(state: BrokerState, now: Time, sender: str, request: Request, context: Context, out: Outbox) -> None:
+def answer(state: BrokerState, now: Time, sender: str, request: Fetch, context: Context, out: Outbox) -> None:
     """Read what there is now, and send it."""
     body = request.body
     left = min(body.max_bytes, state.storage.bounds.fetch_max_bytes)
@@ -130,7 +132,7 @@ def answer(state: BrokerState, now: Time, sender: str, request: Request, context
     out.send(sender, _answered(state, now, request, context, found, names))
 
 
-def refused_fetch(state: BrokerState, now: Time, request: Request, code: ErrorCode) -> Answer:
+def refused_fetch(state: BrokerState, now: Time, request: Fetch, code: ErrorCode) -> Answer:
     """The answer that tells this error: one of the session as a whole, any other at each partition; the session goes
     on."""
     try:
@@ -147,7 +149,7 @@ def refused_fetch(state: BrokerState, now: Time, request: Request, code: ErrorCo
 def _answered(
     state: BrokerState,
     now: Time,
-    request: Request,
+    request: Fetch,
     context: Context,
     found: list[tuple[FetchedPartition, Read]],
     names: dict[Key, str],
@@ -204,14 +206,14 @@ def _read(state: BrokerState, topic: str, each: FetchedPartition, most: int, *, 
 
 def _entity(
     state: BrokerState, version: int, number: int, found: list[tuple[FetchedPartition, Read]], names: dict[Key, str]
-) -> Any:
+) -> Entity:
     kind = entities.response(FETCH_KEY, version)
     if not found:
         return _body(kind, ErrorCode.none, number, (), ())
     topic_kind = entities.part(kind, "responses")
     part_kind = entities.part(topic_kind, "partitions")
     hints = LeaderHints(state, kind, part_kind)
-    topics: list[tuple[str | UUID, list[Any]]] = []
+    topics: list[tuple[str | UUID, list[Entity]]] = []
     for each, read in found:
         topic = each.key[0]
         if not topics or topics[-1][0] != topic:
@@ -223,14 +225,16 @@ def _entity(
     return _body(kind, ErrorCode.none, number, made, hints.nodes())
 
 
-def _body(kind: Any, code: ErrorCode, number: int, topics: tuple[Any, ...], nodes: tuple[Any, ...]) -> Any:
+def _body(
+    kind: entities.Kind, code: ErrorCode, number: int, topics: tuple[Entity, ...], nodes: tuple[Entity, ...]
+) -> Entity:
     return entities.make(
-        kind, throttle_time=_NO_TIME, error_code=code, session_id=number, responses=topics, node_endpoints=nodes
+        kind, throttle_time=NO_THROTTLE, error_code=code, session_id=number, responses=topics, node_endpoints=nodes
     )
 
 
-def _partition(kind: Any, each: FetchedPartition, read: Read, topic: str, hints: LeaderHints) -> Any:
-    values: dict[str, Any] = {
+def _partition(kind: entities.Kind, each: FetchedPartition, read: Read, topic: str, hints: LeaderHints) -> Entity:
+    values: dict[str, object] = {
         "partition_index": each.key[1],
         "error_code": read.error,
         "high_watermark": read.end,
@@ -247,3 +251,35 @@ def _partition(kind: Any, each: FetchedPartition, read: Read, topic: str, hints:
         epoch, end = read.diverging
         values["diverging_epoch"] = entities.part(kind, "diverging_epoch")(epoch=epoch, end_offset=end)
     return entities.make(kind, **values)
+
+
+def wake(state: BrokerState, now: Time, changed: Iterable[tuple[str, int]], out: Outbox) -> None:
+    """Records were written to these partitions."""
+    fetches = state.fetches
+    if not fetches.waiting:
+        return
+    for partition in changed:
+        for sender in list(fetches.waiting_for.get(partition, ())):
+            fetch = fetches.waiting.get(sender)
+            if fetch is not None and enough(state, fetch):
+                _complete(state, now, fetch, out)
+
+
+def look_again(state: BrokerState, now: Time, out: Outbox) -> None:
+    """The cluster has changed: fetches from partitions that this broker leads no longer are answered now."""
+    for fetch in list(state.fetches.waiting.values()):
+        if any(not state.leads(name, key[1]) for key, name in fetch.names.items()) or enough(state, fetch):
+            _complete(state, now, fetch, out)
+
+
+def time_is_over(state: BrokerState, now: Time, sender: str, out: Outbox) -> None:
+    """The fetch has waited as long as it wants to."""
+    fetch = state.fetches.forget(sender)
+    if fetch is not None:
+        answer(state, now, sender, fetch.request, fetch.context, out)
+
+
+def _complete(state: BrokerState, now: Time, fetch: WaitingFetch, out: Outbox) -> None:
+    state.fetches.forget(fetch.sender)
+    stop_timer(fetch.sender, out)
+    answer(state, now, fetch.sender, fetch.request, fetch.context, out)

@@ -6,8 +6,7 @@ User's code that catches ``rocketmq.v5.exception.BadRequestException`` catches w
 import importlib
 from typing import Any
 
-from compare.testing.rocketmq.popping import Taken
-from compare.testing.rocketmq.properties import KEYS, OF_THE_SYSTEM, SHARDING_KEY, TAGS, message_id, properties_of
+from compare.testing.rocketmq.popping import KEYS, OF_THE_SYSTEM, SHARDING_KEY, TAGS, Taken, message_id, properties_of
 from compare.testing.rocketmq.v5 import doubles, message_double
 
 ILLEGAL_INVISIBLE_TIME, INVALID_RECEIPT_HANDLE, INTERNAL_SERVER_ERROR = 40011, 40013, 50001
@@ -84,10 +83,10 @@ def _made(name: str, *arguments: object) -> Exception:
     return made
 
 
-def received(taken: Taken, handle: str) -> Any:
+def received(taken: Taken, handle: str) -> message_double.Message:
     """A message as the client hands it out."""
     properties = properties_of(taken.content)
-    message = CLASSES["Message"]()
+    message: message_double.Message = CLASSES["Message"]()
     message.topic, message.body = taken.queue.topic, taken.content.value or b" "
     if TAGS in properties:
         message.tag = properties[TAGS]
@@ -113,7 +112,7 @@ def received(taken: Taken, handle: str) -> Any:
     return message
 
 
-def _put(message: Any, name: str, value: object) -> None:
+def _put(message: message_double.Message, name: str, value: object) -> None:
     """Set what a client's own decoding sets and nobody else can."""
     if INSTALLED:
         setattr(message, f"_Message__{name}", value)

@@ -1,1 +1,0 @@
-"""The doubles of kafka-python's consumer and producer, in virtual time."""
