@@ -12,7 +12,8 @@ import click
 
 from compare.conformance.cases import Difference, FileResult
 from compare.conformance.files import play_files
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_line, print_table, visible
+from compare.formatting import visible
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_line, print_table
 from protocols.errors import UserError
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".json")
