@@ -47,7 +47,6 @@ def play(plan: Plan, run: Run) -> Happened:
         if not client.is_classic:
             cluster.members.poll_wait[MemberKey(plan.recording.group, member)] = poll_wait(run)
     heard.generation_of = partial(_generation, cluster)
-    cluster.fast_forward()
     simulation.at(0.0, cluster.start)
     for event in scenario.events:
         simulation.at(event.at, partial(cluster.apply, event))

@@ -1,21 +1,83 @@
-"""All nodes are quiescent: which exchanges are alive, and what disturbs them first (see `contract`)."""
+"""All nodes are quiescent: which exchanges are alive, and what disturbs them first (see `contract`); the messages that
+come again and again meanwhile, and until when they renew what runs out without them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from protocols.engine.fast_forward.adapters import Adapter
-from protocols.engine.fast_forward.contract import Call, Exchange, Held, Judge, Quiescence
-from protocols.engine.fast_forward.flows import Currents
-from protocols.engine.fast_forward.scheduled import Passed, ScheduledExchange
-from protocols.engine.fast_forward.streams import Stream, Streams
-from protocols.engine.fast_forward.trouble import Troubles
 from protocols.engine.links import Link
 from protocols.engine.nodes import Message, Time
 from protocols.engine.process import CLOCK, Entry, Happening, Process
+from rocketmq_selfbalance.fast_forward.adapters import Adapter
+from rocketmq_selfbalance.fast_forward.around import Troubles, is_sound
+from rocketmq_selfbalance.fast_forward.contract import Call, Exchange, Judge, Quiescence
+from rocketmq_selfbalance.fast_forward.flows import Currents
+from rocketmq_selfbalance.fast_forward.scheduled import Passed, ScheduledExchange
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 
 if TYPE_CHECKING:
     from protocols.engine.simulation import Simulation
+
+
+class Stream(NamedTuple):
+    """Messages of one type from one process to another."""
+
+    due: Time
+    """When the next one is due; an answer may come at any time."""
+    travel: Time
+    """It comes so much later at the latest, in milliseconds."""
+    period: Time
+
+
+_ANSWERS = Stream(-inf, 0.0, 0.0)
+"""They come soon enough (`rocketmq_selfbalance.fast_forward.contract.Exchange.within`)."""
+
+
+class Streams:
+    """All that flows while exchanges are alive."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, alive: Mapping[str, Sequence[ScheduledExchange]], most: Time) -> None:
+        """``alive``: process to its exchanges; ``most``: how long a message travels, in milliseconds."""
+        self._found: dict[tuple[str, str, type[Message]], Stream] = {}
+        """Sender, receiver and type."""
+        found = self._found
+        for schedule in alive.values():
+            for scheduled in schedule:
+                name, exchange = scheduled.process.name, scheduled.exchange
+                calls = exchange.calls
+                if not calls:
+                    continue
+                travel = most * (2 * len(calls) - 1 if exchange.in_turn else 1)
+                stream = Stream(scheduled.timer[0], travel, exchange.period)
+                for before, call in zip((None, *calls), calls, strict=False):
+                    for peer in () if call is before else call.peers:
+                        key = name, peer, call.request
+                        found[key] = min(stream, found.get(key, stream))
+                        if call.answer is not None:
+                            found[peer, name, call.answer] = _ANSWERS
+
+    def add(self, sender: str, receiver: str, kind: type[Message], stream: Stream) -> None:
+        """Such messages flow, too."""
+        key = sender, receiver, kind
+        self._found[key] = min(stream, self._found.get(key, stream))
+
+    def has(self, sender: str, receiver: str, kind: type[Message]) -> bool:
+        """Whether such messages are nothing new."""
+        return (sender, receiver, kind) in self._found
+
+    def runs_out(
+        self, now: Time, at: Time, sender: str, receiver: str, kind: type[Message], length: Time | None = None
+    ) -> Time:
+        """What each of these messages renews for ``length``, and what runs out at ``at`` as it stands: when it may run
+        out, if ever. Where it is not known for how long, it is no less than what is left of it now.
+        """
+        stream = self._found.get((sender, receiver, kind))
+        if stream is None or at <= stream.due + stream.travel:
+            return at
+        left = at - now if length is None else length
+        return inf if left > stream.period + stream.travel else stream.due + left
 
 
 class Active(NamedTuple):
@@ -97,42 +159,41 @@ class QuiescentWorld(NamedTuple):
         return bool(carrying) and any(link in carrying or link.back in carrying for each in links for link in each)
 
     def _held_exchanges(self, currents: Currents) -> dict[str, list[ScheduledExchange]]:
-        """Sender to those of its requests that others hold, and that will be repeated. They are computed with what it
+        """Sender to those of its pulls that brokers hold, and that will be repeated. They are computed with what it
         does itself: both use the same links."""
         found: dict[str, list[ScheduledExchange]] = {}
         for name, state in self.states.items():
             process = self.simulation.processes[name]
-            links: dict[tuple[str, type[Message]], tuple[tuple[Link, ...], ...] | None] = {}
+            links: dict[str, Link | None] = {}
             for held in state.held:
                 timer, sender = process.timers.get(held.timer), held.sender
                 if timer is None or not held.repeats or currents.has_timer(name, held.timer):
                     continue
-                pair = sender, held.answer
-                if pair not in links:
-                    links[pair] = self._held_links(process, held)
-                way = links[pair]
-                if way is not None and self.states[sender].harmless[name, held.answer].get(held.about) == held.request:
-                    call = Call((sender,), held.answer, type(held.request))
-                    exchange = Exchange(held.timer, held.hold, (call,), after_end=True, about=held.about)
-                    found.setdefault(sender, []).append(ScheduledExchange(exchange, timer, way, process))
+                if sender not in links:
+                    links[sender] = self._held_link(process, sender)
+                link = links[sender]
+                if link is not None and self.states[sender].harmless[name, PullAnswer].get(held.about) == held.pull:
+                    call = Call((sender,), PullAnswer, PullMessage)
+                    exchange = Exchange(
+                        held.timer, held.pull.suspend_ms, (call,), in_turn=True, after_end=True, about=held.about
+                    )
+                    found.setdefault(sender, []).append(ScheduledExchange(exchange, timer, ((link,),), process))
         return found
 
-    def _held_links(self, process: Process, held: Held) -> tuple[tuple[Link, ...], ...] | None:
-        """From who holds requests to their sender; None where the rounds would not go on."""
-        link = process.links.get(held.sender)
-        state = self.states.get(held.sender)
+    def _held_link(self, broker: Process, sender: str) -> Link | None:
+        """From the broker that holds pulls to their sender; None where the rounds would not go on."""
+        link = broker.links.get(sender)
+        state = self.states.get(sender)
         if (
             link is None
             or state is None
-            or (process.name, held.answer) not in state.harmless
-            or (held.sender, type(held.request)) not in self.states[process.name].harmless
-            or link.receiver is not self.simulation.processes.get(held.sender)
-            or not (link.open and link.back.open)
-            or link.fault is not None
-            or link.back.fault is not None
+            or (broker.name, PullAnswer) not in state.harmless
+            or (sender, PullMessage) not in self.states[broker.name].harmless
+            or link.receiver is not self.simulation.processes.get(sender)
+            or not is_sound(link)
         ):
             return None
-        return ((link,),)
+        return link
 
     def _carrying(self, currents: Currents) -> set[Link] | None:
         """The links with messages under way that do not belong to flows; None where there are no flows, so that the
@@ -160,7 +221,6 @@ class QuiescentWorld(NamedTuple):
             (scheduled.process.name, scheduled.exchange.timer) for schedule in alive.values() for scheduled in schedule
         }
         for name, state in self.states.items():
-            yield state.until
             for timer, entry in processes[name].timers.items():
                 if (name, timer) not in quiet and timer not in state.idle and not currents.has_timer(name, timer):
                     guard = state.guarded.get(timer)
@@ -177,21 +237,20 @@ class QuiescentWorld(NamedTuple):
             if type(place) is Link:
                 if place.receiver.hung or place.shut or currents.has_message(place, what):
                     continue
-                kind, receiver = type(what), cast(Process, place.receiver)
-                adapter = self.adapters.get(receiver)
+                kind, sender, receiver = type(what), place.sender_name, place.receiver.name
+                adapter = self.adapters.get(cast(Process, place.receiver))
                 judge = None if adapter is None else adapter.judges.get(kind)
                 if judge is None:
-                    if not streams.has(place.sender.name, receiver.name, kind):
+                    if not streams.has(sender, receiver, kind):
                         yield due
                     continue
-                follows = judge(self.simulation.now, place.sender_name, what) if place.open else None
+                follows = judge(self.simulation.now, sender, what) if place.open else None
                 if follows is None:
                     yield due
                 else:
-                    to_receiver = place.sender_name, receiver.name
-                    sender, to = to_receiver if follows.kind is kind else to_receiver[::-1]
+                    broker, client = (sender, receiver) if kind is PullAnswer else (receiver, sender)
                     stream = Stream(due + follows.after, self.simulation.latency.most, follows.period)
-                    streams.add(sender, to, follows.kind, stream)
+                    streams.add(broker, client, PullAnswer, stream)
             elif type(place) is not Process:
                 yield due
 
@@ -222,10 +281,7 @@ class QuiescentWorld(NamedTuple):
             or state is None
             or known is _NOTHING
             or link.receiver is not self.simulation.processes.get(peer)
-            or not (link.open and link.back.open)
-            or link.fault is not None
-            or link.back.fault is not None
-            or any(process.name in each.peers for exchange in state.exchanges for each in exchange.calls)
+            or not is_sound(link)
             or not _agree(known if about is None else known.get(about, _NOTHING), call.claim)
             or (call.answer is not None and (peer, call.answer) not in own.harmless)
             or (call.answer is not None and self.troubles.may_wait_in_vain(link, self.simulation.now, exchange.within))

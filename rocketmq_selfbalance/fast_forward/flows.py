@@ -1,19 +1,21 @@
-"""Passing over reading that follows what comes in: the flows of `protocols.engine.fast_forward.contract`."""
+"""Passing over reading that follows what comes in: the flows of `rocketmq_selfbalance.fast_forward.contract`."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify
 from math import floor
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from protocols.engine.fast_forward.adapters import Adapter, FlowReader, FlowSource
-from protocols.engine.fast_forward.contract import Flow, Quiescence, Stretch
-from protocols.engine.fast_forward.outbox import ReplayOutbox
-from protocols.engine.fast_forward.trouble import Troubles
 from protocols.engine.links import Latency, Link
 from protocols.engine.nodes import TICK, Message, Time, TimerName
 from protocols.engine.process import CLOCK, Process
 from protocols.load import Production
+from rocketmq_selfbalance.fast_forward.adapters import Adapter
+from rocketmq_selfbalance.fast_forward.around import ReplayOutbox, Troubles, is_sound
+from rocketmq_selfbalance.fast_forward.broker import BrokerAdapter
+from rocketmq_selfbalance.fast_forward.client import ClientAdapter
+from rocketmq_selfbalance.fast_forward.contract import Flow, Quiescence, Stretch
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 
 if TYPE_CHECKING:
     from protocols.engine.simulation import Simulation
@@ -29,26 +31,22 @@ SETTLING = 2
 
 
 class Current(NamedTuple):
-    """A flow that is alive: its peer runs, is quiescent, is connected without a fault and would answer; an answer can
+    """A flow that is alive: its broker runs, is quiescent, is connected without a fault and would answer; an answer can
     bring all that comes in from one to the next; and there is always a hand free for a record."""
 
-    process: Process
-    """The reader."""
+    client: Process
     flow: Flow
     link: Link
-    """To the peer."""
+    """To the broker."""
     production: Production
     """What comes in there."""
-    reader: FlowReader
-    """What moves the reader on,"""
-    source: FlowSource
-    """and the peer."""
+    reader: ClientAdapter
+    source: BrokerAdapter
 
     @property
     def number(self) -> int:
-        """Of the request that is under way or held."""
-        number: int = self.flow.request[0]
-        return number
+        """Of the pull that is under way or held."""
+        return self.flow.pull.correlation
 
 
 class Currents:
@@ -74,14 +72,14 @@ class Currents:
         if not self.alive:
             return
         asked: set[tuple[str, str, int]] = set()
-        for each in self.alive:
-            process, flow, link = each[:3]
-            self._messages |= {(link, type(flow.request), each.number), (link.back, flow.answer, each.number)}
-            self._timers.update([(process.name, timer) for timer in flow.timers])
-            asked.add((flow.peer, process.name, each.number))
+        for current in self.alive:
+            client, flow, link = current[:3]
+            self._messages |= {(link, PullMessage, current.number), (link.back, PullAnswer, current.number)}
+            self._timers.update([(client.name, timer) for timer in flow.timers])
+            asked.add((flow.broker, client.name, current.number))
         for name, state in states.items():
             for held in state.held:
-                if (name, held.sender, held.request[0]) in asked:
+                if (name, held.sender, held.pull.correlation) in asked:
                     self._timers.add((name, held.timer))
 
     def has_message(self, link: Link, message: Message) -> bool:
@@ -98,7 +96,7 @@ class Currents:
         if not self.alive:
             return False
         latency, since = simulation.latency, simulation.now
-        circle = 2 * latency.most + max(each.flow.delay for each in self.alive)
+        circle = 2 * latency.most + max(current.flow.delay for current in self.alive)
         until = floor((horizon - SETTLING * circle) / TICK) * TICK
         if until - since < max(SHORTEST_MS, SETTLING * circle):
             return False
@@ -108,33 +106,34 @@ class Currents:
         for at, current in enumerate(self.alive):
             stretches = list(_stretches(current, since, until, latency))
             steps += [(stretch.until, at, current, stretch) for stretch in stretches]
-            answered = (current.link.back, current.flow.answer, current.number) in taken
+            answered = (current.link.back, PullAnswer, current.number) in taken
             self._count(current, stretches[-1], answered=answered)
             ends.append(stretches[-1].until)
         steps.sort(key=itemgetter(0, 1))
         # What a flow that ended first does then comes before what others did until they ended.
         first = min(ends)
         simulation.root = CLOCK
-        for simulation.now, _, (process, _, link, _, reader, source), stretch in steps:
+        for simulation.now, _, (client, _, link, _, reader, source), stretch in steps:
             later = stretch.until > first
-            reader.replay_reading(stretch.until, stretch, ReplayOutbox(process, tells=True, later=later))
+            reader.replay_reading(stretch.until, stretch, ReplayOutbox(client, tells=True, later=later))
             out = ReplayOutbox(cast(Process, link.receiver), tells=True, later=later)
-            source.replay_reader(stretch.until, process.name, stretch, out)
+            source.replay_reader(stretch.until, client.name, stretch, out)
         simulation.now = since
         return True
 
     def _count(self, current: Current, last: Stretch, *, answered: bool) -> None:
-        """A request and its answer for each record, or as many as have the time. ``answered``: the first answer was
-        under way, and so counted, already. Where none is held in the end, the reader sends the last request himself."""
-        flow, link = current.flow, current.link
-        requests = last.position - flow.asked
+        """A pull and its answer for each record, or as many as have the time. ``answered``: the first answer was under
+        way, and so counted, already. Where none is held in the end, the client sends the last pull itself."""
+        link = current.link
+        requests = last.position - current.flow.pull.offset
         if last.travel:
             requests = min(requests, floor((last.until - self._simulation.now) / (2 * last.travel)))
         messages = self._simulation.messages
-        for kind, on, count in (
-            (type(flow.request), link, requests if last.held else requests - 1),
-            (flow.answer, link.back, requests - answered),
-        ):
+        sent: tuple[tuple[type[Message], Link, int], ...] = (
+            (PullMessage, link, requests if last.held else requests - 1),
+            (PullAnswer, link.back, requests - answered),
+        )
+        for kind, on, count in sent:
             if count > 0:
                 messages[kind] = messages.get(kind, 0) + count
                 self._sent.append((on, count))
@@ -190,19 +189,16 @@ def _alive(
     troubles: Troubles,
 ) -> Iterator[Current]:
     for name, state in states.items():
-        if not state.flows:
-            continue
         found: list[Current] = []
-        work: dict[Hashable, float] = {}
+        work: dict[str, float] = {}
         for flow in state.flows:
             current = _current(simulation, adapters, name, flow, troubles)
             if current is not None:
                 found.append(current)
-                if flow.together is not None:
-                    share = current.production.per_second * flow.delay / 1000
-                    work[flow.together] = work.get(flow.together, 0.0) + share
+                group, share = flow.pull.group, current.production.per_second * flow.delay / 1000
+                work[group] = work.get(group, 0.0) + share
         for current in found:
-            if work.get(current.flow.together, 0.0) <= current.flow.hands:
+            if work[current.flow.pull.group] <= current.flow.hands:
                 yield current
 
 
@@ -210,22 +206,19 @@ def _current(
     simulation: "Simulation", adapters: Mapping[Process, Adapter], name: str, flow: Flow, troubles: Troubles
 ) -> Current | None:
     """The flow with what it runs along; None where it is not alive."""
-    process = simulation.processes[name]
-    link = process.links.get(flow.peer)
+    client = simulation.processes[name]
+    link = client.links.get(flow.broker)
     if (
         link is None
-        or link.receiver not in adapters
-        or link.receiver is not simulation.processes.get(flow.peer)
-        or not (link.open and link.back.open)
-        or link.fault is not None
-        or link.back.fault is not None
+        or link.receiver is not simulation.processes.get(flow.broker)
+        or not is_sound(link)
         or troubles.may_wait_in_vain(link, simulation.now, flow.within)
     ):
         return None
-    reader, source = adapters[process].reader, adapters[link.receiver].source
-    production = None if source is None else source.production(simulation.now, name, flow.request)
-    if reader is None or source is None:
+    reader, source = adapters[client], adapters.get(link.receiver)
+    if not isinstance(reader, ClientAdapter) or not isinstance(source, BrokerAdapter):
         return None
-    if production is None or production.per_second * 2 * simulation.latency.most / 1000 >= flow.most:
+    production = source.production(simulation.now, name, flow.pull)
+    if production is None or production.per_second * 2 * simulation.latency.most / 1000 >= flow.pull.max_messages:
         return None
-    return Current(process, flow, link, production, reader, source)
+    return Current(client, flow, link, production, reader, source)

@@ -1,46 +1,35 @@
 """The rounds of one node's exchanges, computed ahead: when they begin, when their messages arrive, where they stop.
 
 Times are what the simulation would have come to: the same latency numbers, first in, first out on each link, in order
-of time. Rounds of a fixed rate whose peers do not change are multiplied; only the last ones before something else
-happens are computed one by one.
+of time. Rounds during which nothing else happens at their node are computed as a whole.
 """
 
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
-from math import ceil
+from typing import TypeAlias, cast
 
-from protocols.engine.fast_forward.contract import Exchange
-from protocols.engine.fast_forward.cursors import Cursors, LinkCursor
-from protocols.engine.fast_forward.plan import plan_of
-from protocols.engine.fast_forward.scheduled import Came, Due, Last, Passed, ScheduledExchange, Traffic
 from protocols.engine.links import Link
 from protocols.engine.nodes import Message, Time
 from protocols.engine.process import CLOCK, Process
-
-SOON = 8
-"""So many entries of the heap are looked at first, before all of them are."""
-
-
-def passed_over(process: Process, schedule: list[ScheduledExchange], horizon: Time) -> Passed | None:
-    """The latest state before the horizon in which nothing is under way; None where no round is over by then."""
-    rounds = Rounds(process, schedule, horizon)
-    passed = rounds.passed()
-    if passed is None and rounds.has_counted:
-        # Of some messages it was not known when the last one came.
-        passed = Rounds(process, schedule, horizon, may_count=False).passed()
-    return passed
+from rocketmq_selfbalance.fast_forward.contract import Exchange
+from rocketmq_selfbalance.fast_forward.scheduled import (
+    Came,
+    Cursors,
+    Due,
+    Last,
+    LinkCursor,
+    Passed,
+    ScheduledExchange,
+    Turn,
+    volleys,
+)
 
 
 class Rounds:
-    """The exchanges of one process, from now on until just before ``horizon``.
+    """The exchanges of one process, from now on until just before ``horizon``."""
 
-    Rounds that are alone, and of which another one follows, are counted (`SerialRound.count`) where this saves
-    anything, unless ``may_count`` is False.
-    """
-
-    def __init__(
-        self, process: Process, schedule: list[ScheduledExchange], horizon: Time, *, may_count: bool = True
-    ) -> None:
-        self._process, self._schedule, self._horizon, self._may_count = process, schedule, horizon, may_count
+    def __init__(self, process: Process, schedule: list[ScheduledExchange], horizon: Time) -> None:
+        self._schedule, self._horizon = schedule, horizon
         self._dues: list[Due] = [
             (scheduled.timer[0], scheduled.timer[1], scheduled.timer[2], at, 0, 0.0)
             for at, scheduled in enumerate(schedule)
@@ -48,14 +37,6 @@ class Rounds:
         heapify(self._dues)
         self._rounds = [0] * len(schedule)
         self._spans: list[tuple[Time, Time] | None] = [None] * len(schedule)
-        self._unknown: set[int] = set()
-        """Exchanges whose last round was not computed by itself, or is not over."""
-        self._unclear: set[Traffic] = set()
-        """Of these it is not known when the last one was sent."""
-        self.has_counted = False
-        """Whether rounds were counted instead of computed."""
-        self._any = False
-        """Whether there was a round at all."""
         self._last: Last = {}
         self._orders = process.simulation.number
         self._free: Time = -1.0
@@ -64,65 +45,36 @@ class Rounds:
         """Calls and answers that are yet to go out."""
         self._asked: dict[int, LinkCursor] = {}
         """Order of a due to the cursor of the link on which the answer goes out then."""
-        self._left, self._ends = [0] * len(schedule), [0.0] * len(schedule)
-        """Of each whose calls are sent all at once: how many answers are yet to go out; when the others come."""
         self._threads: dict[str, Time] = {}
         self._cursors = Cursors(process)
-        plan = self._plan = plan_of(process, schedule, self._cursors)
-        self._late = horizon - max(plan.least, plan.settling)
-        self._even_until: Time | None = None
+        self._turns = [self._cursors.turns_of(scheduled) for scheduled in schedule]
+        most = process.simulation.latency.most
+        exchanges = [scheduled.exchange for scheduled in schedule]
+        self._serial = [
+            SerialRound(turns, most) if exchange.in_turn and turns else None
+            for exchange, turns in zip(exchanges, self._turns, strict=True)
+        ]
+        self._volleys = [() if scheduled.exchange.in_turn else volleys(scheduled) for scheduled in schedule]
+        self._both_ways = len({scheduled.process for scheduled in schedule}) > 1
+        """Whether some rounds begin at the other end: then the order of the requests is not that of the answers."""
+        settling = 4 * most * max(len(exchange.calls) if exchange.in_turn else 1 for exchange in exchanges) + 1
+        self._late = horizon - max(min(exchange.period for exchange in exchanges), settling)
+        """From then on it matters whether anything is under way."""
 
     def passed(self) -> Passed | None:
-        """See `passed_over`."""
+        """The latest state before the horizon in which nothing is under way; None where no round is over by then."""
         dues, horizon = self._dues, self._horizon
         found: Passed | None = None
         while True:
             time = dues[0][0]
             if self._free < time and not self._open:
-                if self._even_until is None or time < self._even_until:
-                    self._multiply()
-                    time = dues[0][0]
                 # Nothing can go wrong with rounds that are alone: the state before need not be kept.
                 while time < self._late and self._serial_round():
-                    time = self._dues[0][0]
-                    if self._even_until is None:
-                        self._multiply()
-                        time = dues[0][0]
-                known = self._any and not self._unknown and not self._unclear
-                if known and (time >= self._late or self._threads):
+                    time = dues[0][0]
+                if any(self._rounds) and (time >= self._late or self._threads):
                     found = self._state()
             if time >= horizon or not self._step(heappop(dues)):
                 return found
-
-    def _multiply(self) -> None:
-        """Nothing is under way: pass over the even rounds up to a while before what is not even."""
-        first, reach = self._dues[0][0], self._plan.widest + self._plan.settling
-        for due in self._dues[:SOON]:
-            if due[0] <= first + reach and not self._plan.even[due[3]]:
-                self._even_until = due[0] - reach
-                return
-        until = min((due[0] for due in self._dues if not self._plan.even[due[3]]), default=self._horizon)
-        until = self._even_until = min(until, self._horizon) - reach
-        if self._dues[0][0] >= until:
-            return
-        for at, due in enumerate(self._dues):
-            scheduled = due[3]
-            if self._plan.even[scheduled] and due[0] < until:
-                exchange = self._schedule[scheduled].exchange
-                rounds = ceil((until - due[0]) / exchange.period)
-                time = due[0] + rounds * exchange.period
-                self._dues[at] = time, time - exchange.period, due[2], scheduled, 0, 0.0
-                self._rounds[scheduled] += rounds
-                self._spans[scheduled] = None
-                self._unknown.add(scheduled)
-                self._any = True
-                for call, (choices, ((there, back),)) in zip(exchange.calls, self._plan.turns[scheduled], strict=True):
-                    there.skip(rounds)
-                    if call.answer is not None:
-                        back.skip(rounds)
-                    if choices is not None:
-                        choices.made += rounds
-        heapify(self._dues)
 
     def _step(self, due: Due) -> bool:
         """Compute what happens now; False where it goes beyond the horizon or threads collide."""
@@ -132,38 +84,22 @@ class Rounds:
         if call == 0:
             begun = now
             self._rounds[at] += 1
-            self._any = True
-            if self._spans[at] is None:
-                self._unknown.add(at)
             if exchange.thread and self._threads.get(exchange.thread, -1.0) >= now:
                 return False
             if not exchange.after_end:
                 self._push(now + exchange.period, now, at)
         else:
             self._open -= 1
-        volleys = self._plan.volleys[at]
-        if volleys is not None:
+        if not exchange.in_turn:
             root = self._root(scheduled, at)
-            for link, kind, messages in volleys:
+            for link, kind, messages in self._volleys[at]:
                 self._came(scheduled, link, kind, self._cursors.of(link).send_at_once(now, messages), now, root)
             self._over(scheduled, at, now, now)
         elif call < 0:
             answered = self._answer(scheduled, at, -call - 1, self._asked.pop(order), now)
-            if exchange.in_turn:
-                self._go_on(scheduled, at, -call, now, answered, begun)
-            else:
-                self._left[at] -= 1
-                self._ends[at] = max(self._ends[at], answered)
-                if not self._left[at]:
-                    self._over(scheduled, at, begun, self._ends[at])
-        elif exchange.in_turn:
-            self._go_on(scheduled, at, call, None, now, begun)
+            self._go_on(scheduled, at, -call, now, answered, begun)
         else:
-            found = [self._call(scheduled, at, number, now, begun) for number in range(len(exchange.calls))]
-            self._left[at] = found.count(None)
-            self._ends[at] = max([now, *[each for each in found if each is not None]])
-            if not self._left[at]:
-                self._over(scheduled, at, begun, self._ends[at])
+            self._go_on(scheduled, at, call, None, now, begun)
         return self._free < self._horizon
 
     def _go_on(
@@ -194,18 +130,15 @@ class Rounds:
         exchange = scheduled.exchange
         self._busy(exchange, ended)
         self._spans[at] = begun, ended
-        self._unknown.discard(at)
         if exchange.after_end:
             self._push(ended + exchange.period, ended, at)
-        if not self._plan.even[at]:
-            self._even_until = None
 
     def _serial_round(self) -> bool:
         """Nothing is under way: compute the next round as a whole, if nothing else is due until it is over at the
         latest. It is over before the horizon."""
         dues = self._dues
         now, _, _, at, _, _ = dues[0]
-        serial, scheduled = self._plan.serial[at], self._schedule[at]
+        serial, scheduled = self._serial[at], self._schedule[at]
         exchange = scheduled.exchange
         if serial is None and exchange.calls:
             return False
@@ -216,37 +149,28 @@ class Rounds:
             return False
         heappop(dues)
         self._rounds[at] += 1
-        self._any = True
         if not exchange.after_end:
             self._push(now + exchange.period, now, at)
         if serial is None:
             self._over(scheduled, at, now, now)
-        elif self._may_count and serial.may_count and over + exchange.period + serial.at_most < self._late:
-            ended = serial.count(now)
-            self._free = max(self._free, ended)
-            self._over(scheduled, at, now, ended)
-            self._unclear.update(serial.traffic)
-            self.has_counted = True
         else:
             ended, last = serial.compute(now)
             self._free = max(self._free, ended)
-            root = self._root(scheduled, at)
+            call, root = exchange.calls[0], self._root(scheduled, at)
             for there, back, sent, arrived, answered in last:
-                self._came(scheduled, there.link, serial.request, arrived, sent, root)
-                self._came(scheduled, back.link, serial.answer, answered, arrived, root)
+                self._came(scheduled, there.link, call.request, arrived, sent, root)
+                self._came(scheduled, back.link, call.answer, answered, arrived, root)
             self._over(scheduled, at, now, ended)
         return True
 
     def _call(self, scheduled: ScheduledExchange, at: int, number: int, now: Time, begun: Time) -> Time | None:
-        """A request and its answer: when the answer (without one, the request) arrives. None where others may send
-        before the request arrives what the answer comes after: then it is yet to be sent."""
-        call, (choices, cursors) = scheduled.exchange.calls[number], self._plan.turns[at][number]
+        """A request and its answer: when the answer arrives. None where others may send before the request arrives what
+        the answer comes after: then it is yet to be sent."""
+        call, (choices, cursors) = scheduled.exchange.calls[number], self._turns[at][number]
         there, back = cursors[0 if choices is None else choices.next(len(cursors))]
         arrives = there.send(now)
         self._came(scheduled, there.link, call.request, arrives, now, self._root(scheduled, at))
-        if call.answer is None:
-            return now
-        if self._plan.both_ways and self._dues and self._dues[0][0] <= arrives:
+        if self._both_ways and self._dues and self._dues[0][0] <= arrives:
             self._open += 1
             self._push(arrives, now, at, -number - 1, begun)
             self._asked[self._orders] = back
@@ -255,20 +179,19 @@ class Rounds:
 
     def _answer(self, scheduled: ScheduledExchange, at: int, number: int, back: LinkCursor, now: Time) -> Time:
         """A request has arrived: when its answer does."""
-        answer = scheduled.exchange.calls[number].answer
-        assert answer is not None
         arrives = back.send(now)
-        self._came(scheduled, back.link, answer, arrives, now, self._root(scheduled, at))
+        self._came(
+            scheduled, back.link, scheduled.exchange.calls[number].answer, arrives, now, self._root(scheduled, at)
+        )
         return arrives
 
     def _came(
-        self, scheduled: ScheduledExchange, link: Link, kind: type[Message], time: Time, sent: Time, root: int
+        self, scheduled: ScheduledExchange, link: Link, kind: type[Message] | None, time: Time, sent: Time, root: int
     ) -> None:
         """A message came on this link."""
-        traffic = link.receiver, link.sender.name, kind, scheduled.exchange.about
+        assert kind is not None, "calls that are made in turn are answered"
+        traffic = cast(Process, link.receiver), link.sender.name, kind, scheduled.exchange.about
         self._last[traffic] = Came(time, sent, scheduled.timer[2], root)
-        if self._unclear:
-            self._unclear.discard(traffic)
         if time > self._free:
             self._free = time
 
@@ -290,3 +213,44 @@ class Rounds:
             self._last.copy(),
             self._cursors.made(),
         )
+
+
+LastCall: TypeAlias = tuple[LinkCursor, LinkCursor, Time, Time, Time]
+"""The last call of a round over one pair of links: there and back; when it was sent, arrived, was answered."""
+
+
+class SerialRound:
+    """The rounds of an exchange whose calls are made when the one before is answered (`Exchange.in_turn`)."""
+
+    __slots__ = ("_pair", "_turns", "at_most")
+
+    def __init__(self, turns: Sequence[Turn], most: Time) -> None:
+        """``turns``: what its calls use, at least one. ``most``: how long a message travels, in milliseconds."""
+        self._turns = turns
+        self.at_most = 2 * most * len(turns)
+        """How long a round lasts."""
+        self._pair: tuple[LinkCursor, LinkCursor] | None = None
+        """The cursors of all calls, where they are the same and nothing is chosen."""
+        if len(set(turns)) == 1 and len(turns[0].cursors) == 1 and turns[0].choices is None:
+            (self._pair,) = turns[0].cursors
+
+    def compute(self, now: Time) -> tuple[Time, list[LastCall]]:
+        """A round that begins now: when it ends, and the last call on each link."""
+        if self._pair is not None:
+            there, back = self._pair
+            before = len(self._turns) - 1
+            sent = now + there.travel(before) + back.travel(before)
+            arrived = sent + there.travel(1)
+            answered = arrived + back.travel(1)
+            there.arrival, back.arrival = arrived, answered
+            return answered, [(there, back, sent, arrived, answered)]
+        last: dict[LinkCursor, LastCall] = {}
+        for choices, cursors in self._turns:
+            there, back = cursors[0 if choices is None else choices.next(len(cursors))]
+            arrived = now + (there.drawn or there.draw()).pop()
+            answered = arrived + (back.drawn or back.draw()).pop()
+            last[there] = there, back, now, arrived, answered
+            now = answered
+        for there, back, _, arrived, answered in last.values():
+            there.arrival, back.arrival = arrived, answered
+        return now, list(last.values())

@@ -1,12 +1,75 @@
-"""How rounds that are computed ahead use links (`protocols.engine.fast_forward.rounds`)."""
+"""What rounds are computed from (`rounds`): exchanges, and how far their links have been used; and what is known of
+them then."""
 
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Hashable
+from typing import NamedTuple, TypeAlias
 
-from protocols.engine.fast_forward.scheduled import ScheduledExchange
 from protocols.engine.links import Link
-from protocols.engine.nodes import Time
-from protocols.engine.process import Process
+from protocols.engine.nodes import Message, Time
+from protocols.engine.process import Entry, Process
 from protocols.engine.randomness import Choices
+from rocketmq_selfbalance.fast_forward.contract import Exchange
+
+
+class ScheduledExchange(NamedTuple):
+    """An exchange that is alive, and its timer as it is set now."""
+
+    exchange: Exchange
+    timer: Entry
+    links: tuple[tuple[Link, ...], ...]
+    """Of each call: to each of its peers."""
+    process: Process
+    """Whose timer it is."""
+
+
+Due: TypeAlias = tuple[Time, Time, int, int, int, Time]
+"""What happens next: time, time of its creation, order, exchange, call, and the beginning of the round. Call 0: the
+timer fires; above: an answer has come and the next call goes out; below: the request of call ``-call - 1`` has arrived,
+and its answer goes out."""
+
+
+class Came(NamedTuple):
+    """A message: when it came and was sent; ``order`` is the number of the timer that began it all."""
+
+    time: Time
+    sent: Time
+    order: int
+    root: int
+
+
+Traffic: TypeAlias = tuple[Process, str, type[Message], Hashable]
+"""Receiver, sender and type of messages, and what they are about (`Exchange.about`)."""
+
+Last: TypeAlias = dict[Traffic, Came]
+"""The last message of each."""
+
+Volley: TypeAlias = tuple[Link, type[Message], int]
+"""So many messages of one type that are sent at once, and not answered."""
+
+
+class Passed(NamedTuple):
+    """What was passed over: the state between two rounds, when nothing is under way."""
+
+    dues: tuple[Due, ...]
+    """The timers."""
+    rounds: tuple[int, ...]
+    """Of each exchange."""
+    spans: tuple[tuple[Time, Time] | None, ...]
+    """Beginning and end of the last round of each exchange; None where there was none."""
+    cursors: tuple[tuple[Link, int, Time], ...]
+    """Link, number of the next message, arrival of the last one."""
+    last: Last
+    choices: dict[str, int]
+    """Label to how many choices were made so far."""
+
+
+def volleys(scheduled: ScheduledExchange) -> tuple[Volley, ...]:
+    """All calls of a round, where they are sent at once, each to one peer."""
+    found = Counter(
+        (links[0], call.request) for call, links in zip(scheduled.exchange.calls, scheduled.links, strict=True)
+    )
+    return tuple((link, kind, messages) for (link, kind), messages in found.items())
 
 
 class LinkCursor:
@@ -24,10 +87,6 @@ class LinkCursor:
     def number(self) -> int:
         """Of the next message."""
         return self._drawn_to - len(self.drawn)
-
-    def skip(self, messages: int) -> None:
-        """So many more messages, of which nobody wants to know when they arrive."""
-        self._drawn_to, self.drawn = self.number + messages, []
 
     def draw(self) -> list[float]:
         """Draw more latencies; the new ``drawn``."""

@@ -1,13 +1,22 @@
-"""The outbox of a node that is moved on over what was skipped: timers may be set, anything else is refused."""
+"""What is put around nodes: the outbox of a node that is moved on over what was skipped, and an observer that remembers
+where the network had a fault, because who waits for an answer may wait in vain there."""
 
 from collections.abc import Callable, Sequence
 from heapq import heappush
+from math import inf
 from typing import Any, TypeVar
 
-from protocols.engine.nodes import Message, Time, TimerName
+from protocols.engine.links import Link
+from protocols.engine.nodes import Message, Observer, Time, TimerName
 from protocols.engine.process import Happening, Process
 
 T = TypeVar("T")
+
+
+def is_sound(link: Link) -> bool:
+    """Whether the connection is open at both ends, and nothing is wrong with the network."""
+    back = link.back
+    return link.open and back.open and link.fault is None and back.fault is None
 
 
 class ReplayOutbox:
@@ -62,3 +71,31 @@ class ReplayOutbox:
 
     def _refusal(self, what: str) -> RuntimeError:
         return RuntimeError(f"{self._process.name} {what} for what was skipped: so it was not quiescent")
+
+
+class Troubles:
+    """An observer that passes every report on, and remembers when a fault last harmed anything between two processes,
+    from now on."""
+
+    __slots__ = ("_following", "_last", "created", "fact", "sent")
+
+    def __init__(self, following: Observer) -> None:
+        self._following = following
+        self._last: dict[frozenset[str], Time] = {}
+        self.fact, self.created, self.sent = following.fact, following.created, following.sent
+
+    def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
+        """See `protocols.engine.nodes.Observer`."""
+        self._last[frozenset((sender, to))] = now
+        self._following.harmed(now, sender, to, lost)
+
+    def may_wait_in_vain(self, link: Link, now: Time, within: Time) -> bool:
+        """Whether somebody may still do so who waits so many milliseconds for an answer from either side."""
+        return bool(self._last) and now < self._between(link.sender.name, link.receiver.name) + within
+
+    def lost_since(self, process: Process, peer: str, since: Time) -> bool:
+        """Whether a message between the two was lost or delayed since then."""
+        return bool(self._last) and peer in process.links and self._between(process.name, peer) >= since
+
+    def _between(self, one: str, other: str) -> Time:
+        return self._last.get(frozenset((one, other)), -inf)

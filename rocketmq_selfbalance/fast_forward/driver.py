@@ -5,22 +5,25 @@ somebody was soon found who is not quiescent), and where all are quiescent the n
 busy run loses little, a quiet one gains nearly all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from heapq import heappush
-from math import inf
 
 from protocols.cycle_search import no_cycle_search
-from protocols.engine.fast_forward.adapters import Adapter, Adapters
-from protocols.engine.fast_forward.flows import Currents
-from protocols.engine.fast_forward.quiescent import Active, QuiescentWorld
-from protocols.engine.fast_forward.replay import catch_up, count
-from protocols.engine.fast_forward.rounds import passed_over
-from protocols.engine.fast_forward.scheduled import Passed, ScheduledExchange
-from protocols.engine.fast_forward.trouble import Troubles
 from protocols.engine.links import Link
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Time, TimerName
 from protocols.engine.process import CLOCK, Entry, Happening, Process
 from protocols.engine.simulation import Simulation
+from rocketmq_selfbalance.fast_forward.adapters import Adapter, adapter_of
+from rocketmq_selfbalance.fast_forward.around import ReplayOutbox, Troubles
+from rocketmq_selfbalance.fast_forward.flows import Currents
+from rocketmq_selfbalance.fast_forward.quiescent import Active, QuiescentWorld
+from rocketmq_selfbalance.fast_forward.rounds import Rounds
+from rocketmq_selfbalance.fast_forward.scheduled import Passed, ScheduledExchange
+
+LEAST_EVENTS = 2000
+"""So many events are handled before the first look, and after one that skipped too little: twenty times what a look at
+a small group costs. A short run is over by then."""
 
 PAUSE_MS = 100.0
 """Virtual time from a look to the next."""
@@ -40,9 +43,6 @@ ASKING = 16
 LIVELY = 4
 """Where there is a message under way for so many processes, a look is not worth the while,"""
 
-WORTH = 30
-"""To skip fewer events of a process than so many costs more than to simulate them."""
-
 UNLIKELY = 8
 """before so many times the heap's entries were handled: what is under way may be reading without an end."""
 
@@ -53,23 +53,17 @@ class FastForward:
 
     __slots__ = (
         "_active",
-        "_adapters",
         "_asked",
         "_known",
         "_last_number",
         "_last_time",
-        "_least",
         "_price",
-        "_rate",
         "_simulation",
         "_troubles",
-        "_unpaid",
     )
 
-    def __init__(self, simulation: Simulation, adapters: Adapters, *, least: int = 0) -> None:
-        """``adapters``: of the classes of nodes that may be quiescent. ``least``: so many events are handled before the
-        first look, and after one that skipped too little; a short run is over by then."""
-        self._simulation, self._adapters = simulation, adapters
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
         self._troubles = Troubles(simulation.observer)
         simulation.observer = self._troubles
         self._known: dict[Process, Adapter] = {}
@@ -78,16 +72,11 @@ class FastForward:
         """The simulation's number at the last look."""
         self._last_time = simulation.now
         """From when on events are simulated again since then."""
-        self._least = least
-        self._price = least
+        self._price = LEAST_EVENTS
         """How much it has to rise to the next."""
         self._asked = 0
         self._active = ""
         """Who was not quiescent at the last look, if anybody."""
-        self._rate = inf
-        """How many events of a process there are per millisecond while all are quiescent, as far as is known."""
-        self._unpaid = 0
-        """How many looks in turn skipped less than they cost: after each the next one waits for twice as much."""
         self._schedule(simulation.now + PAUSE_MS)
 
     def look(self, _: None) -> None:
@@ -98,22 +87,15 @@ class FastForward:
         handled = simulation.number - self._last_number
         if simulation.tracing or handled < self._price:
             following += self._pause(handled)
-        elif self._rate * ((ahead := self._next_call()) - simulation.now) < WORTH:
-            following = max(following, ahead + PAUSE_MS)
         elif handled >= UNLIKELY * size or not self._is_lively():
-            sent = sum(simulation.messages.values())
             # All that is made here lives on, or goes at once: there is nothing for the collector to find.
             with no_cycle_search():
                 passed, horizon = self._pass_over()
             self._last_number, self._last_time = simulation.number, max(horizon, simulation.now)
             if self._active:
                 self._price = max(self._asked * ASKING, min(size, SOME))
-            elif self._rate < inf:
-                paid = sum(simulation.messages.values()) - sent >= WORTH * len(simulation.processes)
-                self._unpaid = 0 if paid else self._unpaid + 1
-                self._price = max(size, self._least) << self._unpaid if self._unpaid else 0
             else:
-                self._price = 0 if passed else max(size, self._least)
+                self._price = 0 if passed else max(size, LEAST_EVENTS)
             following = max(following, horizon + PAUSE_MS)
         self._schedule(following)
 
@@ -128,11 +110,6 @@ class FastForward:
         entry: Entry = (at, -1.0, 0, CLOCK, Happening(self.look), None)
         heappush(self._simulation.heap, entry)
 
-    def _next_call(self) -> Time:
-        """When the run ends or something else happens that is neither a timer nor a message."""
-        now = self._simulation.now
-        return min([entry[0] for entry in self._simulation.heap if type(entry[4]) is Happening], default=now)
-
     def _is_lively(self) -> bool:
         """Whether so many messages are under way that most processes have begun rounds: these are simulated."""
         under_way = sum([type(entry[4]) is Link for entry in self._simulation.heap])
@@ -142,9 +119,9 @@ class FastForward:
         """What knows the process's node, the same as long as it runs; None where nothing does."""
         adapter = self._known.get(process)
         if adapter is None:
-            make = self._adapters.get(type(process.node))
-            if make is not None:
-                adapter = self._known[process] = make(process.node)
+            adapter = adapter_of(process.node)
+            if adapter is not None:
+                self._known[process] = adapter
         return adapter
 
     def _forget_ended(self) -> None:
@@ -167,14 +144,13 @@ class FastForward:
             self._active, self._asked = found_alive
             return False, simulation.now
         alive, busy = found_alive
-        self._rate = _rate(world, alive)
         horizon = world.disturbance(alive, currents)
         found: list[tuple[Process, list[ScheduledExchange], Passed]] = []
         missed = 0
         for name, schedule in alive.items():
             if schedule and min(map(_fourth_round, schedule)) < horizon:
                 process = simulation.processes[name]
-                passed = None if name in busy else passed_over(process, schedule, horizon)
+                passed = None if name in busy else Rounds(process, schedule, horizon).passed()
                 if passed is not None:
                     found.append((process, schedule, passed))
                 else:
@@ -183,8 +159,8 @@ class FastForward:
         if found:
             now = simulation.now
             for process, schedule, passed in found:
-                count(simulation, process, schedule, passed)
-            catch_up(simulation, world.adapters, found)
+                _count(simulation, process, schedule, passed)
+            _catch_up(simulation, world.adapters, found)
             simulation.now = now
             world.check_guards(found)
         if followed:
@@ -193,14 +169,56 @@ class FastForward:
         return bool(found), simulation.now if missed > len(found) / MANY else horizon
 
 
-def _rate(world: QuiescentWorld, alive: Mapping[str, Sequence[ScheduledExchange]]) -> float:
-    """Events of a process per millisecond. What flows do beside their exchanges nobody tells beforehand."""
-    if any(adapter.reader is not None for adapter in world.adapters.values()):
-        return inf
-    exchanges = [scheduled.exchange for schedule in alive.values() for scheduled in schedule]
-    return sum((1 + 2 * len(exchange.calls)) / exchange.period for exchange in exchanges) / max(len(world.states), 1)
-
-
 def _fourth_round(scheduled: ScheduledExchange) -> Time:
     """When it begins. To compute fewer rounds costs more than to simulate them."""
     return scheduled.timer[0] + 3 * scheduled.exchange.period
+
+
+def _count(simulation: Simulation, process: Process, schedule: list[ScheduledExchange], passed: Passed) -> None:
+    """Messages, choices and latency numbers as if nothing had been left out."""
+    messages = simulation.messages
+    for scheduled, rounds in zip(schedule, passed.rounds, strict=True):
+        for call in scheduled.exchange.calls if rounds else ():
+            messages[call.request] = messages.get(call.request, 0) + rounds
+            if call.answer is not None:
+                messages[call.answer] = messages.get(call.answer, 0) + rounds
+    for link, number, arrival in passed.cursors:
+        link.sent = number
+        link.last_arrival = arrival
+    for label, made in passed.choices.items():
+        process.choices_of(label).made = made
+
+
+def _catch_up(
+    simulation: Simulation,
+    adapters: Mapping[Process, Adapter],
+    found: Sequence[tuple[Process, list[ScheduledExchange], Passed]],
+) -> None:
+    """Timers are moved and adapters told, in the order in which it would have happened."""
+    steps: list[tuple[Time, Time, int, int, int, Callable[[], None]]] = []
+    for _, schedule, passed in found:
+        for due, created, _, at, _, _ in passed.dues:
+            scheduled, span = schedule[at], passed.spans[at]
+            if span is not None:
+                exchange, order = scheduled.exchange, scheduled.timer[2]
+                root = scheduled.timer[3] if exchange.after_end and exchange.calls else CLOCK
+                move = partial(_move, scheduled.process, exchange.timer, due)
+                steps.append((created, created - exchange.period, order, 0, root, move))
+                begun, ended = span
+                replay = adapters[scheduled.process].replay_round
+                tell = partial(replay, ended, exchange.timer, begun, ReplayOutbox(scheduled.process))
+                steps.append((ended, begun, order, 1, root, tell))
+        for (receiver, sender, kind, about), came in passed.last.items():
+            outbox = ReplayOutbox(receiver)
+            hear = partial(adapters[receiver].replay_messages, came.time, sender, kind, about, outbox)
+            steps.append((came.time, came.sent, came.order, 2, came.root, hear))
+    steps.sort(key=lambda step: step[:4])
+    for simulation.now, _, _, _, simulation.root, step in steps:
+        step()
+
+
+def _move(process: Process, name: TimerName, due: Time) -> None:
+    """An exchange's timer is set now, for the first round that is not passed over."""
+    simulation = process.simulation
+    number = simulation.number = simulation.number + 1
+    process.move_timer(name, (due, simulation.now, number, simulation.root, process, name))
