@@ -7,4 +7,4 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-"""Any JSON value. Arrays and objects are read-only here, so that a ``list[str]`` is one as well."""
+"""A JSON value. Arrays and objects are read-only here, so that a ``list[str]`` is one as well."""

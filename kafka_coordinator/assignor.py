@@ -7,7 +7,7 @@ from `GroupMetadata` to `Assignment`.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
 from kafka_coordinator.translation import Numbers, Owned, same_subscriptions
@@ -15,7 +15,7 @@ from protocols.allocations import Allocation
 from protocols.errors import StrategyError
 from protocols.groups import Group
 
-Strategy: TypeAlias = Callable[..., Any]
+Strategy: TypeAlias = Callable[..., object]
 """``(group, previous, **settings)`` to an `Allocation` or member id to queues; or a class, see `register`."""
 
 ClaimSource: TypeAlias = Literal["", "user data", "owned partitions"]

@@ -118,7 +118,7 @@ class _Storage:
                     core.storage.logs[partition] = log
 
 
-def _forget_connections(node: Any, timers: dict[TimerName, Time]) -> None:
+def _forget_connections(node: Broker, timers: dict[TimerName, Time]) -> None:
     """Of a parked request only counts whether its connection is open."""
     core = node.coordinator.core
     for group in core.groups.values():

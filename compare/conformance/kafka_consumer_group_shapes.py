@@ -4,7 +4,7 @@ Member ids in requests are real here, as in `compare.conformance.kafka_coordinat
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from compare.json_types import Json
 from kafka_coordinator.assignors.inputs import Partition
@@ -27,8 +27,11 @@ _MEMBER_STATES: Mapping[str, str] = {
     states.UNRELEASED: "UNRELEASED_PARTITIONS",
 }
 
+Request: TypeAlias = Mapping[str, Any]
+"""A recorded request. The coordinator judges its values: a recording may ask for what no client would."""
 
-def _heartbeat(n: int, req: Mapping[str, Any]) -> ConsumerGroupHeartbeat:
+
+def _heartbeat(n: int, req: Request) -> ConsumerGroupHeartbeat:
     topics, owned = req["subscribed"], req["owned"]
     return ConsumerGroupHeartbeat(
         n,
@@ -46,7 +49,7 @@ def _heartbeat(n: int, req: Mapping[str, Any]) -> ConsumerGroupHeartbeat:
     )
 
 
-CONSUMER_REQUESTS: Mapping[str, Callable[[int, Mapping[str, Any]], Message]] = {
+CONSUMER_REQUESTS: Mapping[str, Callable[[int, Request], Message]] = {
     "consumer_group_heartbeat": _heartbeat,
     "consumer_group_describe": lambda n, req: ConsumerGroupDescribe(n, req["group_id"]),
 }

@@ -4,10 +4,10 @@ Member ids in requests are real here: whoever calls has replaced the recording's
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.kafka_consumer_group_shapes import CONSUMER_ANSWERS, CONSUMER_REQUESTS
+from compare.conformance.kafka_consumer_group_shapes import CONSUMER_ANSWERS, CONSUMER_REQUESTS, Request
 from compare.json_types import Json
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.errors import NONE
@@ -39,9 +39,6 @@ from kafka_coordinator.messages import (
 )
 from protocols.engine.nodes import Message
 from protocols.java import sorted_as_java
-
-Request: TypeAlias = Mapping[str, Any]
-"""A recorded request. The coordinator judges its values: a recording may ask for what no client would."""
 
 
 def _join(n: int, req: Request) -> JoinGroup:

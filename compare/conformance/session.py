@@ -134,7 +134,7 @@ def _in_order(
             yield each.at, op, {"group_id": group, **req}, (each.peer, each.message[0])
 
 
-def _join(message: Any) -> tuple[str, dict[str, Json]]:
+def _join(message: JoinGroup) -> tuple[str, dict[str, Json]]:
     metadata = message.protocols[0][1] if message.protocols else None
     topics = list(metadata.topics) if isinstance(metadata, ConsumerMetadata) else []
     return "join_group", {
@@ -150,7 +150,7 @@ def _join(message: Any) -> tuple[str, dict[str, Json]]:
     }
 
 
-def _sync(message: Any) -> tuple[str, dict[str, Json]]:
+def _sync(message: SyncGroup) -> tuple[str, dict[str, Json]]:
     return "sync_group", {
         "member_id": message.member_id,
         "generation": message.generation,
@@ -161,13 +161,13 @@ def _sync(message: Any) -> tuple[str, dict[str, Json]]:
     }
 
 
-def _text(assignment: Any) -> str:
+def _text(assignment: object) -> str:
     if isinstance(assignment, tuple):
         return PARTITIONS + ",".join(f"{topic}-{number}" for topic, number in assignment)
     return assignment.decode("latin-1") if isinstance(assignment, bytes) else str(assignment)
 
 
-def _heartbeat(message: Any) -> tuple[str, dict[str, Json]]:
+def _heartbeat(message: Heartbeat) -> tuple[str, dict[str, Json]]:
     return "heartbeat", {
         "member_id": message.member_id,
         "generation": message.generation,
@@ -175,12 +175,12 @@ def _heartbeat(message: Any) -> tuple[str, dict[str, Json]]:
     }
 
 
-def _leave(message: Any) -> tuple[str, dict[str, Json]]:
+def _leave(message: LeaveGroup) -> tuple[str, dict[str, Json]]:
     members: list[Json] = [{"member_id": each.member_id, "instance_id": each.instance_id} for each in message.members]
     return "leave_group", {"members": members}
 
 
-def _commit(message: Any) -> tuple[str, dict[str, Json]]:
+def _commit(message: OffsetCommit) -> tuple[str, dict[str, Json]]:
     return "offset_commit", {
         "member_id": message.member_id,
         "generation_or_epoch": message.generation,
@@ -190,7 +190,7 @@ def _commit(message: Any) -> tuple[str, dict[str, Json]]:
     }
 
 
-def _fetch(message: Any) -> tuple[str, dict[str, Json]]:
+def _fetch(message: OffsetFetch) -> tuple[str, dict[str, Json]]:
     partitions: Json = None if message.partitions is None else [list(each) for each in message.partitions]
     return "offset_fetch", {
         "member_id": message.member_id,
@@ -199,7 +199,7 @@ def _fetch(message: Any) -> tuple[str, dict[str, Json]]:
     }
 
 
-def _beat(message: Any) -> tuple[str, dict[str, Json]]:
+def _beat(message: ConsumerGroupHeartbeat) -> tuple[str, dict[str, Json]]:
     return "consumer_group_heartbeat", {
         "member_id": message.member_id,
         "member_epoch": message.member_epoch,

@@ -2,14 +2,15 @@
 mistake of the model (`protocols.timeline.invariants`)."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from protocols.engine.exploration import BrokenInvariant
 from protocols.facts import Owns, RebalanceEnded, Transition
 
 NAME: Final = "model-invariants"
 
-Remembered = tuple[str, tuple[tuple[tuple[str, str], int], ...]]
+Generations = tuple[tuple[tuple[str, str], int], ...]
+Remembered = tuple[str, Generations]
 """What is broken, or nothing; and of each member (group, member) and each group (group, "") its last generation."""
 
 
@@ -19,7 +20,7 @@ class NothingRaises:
     name: Final = NAME
     nothing: Hashable = ""
 
-    def remember(self, before: str, fact: tuple[Any, ...]) -> str:
+    def remember(self, before: str, fact: tuple[object, ...]) -> str:
         """See `Watch`."""
         return before or fact.why if isinstance(fact, BrokenInvariant) else before
 
@@ -35,7 +36,7 @@ class ModelInvariants:
     name: Final = NAME
     nothing: Hashable = ("", ())
 
-    def remember(self, before: Remembered, fact: tuple[Any, ...]) -> Remembered:
+    def remember(self, before: Remembered, fact: tuple[object, ...]) -> Remembered:
         """See `Watch`."""
         why, generations = before
         if isinstance(fact, BrokenInvariant):
@@ -55,7 +56,7 @@ class ModelInvariants:
         return any(why for why, _ in remembered)
 
 
-def _without(generations: Any, whose: tuple[str, str]) -> Any:
+def _without(generations: Generations, whose: tuple[str, str]) -> Generations:
     return tuple([each for each in generations if each[0] != whose])
 
 

@@ -5,7 +5,7 @@ Beliefs are what members take for their own (`protocols.facts.Owns`). Queues of 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from compare.exploring import invariants
 from protocols.engine.exploration import Ended, Watch
@@ -43,7 +43,7 @@ Beliefs: TypeAlias = tuple[Belief, ...]
 """Of the members of one process that own anything."""
 
 
-def believed(before: Beliefs, fact: tuple[Any, ...]) -> Beliefs:
+def believed(before: Beliefs, fact: tuple[object, ...]) -> Beliefs:
     """The beliefs of a process after this fact."""
     if not isinstance(fact, Owns):
         return before
@@ -65,7 +65,7 @@ class SingleOwner:
     name = SINGLE_OWNER
     nothing: Beliefs = ()
 
-    def remember(self, before: Beliefs, fact: tuple[Any, ...]) -> Beliefs:
+    def remember(self, before: Beliefs, fact: tuple[object, ...]) -> Beliefs:
         """See `Watch`, as for all that follows."""
         return believed(before, fact)
 
@@ -100,7 +100,7 @@ class SingleOwnerAcknowledged:
     name = ACKNOWLEDGED
     nothing = Known()
 
-    def remember(self, before: Known, fact: tuple[Any, ...]) -> Known:
+    def remember(self, before: Known, fact: tuple[object, ...]) -> Known:
         """See `Watch`, as for all that follows."""
         if isinstance(fact, Owns):
             return before._replace(beliefs=believed(before.beliefs, fact))
@@ -135,7 +135,7 @@ class CommitsNeverGoBack:
     name = COMMITS
     nothing = Offsets()
 
-    def remember(self, before: Offsets, fact: tuple[Any, ...]) -> Offsets:
+    def remember(self, before: Offsets, fact: tuple[object, ...]) -> Offsets:
         """See `Watch`, as for all that follows."""
         if not isinstance(fact, Committed) or fact.error or fact.member is None or fact.queue.topic.startswith("%"):
             return before

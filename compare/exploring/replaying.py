@@ -36,7 +36,7 @@ class _Player:
         self._number = 0
         self._on_the_way: dict[tuple[str, str], list[tuple[int, int]]] = {}
         """(sender, receiver) to number and root of each message on its way."""
-        self._sent: list[list[Any]] = []
+        self._sent: list[list[object]] = []
         self._tellings: list[tuple[str, tuple[Any, ...]]] = []
         self.calls: dict[int, Event | None] = {}
         self.messages: dict[type[Message], int] = {}
@@ -46,7 +46,7 @@ class _Player:
         number = self._next()
         self.calls[number] = None
         self._tellings.append(("created", (number, 0.0, CALL, "", BEGINNING, 0)))
-        last: dict[tuple[type, str, str], tuple[str, tuple[Any, ...]]] = {}
+        last: dict[tuple[type, str, str], tuple[str, tuple[object, ...]]] = {}
         for node, fact in subject.settled.facts:
             if isinstance(fact, Owns | Granted):
                 last[type(fact), fact.group, fact.member] = node, fact

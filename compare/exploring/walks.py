@@ -8,7 +8,7 @@ drawn bit by bit, because hypothesis takes numbers from modules that happen to b
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from time import monotonic
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from compare.exploring import invariants
 from compare.exploring.answers import Answers, wrong_with
@@ -17,7 +17,11 @@ from compare.exploring.settling import Fates
 from compare.exploring.subject import Subject
 from protocols.engine.exploration import Action, State, World
 from protocols.engine.exploration.states import FIRE
+from protocols.engine.nodes import TimerName
 from protocols.errors import UserError
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
 
 Wrong: TypeAlias = Callable[[State], str | None]
 """What is wrong in a state, in words (empty: the state itself violates the property); None: nothing."""
@@ -95,7 +99,7 @@ class _Walking:
         best: list[Walk] = []
 
         @st.composite
-        def walks(draw: Any) -> Walk | None:
+        def walks(draw: "DrawFn") -> Walk | None:
             if self._is_late():
                 raise _TimeIsUp
             walk = self._walked(wrong, lambda count: _drawn(draw, st.booleans(), count))
@@ -164,7 +168,7 @@ class _Walking:
         return Walk(tuple(taken), why)
 
 
-def _drawn(draw: Any, bits: Any, count: int) -> int:
+def _drawn(draw: "DrawFn", bits: "SearchStrategy[bool]", count: int) -> int:
     """A number below ``count``, from as few bits as it has."""
     number = 0
     for _ in range((count - 1).bit_length()):
@@ -179,7 +183,7 @@ class _Named(NamedTuple):
     """An action, told so that it is the same after other steps: by the timer's name instead of its place."""
 
     action: Action
-    timer: Any = None
+    timer: TimerName = None
 
 
 def shortened(world: World, first: State, walk: Walk, wrong: Wrong) -> Walk:
@@ -224,8 +228,8 @@ def _taken(world: World, state: State, named: _Named) -> tuple[Action, State] | 
     for action in world.actions(state):
         if action[:2] != wanted[:2]:
             continue
-        what: Any = action.what
-        if action.kind == FIRE and world.timers(state, action.of)[what] != timer:
+        what = action.what
+        if action.kind == FIRE and world.timers(state, action.of)[int(what)] != timer:
             continue
         if action.kind != FIRE and what != wanted.what:
             continue

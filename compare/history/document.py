@@ -9,7 +9,7 @@ tells. Times are ISO 8601 in UTC. Means are over time.
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from compare.history.files import LeftOut
 from compare.measure.spark.history import KEYS, RATIOS, SCORES, HistoryTables
@@ -19,6 +19,8 @@ LEAST_DAYS = 3
 """Days that a trend needs."""
 
 _Key = tuple[str, str, str]
+_Row: TypeAlias = Mapping[str, Any]
+"""Of a table, as Arrow gives it."""
 
 
 class DayRecord(TypedDict):
@@ -103,7 +105,7 @@ HistoryDocument = TypedDict(
 
 def document(tables: HistoryTables, unfair: str, left_out: Sequence[LeftOut]) -> HistoryDocument:
     """The whole document; ``unfair``: the condition as the user wrote it."""
-    rebalances: dict[_Key, dict[int, Mapping[str, Any]]] = {}
+    rebalances: dict[_Key, dict[int, _Row]] = {}
     for row in tables.rebalances.to_pylist():
         rebalances.setdefault(_key(row), {})[row["day"]] = row
     members = {_key(row): row for row in tables.members.to_pylist()}
@@ -134,7 +136,7 @@ def document(tables: HistoryTables, unfair: str, left_out: Sequence[LeftOut]) ->
     }
 
 
-def _key(row: Mapping[str, Any]) -> _Key:
+def _key(row: _Row) -> _Key:
     cluster, system, group = (str(row[name]) for name in KEYS)
     return cluster, system, group
 
@@ -146,8 +148,8 @@ def _rank(group: HistoryRecord) -> tuple[object, ...]:
 
 
 def _group(
-    row: Mapping[str, Any],
-    rebalances: Mapping[int, Mapping[str, Any]],
+    row: _Row,
+    rebalances: Mapping[int, _Row],
     members: Mapping[str, int],
     topics: list[TopicRecord],
 ) -> HistoryRecord:
@@ -193,7 +195,7 @@ def _group(
     }
 
 
-def _day(row: Mapping[str, Any], rebalances: Mapping[int, Mapping[str, Any]]) -> DayRecord:
+def _day(row: _Row, rebalances: Mapping[int, _Row]) -> DayRecord:
     began = rebalances.get(row["day"])
     return {
         "day": (date(1970, 1, 1) + timedelta(days=row["day"])).isoformat(),
@@ -208,7 +210,7 @@ def _day(row: Mapping[str, Any], rebalances: Mapping[int, Mapping[str, Any]]) ->
     }
 
 
-def _trend(row: Mapping[str, Any]) -> float | None:
+def _trend(row: _Row) -> float | None:
     """Least squares over the daily mean scores, from exact sums."""
     n = row["trend_n"]
     if n < LEAST_DAYS:

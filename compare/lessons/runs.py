@@ -1,7 +1,6 @@
 """One scenario run by one system, for the notebooks."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from compare.documents.comparison import VariantRecord
 from compare.measure.runs.lag import lag_of
@@ -17,7 +16,9 @@ from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.running import Run
 
 
-def run(day: Scenario, system: str, settings: Mapping[str, Any] | None = None, *, tracing: bool = False) -> RunResult:
+def run(
+    day: Scenario, system: str, settings: Mapping[str, object] | None = None, *, tracing: bool = False
+) -> RunResult:
     """Let ``kafka:range``, ``rocketmq:AVG``, ... live through the scenario.
 
     ``settings``: of clients and brokers, under the system's own names. ``tracing`` keeps every message, as pictures of

@@ -1,7 +1,8 @@
 """The result as one JSON document."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from compare.logs.clocks import DAY
 from compare.logs.facts import Fact, Stream
@@ -9,7 +10,8 @@ from compare.logs.lines import LogFile, joined
 from compare.logs.rebalances import Event, GroupLog, Rebalance
 from compare.logs.remedies import UNKNOWN, remedy
 
-Json = dict[str, object]
+Json = Mapping[str, Any]
+"""A part of the document."""
 
 _MOST_EVIDENCE = 12
 

@@ -1,15 +1,15 @@
 """The result for people."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from compare.console.output import number, print_line, print_table
+from compare.logs.document import Json
 from compare.logs.story import sentences
 
 _MOST_ROWS = 60
 
 
-def print_logs(found: Mapping[str, Any], format: str, story: bool = False) -> None:
+def print_logs(found: Json, format: str, story: bool = False) -> None:
     """Per group: how often and why, the remedies, the rebalances, what the logs cannot tell; ``story``: sentences."""
     if not found["groups"]:
         print_line("No consumer group in these logs.", format)
@@ -19,7 +19,7 @@ def print_logs(found: Mapping[str, Any], format: str, story: bool = False) -> No
         print_line(f"{each['file']}: {each['why']}.", format)
 
 
-def _group(group: Mapping[str, Any], format: str, story: bool) -> None:
+def _group(group: Json, format: str, story: bool) -> None:
     rebalances, events = group["rebalances"], group["events"]
     kind = "" if group["kind"] == "plain" else f" of {_KINDS[group['kind']]}"
     heading = f"{group['system']} group {group['group']}{kind}: {_counted(rebalances)}"
@@ -50,7 +50,7 @@ def _counted(rebalances: Sequence[object]) -> str:
     )
 
 
-def _causes(group: Mapping[str, Any], format: str) -> None:
+def _causes(group: Json, format: str) -> None:
     every = len(group["rebalances"])
     rows = [
         (
@@ -68,7 +68,7 @@ def _causes(group: Mapping[str, Any], format: str) -> None:
             print_line(f"{row['cause']}: {row['remedy']}", format)
 
 
-def _list(rebalances: Sequence[Mapping[str, Any]], format: str) -> None:
+def _list(rebalances: Sequence[Json], format: str) -> None:
     shown = rebalances
     if len(rebalances) > _MOST_ROWS:
         longest = sorted(rebalances, key=lambda each: -(each["took_s"] or 0.0))[:_MOST_ROWS]
@@ -104,6 +104,6 @@ def _of(names: Sequence[str]) -> str:
     return f" of {', '.join(names)}" if names else ""
 
 
-def _lines(each: Mapping[str, Any]) -> str:
+def _lines(each: Json) -> str:
     shown = [f"{file}:{line}" for file, line in each["evidence"][:2]]
     return f" ({', '.join(shown)})" if shown else ""

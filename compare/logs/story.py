@@ -1,9 +1,9 @@
 """What happened to a group, told in sentences."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from compare.console.output import number
+from compare.logs.document import Json
 from compare.logs.lines import joined
 
 _SAID = {
@@ -36,14 +36,14 @@ _SAID = {
 }
 
 
-def sentences(group: Mapping[str, Any]) -> Iterator[str]:
+def sentences(group: Json) -> Iterator[str]:
     """Rebalances and events of a group of the document in order of time, one sentence each."""
     happened = [*group["rebalances"], *group["events"]]
     for each in sorted(happened, key=lambda known: str(known["at"])):
         yield f"{each['at']}: {_sentence(each)}."
 
 
-def _sentence(each: Mapping[str, Any]) -> str:
+def _sentence(each: Json) -> str:
     text = why(each)
     if each["generation"] is not None:
         text += f"; generation {each['generation']}"
@@ -56,7 +56,7 @@ def _sentence(each: Mapping[str, Any]) -> str:
     return text
 
 
-def why(each: Mapping[str, Any]) -> str:
+def why(each: Json) -> str:
     """The cause of a rebalance or an event of the document in words."""
     who: Sequence[str] = each["who"]
     if each["cause"] is None:

@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
 from compare.reading.time_limits import TIMEOUT_S
 from protocols.errors import UserError
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 
 def live_cluster_options(limited: str) -> Callable[[F], F]:

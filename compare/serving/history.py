@@ -14,13 +14,14 @@ Events that the operator lets happen (a broker stops) are told by who lets them 
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from compare.conformance.session import Heard, TopicChange
 from compare.serving.service import Seen, Service
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
 from protocols.facts import Owns, RebalanceBegan, RebalanceEnded, Transition
+from protocols.queues import Queue
 from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Join, Leave, Queues, Subscribe
 from protocols.scenario.groups import GroupPart, TopicPart
 from protocols.scenario.model import RunPart, Scenario, SystemPart
@@ -44,13 +45,13 @@ class History:
     """
 
     def __init__(self, uncounted: tuple[str, ...] = ()) -> None:
-        self.lives: dict[Any, Any] = {}
+        self.lives: dict[Queue, tuple[tuple[Time, Time], ...]] = {}
         self.recorder = Recorder(lives=self.lives, uncounted=uncounted)
         self.events: dict[int, Event] = {}
         """Number of the call to the event."""
         self.last_change: Time = 0.0
         """When somebody's belief changed last."""
-        self.owned: dict[tuple[str, str], tuple[Any, ...]] = {}
+        self.owned: dict[tuple[str, str], tuple[Queue, ...]] = {}
         """(Group, member) to what it believes to own; without those that never owned anything."""
         self.rebalancing: dict[str, bool] = {}
         """Group to whether a rebalance is under way, as its coordinator tells."""
@@ -81,7 +82,7 @@ class History:
 
     # The observer's side.
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         if isinstance(fact, RebalanceBegan):
             if fact.by is not None and fact.trigger == f"{fact.by} left":
                 self._leaving.add((fact.group, fact.by))
@@ -102,7 +103,7 @@ class History:
                 self._gave_up[fact.group, fact.member] = now
         self.recorder.fact(now, node, fact, root, cause)
 
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
         self.recorder.created(number, due, kind, node, what, cause)
 
     def sent(

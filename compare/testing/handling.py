@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from compare.testing.clock import in_ticks
 from compare.testing.dead_letters import dead_letters
@@ -111,7 +111,7 @@ class Handling:
 
         self._watches += 1
 
-        def note(message: Any) -> None:
+        def note(message: object) -> None:
             if (taken := self.group.popped(message)) is not None:
                 self.handled(member or taken[0], *taken[1])
             elif (place := place_of(message)) is not None:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from protocols.errors import UserError
 
@@ -42,7 +41,7 @@ CALLS_OF_CLOSED = 1000
 
 _TRIES = 1000
 
-Trace = Callable[[FrameType, str, Any], Any]
+Trace = Callable[[FrameType, str, object], object]
 
 
 class Stopping:
@@ -92,7 +91,7 @@ class Stopping:
         if self._tries > _TRIES:
             raise error
 
-        def trace(frame: FrameType, event: str, given: Any) -> Trace:
+        def trace(frame: FrameType, event: str, given: object) -> Trace:
             nonlocal skip
             if event == "line":
                 if skip == 0:

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from compare.measure.figures.definitions import COUNTS, LOADS
 from compare.snapshots.columns import TOPIC_COUNTS, TOPIC_LOADS, snapshot_schema
@@ -127,7 +127,7 @@ class Recorder:
         return pa.Table.from_pylist(rows, schema.with_metadata({**schema.metadata, **details}))
 
 
-def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, Any]:
+def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, object]:
     """A row of `snapshot_schema`; ``written``: the owners that stand in an earlier snapshot of the day."""
     state = seen.state
     observed, figures = state.group.observed, state.figures
@@ -156,15 +156,14 @@ def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, Any]:
     }
 
 
-def _figures(figures: Mapping[str, Any], counts: tuple[str, ...], loads: tuple[str, ...]) -> dict[str, Any]:
-    found = {name: figures.get(name) for name in (*counts, "lag")}
-    for name in loads:
-        value = figures.get(name)
-        found[name] = None if value is None else float(value)
-    return found
+def _figures(
+    figures: Mapping[str, float | None], counts: tuple[str, ...], loads: tuple[str, ...]
+) -> dict[str, float | None]:
+    of_loads = {name: None if figures.get(name) is None else float(figures[name] or 0) for name in loads}
+    return {name: figures.get(name) for name in (*counts, "lag")} | of_loads
 
 
-def _owners(seen: SeenGroup) -> list[dict[str, Any]]:
+def _owners(seen: SeenGroup) -> list[dict[str, object]]:
     return [
         {
             "member": member,

@@ -5,7 +5,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -119,12 +119,12 @@ class JsonLines:
             }
         )
 
-    def _write(self, value: dict[str, Any]) -> None:
+    def _write(self, value: dict[str, object]) -> None:
         sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
         sys.stdout.flush()
 
 
-def _record(seen: SeenGroup) -> dict[str, Any]:
+def _record(seen: SeenGroup) -> dict[str, object]:
     system, group = seen.state.key
     return {
         "system": system,

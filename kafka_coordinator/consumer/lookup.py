@@ -11,7 +11,7 @@ from protocols.engine.nodes import Outbox, Time
 
 
 def any_broker(c: ConsumerState, out: Outbox) -> str:
-    """Any broker, chosen by the world, but not the one that failed last if there is another."""
+    """A broker, chosen by the world, but not the one that failed last if there is another."""
     brokers = c.metadata.brokers
     if len(brokers) == 1:
         return brokers[0]

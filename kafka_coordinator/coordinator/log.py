@@ -68,7 +68,7 @@ class GroupValue(NamedTuple):
 
 
 class Key(Protocol):
-    """Any key; keys are hashable, and those of different types are never equal."""
+    """A key; keys are hashable, and those of different types are never equal."""
 
     @property
     def group(self) -> str:

@@ -4,13 +4,14 @@ An API of groups is translated into the coordinator's messages; a request of any
 read (`kafka_coordinator.wire.requests`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from kio.index import load_request_schema
 from kio.schema.index import api_key_map, schema_name_map
 from kio.serial import entity_reader
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import group_membership, group_offsets, group_views, requests
 from kafka_coordinator.wire.requests import Request
@@ -77,7 +78,7 @@ APIS: Final[Mapping[int, Api]] = {key: _api(key) for key in sorted((*_REQUESTS, 
 class Codec(NamedTuple):
     """How one version of one API is read."""
 
-    read: Any
+    read: Callable[[bytes, int], tuple[Entity, int]]
     """Bytes and where the body begins, to the body and where it ends."""
     is_flexible: bool
     """Whether tagged fields stand at the end of the request's header."""

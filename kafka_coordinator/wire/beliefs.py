@@ -45,7 +45,7 @@ from protocols.engine.nodes import Message
 from protocols.facts import Owns
 from protocols.queues import Queue, sort_queues
 
-Observe = Callable[[tuple[Any, ...]], None]
+Observe = Callable[[tuple[object, ...]], None]
 
 _ENDS: Final = frozenset((UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH))
 """Errors after which a member has lost what it had."""

@@ -5,9 +5,10 @@ In Kafka `ConfigurationControlManager`, `ConfigAdminManager` and `ControllerConf
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.cluster import ClusterRecord
@@ -15,7 +16,12 @@ from kafka_coordinator.wire.config_values import BY_NAME, GROUP_CONFIGS, broker_
 from kafka_coordinator.wire.records.storage import BROKER_CONFIG, GROUP_CONFIG, TOPIC_CONFIG
 from kafka_coordinator.wire.records.topic_defaults import TOPIC_DEFAULTS, ConfigDefault
 from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.requests import AlterConfigs, IncrementalAlterConfigs, Request
+from kafka_coordinator.wire.requests import AlterConfigs, IncrementalAlterConfigs
+
+if TYPE_CHECKING:
+    from kio.schema.alter_configs.v2.request import AlterableConfig as Replacing
+    from kio.schema.alter_configs.v2.request import AlterConfigsResource as Replaced
+    from kio.schema.incremental_alter_configs.v1.request import AlterableConfig, AlterConfigsResource
 
 _KEYS: Final = {AlterConfigs: 33, IncrementalAlterConfigs: 44}
 _NO_TIME: Final = timedelta(0)
@@ -24,7 +30,9 @@ _GROUP_DEFAULTS: Final[Mapping[str, str]] = {each.name: each.default for each in
 _WORDS: Final[Mapping[int, str]] = {TOPIC_CONFIG: "topic", GROUP_CONFIG: "group", BROKER_CONFIG: "broker"}
 
 
-def alter_configs(cluster: ClusterRecord, request: Request, node_id: int, broker: Mapping[str, str]) -> Any:
+def alter_configs(
+    cluster: ClusterRecord, request: AlterConfigs | IncrementalAlterConfigs, node_id: int, broker: Mapping[str, str]
+) -> Entity:
     """Answers IncrementalAlterConfigs, or AlterConfigs, which replaces all that a resource was given. The request came
     to the broker of this id, which has these settings (name to text)."""
     kind = entities.response(_KEYS[type(request)], request.version)
@@ -52,7 +60,12 @@ def alter_configs(cluster: ClusterRecord, request: Request, node_id: int, broker
 
 
 def _altered(
-    cluster: ClusterRecord, resource: Any, node_id: int, broker: Mapping[str, str], *, replaces: bool
+    cluster: ClusterRecord,
+    resource: "AlterConfigsResource | Replaced",
+    node_id: int,
+    broker: Mapping[str, str],
+    *,
+    replaces: bool,
 ) -> dict[str, str]:
     """All settings that the resource has then."""
     kind, name = resource.resource_type, resource.resource_name
@@ -67,12 +80,12 @@ def _altered(
     known = {TOPIC_CONFIG: TOPIC_DEFAULTS, GROUP_CONFIG: _GROUP_DEFAULTS}.get(kind)
     for each in resource.configs:
         _change(values, each, kind, known)
-    for each, value in values.items():
+    for key, value in values.items():
         if kind == BROKER_CONFIG:
             continue
-        check_value(BY_NAME[each], value)
+        check_value(BY_NAME[key], value)
         if kind == GROUP_CONFIG:
-            check_group_bounds(each, value, broker)
+            check_group_bounds(key, value, broker)
     return values
 
 
@@ -84,7 +97,7 @@ def _check_broker_value(config: ConfigDefault, value: str) -> None:
         raise RefusedError(ErrorCode.invalid_request, error.message) from None
 
 
-def _operation(change: Any) -> int:
+def _operation(change: "AlterableConfig | Replacing") -> int:
     """What shall be done with one setting; AlterConfigs can only set."""
     return int(getattr(change, "config_operation", _SET))
 
@@ -105,8 +118,10 @@ def _check_resource(cluster: ClusterRecord, kind: int, name: str, node_id: int) 
         raise RefusedError(ErrorCode.unknown_topic_or_partition, f"The topic '{name}' does not exist.")
 
 
-def _change(values: dict[str, str], change: Any, kind: int, known: Mapping[str, str] | None) -> None:
-    name, operation = change.name, _operation(change)
+def _change(
+    values: dict[str, str], change: "AlterableConfig | Replacing", kind: int, known: Mapping[str, str] | None
+) -> None:
+    name, value, operation = change.name, change.value or "", _operation(change)
     if operation not in (_SET, _DELETE, _APPEND, _SUBTRACT):
         raise RefusedError(ErrorCode.unknown_server_error)
     if known is None:
@@ -116,7 +131,7 @@ def _change(values: dict[str, str], change: Any, kind: int, known: Mapping[str, 
             raise RefusedError(ErrorCode.invalid_request, text)
         default, is_list = (config.default or "", config.type == "list") if config is not None else ("", False)
         if operation == _SET and config is not None:
-            _check_broker_value(ConfigDefault(name, default, config.type), change.value)
+            _check_broker_value(ConfigDefault(name, default, config.type), value)
     elif name not in known:
         if operation == _DELETE:
             return
@@ -124,7 +139,7 @@ def _change(values: dict[str, str], change: Any, kind: int, known: Mapping[str, 
     else:
         default, is_list = known[name], BY_NAME[name].type == "list"
     if operation == _SET:
-        values[name] = change.value
+        values[name] = value
     elif operation == _DELETE:
         values.pop(name, None)
     elif not is_list:
@@ -133,7 +148,7 @@ def _change(values: dict[str, str], change: Any, kind: int, known: Mapping[str, 
         raise RefusedError(ErrorCode.invalid_config, text)
     else:
         there = [each for each in values.get(name, default).split(",") if each]
-        asked = change.value.split(",")
+        asked = value.split(",")
         if operation == _APPEND:
             there += [each for each in asked if each not in there]
         else:

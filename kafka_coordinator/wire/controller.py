@@ -5,23 +5,35 @@ In Kafka `QuorumController` with `ForwardingManager`.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self, TypeAlias
 from uuid import UUID
+
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import requests
 from kafka_coordinator.wire.cluster import ClusterRecord
 from kafka_coordinator.wire.config_changes import alter_configs
 from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.requests import Answer, Request
-from kafka_coordinator.wire.topic_changes import check_new_topic, create_partitions, create_topics, delete_topics
+from kafka_coordinator.wire.requests import AlterConfigs, Answer, IncrementalAlterConfigs
+from kafka_coordinator.wire.topic_changes import (
+    NewTopic,
+    check_new_topic,
+    create_partitions,
+    create_topics,
+    delete_topics,
+)
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+
+Change: TypeAlias = (
+    requests.CreateTopics | requests.DeleteTopics | requests.CreatePartitions | AlterConfigs | IncrementalAlterConfigs
+)
 
 
 class Administer(NamedTuple):
     """A broker passes on its client's request; ``settings`` are the broker's (Kafka's names and texts)."""
 
     client: str
-    request: Request
+    request: Change
     node_id: int
     settings: Mapping[str, str]
 
@@ -57,13 +69,6 @@ class BalanceLeaders(NamedTuple):
 
 class TellBrokers(NamedTuple):
     """A command: the record was changed from outside; tell the brokers."""
-
-
-class _Wanted(NamedTuple):
-    name: str
-    num_partitions: int = -1
-    replication_factor: int = -1
-    assignments: tuple[Any, ...] = ()
 
 
 class ControllerNode:
@@ -114,7 +119,7 @@ class ControllerNode:
         state = self.cluster.controller.state
         return state.brokers, tuple(state.topics.items()), state.offsets_leaders
 
-    def _answer(self, message: Administer, out: Outbox) -> Any:
+    def _answer(self, message: Administer, out: Outbox) -> Entity:
         request = message.request
         if isinstance(request, requests.CreateTopics):
             return create_topics(self.cluster, request, lambda: _new_id(out))
@@ -127,7 +132,7 @@ class ControllerNode:
     def _create(self, topics: tuple[str, ...], out: Outbox) -> None:
         for topic in topics:
             try:
-                replicas = check_new_topic(self.cluster, _Wanted(topic), {})
+                replicas = check_new_topic(self.cluster, NewTopic(topic), {})
             except RefusedError:
                 continue  # somebody else was faster, or nobody can have it: the client that asks again is told
             self.cluster.create(topic, replicas, {}, _new_id(out))

@@ -10,12 +10,13 @@ import io
 from collections.abc import Sequence
 from functools import cache
 from struct import Struct
-from typing import Any, Final
+from typing import Final
 
 from kio.serial import entity_writer
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire.apis import APIS, Api, codec
-from kafka_coordinator.wire.entities import lacks, response
+from kafka_coordinator.wire.entities import Kind, lacks, response
 from kafka_coordinator.wire.frames import LENGTH, Frames, Header, after_tags, header_of
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.requests import ApiVersions, AskedNothing
@@ -33,7 +34,7 @@ class _Pending:
 
     __slots__ = ("answers", "api", "asked", "body", "correlation", "given", "messages")
 
-    def __init__(self, api: Api, correlation: int, asked: Asked, body: Any, messages: Sequence[Message]) -> None:
+    def __init__(self, api: Api, correlation: int, asked: Asked, body: object, messages: Sequence[Message]) -> None:
         self.api, self.correlation, self.asked, self.body = api, correlation, asked, body
         self.messages = messages
         self.given = 0
@@ -104,7 +105,7 @@ class KafkaConversation:
         return _Pending(api, header.correlation, asked, body, messages)
 
 
-def _body(api: Api, header: Header, frame: bytes) -> Any:
+def _body(api: Api, header: Header, frame: bytes) -> Entity:
     read, is_flexible = codec(api.key, header.version)
     at = after_tags(frame, header.end) if is_flexible else header.end
     try:
@@ -121,7 +122,7 @@ def _line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__} {error}".split())[:200]
 
 
-def _messages(api: Api, asked: Asked, body: Any) -> Sequence[Message]:
+def _messages(api: Api, asked: Asked, body: Entity) -> Sequence[Message]:
     if api.translation is not None:
         return api.translation.read(body, asked) or [AskedNothing(asked.first, asked.version, asked.client_id, None)]
     assert api.request is not None
@@ -130,6 +131,7 @@ def _messages(api: Api, asked: Asked, body: Any) -> Sequence[Message]:
 
 def _written(pending: _Pending) -> Sequence[bytes]:
     api, asked = pending.api, pending.asked
+    kind = response(api.key, asked.version)
     answers = [pending.answers[asked.first + place] for place in range(len(pending.messages))]
     if api.translation is None:
         entity = answers[0][1]
@@ -138,9 +140,8 @@ def _written(pending: _Pending) -> Sequence[bytes]:
     else:
         if isinstance(pending.messages[0], AskedNothing):
             answers = []
-        entity = api.translation.write(response(api.key, asked.version), pending.body, asked, answers)
+        entity = api.translation.write(kind, pending.body, asked, answers)
     content = _content(entity)
-    kind: Any = type(entity)
     head = _head(kind)
     return [
         LENGTH.pack(_CORRELATION.size + len(head) + len(content)),
@@ -151,12 +152,12 @@ def _written(pending: _Pending) -> Sequence[bytes]:
 
 
 @cache
-def _head(kind: Any) -> bytes:
+def _head(kind: Kind) -> bytes:
     """What follows the correlation in the header of an answer: no tagged fields, where it may have some."""
     return b"\0" if kind.__header_schema__.__version__ >= 1 else b""
 
 
-def _content(entity: Any) -> bytes:
+def _content(entity: Entity) -> bytes:
     buffer = io.BytesIO()
     try:
         entity_writer(type(entity))(buffer, entity)

@@ -5,11 +5,13 @@ In Kafka `ConfigHelper`, `LogConfig`, `DynamicBrokerConfig`.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.wire.config_values import GROUP_CONFIGS, broker_configs
 from kafka_coordinator.wire.records.storage import BROKER_CONFIG, GROUP_CONFIG, Storage
 from kafka_coordinator.wire.records.topic_defaults import TOPIC_CONFIGS, TYPES
+from kafka_coordinator.wire.settings import ServerSettings
 
 OF_TOPIC, OF_BROKER, OF_ALL_BROKERS, STATIC, DEFAULT, OF_GROUP = 1, 2, 3, 4, 5, 8
 """Where a value comes from, as on the wire."""
@@ -66,7 +68,7 @@ def group_configs(storage: Storage, group: str, broker: Mapping[str, str]) -> li
     return found
 
 
-def broker_values(*records: Any) -> dict[str, str]:
+def broker_values(*records: ServerSettings | BrokerSettings) -> dict[str, str]:
     """Settings records whose fields are named as Kafka names them, as names and texts."""
     known = broker_configs()
     found = {}

@@ -1,56 +1,73 @@
 """The codec's entities, of every version of an API alike (`kio`, generated from Kafka's own schemas).
 
-Each version has classes of its own. Code that reads an entity asks for what its version may lack with ``getattr`` and a
-default; code that makes one names every field that any version has, and `make` leaves out what this version lacks.
+Each version has classes of its own. Code that reads an entity is typed by the newest one that has the fields, and asks
+for what an older version lacks with ``getattr`` and a default; code that makes one names every field that any version
+has, and `make` leaves out what this version lacks.
 """
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from types import UnionType
-from typing import Any, get_args, get_origin
+from typing import ClassVar, Protocol, TypeAlias, cast, get_args, get_origin
 
 from kio.index import load_response_schema
+from kio.static.protocol import Entity, Header
+
+
+class Kind(Protocol):
+    """The class of an entity of one version; it is called with the fields that it has."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]
+    __header_schema__: ClassVar[type[Header]]
+    __version__: ClassVar[int]
+
+    def __call__(self, **values: object) -> Entity: ...
+
+    def __hash__(self) -> int: ...
+
+
+_Class: TypeAlias = Kind | type[Entity]
 
 
 @cache
-def response(key: int, version: int) -> Any:
+def response(key: int, version: int) -> Kind:
     """The class of an API's response in this version."""
-    return load_response_schema(key, version)
+    return cast(Kind, load_response_schema(key, version))
 
 
 @cache
-def part(of: Any, *names: str) -> Any:
+def part(of: Kind, *names: str) -> Kind:
     """The class of what stands in a field of an entity; several names lead further in. `KeyError` where this version
     has no such field."""
     found = of
     for name in names:
-        found = _item(_types(found)[name])
+        found = cast(Kind, _item(_types(found)[name]))
     return found
 
 
-def make(kind: Any, **values: Any) -> Any:
+def make(kind: Kind, **values: object) -> Entity:
     """An entity of this class, without those values for which it has no field."""
     known = _names(kind)
     return kind(**{name: value for name, value in values.items() if name in known})
 
 
-def has(kind: Any, name: str) -> bool:
+def has(kind: _Class, name: str) -> bool:
     """Whether entities of this class have this field."""
     return name in _names(kind)
 
 
 @cache
-def _names(kind: Any) -> frozenset[str]:
-    return frozenset(each.name for each in fields(kind))
+def _names(kind: _Class) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind))
 
 
 @cache
-def _types(kind: Any) -> Mapping[str, Any]:
-    return {each.name: each.type for each in fields(kind)}
+def _types(kind: _Class) -> Mapping[str, object]:
+    return {field.name: field.type for field in fields(kind)}
 
 
-def _item(kind: Any) -> Any:
+def _item(kind: object) -> object:
     """The class within ``tuple[X, ...]``, ``X | None`` and the like."""
     for inner in get_args(kind):
         if inner is not type(None) and inner is not Ellipsis:
@@ -58,11 +75,10 @@ def _item(kind: Any) -> Any:
     return kind
 
 
-def lacks(entity: Any) -> str | None:
+def lacks(entity: Entity) -> str | None:
     """The name of an array that is null though its type does not allow it, anywhere in the entity: the codec reads such
     a one as None. None where there is no such."""
-    kind: Any = type(entity)
-    for name, nullable, holds_entities in _arrays(kind):
+    for name, nullable, holds_entities in _arrays(type(entity)):
         items = getattr(entity, name)
         if items is None:
             if not nullable:
@@ -76,7 +92,7 @@ def lacks(entity: Any) -> str | None:
 
 
 @cache
-def _arrays(kind: Any) -> tuple[tuple[str, bool, bool], ...]:
+def _arrays(kind: type[Entity]) -> tuple[tuple[str, bool, bool], ...]:
     """Name of each array of this class, whether it may be null, and whether it holds entities."""
     found = []
     for name, given in _types(kind).items():

@@ -6,12 +6,13 @@ its session at each partition, and Metadata goes on to name the brokers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from datetime import timedelta
-from typing import Any, Final, get_args
+from typing import Final, get_args
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities, requests
 from kafka_coordinator.wire.apis import APIS
@@ -47,7 +48,7 @@ _SAME: Final = frozenset(
 )
 """Fields of an answer's item that repeat those of the request."""
 
-_EMPTY: Final[Mapping[str, Any]] = {"bool": False, "string": "", "bytes": b"", "uuid": NO_ID}
+_EMPTY: Final[Mapping[str, object]] = {"bool": False, "string": "", "bytes": b"", "uuid": NO_ID}
 _KEYS: Final = {api.request: key for key, api in APIS.items() if api.request is not None}
 
 
@@ -65,9 +66,9 @@ def error_answer(state: BrokerState, now: Time, request: Request, code: ErrorCod
     return Answer(request.correlation, made)
 
 
-def _told(kind: Any, asked: Any, code: ErrorCode, places: Sequence[tuple[str, str]]) -> Any:
+def _told(kind: entities.Kind, asked: object, code: ErrorCode, places: Sequence[tuple[str, str]]) -> Entity:
     """An entity of the answer, from what the request has in its place."""
-    given: dict[str, Any] = {"throttle_time": NO_THROTTLE}
+    given: dict[str, object] = {"throttle_time": NO_THROTTLE}
     given |= {name: getattr(asked, name) for name in _SAME if hasattr(asked, name) and entities.has(kind, name)}
     if places:
         (source, target), *inner = places
@@ -81,11 +82,11 @@ def _told(kind: Any, asked: Any, code: ErrorCode, places: Sequence[tuple[str, st
     return entities.make(kind, **given)
 
 
-def _items(asked: Any, name: str) -> Iterable[Any]:
-    if entities.has(type(asked), name):
-        found: Iterable[Any] = getattr(asked, name)
-        return found
-    return [_Named(each) for each in asked.topic_names]  # DeleteTopics before version 6
+def _items(asked: object, name: str) -> Iterable[object]:
+    if hasattr(asked, name):
+        items: Iterable[object] = getattr(asked, name)
+        return items
+    return [_Named(topic) for topic in getattr(asked, "topic_names", ())]  # DeleteTopics before version 6
 
 
 class _Named:
@@ -93,7 +94,7 @@ class _Named:
         self.name = name
 
 
-def _empty(field: Any) -> Any:
+def _empty(field: Field[object]) -> object:
     """The value of a field that says nothing."""
     kafka_type = field.metadata.get("kafka_type")
     if kafka_type == "error_code":
@@ -107,12 +108,11 @@ def _empty(field: Any) -> Any:
     return timedelta(0) if kafka_type.startswith("timedelta") else -1
 
 
-def _metadata(state: BrokerState, request: Request, code: ErrorCode) -> Any:
+def _metadata(state: BrokerState, request: requests.Metadata, code: ErrorCode) -> Entity:
     kind = entities.response(METADATA, request.version)
     item, ids = entities.part(kind, "topics"), state.topic_ids
     asked = request.body.topics
-    is_for_all = asked is None or (request.version == 0 and not asked)
-    if is_for_all:
+    if asked is None or (request.version == 0 and not asked):
         wanted: list[tuple[str | None, UUID]] = [(name, ids.get(name, NO_ID)) for name in sorted(state.cluster.topics)]
     else:
         wanted = [(getattr(each, "name", None), getattr(each, "topic_id", None) or NO_ID) for each in asked]

@@ -5,14 +5,17 @@ In Kafka `FetchSession`, `FetchManager` and `DelayedFetch`.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
 from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.requests import Request
+from kafka_coordinator.wire.requests import Fetch
 from protocols.engine.nodes import Time
+
+if TYPE_CHECKING:
+    from kio.schema.fetch.v18.request import FetchPartition, FetchRequest, FetchTopic
 
 FIRST_EPOCH: Final = 0
 LAST_EPOCH: Final = -1
@@ -28,7 +31,7 @@ class FetchedPartition:
 
     __slots__ = ("asked", "high_watermark", "key", "log_start")
 
-    def __init__(self, key: Key, asked: Any) -> None:
+    def __init__(self, key: Key, asked: "FetchPartition") -> None:
         self.key, self.asked = key, asked
         self.high_watermark = self.log_start = -1
 
@@ -57,7 +60,7 @@ class WaitingFetch:
     """A request that is answered when ``min_bytes`` are there, or when its time is over."""
 
     sender: str
-    request: Request
+    request: Fetch
     context: Context
     names: dict[Key, str]
     """Names of the topics of its partitions that were known when it came."""
@@ -73,7 +76,7 @@ class Fetches:
     numbers: int = 0
     """How many sessions there were."""
 
-    def open(self, request: Request, now: Time) -> Context:
+    def open(self, request: Fetch, now: Time) -> Context:
         """What the request fetches. Raises `RefusedError` for a session that is not there, or not as it says."""
         body = request.body
         number, epoch = getattr(body, "session_id", 0), getattr(body, "session_epoch", LAST_EPOCH)
@@ -130,14 +133,14 @@ class Fetches:
         return fetch
 
 
-def _asked(topics: Iterable[Any]) -> Iterable[tuple[Key, Any]]:
+def _asked(topics: "Iterable[FetchTopic]") -> "Iterable[tuple[Key, FetchPartition]]":
     for topic in topics:
-        name = topic.topic_id or UUID(int=0) if hasattr(topic, "topic_id") else topic.topic
+        name = topic.topic_id or UUID(int=0) if hasattr(topic, "topic_id") else getattr(topic, "topic", "")
         for part in topic.partitions:
             yield (name, part.partition), part
 
 
-def _update(session: Session, body: Any) -> None:
+def _update(session: Session, body: "FetchRequest") -> None:
     partitions = session.partitions
     for key, part in _asked(body.topics):
         known = partitions.get(key)
@@ -146,6 +149,6 @@ def _update(session: Session, body: Any) -> None:
         else:
             known.asked = part
     for topic in body.forgotten_topics_data:
-        name = topic.topic_id or UUID(int=0) if hasattr(topic, "topic_id") else topic.topic
+        name = topic.topic_id or UUID(int=0) if hasattr(topic, "topic_id") else getattr(topic, "topic", "")
         for number in topic.partitions:
             partitions.pop((name, number), None)

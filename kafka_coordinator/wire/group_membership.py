@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
+
+from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
@@ -22,18 +24,25 @@ from kafka_coordinator.messages import (
     SyncGroup,
     SyncGroupAnswer,
 )
-from kafka_coordinator.wire.entities import has, make, part
+from kafka_coordinator.wire.entities import Kind, has, make, part
 from kafka_coordinator.wire.error_codes import code
 from kafka_coordinator.wire.opaque import assignment, by_topic, bytes_of, subscription
 from kafka_coordinator.wire.state import NO_ID, BrokerState
 from kafka_coordinator.wire.translation import NO_THROTTLE, Asked, Translation, milliseconds
 from protocols.engine.nodes import Message
 
+if TYPE_CHECKING:
+    from kio.schema.consumer_group_heartbeat.v1.request import ConsumerGroupHeartbeatRequest, TopicPartitions
+    from kio.schema.heartbeat.v4.request import HeartbeatRequest
+    from kio.schema.join_group.v9.request import JoinGroupRequest
+    from kio.schema.leave_group.v5.request import LeaveGroupRequest
+    from kio.schema.sync_group.v5.request import SyncGroupRequest
+
 _NULLABLE_PROTOCOL_SINCE: Final = 7
 """From this version of JoinGroup's answer on the protocol's name may be null."""
 
 
-def _read_join(body: Any, asked: Asked) -> Sequence[Message]:
+def _read_join(body: "JoinGroupRequest", asked: Asked) -> Sequence[Message]:
     of_consumers = body.protocol_type == CONSUMER_PROTOCOL_TYPE
     session = milliseconds(body.session_timeout)
     instance_id = getattr(body, "group_instance_id", None)
@@ -58,7 +67,7 @@ def _read_join(body: Any, asked: Asked) -> Sequence[Message]:
     ]
 
 
-def _write_join(kind: Any, body: Any, asked: Asked, answers: Sequence[JoinGroupAnswer]) -> Any:
+def _write_join(kind: Kind, body: "JoinGroupRequest", asked: Asked, answers: Sequence[JoinGroupAnswer]) -> Entity:
     (answer,) = answers
     if answer.member_id:
         asked.names.given(body.group_id, asked.connection, answer.member_id)
@@ -77,7 +86,7 @@ def _write_join(kind: Any, body: Any, asked: Asked, answers: Sequence[JoinGroupA
     )
 
 
-def _joined_member(kind: Any, member: JoinedMember) -> Any:
+def _joined_member(kind: Kind, member: JoinedMember) -> Entity:
     return make(
         kind,
         member_id=member.member_id,
@@ -86,7 +95,7 @@ def _joined_member(kind: Any, member: JoinedMember) -> Any:
     )
 
 
-def _read_sync(body: Any, asked: Asked) -> Sequence[Message]:
+def _read_sync(body: "SyncGroupRequest", asked: Asked) -> Sequence[Message]:
     asked.names.heard(body.group_id, body.member_id, asked.connection)
     group = asked.state.broker.coordinator.core.groups.get(body.group_id)
     of_consumers = group is None or group.protocol_type == CONSUMER_PROTOCOL_TYPE
@@ -107,7 +116,7 @@ def _read_sync(body: Any, asked: Asked) -> Sequence[Message]:
     ]
 
 
-def _write_sync(kind: Any, body: Any, asked: Asked, answers: Sequence[SyncGroupAnswer]) -> Any:
+def _write_sync(kind: Kind, body: "SyncGroupRequest", asked: Asked, answers: Sequence[SyncGroupAnswer]) -> Entity:
     (answer,) = answers
     return make(
         kind,
@@ -119,22 +128,22 @@ def _write_sync(kind: Any, body: Any, asked: Asked, answers: Sequence[SyncGroupA
     )
 
 
-def _read_heartbeat(body: Any, asked: Asked) -> Sequence[Message]:
+def _read_heartbeat(body: "HeartbeatRequest", asked: Asked) -> Sequence[Message]:
     asked.names.heard(body.group_id, body.member_id, asked.connection)
     instance_id = getattr(body, "group_instance_id", None)
     return [Heartbeat(asked.first, body.group_id, body.member_id, body.generation_id, instance_id)]
 
 
 @cache
-def _heartbeat_answer(kind: Any, error: str) -> Any:
+def _heartbeat_answer(kind: Kind, error: str) -> Entity:
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(error))
 
 
-def _write_heartbeat(kind: Any, body: Any, asked: Asked, answers: Sequence[HeartbeatAnswer]) -> Any:
+def _write_heartbeat(kind: Kind, body: "HeartbeatRequest", asked: Asked, answers: Sequence[HeartbeatAnswer]) -> Entity:
     return _heartbeat_answer(kind, answers[0].error)
 
 
-def _read_leave(body: Any, asked: Asked) -> Sequence[Message]:
+def _read_leave(body: "LeaveGroupRequest", asked: Asked) -> Sequence[Message]:
     if has(type(body), "members"):
         members = tuple(
             [
@@ -143,11 +152,11 @@ def _read_leave(body: Any, asked: Asked) -> Sequence[Message]:
             ]
         )
     else:
-        members = (Leaving(body.member_id, None),)
+        members = (Leaving(getattr(body, "member_id", ""), None),)
     return [LeaveGroup(asked.first, body.group_id, members)]
 
 
-def _write_leave(kind: Any, body: Any, asked: Asked, answers: Sequence[LeaveGroupAnswer]) -> Any:
+def _write_leave(kind: Kind, body: "LeaveGroupRequest", asked: Asked, answers: Sequence[LeaveGroupAnswer]) -> Entity:
     (answer,) = answers
     if not has(kind, "members"):
         error = answer.error
@@ -164,7 +173,7 @@ def _write_leave(kind: Any, body: Any, asked: Asked, answers: Sequence[LeaveGrou
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(answer.error), members=members)
 
 
-def _read_consumer_heartbeat(body: Any, asked: Asked) -> Sequence[Message]:
+def _read_consumer_heartbeat(body: "ConsumerGroupHeartbeatRequest", asked: Asked) -> Sequence[Message]:
     member_id = body.member_id
     names = asked.names
     if body.member_epoch == 0 or not member_id:
@@ -193,16 +202,16 @@ def _read_consumer_heartbeat(body: Any, asked: Asked) -> Sequence[Message]:
     ]
 
 
-def _named(topics: Sequence[Any], state: BrokerState) -> tuple[Partition, ...]:
+def _named(topics: "Sequence[TopicPartitions]", state: BrokerState) -> tuple[Partition, ...]:
     """Partitions whose topics there are, sorted."""
     known = state.topic_names
-    found = [(known[each.topic_id], number) for each in topics if each.topic_id in known for number in each.partitions]
-    return tuple(sorted(found))
+    named = [(known.get(topic.topic_id or NO_ID), topic.partitions) for topic in topics]
+    return tuple(sorted([(name, number) for name, numbers in named if name is not None for number in numbers]))
 
 
 def _write_consumer_heartbeat(
-    kind: Any, body: Any, asked: Asked, answers: Sequence[ConsumerGroupHeartbeatAnswer]
-) -> Any:
+    kind: Kind, body: "ConsumerGroupHeartbeatRequest", asked: Asked, answers: Sequence[ConsumerGroupHeartbeatAnswer]
+) -> Entity:
     (answer,) = answers
     if answer.member_id:
         asked.names.given(body.group_id, asked.connection, answer.member_id)
@@ -218,7 +227,7 @@ def _write_consumer_heartbeat(
     )
 
 
-def _with_ids(kind: Any, partitions: tuple[Partition, ...], state: BrokerState) -> Any:
+def _with_ids(kind: Kind, partitions: tuple[Partition, ...], state: BrokerState) -> Entity:
     ids = state.topic_ids
     item = part(kind, "assignment", "topic_partitions")
     topics = tuple(

@@ -3,8 +3,10 @@
 What is asked about topics that there are not is answered here, as in `KafkaApis`; the coordinator is not asked.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.errors import NONE, UNKNOWN_TOPIC_OR_PARTITION
@@ -18,11 +20,20 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     OffsetFetchAnswer,
 )
-from kafka_coordinator.wire.entities import has, make, part
+from kafka_coordinator.wire.entities import Kind, make, part
 from kafka_coordinator.wire.error_codes import code
 from kafka_coordinator.wire.opaque import by_topic
 from kafka_coordinator.wire.translation import NO_THROTTLE, Asked, Translation
 from protocols.engine.nodes import Message
+
+if TYPE_CHECKING:
+    from kio.schema.offset_commit.v9.request import OffsetCommitRequest
+    from kio.schema.offset_delete.v0.request import OffsetDeleteRequest
+    from kio.schema.offset_fetch.v9.request import (
+        OffsetFetchRequest,
+        OffsetFetchRequestGroup,
+        OffsetFetchRequestTopics,
+    )
 
 _BATCHES_SINCE: Final = 8
 """From this version of OffsetFetch on it asks about several groups."""
@@ -34,7 +45,7 @@ def _exists(topic: str, number: int, asked: Asked) -> bool:
     return 0 <= number < len(asked.state.cluster.topics.get(topic, ()))
 
 
-def _read_commit(body: Any, asked: Asked) -> Sequence[Message]:
+def _read_commit(body: "OffsetCommitRequest", asked: Asked) -> Sequence[Message]:
     asked.names.heard(body.group_id, body.member_id, asked.connection)
     offsets, epochs = [], []
     for each in body.topics:
@@ -59,11 +70,13 @@ def _read_commit(body: Any, asked: Asked) -> Sequence[Message]:
     ]
 
 
-def _write_commit(kind: Any, body: Any, asked: Asked, answers: Sequence[OffsetCommitAnswer]) -> Any:
+def _write_commit(
+    kind: Kind, body: "OffsetCommitRequest", asked: Asked, answers: Sequence[OffsetCommitAnswer]
+) -> Entity:
     return _errors(kind, body, dict(answers[0].errors) if answers else {})
 
 
-def _errors(kind: Any, body: Any, errors: Mapping[Partition, str]) -> Any:
+def _errors(kind: Kind, body: "OffsetCommitRequest | OffsetDeleteRequest", errors: Mapping[Partition, str]) -> Entity:
     """The error of each partition of the request."""
     item, topics = part(kind, "topics", "partitions"), []
     for each in body.topics:
@@ -79,12 +92,12 @@ def _errors(kind: Any, body: Any, errors: Mapping[Partition, str]) -> Any:
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(NONE), topics=tuple(topics))
 
 
-def _read_fetch(body: Any, asked: Asked) -> Sequence[Message]:
-    groups = body.groups if has(type(body), "groups") else (body,)
+def _read_fetch(body: "OffsetFetchRequest", asked: Asked) -> Sequence[Message]:
+    groups = getattr(body, "groups", (body,))
     return [_read_group(each, asked.first + place) for place, each in enumerate(groups)]
 
 
-def _read_group(group: Any, correlation: int) -> Message:
+def _read_group(group: "OffsetFetchRequestGroup", correlation: int) -> Message:
     topics = group.topics
     wanted: tuple[Partition, ...] | None = None
     if topics is not None:
@@ -93,10 +106,10 @@ def _read_group(group: Any, correlation: int) -> Message:
     return OffsetFetch(correlation, group.group_id, wanted, member_id, getattr(group, "member_epoch", -1))
 
 
-def _write_fetch(kind: Any, body: Any, asked: Asked, answers: Sequence[OffsetFetchAnswer]) -> Any:
+def _write_fetch(kind: Kind, body: "OffsetFetchRequest", asked: Asked, answers: Sequence[OffsetFetchAnswer]) -> Entity:
     if asked.version < _BATCHES_SINCE:
         (answer,) = answers
-        topics = _fetched(kind, body.topics, asked, answer)
+        topics = _fetched(kind, getattr(body, "topics", None), asked, answer)
         return make(kind, throttle_time=NO_THROTTLE, topics=topics, error_code=code(answer.error))
     item = part(kind, "groups")
     groups = [
@@ -111,7 +124,9 @@ def _write_fetch(kind: Any, body: Any, asked: Asked, answers: Sequence[OffsetFet
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
 
 
-def _fetched(kind: Any, topics: Any, asked: Asked, answer: OffsetFetchAnswer) -> tuple[Any, ...]:
+def _fetched(
+    kind: Kind, topics: "Iterable[OffsetFetchRequestTopics] | None", asked: Asked, answer: OffsetFetchAnswer
+) -> tuple[Entity, ...]:
     """What was found, by the topics of the request, or (None) all topics."""
     since_per_group = asked.version >= _ALL_SINCE
     if answer.error != NONE and since_per_group:
@@ -131,7 +146,7 @@ def _fetched(kind: Any, topics: Any, asked: Asked, answer: OffsetFetchAnswer) ->
         for (partition, offset, error), text, epoch in zip(answer.offsets, texts, epochs, strict=True)
     }
 
-    def missing(number: int) -> Any:
+    def missing(number: int) -> Entity:
         return make(
             item,
             partition_index=number,
@@ -155,7 +170,7 @@ def _fetched(kind: Any, topics: Any, asked: Asked, answer: OffsetFetchAnswer) ->
     return tuple(listed)
 
 
-def _read_delete(body: Any, asked: Asked) -> Sequence[Message]:
+def _read_delete(body: "OffsetDeleteRequest", asked: Asked) -> Sequence[Message]:
     wanted = [
         (each.name, one.partition_index)
         for each in body.topics
@@ -165,7 +180,9 @@ def _read_delete(body: Any, asked: Asked) -> Sequence[Message]:
     return [OffsetDelete(asked.first, body.group_id, tuple(wanted))]
 
 
-def _write_delete(kind: Any, body: Any, asked: Asked, answers: Sequence[OffsetDeleteAnswer]) -> Any:
+def _write_delete(
+    kind: Kind, body: "OffsetDeleteRequest", asked: Asked, answers: Sequence[OffsetDeleteAnswer]
+) -> Entity:
     (answer,) = answers
     if answer.error != NONE:
         return make(kind, throttle_time=NO_THROTTLE, error_code=code(answer.error), topics=())

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv6Address
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
+
+from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer_group_messages import (
@@ -22,13 +24,20 @@ from kafka_coordinator.messages import (
     ListGroups,
     ListGroupsAnswer,
 )
-from kafka_coordinator.wire.entities import has, make, part
+from kafka_coordinator.wire.entities import Kind, has, make, part
 from kafka_coordinator.wire.error_codes import code
 from kafka_coordinator.wire.names import ClientName
 from kafka_coordinator.wire.opaque import by_topic, bytes_of
 from kafka_coordinator.wire.state import NO_ID, BrokerState
 from kafka_coordinator.wire.translation import NO_THROTTLE, Asked, Translation
 from protocols.engine.nodes import Message
+
+if TYPE_CHECKING:
+    from kio.schema.consumer_group_describe.v1.request import ConsumerGroupDescribeRequest
+    from kio.schema.delete_groups.v2.request import DeleteGroupsRequest
+    from kio.schema.describe_groups.v6.request import DescribeGroupsRequest
+    from kio.schema.find_coordinator.v6.request import FindCoordinatorRequest
+    from kio.schema.list_groups.v5.request import ListGroupsRequest
 
 _GROUP: Final = 0
 _TRANSACTION: Final = 1
@@ -48,17 +57,19 @@ _CLASSIC_MEMBER: Final = 0
 _CONSUMER_MEMBER: Final = 1
 
 
-def _keys(body: Any) -> Sequence[str]:
-    return body.coordinator_keys if has(type(body), "coordinator_keys") else (body.key,)
+def _keys(body: "FindCoordinatorRequest") -> Sequence[str]:
+    return body.coordinator_keys if has(type(body), "coordinator_keys") else (getattr(body, "key", ""),)
 
 
-def _read_find(body: Any, asked: Asked) -> Sequence[Message]:
+def _read_find(body: "FindCoordinatorRequest", asked: Asked) -> Sequence[Message]:
     if getattr(body, "key_type", _GROUP) != _GROUP:
         return []
     return [FindCoordinator(asked.first + place, key) for place, key in enumerate(_keys(body))]
 
 
-def _write_find(kind: Any, body: Any, asked: Asked, answers: Sequence[CoordinatorFound]) -> Any:
+def _write_find(
+    kind: Kind, body: "FindCoordinatorRequest", asked: Asked, answers: Sequence[CoordinatorFound]
+) -> Entity:
     key_type = getattr(body, "key_type", _GROUP)
     item = part(kind, "coordinators") if has(kind, "coordinators") else kind
     found = []
@@ -87,8 +98,8 @@ def _write_find(kind: Any, body: Any, asked: Asked, answers: Sequence[Coordinato
 
 
 def _group(
-    item: Any, body: Any, group: str, answer: DescribeGroupAnswer | ConsumerGroupDescribeAnswer, **more: Any
-) -> Any:
+    item: Kind, body: Entity, group: str, answer: DescribeGroupAnswer | ConsumerGroupDescribeAnswer, **more: object
+) -> Entity:
     """The description of a group, with what only groups of its protocol have."""
     return make(
         item,
@@ -101,11 +112,13 @@ def _group(
     )
 
 
-def _read_describe(body: Any, asked: Asked) -> Sequence[Message]:
+def _read_describe(body: "DescribeGroupsRequest", asked: Asked) -> Sequence[Message]:
     return [DescribeGroup(asked.first + place, group, asked.version) for place, group in enumerate(body.groups)]
 
 
-def _write_describe(kind: Any, body: Any, asked: Asked, answers: Sequence[DescribeGroupAnswer]) -> Any:
+def _write_describe(
+    kind: Kind, body: "DescribeGroupsRequest", asked: Asked, answers: Sequence[DescribeGroupAnswer]
+) -> Entity:
     item = part(kind, "groups")
     groups = []
     for group, answer in zip(body.groups, answers, strict=True):
@@ -123,12 +136,12 @@ def _write_describe(kind: Any, body: Any, asked: Asked, answers: Sequence[Descri
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
 
 
-def _operations(body: Any, error: str) -> int:
+def _operations(body: Entity, error: str) -> int:
     wanted = getattr(body, "include_authorized_operations", False) and error == NONE
     return GROUP_OPERATIONS if wanted else NO_OPERATIONS
 
 
-def _described(kind: Any, member: DescribedMember) -> Any:
+def _described(kind: Kind, member: DescribedMember) -> Entity:
     return make(
         kind,
         member_id=member.member_id,
@@ -155,13 +168,13 @@ def host_of(host: str) -> str:
     return address
 
 
-def _read_describe_consumers(body: Any, asked: Asked) -> Sequence[Message]:
+def _read_describe_consumers(body: "ConsumerGroupDescribeRequest", asked: Asked) -> Sequence[Message]:
     return [ConsumerGroupDescribe(asked.first + place, group) for place, group in enumerate(body.group_ids)]
 
 
 def _write_describe_consumers(
-    kind: Any, body: Any, asked: Asked, answers: Sequence[ConsumerGroupDescribeAnswer]
-) -> Any:
+    kind: Kind, body: "ConsumerGroupDescribeRequest", asked: Asked, answers: Sequence[ConsumerGroupDescribeAnswer]
+) -> Entity:
     item = part(kind, "groups")
     groups = []
     for group, answer in zip(body.group_ids, answers, strict=True):
@@ -182,7 +195,7 @@ def _write_describe_consumers(
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
 
 
-def _described_consumer(kind: Any, member: DescribedConsumer, state: BrokerState) -> Any:
+def _described_consumer(kind: Kind, member: DescribedConsumer, state: BrokerState) -> Entity:
     return make(
         kind,
         member_id=member.member_id,
@@ -199,7 +212,7 @@ def _described_consumer(kind: Any, member: DescribedConsumer, state: BrokerState
     )
 
 
-def _partitions(kind: Any, partitions: Iterable[Partition], state: BrokerState) -> Any:
+def _partitions(kind: Kind, partitions: Iterable[Partition], state: BrokerState) -> Entity:
     item, ids = part(kind, "topic_partitions"), state.topic_ids
     topics = [
         make(item, topic_id=ids.get(topic, NO_ID), topic_name=topic, partitions=numbers)
@@ -208,11 +221,11 @@ def _partitions(kind: Any, partitions: Iterable[Partition], state: BrokerState) 
     return make(kind, topic_partitions=tuple(topics))
 
 
-def _read_list(body: Any, asked: Asked) -> Sequence[Message]:
+def _read_list(body: "ListGroupsRequest", asked: Asked) -> Sequence[Message]:
     return [ListGroups(asked.first, getattr(body, "states_filter", ()) or (), getattr(body, "types_filter", ()) or ())]
 
 
-def _write_list(kind: Any, body: Any, asked: Asked, answers: Sequence[ListGroupsAnswer]) -> Any:
+def _write_list(kind: Kind, body: "ListGroupsRequest", asked: Asked, answers: Sequence[ListGroupsAnswer]) -> Entity:
     (answer,) = answers
     item = part(kind, "groups")
     groups = [
@@ -222,11 +235,13 @@ def _write_list(kind: Any, body: Any, asked: Asked, answers: Sequence[ListGroups
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(answer.error), groups=tuple(groups))
 
 
-def _read_delete(body: Any, asked: Asked) -> Sequence[Message]:
+def _read_delete(body: "DeleteGroupsRequest", asked: Asked) -> Sequence[Message]:
     return [DeleteGroup(asked.first + place, group) for place, group in enumerate(body.groups_names)]
 
 
-def _write_delete(kind: Any, body: Any, asked: Asked, answers: Sequence[DeleteGroupAnswer]) -> Any:
+def _write_delete(
+    kind: Kind, body: "DeleteGroupsRequest", asked: Asked, answers: Sequence[DeleteGroupAnswer]
+) -> Entity:
     item = part(kind, "results")
     results = [
         make(item, group_id=group, error_code=code(answer.error))

@@ -5,18 +5,22 @@ In Kafka `ApiVersionManager`, `KafkaApis.handleTopicMetadataRequest` and `AutoTo
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire.administration import create_missing
 from kafka_coordinator.wire.apis import APIS
-from kafka_coordinator.wire.entities import make, part, response
-from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.entities import Kind, make, part, response
+from kafka_coordinator.wire.requests import Answer, ApiVersions, Metadata
 from kafka_coordinator.wire.state import NO_ID, BrokerState
 from kafka_coordinator.wire.translation import NO_THROTTLE
 from protocols.engine.nodes import Outbox, Time
+
+if TYPE_CHECKING:
+    from kio.schema.metadata.v13.request import MetadataRequest
 
 PRODUCE: Final = 0
 API_VERSIONS: Final = 18
@@ -38,7 +42,7 @@ CLUSTER_OPERATIONS: Final = sum(1 << number for number in (5, 7, 8, 9, 10, 11, 1
 _NO_OPERATIONS: Final = -(2**31)
 
 
-def api_versions(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def api_versions(state: BrokerState, now: Time, sender: str, request: ApiVersions, out: Outbox) -> None:
     """Which APIs are served, in which versions; a version of this very request that is not is told so in version 0."""
     body = request.body
     error, names = ErrorCode.none, list(APIS)
@@ -49,7 +53,7 @@ def api_versions(state: BrokerState, now: Time, sender: str, request: Request, o
     kind = response(API_VERSIONS, request.version)
     item = part(kind, "api_keys")
     listed = [item(api_key=key, min_version=_told(key), max_version=APIS[key].versions[1]) for key in names]
-    features: dict[str, Any] = {}
+    features: dict[str, object] = {}
     if request.version >= 3 and error == ErrorCode.none:
         supported, final = part(kind, "supported_features"), part(kind, "finalized_features")
         features = {
@@ -75,12 +79,12 @@ def _told(key: int) -> int:
     return 0 if key == PRODUCE else APIS[key].versions[0]
 
 
-def _names_software(body: Any) -> bool:
+def _names_software(body: Entity) -> bool:
     given = (getattr(body, "client_software_name", "x"), getattr(body, "client_software_version", "x"))
     return all(_SOFTWARE.fullmatch(each) for each in given)
 
 
-def metadata(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def metadata(state: BrokerState, now: Time, sender: str, request: Metadata, out: Outbox) -> None:
     """Brokers and topics; a topic that there is not yet is created, where client and broker allow it."""
     body, version = request.body, request.version
     kind = response(METADATA, version)
@@ -114,7 +118,7 @@ def metadata(state: BrokerState, now: Time, sender: str, request: Request, out: 
     out.send(sender, Answer(request.correlation, answer))
 
 
-def brokers(kind: Any, state: BrokerState) -> tuple[Any, ...]:
+def brokers(kind: Kind, state: BrokerState) -> tuple[Entity, ...]:
     """The brokers that are alive."""
     found = [state.addresses[name] for name in state.cluster.brokers]
     return tuple([make(kind, node_id=each.node_id, host=each.host, port=each.port, rack=None) for each in found])
@@ -129,12 +133,12 @@ def _is_legal(name: str) -> bool:
     return bool(_TOPIC_NAME.fullmatch(name)) and name not in (".", "..")
 
 
-def _missing(kind: Any, name: str) -> Any:
+def _missing(kind: Kind, name: str) -> Entity:
     error = ErrorCode.unknown_topic_or_partition if _is_legal(name) else ErrorCode.invalid_topic_exception
     return make(kind, error_code=error, name=name, topic_id=NO_ID, partitions=())
 
 
-def _topic_of_id(kind: Any, state: BrokerState, body: Any, topic_id: UUID) -> Any:
+def _topic_of_id(kind: Kind, state: BrokerState, body: "MetadataRequest", topic_id: UUID) -> Entity:
     if kind.__version__ < _IDS_SINCE:
         return make(kind, error_code=ErrorCode.invalid_request, name="", topic_id=topic_id, partitions=())
     name = state.topic_names.get(topic_id)
@@ -143,7 +147,7 @@ def _topic_of_id(kind: Any, state: BrokerState, body: Any, topic_id: UUID) -> An
     return make(kind, error_code=ErrorCode.unknown_topic_id, name=None, topic_id=topic_id, partitions=())
 
 
-def _topic(kind: Any, state: BrokerState, body: Any, name: str) -> Any:
+def _topic(kind: Kind, state: BrokerState, body: "MetadataRequest", name: str) -> Entity:
     item = part(kind, "partitions")
     leaders = state.cluster.topics[name]
     return make(
@@ -157,7 +161,7 @@ def _topic(kind: Any, state: BrokerState, body: Any, name: str) -> Any:
     )
 
 
-def _partition(kind: Any, state: BrokerState, topic: str, number: int, leader: str) -> Any:
+def _partition(kind: Kind, state: BrokerState, topic: str, number: int, leader: str) -> Entity:
     replicas: Iterable[str] = (leader,) if leader else ()
     kept: Mapping[str, tuple[tuple[str, ...], ...]] = state.storage.replicas
     if number < len(kept.get(topic, ())):
@@ -176,5 +180,5 @@ def _partition(kind: Any, state: BrokerState, topic: str, number: int, leader: s
     )
 
 
-def _allowed(body: Any, field: str, operations: int) -> int:
+def _allowed(body: "MetadataRequest", field: str, operations: int) -> int:
     return operations if getattr(body, field, False) else _NO_OPERATIONS

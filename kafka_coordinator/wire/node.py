@@ -4,8 +4,8 @@ all that the simulation has no messages for.
 In Kafka `KafkaApis`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Self, TypeVar
+from collections.abc import Mapping
+from typing import Final, Self
 
 from kafka_coordinator.broker import ClusterState
 from kafka_coordinator.wire import administration, records, requests
@@ -14,22 +14,19 @@ from kafka_coordinator.wire.metadata import api_versions, metadata
 from kafka_coordinator.wire.names import ClientName, Names
 from kafka_coordinator.wire.positions import observe_positions
 from kafka_coordinator.wire.refused import refuse
-from kafka_coordinator.wire.requests import Answer, Request
-from kafka_coordinator.wire.state import BrokerState, connection_of
+from kafka_coordinator.wire.requests import Answer, AskedNothing
+from kafka_coordinator.wire.state import BrokerState, Handler, connection_of
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-
-T = TypeVar("T")
-Handler = Callable[[BrokerState, Time, str, Any, Outbox], None]
 
 RECORDS: Final = "records"
 """First part of the names of timers that are not the coordinator's."""
 
 
-def _nothing(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def _nothing(state: BrokerState, now: Time, sender: str, request: AskedNothing, out: Outbox) -> None:
     out.send(sender, Answer(request.correlation, None))
 
 
-HANDLERS: Final[Mapping[Any, Handler]] = {
+HANDLERS: Final[Mapping[type[Message], Handler]] = {
     requests.ApiVersions: api_versions,
     requests.Metadata: metadata,
     requests.AskedNothing: _nothing,
@@ -112,7 +109,7 @@ class _CoordinatorOutbox:
         self.inner, self._node, self._send = inner, node, inner.send
         self.close, self.set_timer, self.cancel_timer = inner.close, inner.set_timer, inner.cancel_timer
         self.observe = inner.observe
-        self.choose: Callable[[str, Sequence[Any]], Any] = inner.choose
+        self.choose = inner.choose
 
     def send(self, to: str, message: Message) -> None:
         node = self._node

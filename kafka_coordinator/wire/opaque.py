@@ -11,15 +11,19 @@ import io
 from collections.abc import Iterable
 from functools import lru_cache
 from struct import Struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from kio.index import load_entity_schema
 from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
+from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.messages import ConsumerMetadata, Opaque
-from kafka_coordinator.wire.entities import part
+from kafka_coordinator.wire.entities import Kind, part
+
+if TYPE_CHECKING:
+    from kio.schema.consumer_protocol_subscription.v3.data import TopicPartition
 
 _VERSION: Final = Struct(">h")
 _HIGHEST: Final = 3
@@ -95,14 +99,14 @@ def bytes_of(value: Opaque) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _assignment_bytes(partitions: tuple[Partition, ...]) -> bytes:
-    kind: Any = load_entity_schema("consumer_protocol_assignment", _ASSIGNMENT_VERSION, EntityType.data)
+    kind = cast(Kind, load_entity_schema("consumer_protocol_assignment", _ASSIGNMENT_VERSION, EntityType.data))
     item = part(kind, "assigned_partitions")
     assigned = tuple([item(topic=topic, partitions=numbers) for topic, numbers in by_topic(partitions)])
     return _written(kind(assigned_partitions=assigned, user_data=None), _ASSIGNMENT_VERSION)
 
 
 def _subscription_bytes(value: ConsumerMetadata) -> bytes:
-    kind: Any = load_entity_schema("consumer_protocol_subscription", _HIGHEST, EntityType.data)
+    kind = cast(Kind, load_entity_schema("consumer_protocol_subscription", _HIGHEST, EntityType.data))
     item = part(kind, "owned_partitions")
     owned = tuple([item(topic=topic, partitions=numbers) for topic, numbers in by_topic(value.owned)])
     made = kind(
@@ -123,7 +127,7 @@ def by_topic(partitions: Iterable[Partition]) -> list[tuple[str, tuple[int, ...]
     return [(topic, tuple(numbers)) for topic, numbers in found.items()]
 
 
-def _written(entity: Any, version: int) -> bytes:
+def _written(entity: Entity, version: int) -> bytes:
     buffer = io.BytesIO()
     buffer.write(_VERSION.pack(version))
     entity_writer(type(entity))(buffer, entity)
@@ -137,12 +141,12 @@ def _read(name: str, raw: bytes) -> Any:
     (version,) = _VERSION.unpack_from(raw)
     if version < 0:
         return None
-    kind: Any = load_entity_schema(name, min(version, _HIGHEST), EntityType.data)
+    kind = load_entity_schema(name, min(version, _HIGHEST), EntityType.data)
     try:
         return entity_reader(kind)(raw, _VERSION.size)[0]
     except Exception:  # whatever the codec raises: other protocols put bytes of their own here
         return None
 
 
-def _partitions(read: Iterable[Any]) -> tuple[Partition, ...]:
+def _partitions(read: "Iterable[TopicPartition]") -> tuple[Partition, ...]:
     return tuple(sorted({(each.topic, number) for each in read for number in each.partitions}))

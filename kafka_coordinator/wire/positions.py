@@ -1,11 +1,10 @@
 """Where members begin to read partitions, as the first Fetch of each tells."""
 
 from collections.abc import Callable
-from typing import Any
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.wire.beliefs import Beliefs
-from kafka_coordinator.wire.requests import Request
+from kafka_coordinator.wire.requests import Fetch
 from kafka_coordinator.wire.state import NO_ID, BrokerState
 from protocols.facts import Position
 from protocols.queues import Queue
@@ -15,11 +14,10 @@ COMMITTED, FIRST, LAST, SEEK = "committed", "first", "last", "seek"
 
 
 def observe_positions(
-    state: BrokerState, beliefs: Beliefs, message: Any, observe: Callable[[tuple[Any, ...]], None]
+    state: BrokerState, beliefs: Beliefs, request: Fetch, observe: Callable[[tuple[object, ...]], None]
 ) -> None:
     """Tell the positions of members that a Fetch begins to read for. A request of an incremental session names only
     partitions that are new in it, or have another position than before."""
-    request = Request._make(message)
     for topic in request.body.topics:
         name = getattr(topic, "topic", None) or state.topic_names.get(getattr(topic, "topic_id", NO_ID))
         if name is None:

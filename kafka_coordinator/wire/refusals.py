@@ -3,8 +3,6 @@
 In Kafka `org.apache.kafka.common.errors`.
 """
 
-from typing import Any
-
 from kio.schema.errors import ErrorCode
 
 
@@ -12,6 +10,8 @@ class RefusedError(Exception):
     """Part of a request is refused with this error; ``message`` goes to the client where the answer has a field for it.
     ``details`` are what only some answers tell besides."""
 
-    def __init__(self, code: ErrorCode, message: str | None = None, details: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self, code: ErrorCode, message: str | None = None, details: tuple[tuple[int, str | None], ...] = ()
+    ) -> None:
         super().__init__(message or code.name)
         self.code, self.message, self.details = code, message, details

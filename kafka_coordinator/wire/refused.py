@@ -3,12 +3,13 @@
 In Kafka `KafkaApis.handleSaslHandshakeRequest` and `AclApis` without an authorizer.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import requests
-from kafka_coordinator.wire.entities import make, part, response
+from kafka_coordinator.wire.entities import Kind, make, part, response
 from kafka_coordinator.wire.requests import Answer, Request
 from kafka_coordinator.wire.state import BrokerState
 from kafka_coordinator.wire.translation import NO_THROTTLE
@@ -31,7 +32,7 @@ def refuse(state: BrokerState, now: Time, sender: str, request: Request, out: Ou
     out.send(sender, Answer(request.correlation, _answer(kind, request)))
 
 
-def _answer(kind: Any, request: Request) -> Any:
+def _answer(kind: Kind, request: Request) -> Entity:
     if isinstance(request, requests.SaslHandshake):
         return make(kind, error_code=ErrorCode.illegal_sasl_state, mechanisms=())
     if isinstance(request, requests.SaslAuthenticate):

@@ -2,10 +2,37 @@
 
 What groups are about has records of its own (`kafka_coordinator.messages` and `consumer_group_messages` beside it),
 because the coordinator of the simulation reads them, too. These here are for brokers on sockets alone: ``body`` is the
-entity that the codec has read, of the request's own version (`kafka_coordinator.wire.entities`).
+entity that the codec has read, of the request's own version, and has the type of the newest one
+(`kafka_coordinator.wire.entities`).
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from kio.static.protocol import Entity
+
+if TYPE_CHECKING:
+    from kio.schema.alter_configs.v2.request import AlterConfigsRequest
+    from kio.schema.api_versions.v4.request import ApiVersionsRequest
+    from kio.schema.create_acls.v3.request import CreateAclsRequest
+    from kio.schema.create_partitions.v3.request import CreatePartitionsRequest
+    from kio.schema.create_topics.v7.request import CreateTopicsRequest
+    from kio.schema.delete_acls.v3.request import DeleteAclsRequest
+    from kio.schema.delete_records.v2.request import DeleteRecordsRequest
+    from kio.schema.delete_topics.v6.request import DeleteTopicsRequest
+    from kio.schema.describe_acls.v3.request import DescribeAclsRequest
+    from kio.schema.describe_cluster.v2.request import DescribeClusterRequest
+    from kio.schema.describe_configs.v4.request import DescribeConfigsRequest
+    from kio.schema.describe_topic_partitions.v0.request import DescribeTopicPartitionsRequest
+    from kio.schema.fetch.v18.request import FetchRequest
+    from kio.schema.incremental_alter_configs.v1.request import IncrementalAlterConfigsRequest
+    from kio.schema.init_producer_id.v6.request import InitProducerIdRequest
+    from kio.schema.list_config_resources.v1.request import ListConfigResourcesRequest
+    from kio.schema.list_offsets.v11.request import ListOffsetsRequest
+    from kio.schema.metadata.v13.request import MetadataRequest
+    from kio.schema.offset_for_leader_epoch.v4.request import OffsetForLeaderEpochRequest
+    from kio.schema.produce.v13.request import ProduceRequest
+    from kio.schema.sasl_authenticate.v2.request import SaslAuthenticateRequest
+    from kio.schema.sasl_handshake.v1.request import SaslHandshakeRequest
 
 
 class Request(NamedTuple):
@@ -14,102 +41,124 @@ class Request(NamedTuple):
     correlation: int
     version: int
     client_id: str
-    body: Any
+    body: object
 
 
 class Answer(NamedTuple):
     """An answer; ``body`` is an entity of the version that was asked in. None: the request asks for no answer."""
 
     correlation: int
-    body: Any
+    body: Entity | None
 
 
 class ApiVersions(Request):
     __slots__ = ()
+    body: "ApiVersionsRequest | None"
 
 
 class Metadata(Request):
     __slots__ = ()
+    body: "MetadataRequest"
 
 
 class Produce(Request):
     __slots__ = ()
+    body: "ProduceRequest"
 
 
 class Fetch(Request):
     __slots__ = ()
+    body: "FetchRequest"
 
 
 class ListOffsets(Request):
     __slots__ = ()
+    body: "ListOffsetsRequest"
 
 
 class OffsetForLeaderEpoch(Request):
     __slots__ = ()
+    body: "OffsetForLeaderEpochRequest"
 
 
 class InitProducerId(Request):
     __slots__ = ()
+    body: "InitProducerIdRequest"
 
 
 class CreateTopics(Request):
     __slots__ = ()
+    body: "CreateTopicsRequest"
 
 
 class DeleteTopics(Request):
     __slots__ = ()
+    body: "DeleteTopicsRequest"
 
 
 class CreatePartitions(Request):
     __slots__ = ()
+    body: "CreatePartitionsRequest"
 
 
 class DeleteRecords(Request):
     __slots__ = ()
+    body: "DeleteRecordsRequest"
 
 
 class DescribeConfigs(Request):
     __slots__ = ()
+    body: "DescribeConfigsRequest"
 
 
 class AlterConfigs(Request):
     __slots__ = ()
+    body: "AlterConfigsRequest"
 
 
 class IncrementalAlterConfigs(Request):
     __slots__ = ()
+    body: "IncrementalAlterConfigsRequest"
 
 
 class DescribeCluster(Request):
     __slots__ = ()
+    body: "DescribeClusterRequest"
 
 
 class ListConfigResources(Request):
     __slots__ = ()
+    body: "ListConfigResourcesRequest"
 
 
 class DescribeTopicPartitions(Request):
     __slots__ = ()
+    body: "DescribeTopicPartitionsRequest"
 
 
 class SaslHandshake(Request):
     __slots__ = ()
+    body: "SaslHandshakeRequest"
 
 
 class SaslAuthenticate(Request):
     __slots__ = ()
+    body: "SaslAuthenticateRequest"
 
 
 class DescribeAcls(Request):
     __slots__ = ()
+    body: "DescribeAclsRequest"
 
 
 class CreateAcls(Request):
     __slots__ = ()
+    body: "CreateAclsRequest"
 
 
 class DeleteAcls(Request):
     __slots__ = ()
+    body: "DeleteAclsRequest"
 
 
 class AskedNothing(Request):

@@ -3,15 +3,16 @@
 Handlers (`kafka_coordinator.wire.served`) are functions of this state, time, sender, request and outbox.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from kafka_coordinator.broker import Broker, ClusterState
 from kafka_coordinator.wire.fetches import Fetches
 from kafka_coordinator.wire.settings import ServerSettings
+from protocols.engine.nodes import Outbox, Time
 
 CONTROLLER: Final = "controller"
 """Node name of the cluster's controller, which brokers tell of topics that shall be created, changed or deleted; it
@@ -79,6 +80,10 @@ class BrokerState:
             ids = {topic: UUID(int=number) for topic, number in given.items()}
             self._ids = MappingProxyType(ids)
             self._names = MappingProxyType({made: topic for topic, made in ids.items()})
+
+
+Handler: TypeAlias = Callable[[BrokerState, Time, str, Any, Outbox], None]
+"""What answers requests of one API; the third argument is the sender, the fourth the request."""
 
 
 def connection_of(state: BrokerState, peer: str) -> str:

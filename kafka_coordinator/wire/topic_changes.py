@@ -5,10 +5,11 @@ In Kafka `ReplicationControlManager` and `ControllerApis`.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.cluster import ClusterRecord
@@ -17,9 +18,13 @@ from kafka_coordinator.wire.described_configs import topic_configs
 from kafka_coordinator.wire.records.storage import Replicas
 from kafka_coordinator.wire.records.topic_defaults import TOPIC_DEFAULTS
 from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.requests import Request
+from kafka_coordinator.wire.requests import CreatePartitions, CreateTopics, DeleteTopics
 from kafka_coordinator.wire.state import NO_ID
 from kafka_coordinator.wire.topic_names import check_collision, check_name
+
+if TYPE_CHECKING:
+    from kio.schema.create_partitions.v3.request import CreatePartitionsTopic
+    from kio.schema.create_topics.v7.request import CreatableReplicaAssignment, CreatableTopic
 
 _CREATE, _DELETE, _GROW = 19, 20, 37
 _NO_TIME: Final = timedelta(0)
@@ -27,12 +32,21 @@ _MOST_PARTITIONS: Final = 10_000
 NewId = Callable[[], UUID]
 
 
-def create_topics(cluster: ClusterRecord, request: Request, new_id: NewId) -> Any:
+class NewTopic(NamedTuple):
+    """A topic that a broker wants; one that a client wants has the same fields."""
+
+    name: str
+    num_partitions: int = -1
+    replication_factor: int = -1
+    assignments: "tuple[CreatableReplicaAssignment, ...]" = ()
+
+
+def create_topics(cluster: ClusterRecord, request: CreateTopics, new_id: NewId) -> Entity:
     """Answers CreateTopics."""
     kind = entities.response(_CREATE, request.version)
     item = entities.part(kind, "topics")
     names = [topic.name for topic in request.body.topics]
-    done: dict[str, Any] = {}
+    done: dict[str, Entity] = {}
     for topic in request.body.topics:
         name = topic.name
         if name in done:
@@ -53,13 +67,15 @@ def create_topics(cluster: ClusterRecord, request: Request, new_id: NewId) -> An
     return entities.make(kind, throttle_time=_NO_TIME, topics=tuple(done.values()))
 
 
-def _created(item: Any, cluster: ClusterRecord, topic: Any, request: Request, new_id: NewId) -> Any:
+def _created(
+    item: entities.Kind, cluster: ClusterRecord, topic: "CreatableTopic", request: CreateTopics, new_id: NewId
+) -> Entity:
     configs = {each.name: each.value for each in topic.configs}
     replicas = check_new_topic(cluster, topic, configs)
     number = new_id()
     if not getattr(request.body, "validate_only", False):
         cluster.create(topic.name, replicas, configs, number)
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     if entities.has(item, "configs"):
         kind = entities.part(item, "configs")
         described = topic_configs(cluster.storage, configs)
@@ -88,7 +104,9 @@ def _created(item: Any, cluster: ClusterRecord, topic: Any, request: Request, ne
     )
 
 
-def check_new_topic(cluster: ClusterRecord, topic: Any, configs: Mapping[str, str | None]) -> Replicas:
+def check_new_topic(
+    cluster: ClusterRecord, topic: "NewTopic | CreatableTopic", configs: Mapping[str, str | None]
+) -> Replicas:
     """The replicas of a topic that may be created. Raises `RefusedError`."""
     name = topic.name
     check_name(name)
@@ -120,12 +138,12 @@ def check_new_topic(cluster: ClusterRecord, topic: Any, configs: Mapping[str, st
     return cluster.placed(cluster.settings.num_partitions if count == -1 else count, factor)
 
 
-def _given(cluster: ClusterRecord, topic: Any) -> Replicas:
+def _given(cluster: ClusterRecord, topic: "NewTopic | CreatableTopic") -> Replicas:
     if topic.replication_factor != -1 or topic.num_partitions != -1:
         what = "numPartitions" if topic.num_partitions != -1 else "replication factor"
         text = f"A manual partition assignment was specified, but {what} was not set to -1."
         raise RefusedError(ErrorCode.invalid_request, text)
-    places = {each.partition_index: each.broker_ids for each in topic.assignments}
+    places: dict[int, Sequence[int]] = {each.partition_index: each.broker_ids for each in topic.assignments}
     if len(places) < len(topic.assignments) or sorted(places) != list(range(len(places))):
         text = "partitions should be a consecutive 0-based integer sequence"
         raise RefusedError(ErrorCode.invalid_replica_assignment, text)
@@ -149,15 +167,15 @@ def _named(cluster: ClusterRecord, places: Iterable[Sequence[int]]) -> Replicas:
     return tuple(found)
 
 
-def delete_topics(cluster: ClusterRecord, request: Request) -> Any:
+def delete_topics(cluster: ClusterRecord, request: DeleteTopics) -> Entity:
     """Answers DeleteTopics."""
     kind = entities.response(_DELETE, request.version)
     item = entities.part(kind, "responses")
     if hasattr(request.body, "topics"):
-        asked = [(each.name, each.topic_id or NO_ID) for each in request.body.topics]
+        asked: list[tuple[str | None, UUID]] = [(each.name, each.topic_id or NO_ID) for each in request.body.topics]
     else:
-        asked = [(name, NO_ID) for name in request.body.topic_names]
-    done: dict[tuple[str | None, UUID], Any] = {}
+        asked = [(name, NO_ID) for name in getattr(request.body, "topic_names", ())]
+    done: dict[tuple[str | None, UUID], Entity] = {}
     for name, number in asked:
         found, told = name, number
         code, message = ErrorCode.none, None
@@ -191,12 +209,12 @@ def _known(
     return name, ids[name]
 
 
-def create_partitions(cluster: ClusterRecord, request: Request) -> Any:
+def create_partitions(cluster: ClusterRecord, request: CreatePartitions) -> Entity:
     """Answers CreatePartitions."""
     kind = entities.response(_GROW, request.version)
     item = entities.part(kind, "results")
     names = [topic.name for topic in request.body.topics]
-    done: dict[str, Any] = {}
+    done: dict[str, Entity] = {}
     for topic in request.body.topics:
         code, message = ErrorCode.none, None
         try:
@@ -211,7 +229,7 @@ def create_partitions(cluster: ClusterRecord, request: Request) -> Any:
     return entities.make(kind, throttle_time=_NO_TIME, results=tuple(done.values()))
 
 
-def _more(cluster: ClusterRecord, topic: Any) -> Replicas:
+def _more(cluster: ClusterRecord, topic: "CreatePartitionsTopic") -> Replicas:
     name, count = topic.name, topic.count
     replicas = cluster.replicas(name)
     if replicas is None:

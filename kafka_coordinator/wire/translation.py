@@ -8,6 +8,9 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple, TypeAlias
 
+from kio.static.protocol import Entity
+
+from kafka_coordinator.wire.entities import Kind
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.state import BrokerState
 from protocols.engine.nodes import Message
@@ -32,7 +35,7 @@ class Asked(NamedTuple):
 Read: TypeAlias = Callable[[Any, Asked], Sequence[Message]]
 """Body of a request to the messages for the coordinator; none at all where nothing is left to be asked."""
 
-Write: TypeAlias = Callable[[Any, Any, Asked, Sequence[Any]], Any]
+Write: TypeAlias = Callable[[Kind, Any, Asked, Sequence[Any]], Entity]
 """Class of the answer, body of the request and the coordinator's answers (in the order of its messages) to the answer's
 body."""
 

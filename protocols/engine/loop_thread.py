@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from threading import Thread
 from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import ParamSpec, Self, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,7 +25,7 @@ class LoopThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def run(self, coroutine: Coroutine[object, None, T]) -> T:
         """Run a coroutine in the loop and return its result, or raise what it raises."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 

@@ -10,7 +10,7 @@ multiple of 1/1024 ms (`TICK`), so that sums and differences of times are exact.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 Time: TypeAlias = float
 """Milliseconds of virtual time since the start; a whole multiple of `TICK`."""
@@ -19,7 +19,7 @@ TICK = 1 / 1024
 """The smallest difference between two times, in milliseconds."""
 
 TimerName: TypeAlias = Any
-"""Any hashable value, unique within its node: a text, or a tuple such as ``("session", group, member)``."""
+"""A hashable value, unique within its node: a text, or a tuple such as ``("session", group, member)``."""
 
 Message: TypeAlias = tuple[Any, ...]
 """A named tuple without behaviour; its class is its type. Never changed after it was sent."""
@@ -49,7 +49,7 @@ class Outbox(Protocol):
     def cancel_timer(self, name: TimerName) -> None:
         """The timer does not fire; nothing happens if it is not set."""
 
-    def observe(self, fact: tuple[Any, ...]) -> None:
+    def observe(self, fact: tuple[object, ...]) -> None:
         """Tell the world what happened here: one of `protocols.facts`. Changes nothing for any node."""
 
     def choose(self, label: str, options: Sequence[T]) -> T:
@@ -80,11 +80,12 @@ class Node(Protocol):
     def copy(self) -> Self:
         """An independent copy of the state."""
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as nested plain tuples: equal keys behave equally from now on. Times are relative to now;
         counters and statistics are left out."""
 
 
+@runtime_checkable
 class WakingNode(Protocol):
     """What a node has besides if its process, when it goes on after it hung, finds the ends of connections before it
     does anything else: a thread of its own reads them, while all others are late."""

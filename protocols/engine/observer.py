@@ -1,6 +1,6 @@
 """Who watches a simulation."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from protocols.engine.nodes import Message, Time
 
@@ -13,10 +13,10 @@ class Observer(Protocol):
     of what was being handled.
     """
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         """A node told something (one of `protocols.facts`)."""
 
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
         """Something is going to be handled: a timer (``what`` is its name), a connection opened or closed (the peer);
         both only told while tracing; a call (its label), always told."""
 
@@ -32,9 +32,9 @@ class Observer(Protocol):
 class Unobserved:
     """An observer that does not look."""
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None: ...
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None: ...
 
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None: ...
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None: ...
 
     def sent(
         self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int

@@ -146,7 +146,7 @@ class Process:
         if timer is not None:
             self.stale_timer_entries.setdefault(name, timer)
 
-    def observe(self, fact: tuple[Any, ...]) -> None:
+    def observe(self, fact: tuple[object, ...]) -> None:
         simulation = self.simulation
         simulation.observer.fact(simulation.now, self.name, fact, simulation.root, simulation.handling)
 
@@ -216,7 +216,7 @@ class Process:
         elif self.running:
             self.node.receive(self.simulation.now, OPERATOR, message, self)
 
-    def wait(self, handler: Handler, what: Any) -> None:
+    def wait(self, handler: Handler, what: object) -> None:
         """We hang: for later."""
         self.backlog.append((self.simulation.handling, self.simulation.root, handler, what))
 

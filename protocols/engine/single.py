@@ -5,15 +5,19 @@ it sends arrives anywhere. (Several nodes that talk: a `protocols.engine.simulat
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from protocols.engine.nodes import OPERATOR, Message, Node, Time, TimerName
 
 T = TypeVar("T")
 N = TypeVar("N", bound=Node)
 
-Choose: TypeAlias = Callable[[str, Sequence[Any]], Any]
-"""Label and options to the option chosen."""
+
+class Choose(Protocol):
+    """Label and options to the option chosen."""
+
+    def __call__(self, label: str, options: Sequence[T], /) -> T: ...
+
 
 NewId: TypeAlias = Callable[[str], str]
 """Prefix to a text never given before."""
@@ -36,7 +40,7 @@ class Told(NamedTuple):
     """A fact that the node told."""
 
     time: Time
-    fact: tuple[Any, ...]
+    fact: tuple[object, ...]
 
 
 class Closed(NamedTuple):
@@ -154,7 +158,7 @@ class SingleNode(Generic[N]):
     def cancel_timer(self, name: TimerName) -> None:
         self.timers.pop(name, None)
 
-    def observe(self, fact: tuple[Any, ...]) -> None:
+    def observe(self, fact: tuple[object, ...]) -> None:
         self.facts.append(Told(self.now, fact))
 
     def choose(self, label: str, options: Sequence[T]) -> T:

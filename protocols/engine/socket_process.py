@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from math import inf
 from random import Random
-from typing import Any, Protocol, TypeVar, final
+from typing import Protocol, TypeVar, final
 from uuid import UUID
 
 from protocols.engine.connection import Connection
@@ -19,7 +19,7 @@ class World(Protocol):
 
     def tell_sent(self, sender: str, to: str, message: Message) -> None: ...
 
-    def tell(self, process: "SocketProcess", fact: tuple[Any, ...]) -> None: ...
+    def tell(self, process: "SocketProcess", fact: tuple[object, ...]) -> None: ...
 
     def send_inside(self, process: "SocketProcess", to: str, message: Message) -> None: ...
 
@@ -79,7 +79,7 @@ class SocketProcess:
     def cancel_timer(self, name: TimerName) -> None:
         self.timers.pop(name, None)
 
-    def observe(self, fact: tuple[Any, ...]) -> None:
+    def observe(self, fact: tuple[object, ...]) -> None:
         self.world.tell(self, fact)
 
     def choose(self, label: str, options: Sequence[T]) -> T:

@@ -19,7 +19,7 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from random import Random
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from protocols.engine.addresses import Address
 from protocols.engine.alarms import Alarms
@@ -231,7 +231,7 @@ class Sockets:
             number = self._turns.number = self._turns.number + 1
             self.observer.sent(self.now, self.now, sender, to, message, number, self._turns.handling)
 
-    def tell(self, process: SocketProcess, fact: tuple[Any, ...]) -> None:
+    def tell(self, process: SocketProcess, fact: tuple[object, ...]) -> None:
         """A node observes this."""
         self.observer.fact(self.now, process.name, fact, self._turns.root, self._turns.handling)
 
@@ -268,7 +268,7 @@ class Sockets:
         kind = type(message)
         self.messages[kind] = self.messages.get(kind, 0) + 1
 
-    def _created(self, kind: int, process: SocketProcess, what: Any) -> None:
+    def _created(self, kind: int, process: SocketProcess, what: object) -> None:
         if self.tracing:
             turns = self._turns
             self.observer.created(turns.number + 1, self.tell_time(), kind, process.name, what, turns.handling)

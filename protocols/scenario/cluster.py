@@ -12,11 +12,15 @@ from protocols.engine.simulation import Simulation
 from protocols.scenario.events import Event
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.topology import Topology
 
 
 class Cluster(Protocol):
     """One system with its brokers and members. Node names: brokers under their own names, members under their names
     (``group/member`` where a member's name is in several groups; several members of one process under ``process``)."""
+
+    scenario: Scenario
+    topology: Topology
 
     def start(self, beginning: Beginning = IN_STEP) -> None:
         """Start everything that is there from the beginning: the servers now, the members when they are to."""

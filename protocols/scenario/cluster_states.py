@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from functools import partial
 from types import FunctionType, MappingProxyType, MethodType
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pydantic import BaseModel
+
+from protocols.scenario.cluster import Cluster
 
 Left: TypeAlias = dict[tuple[int, int], Callable[[], None]]
 """(Number of the event, which of the things that it has left) to what is still to come."""
@@ -21,14 +23,14 @@ copyreg.pickle(MappingProxyType, lambda proxy: (MappingProxyType, (dict(proxy),)
 class ClusterState(NamedTuple):
     """A cluster, and what is to come, which belongs to it and to no copy."""
 
-    cluster: Any
+    cluster: Cluster
     left: Left
 
 
 class ClusterStates:
     """``kept``: objects that all copies share. A state that was handed out is never changed."""
 
-    def __init__(self, cluster: Any, kept: Iterable[object], instead: Mapping[int, object]) -> None:
+    def __init__(self, cluster: Cluster, kept: Iterable[object], instead: Mapping[int, object]) -> None:
         """``instead``: id of an object to what stands in its place in all states."""
         self._kept = {id(each): each for each in kept}
         self._states = [deepcopy(ClusterState(cluster, {}), {**self._kept, **instead})]
@@ -49,13 +51,13 @@ class ClusterStates:
         return len(self._states) - 1
 
 
-def alike(one: Any, other: Any) -> bool:
+def alike(one: object, other: object) -> bool:
     """Whether two objects are equal, field by field, whatever their classes think of equality; mappings and lists in
     the same order."""
     return _alike(one, other, set())
 
 
-def _alike(one: Any, other: Any, compared: set[tuple[int, int]]) -> bool:
+def _alike(one: object, other: object, compared: set[tuple[int, int]]) -> bool:
     if one is other or (id(one), id(other)) in compared:
         return True
     if type(one) is not type(other):
@@ -70,7 +72,7 @@ def _alike(one: Any, other: Any, compared: set[tuple[int, int]]) -> bool:
 _BY_VALUE = (int, str, bytes, float, bool, type(None), set, frozenset, type, BaseModel)
 
 
-def _parts(value: Any) -> list[Any]:
+def _parts(value: object) -> list[object]:
     """All that an object consists of, in a fixed order."""
     if isinstance(value, tuple | list):
         return list(value)

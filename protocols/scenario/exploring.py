@@ -6,7 +6,7 @@ simulation.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from protocols.engine.exploration.connections import Pair
 from protocols.engine.exploration.observing import Watch
@@ -20,7 +20,7 @@ from protocols.engine.observer import Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Granted, Owns
-from protocols.scenario.cluster import MakeCluster
+from protocols.scenario.cluster import Cluster, MakeCluster
 from protocols.scenario.events import Reset
 from protocols.scenario.exploring_events import Happening, Stage
 from protocols.scenario.model import Scenario, SystemPart
@@ -40,7 +40,7 @@ class Settled(NamedTuple):
 
     world: World
     first: State
-    facts: tuple[tuple[str, tuple[Any, ...]], ...]
+    facts: tuple[tuple[str, tuple[object, ...]], ...]
 
 
 class _Told(Unobserved):
@@ -48,9 +48,9 @@ class _Told(Unobserved):
 
     def __init__(self) -> None:
         self.changed: Time = 0.0
-        self.facts: list[tuple[str, tuple[Any, ...]]] = []
+        self.facts: list[tuple[str, tuple[object, ...]]] = []
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         """See `protocols.engine.observer.Observer`."""
         self.facts.append((node, fact))
         if isinstance(fact, Owns | Granted):
@@ -72,7 +72,7 @@ def explored(
     told = _Told()
     simulation = Simulation(seed=scenario.run.seed, latency=Latency(*scenario.run.latency), observer=told)
     simulation.now = BEGAN
-    cluster: Any = make(scenario, system, simulation)
+    cluster = make(scenario, system, simulation)
     cluster.start()
     _settle(simulation, told)
     steps = Steps(rules, simulation.now, scenario.run.seed)
@@ -104,17 +104,17 @@ def _settle(simulation: Simulation, told: _Told) -> None:
     raise UserError("messages are always on their way before the first event: shorter latencies are expected")
 
 
-def _is_passage(place: Any) -> bool:
+def _is_passage(place: object) -> bool:
     return type(place).__name__ == "Happening"
 
 
-def _processes(simulation: Simulation, cluster: Any) -> tuple[str, ...]:
+def _processes(simulation: Simulation, cluster: Cluster) -> tuple[str, ...]:
     """All that run, the members that come later, and the administrator, if something is for him to do."""
     resets = any(isinstance(event, Reset) for event in cluster.scenario.events)
     return tuple(dict.fromkeys([*simulation.processes, *cluster.topology.members, *([ADMIN] if resets else [])]))
 
 
-def _pairs(processes: Sequence[str], cluster: Any) -> tuple[tuple[str, str], ...]:
+def _pairs(processes: Sequence[str], cluster: Cluster) -> tuple[tuple[str, str], ...]:
     """Servers among each other, and each member and the administrator with each server."""
     members = {*cluster.topology.members, ADMIN}
     servers = [name for name in processes if name not in members]
@@ -123,7 +123,7 @@ def _pairs(processes: Sequence[str], cluster: Any) -> tuple[tuple[str, str], ...
 
 
 def _first(world: World, simulation: Simulation, told: _Told) -> State:
-    facts: dict[str, list[tuple[Any, ...]]] = {}
+    facts: dict[str, list[tuple[object, ...]]] = {}
     for name, fact in told.facts:
         facts.setdefault(name, []).append(fact)
     ids: dict[str, dict[str, int]] = {}

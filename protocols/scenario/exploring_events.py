@@ -9,9 +9,10 @@ from protocols.engine.exploration.holdings import Script
 from protocols.engine.exploration.states import CUT, DEAF, GONE, LOSSY
 from protocols.engine.exploration.turn import Turn
 from protocols.engine.links import Fault
-from protocols.engine.nodes import Message, Time
+from protocols.engine.nodes import Message, Node, Time
 from protocols.engine.observer import Unobserved
 from protocols.engine.simulation import Simulation
+from protocols.scenario.cluster import Cluster
 from protocols.scenario.cluster_states import ClusterStates
 from protocols.scenario.events import (
     AddTopic,
@@ -40,7 +41,7 @@ OF_ROUTES: Final = (*OF_TOPICS, BrokerEvent, Network)
 class _Process:
     """What a cluster sees of a process."""
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: object) -> None:
         self.node = node
 
     def __deepcopy__(self, memo: object) -> "_Process":
@@ -61,7 +62,8 @@ class _Processes:
             return None
         turn = self._stage.turn
         process = self._seen.setdefault((name, life), _Process(None))
-        process.node = turn.world.steps.livings[turn.run(name).living].node
+        living = turn.world.steps.livings[turn.run(name).living]
+        process.node = living and living.node
         return process
 
     def __getitem__(self, name: str) -> _Process:
@@ -79,11 +81,11 @@ class Stage:
 
     def __init__(self, now: Time) -> None:
         self.now = now
-        self.turn: Any = None
+        self.turn: Turn
         self.later: list[tuple[Callable[[], None], str]] = []
         self.items: list[_Item] = []
         self.root = self.handling = 0
-        self.observer: Any = None
+        self.observer: Unobserved
         self.processes = _Processes(self)
 
     def looks(self, name: str) -> tuple[int, Hashable]:
@@ -92,8 +94,9 @@ class Stage:
         run = self.turn.run(name) if name in world.column else GONE
         if not run.living:
             return run.life, None
-        node = world.steps.livings[run.living].node
-        return run.life, world.steps.rules.seen(node)
+        living = world.steps.livings[run.living]
+        assert living is not None
+        return run.life, world.steps.rules.seen(living.node)
 
     def sees(self, name: str) -> tuple[int, Hashable]:
         """The same, for the record."""
@@ -101,7 +104,7 @@ class Stage:
         self.items.append(_Item("sees", name, found))
         return found
 
-    def does(self, what: str, *given: Any) -> None:
+    def does(self, what: str, *given: object) -> None:
         """Something happens to the explorer's world."""
         self.items.append(_Item(what, "", given))
         getattr(self.turn, what)(*given)
@@ -110,7 +113,7 @@ class Stage:
         """Whether a process of this name runs (or hangs)."""
         return name in self.processes
 
-    def start(self, name: str, node: Any) -> None:
+    def start(self, name: str, node: Node) -> None:
         """See `protocols.engine.simulation.Simulation`, as for all that follows."""
         prepare = self.turn.world.steps.rules.adopt.get(type(node))
         if prepare is not None:
@@ -156,7 +159,7 @@ class _Facts(Unobserved):
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         self._stage.does("observe", node, fact)
 
 
@@ -167,7 +170,7 @@ class Happening(Script):
     each way these can look, and what it did is done again everywhere else.
     """
 
-    def __init__(self, events: Sequence[Event], cluster: Any, simulation: Simulation, stage: Stage) -> None:
+    def __init__(self, events: Sequence[Event], cluster: Cluster, simulation: Simulation, stage: Stage) -> None:
         self.events = tuple(events)
         self.breaks_network = any(isinstance(each, Network) for each in events)
         self.changes_answers = any(isinstance(each, OF_ROUTES) for each in events)

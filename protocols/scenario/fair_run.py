@@ -4,7 +4,7 @@ Nodes move to a simulation, whose clock begins where all of theirs stand.
 """
 
 from collections.abc import Collection
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from protocols.engine.exploration import State, World
 from protocols.engine.exploration.numbering import FRESH
@@ -48,7 +48,7 @@ class _Owners(Unobserved):
                 count[group, queue] = count.get((group, queue), 0) + 1
         return all(count.get(each) == 1 for each in expected)
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         """See `protocols.engine.observer.Observer`."""
         if isinstance(fact, Owns) and self.owned.get((fact.group, fact.member), ()) != fact.queues:
             self.owned[fact.group, fact.member] = fact.queues

@@ -6,7 +6,6 @@ names no system has none.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from protocols.errors import UserError
 from protocols.scenario.building import build
@@ -52,7 +51,7 @@ def read_text(text: str, source: str = "scenario", registered: Systems | None = 
 
 
 def scenario(
-    given: Mapping[str, Any] | None = None, /, *, registered: Systems | None = None, **fields: Any
+    given: Mapping[str, object] | None = None, /, *, registered: Systems | None = None, **fields: object
 ) -> Scenario:
     """The same from plain Python values: nested mappings and lists with the same fields and shorthands as a file.
 

@@ -80,9 +80,9 @@ class Recorder:
             if check is not None:
                 check(now, fact)
 
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
         if kind == CALL:
-            self._calls.append(Call(number, due, what, cause))
+            self._calls.append(Call(number, due, str(what), cause))
             if self._trace is None:
                 return
         self._tracing().add(HandledEvent(due, kind, node, what, number, cause))

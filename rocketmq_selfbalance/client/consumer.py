@@ -2,7 +2,6 @@
 ``DefaultLitePullConsumerImpl``, with the tables of their ``RebalanceImpl``)."""
 
 from collections.abc import Hashable
-from typing import Any
 
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
@@ -43,7 +42,7 @@ class Rebalancing:
         copy.starting, copy.adding = self.starting.copy(), self.adding.copy()
         return copy
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state as plain tuples."""
         return self.balanced, self.changed, self.refused, tuple(self.starting), tuple(self.adding)
 
@@ -182,7 +181,7 @@ class Consumer:
         copy.rebalancing = self.rebalancing.copy()
         return copy
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now. Of subscription versions only their order matters."""
         versions = sorted(set(self.subscriptions.values()))
         return (

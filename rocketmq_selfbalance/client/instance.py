@@ -43,8 +43,8 @@ class Tables(NamedTuple):
     """Who takes what: steps of threads, calls, messages that answer calls."""
 
     steps: Handlers
-    calls: Mapping[type[Any], Begin]
-    answers: Mapping[type[Any], Understand]
+    calls: Mapping[type, Begin]
+    answers: Mapping[type, Understand]
 
 
 class Instance:

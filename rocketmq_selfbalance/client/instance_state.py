@@ -1,7 +1,5 @@
 """The state of a client instance as a whole: an independent copy, and a key of plain tuples."""
 
-from typing import Any
-
 from protocols.engine.nodes import Time
 from rocketmq_selfbalance.client.instance import Instance
 
@@ -25,7 +23,7 @@ def copy_of(client: Instance) -> Instance:
     return copy
 
 
-def key_of(client: Instance, now: Time) -> tuple[Any, ...]:
+def key_of(client: Instance, now: Time) -> tuple[object, ...]:
     """Equal keys behave equally from now on. Requests count from the next correlation number down."""
     last = client.correlation
     return (

@@ -1,7 +1,7 @@
 """Locks of ordered consumption, as the client keeps them: ``lock``, ``lockAll`` and ``unlockAll`` of
 ``RebalanceImpl`` (spec 6.6)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
@@ -79,7 +79,7 @@ def _ask_to_lock(world: World, now: Time, thread: Thread, step: _AskToLock, out:
 
 
 def _locks_answered(world: World, now: Time, thread: Thread, step: _LocksAnswered, out: Outbox) -> Call | None:
-    locked: Any = thread.value
+    locked = thread.value
     if isinstance(locked, tuple):
         consumer = world.consumer(step.group)
         for queue in step.queues:
@@ -129,7 +129,7 @@ def _lock_one(world: World, now: Time, thread: Thread, step: LockOne, out: Outbo
 
 
 def _one_answered(world: World, now: Time, thread: Thread, step: _OneAnswered, out: Outbox) -> Call | None:
-    locked: Any = thread.value
+    locked = thread.value
     granted = isinstance(locked, tuple) and step.queue in locked
     if granted:
         mark(world, now, world.consumer(step.group), step.queue, True)

@@ -141,7 +141,7 @@ class Client:
         copy.instance = copy_of(self.instance)
         return copy
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         return key_of(self.instance, now)
 
     def _lost(self, now: Time, peers: Sequence[str], out: Outbox) -> None:
@@ -191,7 +191,7 @@ def _answer(client: Instance, now: Time, sender: str, message: Answer, out: Outb
 
 Take: TypeAlias = Callable[[Instance, Time, str, Any, Outbox], None]
 
-_MESSAGES: Mapping[type[Any], Take] = {
+_MESSAGES: Mapping[type, Take] = {
     PullAnswer: _pull_answered,
     Answer: _answer,
     NotifyConsumerIdsChanged: _notified,

@@ -7,7 +7,7 @@ got from a broker is handed back by `RemoteOffsets.found`.
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import Failure
@@ -67,7 +67,7 @@ class Table:
         copy.offsets, copy.frozen = self.offsets.copy(), self.frozen.copy()
         return copy
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state as plain tuples."""
         return tuple(sorted(map(tuple, self.offsets.items()))), tuple(sorted(self.frozen))
 
@@ -119,7 +119,7 @@ class RemoteOffsets:
         copy.table = self.table.copy()
         return copy
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state as plain tuples."""
         return self.table.key()
 
@@ -207,7 +207,7 @@ class LocalOffsets:
         copy.table = self.table.copy()
         return copy
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state as plain tuples."""
         return self.table.key(), self.file.text, self.file.backup
 

@@ -5,7 +5,7 @@ Work is done on ranges of records. The code of a push consumer runs in so many t
 in one loop of the user's own.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
@@ -77,7 +77,7 @@ class Pool:
         copy.poison, copy.in_hand = self.poison.copy(), self.in_hand.copy()
         return copy
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now."""
         return (
             tuple(self.backlog),

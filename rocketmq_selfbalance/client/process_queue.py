@@ -2,7 +2,6 @@
 6.4)."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from protocols.engine.nodes import Time
 from protocols.offsets import OffsetSet
@@ -181,7 +180,7 @@ class ProcessQueue:
         copy.tries = self.tries.copy()
         return copy
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now."""
         return (
             self.waiting.ranges(),

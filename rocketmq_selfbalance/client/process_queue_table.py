@@ -4,7 +4,7 @@ what it holds (spec 5.1, 5.2).
 It reads top to bottom: each step stands above the function that does it, and pushes those below it.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
@@ -15,7 +15,7 @@ from rocketmq_selfbalance.client.persisting import RemoveOffset
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, Start
 from rocketmq_selfbalance.client.removal import RemoveUnnecessaryMessageQueue
-from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.threads import Handlers, Step, Thread
 from rocketmq_selfbalance.client.world import World
 from rocketmq_selfbalance.states import (
     CONCURRENT,
@@ -127,7 +127,7 @@ def _add(world: World, now: Time, thread: Thread, step: _AddFrom, out: Outbox) -
     return None
 
 
-def _create(now: Time, group: str, queue: Queue) -> tuple[Any, ...]:
+def _create(now: Time, group: str, queue: Queue) -> tuple[Step, ...]:
     return RemoveOffset(group, queue), ComputePullFromWhere(group, queue), _CreateProcessQueue(group, queue, now)
 
 
@@ -139,7 +139,7 @@ class _Locked(NamedTuple):
 
 
 def _locked(world: World, now: Time, thread: Thread, step: _Locked, out: Outbox) -> Call | None:
-    locked: Any = thread.value
+    locked = thread.value
     consumer = world.consumer(step.group)
     if isinstance(locked, tuple) and step.queue in locked:
         world.life(consumer, step.queue, LOCK_GRANTED, out)

@@ -1,6 +1,6 @@
 """Where a new owner starts to read a queue: ``computePullFromWhere`` of ``RebalancePushImpl`` (spec 5.3)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
@@ -157,7 +157,7 @@ def _ask_admin(world: World, now: Time, thread: Thread, step: AskAdmin, out: Out
 
 
 def _admin_answered(world: World, now: Time, thread: Thread, step: AdminAnswered, out: Outbox) -> Call | None:
-    answer: Any = thread.value
+    answer = thread.value
     if isinstance(answer, Failure):
         thread.value = Start(-1, "", NO_ANSWER)
     elif answer < 0 and world.consumer(step.group).kind == PUSH:

@@ -11,7 +11,7 @@ give equal answers, and nothing checks that the inputs are equal.
 """
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import string_entry_order
@@ -176,7 +176,7 @@ class _Allocate(NamedTuple):
 
 def _allocate(world: World, now: Time, thread: Thread, step: _Allocate, out: Outbox) -> Call | None:
     consumer = world.consumer(step.group)
-    members: Any = thread.value
+    members = thread.value
     if step.queues is None:
         if not step.topic.startswith(RETRY_PREFIX):
             _no_route(consumer, thread, step.topic)

@@ -1,7 +1,7 @@
 """The calls of a client's threads as requests to brokers, and the answers as their values (``MQClientAPIImpl``)."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.queues import Queue
@@ -120,7 +120,7 @@ def consume_lock_free(client: Instance, now: Time, group: str, queue: Queue, out
             blocking.resume(client, now, name, True, out)
 
 
-CALLS: Mapping[type[Any], Begin] = {
+CALLS: Mapping[type, Begin] = {
     AskMembers: _members,
     RefreshRoute: routing.refresh,
     QueryOffset: _query,
@@ -150,7 +150,7 @@ def _offset(client: Instance, call: Call, message: OffsetAnswer) -> int | Failur
     return Failure.NOT_FOUND if message.code == QUERY_NOT_FOUND else Failure.FAILED
 
 
-ANSWERS: Mapping[type[Any], Understand] = {
+ANSWERS: Mapping[type, Understand] = {
     ConsumerList: _listed,
     RouteInfoAnswer: routing.answered,
     OffsetAnswer: _offset,

@@ -1,7 +1,7 @@
 """What the rebalance thread remembers (``RebalanceService``), and what is told of its passes. What it does is in
 `rebalance_service`."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import RebalanceBegan, RebalanceEnded
@@ -73,6 +73,6 @@ class RebalanceService:
         copy.triggers, copy.told, copy.changed = self.triggers.copy(), self.told.copy(), self.changed.copy()
         return copy
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """The state as plain tuples, times relative to now."""
         return now - self.last, self.notified, self.in_pass, tuple(self.rejoining.items())

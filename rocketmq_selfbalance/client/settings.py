@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
@@ -51,7 +51,7 @@ _PART_OF: Mapping[str, str] = {each.name: part for part in _PARTS for each in fi
 """Name of a field to the name of the part in which it stands; those of `ClientSettings` itself stand in none."""
 
 
-def with_fields(base: ClientSettings, changes: Mapping[str, Any]) -> ClientSettings:
+def with_fields(base: ClientSettings, changes: Mapping[str, object]) -> ClientSettings:
     """The settings changed in these fields, whichever part each of them stands in."""
     own: dict[str, Any] = {name: value for name, value in changes.items() if name not in _PART_OF}
     for part in _PARTS:
@@ -61,12 +61,12 @@ def with_fields(base: ClientSettings, changes: Mapping[str, Any]) -> ClientSetti
     return replace(base, **own)
 
 
-def field_of(settings: ClientSettings, name: str) -> Any:
+def field_of(settings: ClientSettings, name: str) -> object:
     """The value of a field, whichever part it stands in."""
     return getattr(getattr(settings, _PART_OF[name]) if name in _PART_OF else settings, name)
 
 
-VERSION_4_5: Mapping[str, Any] = {
+VERSION_4_5: Mapping[str, object] = {
     "rebalance_min_interval_ms": 0.0,
     "lock_refused_delay_ms": None,
     "first_pull_delay_ms": 0.0,
@@ -84,7 +84,7 @@ VERSION_4_5: Mapping[str, Any] = {
 }
 """What 4.5.2 does otherwise (the table of spec 12, as far as it concerns clients)."""
 
-VERSIONS: Mapping[str, Mapping[str, Any]] = {"5.3": {}, "4.5": VERSION_4_5}
+VERSIONS: Mapping[str, Mapping[str, object]] = {"5.3": {}, "4.5": VERSION_4_5}
 """Value of the setting ``version`` to its defaults."""
 
 
@@ -163,7 +163,7 @@ REAL_NAMES: Mapping[str, str] = {
 """The system's own configuration name to the field. (``consumer``, ``orderly``, ``consumeTimestampBack`` and
 ``recordBytes`` are ours: in RocketMQ one chooses a class, a listener and a time of day; records here have no body.)"""
 
-ONLY_DEFAULT: Mapping[str, Any] = {"awaitTerminationMillisWhenShutdown": 0}
+ONLY_DEFAULT: Mapping[str, object] = {"awaitTerminationMillisWhenShutdown": 0}
 """Settings of RocketMQ's of which only the default is modelled: a consumer that shuts down does not wait for listeners
 that run, but interrupts them."""
 
@@ -175,7 +175,7 @@ VERSION = "version"
 """The setting that chooses between `VERSIONS`."""
 
 
-def version_of(given: Mapping[str, Any], where: str) -> str:
+def version_of(given: Mapping[str, object], where: str) -> str:
     """One of `VERSIONS`, the first where none is given. Raises `UserError`, naming ``where``, for any other."""
     version = str(given.get(VERSION, next(iter(VERSIONS))))
     if version not in VERSIONS:
@@ -183,7 +183,7 @@ def version_of(given: Mapping[str, Any], where: str) -> str:
     return version
 
 
-def with_settings(base: ClientSettings, given: Mapping[str, Any], where: str) -> ClientSettings:
+def with_settings(base: ClientSettings, given: Mapping[str, object], where: str) -> ClientSettings:
     """The settings changed by what is given under RocketMQ's names; ``version`` (``5.3``, ``4.5``) comes first.
 
     Times are milliseconds. Raises `UserError`, naming ``where``, for an unknown name or a value that cannot be.
@@ -205,7 +205,7 @@ def with_settings(base: ClientSettings, given: Mapping[str, Any], where: str) ->
     return with_fields(base, changes)
 
 
-def _checked(of: str, name: str, value: Any, where: str, default: Any) -> Any:
+def _checked(of: str, name: str, value: object, where: str, default: object) -> object:
     if of in CHOICES:
         if value not in CHOICES[of]:
             raise UserError(f"{where}: {name} is {value!r}, expected one of {', '.join(CHOICES[of])}")
@@ -224,5 +224,5 @@ def _checked(of: str, name: str, value: Any, where: str, default: Any) -> Any:
     return value
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)

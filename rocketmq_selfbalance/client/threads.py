@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.client.calls import Call
 
-Step: TypeAlias = tuple[Any, ...]
+Step: TypeAlias = tuple[object, ...]
 """A named tuple; its class says which handler takes it."""
 
 
@@ -40,7 +40,7 @@ class Thread:
         copy.left, copy.value, copy.waiting = self.left.copy(), self.value, self.waiting
         return copy
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """The state as plain tuples."""
         return tuple(self.left), self.value, self.waiting
 
@@ -48,10 +48,10 @@ class Thread:
 Handler: TypeAlias = Callable[[Any, Time, Thread, Any, Outbox], Call | None]
 """World, time, thread, step and outbox to the call that the thread has to wait for, None if it can go on."""
 
-Handlers: TypeAlias = Mapping[type[Any], Handler]
+Handlers: TypeAlias = Mapping[type, Handler]
 
 
-def run(world: Any, now: Time, thread: Thread, handlers: Handlers, out: Outbox) -> Call | None:
+def run(world: object, now: Time, thread: Thread, handlers: Handlers, out: Outbox) -> Call | None:
     """Do the thread's steps until it has to wait (the call is returned) or nothing is left (None)."""
     left = thread.left
     thread.waiting = None
@@ -65,7 +65,7 @@ def run(world: Any, now: Time, thread: Thread, handlers: Handlers, out: Outbox) 
     return None
 
 
-def answer(world: Any, now: Time, thread: Thread, value: object, handlers: Handlers, out: Outbox) -> Call | None:
+def answer(world: object, now: Time, thread: Thread, value: object, handlers: Handlers, out: Outbox) -> Call | None:
     """The call that the thread waited for has this answer: it runs on."""
     thread.value = value
     return run(world, now, thread, handlers, out)

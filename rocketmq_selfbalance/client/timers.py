@@ -2,7 +2,6 @@
 ``ScheduledExecutorService``.)"""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.queues import Queue
@@ -70,7 +69,7 @@ def _unlock(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) 
 def _of_consumer(work: Callable[..., None]) -> Callable[..., None]:
     """For timers that name a group: its consumer, if it is still there."""
 
-    def take(client: Instance, now: Time, group: str, *rest: Any) -> None:
+    def take(client: Instance, now: Time, group: str, *rest: object) -> None:
         consumer = client.consumers.get(group)
         if consumer is not None:
             work(client, now, consumer, *rest)

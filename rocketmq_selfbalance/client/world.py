@@ -19,7 +19,7 @@ class World(Protocol):
         """The address of the master of this name, None where the client knows none."""
 
     def replica(self, broker: str) -> str | None:
-        """Any address of this broker name, None where the client knows none."""
+        """An address of this broker name, None where the client knows none."""
 
     def has_route(self, topic: str) -> bool:
         """Whether the client knows a broker of the topic whom it could ask for the members."""

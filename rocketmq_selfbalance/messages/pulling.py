@@ -33,7 +33,7 @@ class Retried(NamedTuple):
 class PullAnswer(NamedTuple):
     """``code`` is `SUCCESS`: records ``offset`` of the request to ``next_offset - 1``. `PULL_NOT_FOUND`,
     `PULL_RETRY_IMMEDIATELY`: nothing, go on at ``next_offset``. `PULL_OFFSET_MOVED`: the offset is outside of what
-    the queue holds, or was reset: go on at ``next_offset``. Any other: an error."""
+    the queue holds, or was reset: go on at ``next_offset``. All others: an error."""
 
     correlation: int
     code: int

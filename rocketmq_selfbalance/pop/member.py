@@ -1,6 +1,6 @@
 """A member that takes messages by POP: it has no part in sharing queues; whoever calls it asks the broker itself."""
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 
@@ -38,6 +38,6 @@ class PopMember:
         """An independent copy."""
         return type(self)()
 
-    def key(self, now: Time) -> tuple[Any, ...]:
+    def key(self, now: Time) -> tuple[object, ...]:
         """All are alike."""
         return ()

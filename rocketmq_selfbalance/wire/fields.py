@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from rocketmq_selfbalance.remoting import Frame
 
@@ -58,12 +57,12 @@ def whole(name: str, value: object) -> int:
     raise FieldError(f"the custom field <{name}> is {str(value)[:40]!r}, expected a number")
 
 
-def body_of(frame: Frame) -> dict[str, Any]:
+def body_of(frame: Frame) -> dict[str, object]:
     """The JSON object in a frame's body; `FieldError` where there is none."""
     return parsed(frame.body)
 
 
-def parsed(body: bytes) -> dict[str, Any]:
+def parsed(body: bytes) -> dict[str, object]:
     """The JSON object that this is; `FieldError` for anything else."""
     try:
         told = json.loads(body)
@@ -74,12 +73,12 @@ def parsed(body: bytes) -> dict[str, Any]:
     return told
 
 
-def objects(value: object) -> list[dict[str, Any]]:
+def objects(value: object) -> list[dict[str, object]]:
     """The objects of a list; none where there is no list."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def text(told: Mapping[str, Any], name: str, default: str = "") -> str:
+def text(told: Mapping[str, object], name: str, default: str = "") -> str:
     """A text of a JSON object."""
     value = told.get(name, default)
     return value if isinstance(value, str) else default

@@ -96,7 +96,7 @@ class Registration(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """Any other request, by its number: views of tools. ``peer`` is asked of, see `AskClient`."""
+    """Another request, by its number: views of tools. ``peer`` is asked of, see `AskClient`."""
 
     correlation: int
     code: int

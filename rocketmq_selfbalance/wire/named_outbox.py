@@ -1,7 +1,7 @@
 """The outbox of the simulation's broker before real clients."""
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.facts import Committed
@@ -36,7 +36,7 @@ class NamedOutbox:
     def cancel_timer(self, name: TimerName) -> None:
         self.out.cancel_timer(name)
 
-    def observe(self, fact: tuple[Any, ...]) -> None:
+    def observe(self, fact: tuple[object, ...]) -> None:
         if type(fact) is Committed:
             served = self.served
             member = None if fact.member is None else served.client_id(fact.member, fact.group)

@@ -7,7 +7,7 @@ and hold no record. Times here are those of the world; stored records hold milli
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
@@ -182,5 +182,5 @@ class RecordStore(MessageStore):
             self.append(now, record, stored_messages.parse_properties(record.properties))
         return list(dict.fromkeys((each.topic, each.queue_number) for each in due))
 
-    def copy(self) -> Any:
+    def copy(self) -> "RecordStore":
         raise TypeError("a store with real records belongs to real connections and is not copied")

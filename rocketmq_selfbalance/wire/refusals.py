@@ -77,7 +77,7 @@ def queue_of(message: Message) -> Queue | None:
 
 def groups_of(message: Message) -> tuple[str, ...]:
     """The groups that a request is about."""
-    request: Any = plain(message)
+    request = plain(message)
     if isinstance(request, HeartBeat):
         return tuple([each.group for each in request.consumers])
     group = getattr(request, "group", None)

@@ -2,7 +2,6 @@
 
 import json
 import zlib
-from typing import Any
 
 from protocols.engine.nodes import Message
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker
@@ -53,7 +52,7 @@ def _plain(body: bytes) -> tuple[tuple[TopicConfig, ...], DataVersion]:
         raise FieldError("a registration whose body cannot be read") from None
 
 
-def _version(told: dict[str, Any]) -> DataVersion:
+def _version(told: dict[str, object]) -> DataVersion:
     counter = told.get("counter")  # older brokers: a number; fastjson writes an atomic one as such
     return DataVersion(
         whole("stateVersion", told.get("stateVersion", 0)),

@@ -1,7 +1,7 @@
 """Frames of clients and tools to messages: what each request number means to a broker, and to a name server."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from protocols.engine.nodes import Message
 from protocols.queues import Queue
@@ -58,7 +58,7 @@ def _heartbeat(number: int, frame: Frame, server: str) -> Message:
     )
 
 
-def _consumer(told: Mapping[str, Any]) -> ConsumerData:
+def _consumer(told: Mapping[str, object]) -> ConsumerData:
     subscriptions = (
         Subscription(
             text(each, "topic"), text(each, "subString", "*"), float(whole("subVersion", each.get("subVersion") or 0))

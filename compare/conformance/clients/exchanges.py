@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.errors import NONE
@@ -73,7 +73,7 @@ class Listener(Generic[E]):
         make: Callable[[Time, str, str, Message], E],
     ) -> None:
         self.all: list[E] = []
-        self.facts: list[tuple[Time, tuple[Any, ...]]] = []
+        self.facts: list[tuple[Time, tuple[object, ...]]] = []
         self._brokers, self._member_of, self._make = frozenset(brokers), member_of, make
         self._open: dict[tuple[str, str, object], E] = {}
 
@@ -95,11 +95,11 @@ class Listener(Generic[E]):
             self._open[sender, to, correlation] = exchange
             self.all.append(exchange)
 
-    def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         """A node told something."""
         self.facts.append((now, fact))
 
-    def created(self, number: int, due: Time, kind: int, node: str, what: Any, cause: int) -> None:
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
         """Timers and connections are no exchanges."""
 
     def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:

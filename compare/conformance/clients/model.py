@@ -5,7 +5,7 @@ often (`SETTINGS_OF_CONSUMER`). In a situation that the simulation cannot bring 
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from compare.conformance.clients.exchanges import Exchanges
 from compare.conformance.clients.gated import Gated, deliver
@@ -21,7 +21,7 @@ from compare.conformance.clients.stage import (
     TOPIC,
     Stage,
 )
-from kafka_coordinator.broker import Broker
+from kafka_coordinator.broker import Broker, ClusterState
 from kafka_coordinator.consumer import Close, Consumer, ConsumerConfig, ConsumerSettings, Load
 from kafka_coordinator.controller import Controller
 from kafka_coordinator.coordinator.node import offsets_topic
@@ -53,7 +53,7 @@ class ModelWorld:
     # What the gate's rules call, as they do in a world on sockets.
 
     @property
-    def processes(self) -> Mapping[str, Any]:
+    def processes(self) -> Mapping[str, object]:
         """Node name to its process."""
         return self.simulation.processes
 
@@ -119,7 +119,7 @@ class ModelWorld:
                 process.set_timer(timer, self.now)
 
 
-def moved(state: Any) -> Any:
+def moved(state: ClusterState) -> ClusterState:
     """The cluster after the partitions of ``__consumer_offsets`` have gone to the other broker."""
     other = dict(zip(BROKERS, reversed(BROKERS), strict=True))
     return state._replace(offsets_leaders=tuple([other[each] for each in state.offsets_leaders]))

@@ -24,6 +24,7 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
+from protocols.engine.nodes import Message
 
 _LEAVES, _LEAVES_FOR_A_WHILE = -1, -2
 """Epochs with which a member of the consumer protocol leaves; the second one is a static member's."""
@@ -54,7 +55,7 @@ def _leaves(case: Case) -> bool:
     return isinstance(request, LeaveGroup) or _beats_with(request, _LEAVES)
 
 
-def _beats_with(request: Any, epoch: int) -> bool:
+def _beats_with(request: Message, epoch: int) -> bool:
     return isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == epoch
 
 

@@ -6,19 +6,24 @@ other we know what it fetched and what it committed: a record counts as handled 
 
 from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from crc32c import crc32c
 
 from compare.conformance.clients.exchanges import Exchanges
 from compare.conformance.clients.outcome import Outcome, counted, none_waits
 from compare.conformance.clients.stage import PARTITIONS, TOPIC
+from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.errors import NONE
 from kafka_coordinator.messages import OffsetCommit
 from kafka_coordinator.wire.records.batches import Header, header_of
 from kafka_coordinator.wire.records.waking import wake
 from kafka_coordinator.wire.requests import Answer, Fetch
 from kafka_coordinator.wire.served import ServedCluster
+
+if TYPE_CHECKING:
+    from kio.schema.fetch.v18.request import FetchRequest
+    from kio.schema.fetch.v18.response import FetchResponse, PartitionData
 
 _CHECKED: Final = Struct(">hiqqqhii")
 _BEFORE: Final = Struct(">qiibI")
@@ -87,7 +92,7 @@ def committed(exchanges: Exchanges) -> dict[int, int]:
     found: dict[int, int] = {}
     for each in exchanges.all:
         if isinstance(each.request, OffsetCommit) and each.answer is not None:
-            errors: Any = dict(each.answer.errors)  # type: ignore[attr-defined]
+            errors: Mapping[Partition, str] = dict(getattr(each.answer, "errors", ()))
             for partition, offset, _ in each.request.offsets:
                 if partition[0] == TOPIC and errors.get(partition) == NONE:
                     found[partition[1]] = offset
@@ -99,16 +104,16 @@ def fetched(exchanges: Exchanges) -> Iterator[tuple[int, int]]:
     for each in exchanges.all:
         if isinstance(each.request, Fetch) and isinstance(each.answer, Answer) and each.answer.body is not None:
             asked = _positions(each.request.body)
-            for topic in each.answer.body.responses:
+            for topic in cast("FetchResponse", each.answer.body).responses:
                 for part in topic.partitions:
                     yield from _offsets(part, asked)
 
 
-def _positions(body: Any) -> dict[int, int]:
+def _positions(body: "FetchRequest") -> dict[int, int]:
     return {part.partition: int(part.fetch_offset) for topic in body.topics for part in topic.partitions}
 
 
-def _offsets(part: Any, asked: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+def _offsets(part: "PartitionData", asked: Mapping[int, int]) -> Iterator[tuple[int, int]]:
     content, at = part.records or b"", 0
     while at < len(content):
         header = header_of(content[at:])

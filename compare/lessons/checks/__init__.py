@@ -5,7 +5,6 @@ What is right is computed by the engine or tried out, and written down nowhere.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from compare.lessons.checks.kinds import Exercise, Misfit, Open, first_line
 from protocols import UserError
@@ -36,7 +35,7 @@ class Verdict:
         return self.text
 
 
-def check(exercise: str, answer: Any) -> Verdict:
+def check(exercise: str, answer: object) -> Verdict:
     """Check an answer; ``exercise`` is its number, such as ``"1.2"``. ``...`` stands for no answer yet.
 
     Whatever is wrong with an answer, the reader is told in a line and may go on.

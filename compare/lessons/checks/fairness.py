@@ -1,7 +1,7 @@
 """Notebook 6: fairness."""
 
+from collections.abc import Iterable, Mapping
 from itertools import combinations_with_replacement
-from typing import Any
 
 from compare import fairness
 from compare.lessons.checks.kinds import Exercise, is_several, is_text, is_whole, mapping, several
@@ -17,11 +17,11 @@ def _loads(sizes: tuple[int, ...]) -> Allocation:
     )
 
 
-def _is_queue(each: Any) -> bool:
+def _is_queue(each: object) -> bool:
     return isinstance(each, tuple | list) and len(each) == 2 and is_text(each[0]) and is_whole(each[1])
 
 
-def _lowest(answer: Any) -> str | None:
+def _lowest(answer: Iterable[int]) -> str | None:
     sizes = tuple(map(int, answer))
     if len(sizes) != 4 or sum(sizes) != 12:
         return "The answer must be four loads that add up to 12."
@@ -34,7 +34,7 @@ def _lowest(answer: Any) -> str | None:
     return None
 
 
-def _lopsided(answer: Any) -> str | None:
+def _lopsided(answer: Mapping[str, Iterable[tuple[str, int]]]) -> str | None:
     group = Group.of(topics={"A": 3, "B": 3, "C": 3}, members={name: ["A", "B", "C"] for name in ("c1", "c2", "c3")})
     allocation = Allocation(
         group,

@@ -1,7 +1,7 @@
 """Notebook 1: what a group is."""
 
+from collections.abc import Callable, Mapping
 from itertools import product
-from typing import Any
 
 from compare import fairness
 from compare.lessons.checks.kinds import Exercise, called, function, is_several, is_whole, mapping, whole
@@ -15,7 +15,7 @@ def _uneven(queues: int, sizes: tuple[int, ...] = (2, 3, 4, 6)) -> list[int]:
     return [size for size, group in groups.items() if fairness(assign("roundrobin", group)).spread]
 
 
-def _number(answer: Any) -> str | None:
+def _number(answer: int) -> str | None:
     uneven = _uneven(int(answer))
     if uneven:
         return f"With {uneven[0]} members one member gets more than another."
@@ -34,7 +34,7 @@ _NAMES = ("m0", "m1", "m2", "blue", "red", "m10", "c1")
 """No number can be read off all of them, and they are not always in order."""
 
 
-def _share(answer: Any) -> str | None:
+def _share(answer: Callable[[int, list[str]], Mapping[str, list[int]]]) -> str | None:
     for count, members in (*product(range(14), range(1, 8)), (100, 7)):
         names = [_NAMES[(at + count) % len(_NAMES)] for at in range(members)]
         found = called(answer, count, names, gives=_SHARES)

@@ -1,6 +1,6 @@
 """Notebook 2: Kafka's coordinator."""
 
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from compare.lessons.checks.kinds import EVENTS, Exercise, function, whole
 from compare.lessons.checks.reconciling import first_difference
@@ -17,7 +17,7 @@ _SINCE, _UNTIL = 60_000.0, 75_000.0
 """When c2 crashes, in ms: heartbeats each 3 s and commits each 5 s have one pattern in 15 s."""
 
 
-def _generations(answer: Any) -> str | None:
+def _generations(answer: Iterable[Mapping[str, object]]) -> str | None:
     def hint(seed: int) -> str | None:
         day = scenario(
             name="four generations",
@@ -36,7 +36,7 @@ def _generations(answer: Any) -> str | None:
     return every_seed(hint)
 
 
-def _day(seed: int, *events: Any) -> Scenario:
+def _day(seed: int, *events: Mapping[str, object]) -> Scenario:
     return scenario(
         name="crash",
         topics={"orders": 6},
@@ -46,7 +46,7 @@ def _day(seed: int, *events: Any) -> Scenario:
     )
 
 
-def _session(answer: Any) -> str | None:
+def _session(answer: int) -> str | None:
     settings = {"session.timeout.ms": int(answer)}
     if len(run(_day(1), "kafka:range", settings).timeline.owned) < 2:
         return "With this value no member can join: see group.min.session.timeout.ms in Kafka's settings."

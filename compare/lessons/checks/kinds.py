@@ -6,8 +6,9 @@ import reprlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+R = TypeVar("R")
 _LONGEST_LINE = 200
 
 
@@ -24,9 +25,9 @@ class Kind:
     """``asked``: in words, with an article; ``fits``: whether a value is of this kind, for any value at all."""
 
     asked: str
-    fits: Callable[[Any], bool]
+    fits: Callable[[object], bool]
 
-    def demand(self, value: Any, so_far: str = "") -> None:
+    def demand(self, value: object, so_far: str = "") -> None:
         """Raises `Misfit` for a value of another kind; ``so_far`` says where it came from."""
         if not self.fits(value):
             found = so_far or f"This is {_told(value)}."
@@ -41,12 +42,12 @@ class Exercise(NamedTuple):
     why: str
 
 
-def is_whole(value: Any, least: float = float("-inf"), most: float = float("inf")) -> bool:
+def is_whole(value: object, least: float = float("-inf"), most: float = float("inf")) -> bool:
     """A whole number (True and False are none) within these bounds."""
     return isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most
 
 
-def is_text(value: Any) -> bool:
+def is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
@@ -58,17 +59,18 @@ def number(asked: str = "a number") -> Kind:
     return Kind(asked, lambda value: isinstance(value, Real) and not isinstance(value, bool))
 
 
-def several(asked: str, fits: Callable[[Any], bool]) -> Kind:
+def several(asked: str, fits: Callable[[object], bool]) -> Kind:
     """A list, set, tuple or the like whose elements fit; a text and a mapping are none."""
     return Kind(asked, lambda value: is_several(value, fits))
 
 
-def is_several(value: Any, fits: Callable[[Any], bool]) -> bool:
-    listed = isinstance(value, Collection) and not isinstance(value, str | bytes | Mapping)
-    return listed and all(fits(each) for each in value)
+def is_several(value: object, fits: Callable[[object], bool]) -> bool:
+    if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
+        return False
+    return all(fits(each) for each in value)
 
 
-def mapping(asked: str, fits: Callable[[Any], bool]) -> Kind:
+def mapping(asked: str, fits: Callable[[object], bool]) -> Kind:
     """A mapping from texts to values that fit."""
     return Kind(
         asked,
@@ -94,7 +96,7 @@ def function(*arguments: str) -> Kind:
     return Kind(f"a function that takes {' and '.join(arguments)}", lambda value: _takes(value, len(arguments)))
 
 
-def called(answer: Callable[..., Any], *arguments: Any, gives: Kind) -> Any:
+def called(answer: Callable[..., R], *arguments: object, gives: Kind) -> R:
     """What the reader's function makes of these. `Open` where it is still to be written; `Misfit` where it raises or
     returns something of another kind."""
     given = ", ".join(reprlib.repr(each) for each in arguments)
@@ -103,7 +105,7 @@ def called(answer: Callable[..., Any], *arguments: Any, gives: Kind) -> Any:
     return found
 
 
-def lived_through(code: Callable[[], Any], who: str) -> Any:
+def lived_through(code: Callable[[], R], who: str) -> R:
     """What the reader's code returns, whatever that is; `Open` and `Misfit` as in `called`."""
     try:
         found = code()
@@ -122,7 +124,7 @@ def first_line(error: Exception) -> str:
     return lines[0] if len(lines[0]) <= _LONGEST_LINE else f"{lines[0][:_LONGEST_LINE]} ..."
 
 
-def _takes(value: Any, count: int) -> bool:
+def _takes(value: object, count: int) -> bool:
     if not callable(value):
         return False
     try:
@@ -134,7 +136,7 @@ def _takes(value: Any, count: int) -> bool:
     return True
 
 
-def _told(value: Any) -> str:
+def _told(value: object) -> str:
     if callable(value):
         return "a function" if inspect.isroutine(value) else f"something of type {type(value).__name__}"
     shown = " ".join(reprlib.repr(value).split())

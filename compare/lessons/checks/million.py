@@ -1,11 +1,15 @@
 """Notebook 8: a million groups."""
 
+from collections.abc import Callable
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING
 
 from compare.lessons.checks.kinds import Exercise, Kind, called, function, lived_through, number
 from kafka_coordinator import assign
 from protocols import Group
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _FIGURES = "group long, members long, idle_members long, queues long, jain double"
 _ROWS = [
@@ -20,7 +24,7 @@ _ROWS = [
 """Every number of members, idle ones and queues, the needless and the others beside each other."""
 
 
-def _owner(answer: Any) -> str | None:
+def _owner(answer: Callable[[int, int, int], int]) -> str | None:
     for q, n in product(range(1, 21), range(1, 9)):
         group = Group.of(topics={"t": q}, members={str(member): ["t"] for member in range(n)})
         owners = assign("range", group).owners
@@ -31,7 +35,7 @@ def _owner(answer: Any) -> str | None:
     return None
 
 
-def _needlessly(answer: Any) -> str | None:
+def _needlessly(answer: "Callable[[DataFrame], DataFrame]") -> str | None:
     from compare import spark
 
     figures = spark.session().createDataFrame(_ROWS, _FIGURES)

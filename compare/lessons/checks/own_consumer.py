@@ -1,7 +1,8 @@
 """Notebook 9: test your own consumer."""
 
+from collections.abc import Callable, Mapping
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from compare.lessons.checks.kinds import TOPICS, Exercise, function, lived_through
 from compare.testing import assert_fair, assert_no_idle_members, kafka_group
@@ -34,12 +35,12 @@ class _Lived(NamedTuple):
     never: int
 
 
-def _lived(loop: Any, load: _Load, seed: int, **where: int) -> _Lived:
+def _lived(loop: Callable[..., object], load: _Load, seed: int, **where: int) -> _Lived:
     """What a loop does that is killed ``where`` (`Group.interrupt`), or that nobody kills."""
     group = kafka_group(topics={"orders": load.queues}, members=["other"], produce=load.produce, seed=seed)
     group.settle()
     consumer = group.consumer("mine", {"enable.auto.commit": False, "auto.offset.reset": "earliest"})
-    handled: list[Any] = []
+    handled: list[object] = []
     handle = group.watch(handled.append)
     if where:
         group.interrupt(with_=lambda: group.crash("mine"), **where)
@@ -49,7 +50,7 @@ def _lived(loop: Any, load: _Load, seed: int, **where: int) -> _Lived:
     return _Lived(len(handled), commits, len(group.handled_twice()), len(group.never_handled()))
 
 
-def _unharmed(answer: Any, load: _Load) -> str | None:
+def _unharmed(answer: Callable[..., object], load: _Load) -> str | None:
     """A hint about a loop that nobody kills."""
     found = _lived(answer, load, seed=0)
     if found.handled < 2 * _BATCH:
@@ -61,7 +62,7 @@ def _unharmed(answer: Any, load: _Load) -> str | None:
     return None
 
 
-def _killed(answer: Any, load: _Load, number: int, how: str) -> str | None:
+def _killed(answer: Callable[..., object], load: _Load, number: int, how: str) -> str | None:
     """A hint about a loop that is killed before or after its call with this number, which is the seed, too."""
     found = _lived(answer, load, seed=number, **{how: number})
     case = f"Seed {number}, {load}, killed {'before' if how == 'before_call' else 'after'} call number {number}"
@@ -72,7 +73,7 @@ def _killed(answer: Any, load: _Load, number: int, how: str) -> str | None:
     return None
 
 
-def _batches(answer: Any) -> str | None:
+def _batches(answer: Callable[..., object]) -> str | None:
     unharmed = (_unharmed(answer, load) for load in _LOADS)
     killed = (
         _killed(answer, load, number, _HOW[(number + place) % 2])
@@ -82,7 +83,7 @@ def _batches(answer: Any) -> str | None:
     return next((hint for hint in chain(unharmed, killed) if hint is not None), None)
 
 
-def _unfair(answer: Any) -> str | None:
+def _unfair(answer: Mapping[str, int]) -> str | None:
     topics = {topic: int(queues) for topic, queues in answer.items()}
     group = kafka_group(topics=topics, members=["c1", "c2", "c3"], assignor="range")
     group.settle()

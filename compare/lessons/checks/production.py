@@ -1,7 +1,7 @@
 """Notebook 7: a day in production."""
 
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
 
 from compare.lessons.checks.kinds import EVENTS, Exercise, whole
 from compare.lessons.checks.trials import SEEDS, case, every_seed, moments, written
@@ -25,7 +25,7 @@ _BEFORE = 2.0
 """Milliseconds from a moment just after a message to one just before it, when the session is oldest."""
 
 
-def _day(seed: int, *events: Any, lasts: str = "10min") -> Scenario:
+def _day(seed: int, *events: Mapping[str, object], lasts: str = "10min") -> Scenario:
     return scenario(
         name="ten minutes",
         brokers=["broker-a", "broker-b"],
@@ -47,7 +47,7 @@ def _deployment(seed: int, begin: Time) -> Scenario:
     return _day(seed, *events, lasts="5min")
 
 
-def _session(answer: Any) -> str | None:
+def _session(answer: int) -> str | None:
     settings = {"session.timeout.ms": int(answer)}
     short = partial(_day, lasts="2min")
     if len(run(short(1), _STATIC, settings).timeline.owned) < 2:
@@ -71,7 +71,7 @@ def _session(answer: Any) -> str | None:
     return None
 
 
-def _events(answer: Any) -> str | None:
+def _events(answer: Iterable[Mapping[str, object]]) -> str | None:
     if any(isinstance(event, Crash | Restart) for event in _day(1, *answer).events):
         return "Without any crash or restart, please."
 

@@ -1,7 +1,7 @@
 """Notebook 5: progress."""
 
+from collections.abc import Callable
 from random import Random
-from typing import Any
 
 from compare.lessons.checks.kinds import Exercise, Kind, called, function, is_text, number
 from compare.lessons.checks.trials import every_seed
@@ -26,7 +26,7 @@ def _day(seed: int, crash_at: str) -> Scenario:
     )
 
 
-def _moment(answer: Any) -> str | None:
+def _moment(answer: str) -> str | None:
     if not 60_000 <= _day(1, answer).events[0].at <= 70_000:
         return "Between 60 and 70 seconds, please."
 
@@ -39,7 +39,7 @@ def _moment(answer: Any) -> str | None:
     return every_seed(hint)
 
 
-def _committable(answer: Any) -> str | None:
+def _committable(answer: Callable[[int, set[int]], int]) -> str | None:
     rng = Random(5)
     drawn = ((first, {first + rng.randrange(8) for _ in range(size)}) for first in (0, 7, 100) for size in range(12))
     for first, finished in ((100, {101, 102}), (7, {9, 7, 8, 12}), *drawn):

@@ -6,7 +6,7 @@ an order that a seed decides.
 
 from collections.abc import Callable, Collection, Iterator
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from compare.lessons.checks.kinds import called, is_whole, several
 from compare.lessons.checks.trials import every_seed
@@ -64,12 +64,12 @@ def heartbeats(seed: int) -> Iterator[Heartbeat]:
         yield Heartbeat(number, member, *map(_numbers, (before.assigned, wanted, free, after.assigned)))
 
 
-def first_difference(answer: Callable[..., Any]) -> str | None:
+def first_difference(answer: Callable[..., Collection[int]]) -> str | None:
     """A hint about the first heartbeat that the reader's function answers otherwise; None where there is none."""
     return every_seed(lambda seed: next(filter(None, (_hint(answer, each) for each in heartbeats(seed))), None))
 
 
-def _hint(answer: Callable[..., Any], heard: Heartbeat) -> str | None:
+def _hint(answer: Callable[..., Collection[int]], heard: Heartbeat) -> str | None:
     arguments = [set(each) for each in (heard.owned, heard.target, heard.free)]
     given = frozenset(map(int, called(answer, *arguments, gives=_SET)))
     if given == heard.answer:

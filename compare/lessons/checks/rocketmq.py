@@ -1,6 +1,6 @@
 """Notebook 3: everyone allocates for himself."""
 
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from compare.lessons.checks.kinds import Exercise, is_several, is_text, is_whole, mapping, several
 from protocols import Group
@@ -12,7 +12,7 @@ def _group(queues: int, members: int) -> Group:
     return Group.of(topics={"orders": queues}, members={name: ["orders"] for name in names})
 
 
-def _doubled(answer: Any) -> str | None:
+def _doubled(answer: Iterable[int]) -> str | None:
     found = allocate("AVG", _group(8, 4), views={name: View(members=["c1", "c2"]) for name in ("c1", "c2")})
     right = {queue.number for queue in found.double_owned}
     given = set(answer)
@@ -23,7 +23,7 @@ def _doubled(answer: Any) -> str | None:
     return None
 
 
-def _seen(answer: Any) -> str | None:
+def _seen(answer: Mapping[str, Iterable[str]]) -> str | None:
     if sorted(answer) != ["c1", "c2", "c3"]:
         return "Give for each of c1, c2 and c3 the ids that it sees."
     for member, listed in answer.items():

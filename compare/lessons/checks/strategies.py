@@ -1,7 +1,7 @@
 """Notebook 4: the strategies."""
 
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
-from typing import Any
 
 from compare import fairness
 from compare.lessons.checks.kinds import TOPICS, Exercise, called, function, is_whole, several
@@ -14,7 +14,7 @@ _NAMES = ("c1", "c2", "c3", "blue", "red", "c10", "m7")
 """No place can be read off all of them."""
 
 
-def _circle(answer: Any) -> str | None:
+def _circle(answer: Callable[[int, list[str], str], Iterable[int]]) -> str | None:
     for queues, count in product(range(1, 13), range(1, 8)):
         names = sorted(_NAMES[(at + queues) % len(_NAMES)] for at in range(count))
         right = allocate("AVG_BY_CIRCLE", Group.of(topics={"t": queues}, members={name: ["t"] for name in names}))
@@ -25,7 +25,7 @@ def _circle(answer: Any) -> str | None:
     return None
 
 
-def _piling(answer: Any) -> str | None:
+def _piling(answer: Mapping[str, int]) -> str | None:
     topics = {topic: int(queues) for topic, queues in answer.items()}
     if sum(topics.values()) > _MOST_QUEUES:
         return f"These are {sum(topics.values())} queues: it can be done with {_MOST_QUEUES}."

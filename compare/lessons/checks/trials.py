@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import floor
-from typing import Any
 
 from compare.lessons.runs import run
 from protocols.engine.nodes import Time
@@ -16,7 +15,7 @@ Day = Callable[..., Scenario]
 
 
 def moments(
-    day: Day, system: str, settings: Mapping[str, Any] | None, member: str, seed: int, since: Time, until: Time
+    day: Day, system: str, settings: Mapping[str, object] | None, member: str, seed: int, since: Time, until: Time
 ) -> list[Time]:
     """When to stop a member, in whole milliseconds from ``since`` to ``until``: just after each of its messages, when
     the coordinator will wait for the longest time. The messages are those of a run in which the member lives on.

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from compare.console.output import number
+from compare.logs.document import Json
 from compare.logs.lines import LogFile
 from compare.logs.rebalances import GroupLog
 from compare.logs.remedies import UNKNOWN
@@ -24,9 +24,7 @@ MOST_LISTED = 300
 _COLOURS = 7
 
 
-def write_night(
-    logs: Sequence[GroupLog], found: Mapping[str, Any], files: Sequence[LogFile], kept: Mapping[Line, str]
-) -> str:
+def write_night(logs: Sequence[GroupLog], found: Json, files: Sequence[LogFile], kept: Mapping[Line, str]) -> str:
     """The page. ``found``: the document of the same groups; ``files``: read again for the lines that are quoted;
     ``kept``: lines of standard input. It asks the network for nothing, and equal logs give equal text."""
     ranked = sorted(range(len(logs)), key=lambda place: -len(found["groups"][place]["rebalances"]))
@@ -67,7 +65,7 @@ def _cut(kept: Mapping[Line, str]) -> dict[Line, str]:
     return {line: text if len(text) <= LONGEST else f"{text[:LONGEST]}…" for line, text in kept.items()}
 
 
-def _causes(groups: Sequence[Mapping[str, Any]]) -> list[str]:
+def _causes(groups: Sequence[Json]) -> list[str]:
     """All causes of the page, the most frequent first: it has the first colour."""
     counts: Counter[str] = Counter()
     for group in groups:
@@ -75,7 +73,7 @@ def _causes(groups: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted(counts, key=lambda cause: (-counts[cause], cause))
 
 
-def _title(groups: Sequence[Mapping[str, Any]]) -> str:
+def _title(groups: Sequence[Json]) -> str:
     if not groups:
         return "no consumer group in these logs"
     if len(groups) == 1:
@@ -83,7 +81,7 @@ def _title(groups: Sequence[Mapping[str, Any]]) -> str:
     return f"{len(groups)} groups, {_rebalances(sum(len(group['rebalances']) for group in groups))}"
 
 
-def _counted(group: Mapping[str, Any]) -> str:
+def _counted(group: Json) -> str:
     return _rebalances(len(group["rebalances"]))
 
 
@@ -95,7 +93,7 @@ _KINDS = {"plain": "", "streams": " of Kafka Streams", "connect": " of Kafka Con
 _SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ"}
 
 
-def _static(group: Mapping[str, Any], causes: Sequence[str]) -> dict[str, object]:
+def _static(group: Json, causes: Sequence[str]) -> dict[str, object]:
     """What is read of a group without a script."""
     rebalances = group["rebalances"]
     longest = sorted(rebalances, key=lambda each: -(each["took_s"] or 0.0))[:MOST_LISTED]
@@ -117,7 +115,7 @@ def _static(group: Mapping[str, Any], causes: Sequence[str]) -> dict[str, object
     }
 
 
-def _facts(group: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _facts(group: Json) -> list[tuple[str, str]]:
     paused = [each["paused_s"] for each in group["rebalances"] if each["paused_s"] is not None]
     facts = [("from", group["from"]), ("to", group["to"])] if group["from"] else []
     if paused:
@@ -127,7 +125,7 @@ def _facts(group: Mapping[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
-def _cause(row: Mapping[str, Any], every: int, causes: Sequence[str]) -> dict[str, object]:
+def _cause(row: Json, every: int, causes: Sequence[str]) -> dict[str, object]:
     return {
         "colour": causes.index(row["cause"] or UNKNOWN),
         "count": f"{row['count']} of {every}",
@@ -143,7 +141,7 @@ _MOST_NAMES = 12
 _MOST_PLACES = 4
 
 
-def _row(each: Mapping[str, Any], is_event: bool, causes: Sequence[str]) -> dict[str, object]:
+def _row(each: Json, is_event: bool, causes: Sequence[str]) -> dict[str, object]:
     places = [f"{file}:{line}" for file, line in each["evidence"][:_MOST_PLACES]]
     return {
         "at": each["at"],

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import nlargest
 from itertools import chain, zip_longest
-from typing import Any
 
 from compare.console.output import visible
+from compare.logs.document import Json
 from compare.logs.rebalances import GroupLog
 from compare.logs.remedies import UNKNOWN
 from compare.logs.report.presence import Presence, Span, presence
@@ -26,16 +26,13 @@ MOST_LINES = 4_000
 
 _PAUSED = {"kafka": "partitions stood still", "rocketmq": "queues had no owner, until this member took them"}
 
-Happened = Mapping[str, Any]
-"""A rebalance or an event of the document."""
 
-
-def happened(group: Happened) -> list[Happened]:
+def happened(group: Json) -> list[Json]:
     """Rebalances and events of a group of the document, in order of time."""
     return sorted([*group["rebalances"], *group["events"]], key=lambda each: str(each["at"]))
 
 
-def told_in_full(groups: Sequence[Happened]) -> dict[tuple[int, int], list[Line]]:
+def told_in_full(groups: Sequence[Json]) -> dict[tuple[int, int], list[Line]]:
     """Which bars (group and place in `happened`) come with their lines: the longest of each cause, cause by cause in
     turn, until the page is full."""
     causes: dict[tuple[int, str], list[tuple[float, int]]] = defaultdict(list)
@@ -66,8 +63,8 @@ def span_of(log: GroupLog) -> tuple[float, float]:
 
 
 def picture_data(
-    log: GroupLog, group: Happened, causes: Sequence[str], lines: Mapping[int, Sequence[tuple[str, int, str | None]]]
-) -> dict[str, Any]:
+    log: GroupLog, group: Json, causes: Sequence[str], lines: Mapping[int, Sequence[tuple[str, int, str | None]]]
+) -> dict[str, object]:
     """What the script draws; times are milliseconds after ``begin``. ``causes``: of the page, in order of colour;
     ``lines``: of the bars that have them."""
     begin, end = span_of(log)
@@ -101,8 +98,8 @@ def picture_data(
 
 
 def _bar(
-    each: Happened, is_event: bool, begin: int, causes: Sequence[str], number: Mapping[str, int], texts: dict[str, int]
-) -> list[Any]:
+    each: Json, is_event: bool, begin: int, causes: Sequence[str], number: Mapping[str, int], texts: dict[str, int]
+) -> list[object]:
     """At, took (-1: unknown, -2: no rebalance), generation, cause, lanes of who caused it and of whom they waited for,
     place of the sentence, pause; times in ms."""
     text = why(each)
@@ -119,7 +116,7 @@ def _bar(
     ]
 
 
-def _lanes(bars: Sequence[Happened], there: Presence) -> list[str]:
+def _lanes(bars: Sequence[Json], there: Presence) -> list[str]:
     """The members that caused most, in the order of their names with numbers counted as numbers."""
     caused = Counter(name for each in bars for name in (*each["who"], *each["waited_for_who"]))
     names = sorted(there.there.keys() | there.paused.keys() | caused.keys())

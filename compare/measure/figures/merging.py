@@ -30,7 +30,7 @@ class NameTable:
         codes = self.codes[at]
         return self.values.take(pa.array(codes - 1, mask=codes == 0))
 
-    def at(self, at: npt.NDArray[Any]) -> "NameTable":
+    def at(self, at: Codes) -> "NameTable":
         """The things at these positions."""
         return NameTable(self.values, self.codes[at])
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.fs
@@ -101,7 +100,7 @@ def parquet_file(path: str, texts: Sequence[str] = ()) -> pq.ParquetFile:
     return pq.ParquetFile(open_file(path), read_dictionary=list(texts))
 
 
-def open_file(path: str) -> Any:
+def open_file(path: str) -> pa.NativeFile:
     """The file, open for reading at any place."""
     filesystem, place = located(path)
     return filesystem.open_input_file(place)

@@ -182,7 +182,7 @@ class RealGroup(Demands):
         ``member``: whose code it is."""
         return self.handling.watch(handler, member)
 
-    def handled(self, message: Any, member: str = "") -> None:
+    def handled(self, message: object, member: str = "") -> None:
         """The user's code has handled this message, of any client."""
         self.handling.note(message, member)
 

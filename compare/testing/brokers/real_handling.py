@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from compare.testing.brokers.real_world import RealWorld
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
@@ -48,7 +48,7 @@ class RealHandling:
         """The handler of a message (or of a list of them), watched."""
         return watched(handler, lambda message: self.note(message, member))
 
-    def note(self, message: Any, member: str = "") -> None:
+    def note(self, message: object, member: str = "") -> None:
         """This message was handled."""
         place = place_of(message)
         if place is None:

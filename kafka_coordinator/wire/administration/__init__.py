@@ -4,21 +4,20 @@ What changes the cluster a broker passes on to the controller (`kafka_coordinato
 every broker answers itself. `create_missing` asks for topics that clients want and that are not there.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from kafka_coordinator.wire import requests
 from kafka_coordinator.wire.administration.cluster import describe_cluster, describe_topic_partitions
 from kafka_coordinator.wire.administration.configs import describe_configs, list_config_resources, own_settings
-from kafka_coordinator.wire.controller import Administer, Administered, CreateMissing
-from kafka_coordinator.wire.requests import Request
-from kafka_coordinator.wire.state import CONTROLLER, BrokerState
+from kafka_coordinator.wire.controller import Administer, Administered, Change, CreateMissing
+from kafka_coordinator.wire.state import CONTROLLER, BrokerState, Handler
 from protocols.engine.nodes import Message, Outbox, Time
 
 __all__ = ["HANDLERS", "create_missing"]
 
 
-def _pass_on(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def _pass_on(state: BrokerState, now: Time, sender: str, request: Change, out: Outbox) -> None:
     out.send(CONTROLLER, Administer(sender, request, state.node_id, own_settings(state)))
 
 
@@ -33,7 +32,7 @@ def create_missing(topics: Iterable[str], out: Outbox) -> None:
         out.send(CONTROLLER, CreateMissing(wanted))
 
 
-HANDLERS: Final[Mapping[type[Message], Callable[[BrokerState, Time, str, Any, Outbox], None]]] = {
+HANDLERS: Final[Mapping[type[Message], Handler]] = {
     requests.CreateTopics: _pass_on,
     requests.DeleteTopics: _pass_on,
     requests.CreatePartitions: _pass_on,

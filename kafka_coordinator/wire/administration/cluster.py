@@ -4,12 +4,13 @@ In Kafka `AuthHelper.computeDescribeClusterResponse` and `DescribeTopicPartition
 """
 
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
-from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.requests import Answer, DescribeCluster, DescribeTopicPartitions
 from kafka_coordinator.wire.state import NO_ID, BrokerState
 from protocols.engine.nodes import Outbox, Time
 
@@ -24,7 +25,7 @@ _MOST_PARTITIONS: Final = 2000
 """Per answer (``max.request.partition.size.limit``)."""
 
 
-def describe_cluster(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def describe_cluster(state: BrokerState, now: Time, sender: str, request: DescribeCluster, out: Outbox) -> None:
     """The live brokers."""
     kind = entities.response(_CLUSTER_KEY, request.version)
     wanted = getattr(request.body, "endpoint_type", _OF_BROKERS)
@@ -67,7 +68,9 @@ def describe_cluster(state: BrokerState, now: Time, sender: str, request: Reques
     out.send(sender, Answer(request.correlation, answer))
 
 
-def describe_topic_partitions(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def describe_topic_partitions(
+    state: BrokerState, now: Time, sender: str, request: DescribeTopicPartitions, out: Outbox
+) -> None:
     """Topics in the order of their names, page by page."""
     body = request.body
     kind = entities.response(_PARTITIONS_KEY, request.version)
@@ -76,8 +79,8 @@ def describe_topic_partitions(state: BrokerState, now: Time, sender: str, reques
     cursor = body.cursor
     if cursor is not None and cursor.partition_index < 0:
         topics = tuple([_without(item, name, ErrorCode.invalid_request, _NO_OPERATIONS) for name in names])
-        body = entities.make(kind, throttle_time=_NO_TIME, topics=topics, next_cursor=None)
-        out.send(sender, Answer(request.correlation, body))
+        refused = entities.make(kind, throttle_time=_NO_TIME, topics=topics, next_cursor=None)
+        out.send(sender, Answer(request.correlation, refused))
         return
     left = max(1, min(body.response_partition_limit, _MOST_PARTITIONS))
     described, after, unknown = [], None, []
@@ -117,13 +120,13 @@ def describe_topic_partitions(state: BrokerState, now: Time, sender: str, reques
     out.send(sender, Answer(request.correlation, answer))
 
 
-def _missing(item: Any, name: str) -> Any:
+def _missing(item: entities.Kind, name: str) -> Entity:
     if name == "":
         return _without(item, name, ErrorCode.unknown_server_error, _NO_OPERATIONS)
     return _without(item, name, ErrorCode.unknown_topic_or_partition, _TOPIC_OPERATIONS)
 
 
-def _without(item: Any, name: str, code: ErrorCode, operations: int) -> Any:
+def _without(item: entities.Kind, name: str, code: ErrorCode, operations: int) -> Entity:
     return item(
         error_code=code,
         name=name,
@@ -134,7 +137,7 @@ def _without(item: Any, name: str, code: ErrorCode, operations: int) -> Any:
     )
 
 
-def _partition(item: Any, state: BrokerState, topic: str, number: int) -> Any:
+def _partition(item: entities.Kind, state: BrokerState, topic: str, number: int) -> Entity:
     kind = entities.part(item, "partitions")
     leader = state.cluster.topics[topic][number]
     kept = state.storage.replicas.get(topic, ())

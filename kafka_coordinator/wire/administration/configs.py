@@ -4,9 +4,10 @@ In Kafka `ConfigHelper.handleDescribeConfigsRequest` and `KafkaApis.handleListCo
 """
 
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.described_configs import (
@@ -19,11 +20,14 @@ from kafka_coordinator.wire.described_configs import (
 )
 from kafka_coordinator.wire.records.storage import BROKER_CONFIG, GROUP_CONFIG, TOPIC_CONFIG
 from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.requests import Answer, DescribeConfigs, ListConfigResources
 from kafka_coordinator.wire.state import BrokerState
 from kafka_coordinator.wire.topic_names import check_name
 from protocols.engine.addresses import at_port
 from protocols.engine.nodes import Outbox, Time
+
+if TYPE_CHECKING:
+    from kio.schema.describe_configs.v4.request import DescribeConfigsResource
 
 _KEY: Final = 32
 _LIST_KEY: Final = 74
@@ -35,7 +39,7 @@ _MALFORMED: Final = (
 )
 
 
-def describe_configs(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def describe_configs(state: BrokerState, now: Time, sender: str, request: DescribeConfigs, out: Outbox) -> None:
     """Settings of topics, groups and brokers, with what they come from."""
     kind = entities.response(_KEY, request.version)
     item = entities.part(kind, "results")
@@ -60,7 +64,9 @@ def describe_configs(state: BrokerState, now: Time, sender: str, request: Reques
     out.send(sender, Answer(request.correlation, entities.make(kind, throttle_time=_NO_TIME, results=tuple(results))))
 
 
-def list_config_resources(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def list_config_resources(
+    state: BrokerState, now: Time, sender: str, request: ListConfigResources, out: Outbox
+) -> None:
     """Names of what has settings: topics, brokers, and the groups to which some were given."""
     brokers = [str(state.addresses[name].node_id) for name in state.cluster.brokers]
     groups = [name for kind, name in state.storage.configs if kind == GROUP_CONFIG]
@@ -74,7 +80,7 @@ def list_config_resources(state: BrokerState, now: Time, sender: str, request: R
     wanted = getattr(request.body, "resource_types", (_CLIENT_METRICS,)) or tuple(known)
     kind = entities.response(_LIST_KEY, request.version)
     item = entities.part(kind, "config_resources")
-    code, found = ErrorCode.none, list[Any]()
+    code, found = ErrorCode.none, list[Entity]()
     if not set(wanted) <= known.keys():
         code = ErrorCode.unsupported_version
     else:
@@ -99,7 +105,7 @@ def own_settings(state: BrokerState) -> dict[str, str]:
     return {"node.id": str(state.node_id), "broker.id": str(state.node_id), **where, **given}
 
 
-def _configs(state: BrokerState, resource: Any) -> list[Described]:
+def _configs(state: BrokerState, resource: "DescribeConfigsResource") -> list[Described]:
     kind, name = resource.resource_type, resource.resource_name
     if kind == TOPIC_CONFIG:
         check_name(name)
@@ -120,7 +126,7 @@ def _configs(state: BrokerState, resource: Any) -> list[Described]:
     raise RefusedError(ErrorCode.invalid_request, _MALFORMED)
 
 
-def _entity(item: Any, each: Described, *, with_synonyms: bool) -> Any:
+def _entity(item: entities.Kind, each: Described, *, with_synonyms: bool) -> Entity:
     kind = entities.part(item, "configs")
     synonyms = entities.part(kind, "synonyms")
     found = each.synonyms if with_synonyms else ()

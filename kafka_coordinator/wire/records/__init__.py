@@ -4,7 +4,7 @@
 ``records``, `closed` when a client has gone, and `cluster_changed` when it has learnt a new state of the cluster.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from kafka_coordinator.wire import requests
@@ -13,13 +13,12 @@ from kafka_coordinator.wire.records.offsets import delete_records, list_offsets,
 from kafka_coordinator.wire.records.produce import produce
 from kafka_coordinator.wire.records.producer_ids import init_producer_id
 from kafka_coordinator.wire.records.waking import look_again, time_is_over
-from kafka_coordinator.wire.requests import Request
-from kafka_coordinator.wire.state import BrokerState
-from protocols.engine.nodes import Outbox, Time, TimerName
+from kafka_coordinator.wire.state import BrokerState, Handler
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
 
 __all__ = ["HANDLERS", "closed", "cluster_changed", "timeout"]
 
-HANDLERS: Final[Mapping[type[Request], Callable[[BrokerState, Time, str, Request, Outbox], None]]] = {
+HANDLERS: Final[Mapping[type[Message], Handler]] = {
     requests.Produce: produce,
     requests.Fetch: fetch,
     requests.ListOffsets: list_offsets,

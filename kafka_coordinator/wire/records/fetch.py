@@ -4,16 +4,17 @@ In Kafka `KafkaApis.handleFetchRequest`, `ReplicaManager.fetchMessages`, `FetchS
 """
 
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.fetches import Context, FetchedPartition, Key, WaitingFetch
 from kafka_coordinator.wire.records.partitions import LeaderHints, led
 from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.requests import Answer, Fetch
 from kafka_coordinator.wire.state import BrokerState
 from protocols.engine.nodes import Outbox, Time, TimerName
 
@@ -45,7 +46,7 @@ class Read(NamedTuple):
     """Whether there is such a partition."""
 
 
-def fetch(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def fetch(state: BrokerState, now: Time, sender: str, request: Fetch, out: Outbox) -> None:
     """Answer now, or wait for records."""
     try:
         context = state.fetches.open(request, now)
@@ -109,7 +110,7 @@ def _known(state: BrokerState, context: Context) -> dict[Key, str]:
     return found
 
 
-def answer(state: BrokerState, now: Time, sender: str, request: Request, context: Context, out: Outbox) -> None:
+def answer(state: BrokerState, now: Time, sender: str, request: Fetch, context: Context, out: Outbox) -> None:
     """Read what there is now, and send it."""
     body = request.body
     left = min(body.max_bytes, state.storage.bounds.fetch_max_bytes)
@@ -130,7 +131,7 @@ def answer(state: BrokerState, now: Time, sender: str, request: Request, context
     out.send(sender, _answered(state, now, request, context, found, names))
 
 
-def refused_fetch(state: BrokerState, now: Time, request: Request, code: ErrorCode) -> Answer:
+def refused_fetch(state: BrokerState, now: Time, request: Fetch, code: ErrorCode) -> Answer:
     """The answer that tells this error: one of the session as a whole, any other at each partition; the session goes
     on."""
     try:
@@ -147,7 +148,7 @@ def refused_fetch(state: BrokerState, now: Time, request: Request, code: ErrorCo
 def _answered(
     state: BrokerState,
     now: Time,
-    request: Request,
+    request: Fetch,
     context: Context,
     found: list[tuple[FetchedPartition, Read]],
     names: dict[Key, str],
@@ -204,14 +205,14 @@ def _read(state: BrokerState, topic: str, each: FetchedPartition, most: int, *, 
 
 def _entity(
     state: BrokerState, version: int, number: int, found: list[tuple[FetchedPartition, Read]], names: dict[Key, str]
-) -> Any:
+) -> Entity:
     kind = entities.response(FETCH_KEY, version)
     if not found:
         return _body(kind, ErrorCode.none, number, (), ())
     topic_kind = entities.part(kind, "responses")
     part_kind = entities.part(topic_kind, "partitions")
     hints = LeaderHints(state, kind, part_kind)
-    topics: list[tuple[str | UUID, list[Any]]] = []
+    topics: list[tuple[str | UUID, list[Entity]]] = []
     for each, read in found:
         topic = each.key[0]
         if not topics or topics[-1][0] != topic:
@@ -223,14 +224,16 @@ def _entity(
     return _body(kind, ErrorCode.none, number, made, hints.nodes())
 
 
-def _body(kind: Any, code: ErrorCode, number: int, topics: tuple[Any, ...], nodes: tuple[Any, ...]) -> Any:
+def _body(
+    kind: entities.Kind, code: ErrorCode, number: int, topics: tuple[Entity, ...], nodes: tuple[Entity, ...]
+) -> Entity:
     return entities.make(
         kind, throttle_time=_NO_TIME, error_code=code, session_id=number, responses=topics, node_endpoints=nodes
     )
 
 
-def _partition(kind: Any, each: FetchedPartition, read: Read, topic: str, hints: LeaderHints) -> Any:
-    values: dict[str, Any] = {
+def _partition(kind: entities.Kind, each: FetchedPartition, read: Read, topic: str, hints: LeaderHints) -> Entity:
+    values: dict[str, object] = {
         "partition_index": each.key[1],
         "error_code": read.error,
         "high_watermark": read.end,

@@ -7,9 +7,10 @@ In Kafka `ReplicaManager` (`fetchOffset`, `lastOffsetForLeaderEpoch`, `deleteRec
 from collections import Counter
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.records.batches import header_of
@@ -17,9 +18,14 @@ from kafka_coordinator.wire.records.contents import UnreadableError, records
 from kafka_coordinator.wire.records.log import Batch, PartitionLog
 from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, check_known, led
 from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.requests import Answer, DeleteRecords, ListOffsets, OffsetForLeaderEpoch
 from kafka_coordinator.wire.state import BrokerState
 from protocols.engine.nodes import Outbox, Time
+
+if TYPE_CHECKING:
+    from kio.schema.delete_records.v2.request import DeleteRecordsPartition
+    from kio.schema.list_offsets.v11.request import ListOffsetsPartition
+    from kio.schema.offset_for_leader_epoch.v4.request import OffsetForLeaderPartition
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 _SINCE: Final[Mapping[int, int]] = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
@@ -37,16 +43,18 @@ class Found(NamedTuple):
     leader_epoch: int = -1
 
 
-def list_offsets(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def list_offsets(state: BrokerState, now: Time, sender: str, request: ListOffsets, out: Outbox) -> None:
     """Offsets by time, and the first and last ones."""
     body, version = request.body, request.version
     kind = entities.response(_LIST_KEY, version)
     topic_kind = entities.part(kind, "topics")
     part_kind = entities.part(topic_kind, "partitions")
-    named = Counter([(topic.name, part.partition_index) for topic in body.topics for part in topic.partitions])
+    named = Counter[tuple[str, int]](
+        [(topic.name, part.partition_index) for topic in body.topics for part in topic.partitions]
+    )
     from_leader = body.replica_id != _ANY_REPLICA
 
-    def answered(topic: str, part: Any) -> Any:
+    def answered(topic: str, part: "ListOffsetsPartition") -> Entity:
         code, found = ErrorCode.none, Found()
         try:
             if named[topic, part.partition_index] > 1:
@@ -115,13 +123,15 @@ def _in_batch(batch: Batch, time: int, least: int) -> Found:
     return Found()
 
 
-def offsets_for_leader_epochs(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def offsets_for_leader_epochs(
+    state: BrokerState, now: Time, sender: str, request: OffsetForLeaderEpoch, out: Outbox
+) -> None:
     """Where the records of a leader's epoch end."""
     kind = entities.response(_EPOCH_KEY, request.version)
     topic_kind = entities.part(kind, "topics")
     part_kind = entities.part(topic_kind, "partitions")
 
-    def answered(topic: str, part: Any) -> Any:
+    def answered(topic: str, part: "OffsetForLeaderPartition") -> Entity:
         code, epoch, end = ErrorCode.none, -1, -1
         try:
             current = getattr(part, "current_leader_epoch", -1)
@@ -139,13 +149,13 @@ def offsets_for_leader_epochs(state: BrokerState, now: Time, sender: str, reques
     out.send(sender, Answer(request.correlation, entities.make(kind, throttle_time=_NO_TIME, topics=topics)))
 
 
-def delete_records(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def delete_records(state: BrokerState, now: Time, sender: str, request: DeleteRecords, out: Outbox) -> None:
     """Forget records before an offset."""
     kind = entities.response(_DELETE_KEY, request.version)
     topic_kind = entities.part(kind, "topics")
     part_kind = entities.part(topic_kind, "partitions")
 
-    def answered(topic: str, part: Any) -> Any:
+    def answered(topic: str, part: "DeleteRecordsPartition") -> Entity:
         code, low = ErrorCode.none, -1
         try:
             low = _delete(state, topic, part.partition_index, part.offset)

@@ -1,27 +1,31 @@
 """What requests about partitions have in common: which topic is meant, who leads it, whether the asker knows that."""
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.records.log import PartitionLog
 from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.state import BrokerState
+from kafka_coordinator.wire.state import NO_ID, BrokerState
+
+if TYPE_CHECKING:
+    from kio.schema.produce.v12.request import TopicProduceData as NamedTopic
+    from kio.schema.produce.v13.request import TopicProduceData
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 """What groups store is no records here; clients may neither write nor read it."""
 
 
-def topic_of(state: BrokerState, topic: Any) -> str:
+def topic_of(state: BrokerState, topic: "TopicProduceData | NamedTopic") -> str:
     """The name of an entity's topic, which it gives by name or by id. Raises `RefusedError`: unknown."""
     if hasattr(topic, "topic_id"):
-        name = state.topic_names.get(topic.topic_id)
+        name = state.topic_names.get(topic.topic_id or NO_ID)
         if name is None:
             raise RefusedError(ErrorCode.unknown_topic_id)
         return name
-    found: str = topic.name if hasattr(topic, "name") else topic.topic
-    return found
+    return topic.name
 
 
 def check_known(state: BrokerState, topic: str, partition: int) -> None:
@@ -49,13 +53,13 @@ def led(
 class LeaderHints:
     """Tells clients in the answer itself who leads a partition instead, where the version has room for it (KIP-951)."""
 
-    def __init__(self, state: BrokerState, answer: Any, partition: Any) -> None:
+    def __init__(self, state: BrokerState, answer: entities.Kind, partition: entities.Kind) -> None:
         self._state, self._answer = state, answer
         can = entities.has(answer, "node_endpoints") and entities.has(partition, "current_leader")
         self._kind = entities.part(partition, "current_leader") if can else None
         self._leaders: dict[str, None] = {}
 
-    def leader(self, topic: str, partition: int) -> Any:
+    def leader(self, topic: str, partition: int) -> Entity | None:
         """The entity for this partition; None where nothing can be told."""
         leaders = self._state.cluster.topics.get(topic, ())
         if self._kind is None or not 0 <= partition < len(leaders):
@@ -67,7 +71,7 @@ class LeaderHints:
         epoch = self._state.storage.log(topic, partition).leader_epoch
         return self._kind(leader_id=address.node_id, leader_epoch=epoch)
 
-    def nodes(self) -> tuple[Any, ...]:
+    def nodes(self) -> tuple[Entity, ...]:
         """Where the leaders are that were told."""
         if not self._leaders:
             return ()

@@ -7,9 +7,10 @@ In Kafka `KafkaApis.handleProduceRequest`, `ReplicaManager.appendRecords`, `LogV
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.records.batches import (
@@ -26,9 +27,12 @@ from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, LeaderHints
 from kafka_coordinator.wire.records.settings import TopicSettings
 from kafka_coordinator.wire.records.waking import wake
 from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.requests import Answer, Produce
 from kafka_coordinator.wire.state import BrokerState
 from protocols.engine.nodes import Outbox, Time
+
+if TYPE_CHECKING:
+    from kio.schema.produce.v13.request import PartitionProduceData, TopicProduceData
 
 PRODUCE_KEY: Final = 0
 _NO_TIME: Final = timedelta(0)
@@ -42,7 +46,7 @@ class Appended(NamedTuple):
     log_start: int
 
 
-def produce(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def produce(state: BrokerState, now: Time, sender: str, request: Produce, out: Outbox) -> None:
     """Take the batches of each partition; the answer comes at once, because all replicas have them at once."""
     body = request.body
     batches = [each for topic in body.topic_data for each in topic.partition_data]
@@ -73,7 +77,7 @@ def produce(state: BrokerState, now: Time, sender: str, request: Request, out: O
     wake(state, now, changed, out)
 
 
-def _append(state: BrokerState, now: Time, topic: str, part: Any, version: int) -> Appended:
+def _append(state: BrokerState, now: Time, topic: str, part: "PartitionProduceData", version: int) -> Appended:
     check_known(state, topic, part.index)
     batch, header = only_batch(part.records, version)
     if topic == OFFSETS_TOPIC:
@@ -186,10 +190,10 @@ class _Answers:
         self._topic_kind = entities.part(self._kind, "responses")
         self._part_kind = entities.part(self._topic_kind, "partition_responses")
         self._hints = LeaderHints(state, self._kind, self._part_kind)
-        self._topics: list[tuple[Any, list[Any]]] = []
+        self._topics: list[tuple[TopicProduceData, list[Entity]]] = []
         self.any_refused = False
 
-    def topic(self, topic: Any) -> None:
+    def topic(self, topic: "TopicProduceData") -> None:
         """What follows is about this topic of the request."""
         self._topics.append((topic, []))
 
@@ -206,7 +210,7 @@ class _Answers:
         start = error.log_start if isinstance(error, _BatchRefusedError) else -1
         self._add(index, error.code, -1, None, start, error.details, error.message, leader)
 
-    def body(self) -> Any:
+    def body(self) -> Entity:
         """The whole answer."""
         topics = tuple(
             [
@@ -230,9 +234,9 @@ class _Answers:
         log_start: int,
         wrong: tuple[tuple[int, str | None], ...],
         message: str | None,
-        leader: Any,
+        leader: Entity | None,
     ) -> None:
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "index": index,
             "error_code": code,
             "base_offset": base_offset,

@@ -9,7 +9,7 @@ from typing import Final
 from kio.schema.errors import ErrorCode
 
 from kafka_coordinator.wire import entities
-from kafka_coordinator.wire.requests import Answer, Request
+from kafka_coordinator.wire.requests import Answer, InitProducerId
 from kafka_coordinator.wire.state import BrokerState
 from protocols.engine.nodes import Outbox, Time
 
@@ -17,7 +17,7 @@ _KEY: Final = 22
 _NO_TIME: Final = timedelta(0)
 
 
-def init_producer_id(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+def init_producer_id(state: BrokerState, now: Time, sender: str, request: InitProducerId, out: Outbox) -> None:
     """A new id with epoch 0. A producer that has one already gets a new one, too."""
     body = request.body
     code, number, epoch = ErrorCode.none, -1, -1

@@ -8,7 +8,6 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MappingProxyType
-from typing import Any
 
 ATOMS = (int, str, bytes, bool, type(None), float, FunctionType, BuiltinFunctionType, type, Enum)
 """Values that stand for themselves."""
@@ -24,13 +23,13 @@ class Keys:
     def __init__(self, caches: Caches) -> None:
         self._caches = caches
         self._names: dict[type, tuple[str, ...]] = {}
-        self._frozen: dict[int, tuple[Any, Hashable]] = {}
+        self._frozen: dict[int, tuple[object, Hashable]] = {}
 
-    def key(self, value: Any) -> Hashable:
+    def key(self, value: object) -> Hashable:
         """The value that stands for this object. Raises `TypeError` for one that is not plain state."""
         kind = type(value)
         if kind in _PLAIN or isinstance(value, ATOMS):
-            return value  # type: ignore[no-any-return]
+            return value
         if isinstance(value, tuple):
             inner = tuple([self.key(each) for each in value])
             return inner if kind is tuple else (kind.__name__, inner)
@@ -49,14 +48,14 @@ class Keys:
             )
         return (kind.__name__, *[self.key(getattr(value, name)) for name in names])
 
-    def _once(self, value: Any) -> Hashable:
+    def _once(self, value: object) -> Hashable:
         known = self._frozen.get(id(value))
         if known is None:
             if isinstance(value, MappingProxyType):
                 made: Hashable = self.key(dict(value))
             else:
                 kind = type(value)
-                made = (kind.__name__, *[self.key(getattr(value, each.name)) for each in fields(value)])
+                made = (kind.__name__, *[self.key(getattr(value, name)) for name in field_names(kind)])
             known = self._frozen[id(value)] = value, made  # held, so that no other object has its id
         return known[1]
 
@@ -89,19 +88,19 @@ def _is_frozen(kind: type) -> bool:
     return is_dataclass(kind) and bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
 
 
-def floats_of(value: Any, found: set[float], skipped: Caches) -> None:
+def floats_of(value: object, found: set[float], skipped: Caches) -> None:
     """Collect all floats inside of a state."""
     _mapped(value, lambda each: found.add(each) or each, skipped)  # type: ignore[func-returns-value]
 
 
-def map_times(value: Any, change: Callable[[float], float], skipped: Caches) -> None:
+def map_times(value: object, change: Callable[[float], float], skipped: Caches) -> None:
     """Replace each float inside of a node's own objects, in place; what is frozen stays."""
     _mapped(value, change, skipped)
 
 
-def _mapped(value: Any, change: Callable[[float], float], skipped: Caches) -> Any:
+def _mapped(value: object, change: Callable[[float], float], skipped: Caches) -> object:
     kind = type(value)
-    if kind is float:
+    if type(value) is float:
         return change(value)
     if kind in _PLAIN or isinstance(value, ATOMS):
         return value
@@ -109,7 +108,7 @@ def _mapped(value: Any, change: Callable[[float], float], skipped: Caches) -> An
         inner = [_mapped(each, change, skipped) for each in value]
         if all(one is other for one, other in zip(inner, value, strict=True)):
             return value
-        return tuple(inner) if kind is tuple else tuple.__new__(kind, inner)
+        return tuple(inner) if kind is tuple else tuple.__new__(type(value), inner)
     if isinstance(value, list):
         value[:] = [_mapped(each, change, skipped) for each in value]
     elif isinstance(value, dict):

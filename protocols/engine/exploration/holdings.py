@@ -7,6 +7,7 @@ from protocols.engine.exploration.connections import NOTHING, Pair
 from protocols.engine.exploration.observing import Watch
 from protocols.engine.exploration.states import GONE, Bounds, Interned, Moved, Progress, Run
 from protocols.engine.exploration.steps import TIMEOUT, Branch, Steps
+from protocols.engine.nodes import Node
 
 
 class Script:
@@ -96,14 +97,14 @@ class Holdings:
         )
         return Moved(self.runs.number(after), branch)
 
-    def remember(self, before: tuple[Hashable, ...], facts: Sequence[tuple[Any, ...]]) -> tuple[Hashable, ...]:
+    def remember(self, before: tuple[Hashable, ...], facts: Sequence[tuple[object, ...]]) -> tuple[Hashable, ...]:
         """What the properties remember after these facts of a process."""
         after = before or tuple([watch.nothing for watch in self.watches])
         for fact in facts:
             after = tuple([watch.remember(each, fact) for watch, each in zip(self.watches, after, strict=True)])
         return after
 
-    def firings_of(self, node: Any) -> int:
+    def firings_of(self, node: Node) -> int:
         """How often the timers of a new process may fire."""
         is_client = isinstance(node, self.steps.rules.clients)
         return self.bounds.client_firings if is_client else self.bounds.server_firings

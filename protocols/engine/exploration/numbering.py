@@ -5,11 +5,13 @@ was given up while its answer may still come.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final, TypeVar
 from zlib import crc32
 
 from protocols.engine.exploration.rules import Numbering
 from protocols.engine.nodes import Message
+
+N = TypeVar("N")
 
 FRESH: Final = 1 << 24
 """While a step runs, requests are numbered from here on."""
@@ -22,8 +24,8 @@ GivenUp = tuple[tuple[int, str], ...]
 
 
 def renumbered(
-    numbering: Numbering,
-    node: Any,
+    numbering: Numbering[N],
+    node: N,
     before: Mapping[int, str],
     given_up: GivenUp,
     sent: Sequence[tuple[str, Message | None]],

@@ -29,7 +29,7 @@ class Watch(Protocol):
         """What it remembers of a process that told nothing."""
         ...
 
-    def remember(self, before: Any, fact: tuple[Any, ...]) -> Hashable:
+    def remember(self, before: Any, fact: tuple[object, ...]) -> Hashable:
         """What it remembers of a process after this fact of its."""
         ...
 

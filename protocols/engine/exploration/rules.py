@@ -2,58 +2,61 @@
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from protocols.engine.exploration.canonical import Caches
-from protocols.engine.nodes import Time, TimerName
+from protocols.engine.nodes import Node, Time, TimerName
+
+N_contra = TypeVar("N_contra", contravariant=True)
+Left = TypeVar("Left")
 
 
-class Numbering(Protocol):
+class Numbering(Protocol[N_contra]):
     """The numbers by which a client matches answers to its requests. A request's number is its first field."""
 
-    def outstanding(self, node: Any) -> Mapping[int, str]:
+    def outstanding(self, node: N_contra) -> Mapping[int, str]:
         """Number to the peer of each request whose answer is waited for."""
 
-    def restart(self, node: Any, number: int) -> None:
+    def restart(self, node: N_contra, number: int) -> None:
         """The next request has the number that follows this one."""
 
-    def rename(self, node: Any, names: Mapping[int, int]) -> None:
+    def rename(self, node: N_contra, names: Mapping[int, int]) -> None:
         """Outstanding requests have other numbers from now on."""
 
 
 class Unnumbered:
     """Of nodes that match no answers."""
 
-    def outstanding(self, node: Any) -> Mapping[int, str]:
+    def outstanding(self, node: object) -> Mapping[int, str]:
         """None."""
         return {}
 
-    def restart(self, node: Any, number: int) -> None:
+    def restart(self, node: object, number: int) -> None:
         """Nothing is numbered."""
 
-    def rename(self, node: Any, names: Mapping[int, int]) -> None:
+    def rename(self, node: object, names: Mapping[int, int]) -> None:
         """Nothing is numbered."""
 
 
-class Change(Protocol):
+class Change(Protocol[N_contra]):
     """Changes a node."""
 
-    def __call__(self, node: Any) -> None: ...
+    def __call__(self, node: N_contra) -> None: ...
 
 
-class Forget(Protocol):
+class Forget(Protocol[N_contra]):
     """Changes a node and its timers (name to due time) after a step."""
 
-    def __call__(self, node: Any, timers: dict[TimerName, Time]) -> None: ...
+    def __call__(self, node: N_contra, timers: dict[TimerName, Time]) -> None: ...
 
 
-class Lasting(Protocol):
+class Lasting(Protocol[N_contra, Left]):
     """What outlives a process, or lies outside of it."""
 
-    def remains(self, node: Any) -> Any:
+    def remains(self, node: N_contra) -> Left:
         """A copy of it, as plain state."""
 
-    def take_over(self, node: Any, name: str, remains: Mapping[str, Any]) -> None:
+    def take_over(self, node: N_contra, name: str, remains: Mapping[str, Left]) -> None:
         """What a process of this name is to know of it that starts now, or that the operator tells something. The node
         is changed. ``remains``: process to what it holds, or held when it ended."""
 
@@ -74,13 +77,13 @@ class NodeRules:
     answered as the one before.
     """
 
-    numberings: Mapping[type, Numbering]
+    numberings: Mapping[type, Numbering[Any]]
     caches: Caches
     clients: tuple[type, ...]
-    seen: Callable[[Any], Hashable]
+    seen: Callable[[Node], Hashable]
     answering: tuple[type, ...] = ()
     constant: tuple[type, ...] = ()
     housekeeping: Callable[[TimerName], bool] = lambda timer: False
-    adopt: Mapping[type, Change] = field(default_factory=dict)
-    forget: Mapping[type, Forget] = field(default_factory=dict)
-    lasting: Mapping[type, Lasting] = field(default_factory=dict)
+    adopt: Mapping[type, Change[Any]] = field(default_factory=dict)
+    forget: Mapping[type, Forget[Any]] = field(default_factory=dict)
+    lasting: Mapping[type, Lasting[Any, Any]] = field(default_factory=dict)

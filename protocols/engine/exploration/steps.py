@@ -13,7 +13,7 @@ from protocols.engine.exploration.canonical import Keys, floats_of, map_times
 from protocols.engine.exploration.numbering import FRESH, renumbered
 from protocols.engine.exploration.observing import BrokenInvariant
 from protocols.engine.exploration.rules import NodeRules, Unnumbered
-from protocols.engine.nodes import OPERATOR, TICK, Message, Time, TimerName
+from protocols.engine.nodes import OPERATOR, TICK, Message, Node, Time, TimerName, WakingNode
 from protocols.engine.randomness import uuid_like
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class Living(NamedTuple):
     """A node with its world: timers that are set (name to due time, by name), how many ids were made up with each
     prefix, numbers of requests that are not waited for any more while answers may still come (number, peer)."""
 
-    node: Any
+    node: Node
     timers: tuple[tuple[TimerName, Time], ...]
     ids: tuple[tuple[str, int], ...]
     given_up: tuple[tuple[int, str], ...]
@@ -49,7 +49,7 @@ class Branch(NamedTuple):
 
     living: int
     sends: tuple[tuple[str, int], ...]
-    facts: tuple[tuple[Any, ...], ...]
+    facts: tuple[tuple[object, ...], ...]
     chosen: tuple[tuple[str, str], ...]
 
 
@@ -63,7 +63,7 @@ class StepOutbox:
 
     def __init__(self, name: str, seed: int, now: Time, living: Living, script: Sequence[int]) -> None:
         self.sent: list[tuple[str, Message | None]] = []
-        self.facts: list[tuple[Any, ...]] = []
+        self.facts: list[tuple[object, ...]] = []
         self.timers = dict(living.timers)
         self.ids = dict(living.ids)
         self.chosen: list[tuple[str, str]] = []
@@ -81,7 +81,7 @@ class StepOutbox:
     def cancel_timer(self, name: TimerName) -> None:
         self.timers.pop(name, None)
 
-    def observe(self, fact: tuple[Any, ...]) -> None:
+    def observe(self, fact: tuple[object, ...]) -> None:
         self.facts.append(fact)
 
     def choose(self, label: str, options: Sequence[T]) -> T:
@@ -116,7 +116,7 @@ class Steps:
         self.events: list[NodeEvent] = []
         self.taken = 0
         """Steps that were computed."""
-        self.left: list[Any] = [None]
+        self.left: list[object] = [None]
         """What has outlived processes; 0: nothing."""
         self._livings: dict[Hashable, int] = {}
         self._left: dict[Hashable, int] = {}
@@ -153,7 +153,7 @@ class Steps:
             self.livings.append(living)
         return number
 
-    def adopt(self, node: Any, timers: Mapping[TimerName, Time], ids: Mapping[str, int]) -> int:
+    def adopt(self, node: Node, timers: Mapping[TimerName, Time], ids: Mapping[str, int]) -> int:
         """The number of a node that has lived in another world, where it is `now`; the node is changed. Requests that
         are under way keep their numbers."""
         map_times(node, self._past, self.rules.caches)
@@ -172,13 +172,13 @@ class Steps:
             self._remains[number] = found
         return found
 
-    def _number_of_left(self, left: Any) -> int:
+    def _number_of_left(self, left: object) -> int:
         number = self._left.setdefault(self.keys.key(left), len(self.left))
         if number == len(self.left):
             self.left.append(left)
         return number
 
-    def begin(self, name: str, node: Any, ids: tuple[tuple[str, int], ...]) -> tuple[Branch, ...]:
+    def begin(self, name: str, node: Node, ids: tuple[tuple[str, int], ...]) -> tuple[Branch, ...]:
         """A new process starts."""
         return self._branches(name, Living(node, (), ids, ()), NodeEvent(START))
 
@@ -239,12 +239,12 @@ class Steps:
         sends = tuple([(to, -1 if message is None else self.message(message)) for to, message in sent])
         return Branch(self.living(living), sends, tuple(out.facts), tuple(out.chosen))
 
-    def _forget(self, node: Any, timers: dict[TimerName, Time]) -> None:
+    def _forget(self, node: Node, timers: dict[TimerName, Time]) -> None:
         forget = self.rules.forget.get(type(node))
         if forget is not None:
             forget(node, timers)
 
-    def _handle(self, node: Any, now: Time, event: NodeEvent, out: StepOutbox) -> int | None:
+    def _handle(self, node: Node, now: Time, event: NodeEvent, out: StepOutbox) -> int | None:
         """Give the event to the node; the number that an answer repeats."""
         kind, peer, what = event
         if kind == RECEIVE:
@@ -258,6 +258,7 @@ class Steps:
         elif kind == CLOSED:
             node.closed(now, peer, out)
         elif kind == WOKEN:
+            assert isinstance(node, WakingNode)
             node.woken(now, what, out)
         else:
             node.start(now, out)

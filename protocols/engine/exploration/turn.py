@@ -19,7 +19,7 @@ from protocols.engine.exploration.steps import (
     Branch,
     NodeEvent,
 )
-from protocols.engine.nodes import OPERATOR, Message
+from protocols.engine.nodes import OPERATOR, Message, Node
 
 _NAMES = {
     START: "start",
@@ -60,7 +60,7 @@ class Turn(Draft):
 
     # What events do.
 
-    def start(self, name: str, node: Any) -> None:
+    def start(self, name: str, node: Node) -> None:
         """A process starts."""
         before = self.run(name)
         if before.living:
@@ -134,7 +134,7 @@ class Turn(Draft):
             self._hang_up(name, peer, connections.close)
             self.tell_node(name, NodeEvent(CLOSED, peer))
 
-    def observe(self, name: str, fact: tuple[Any, ...]) -> None:
+    def observe(self, name: str, fact: tuple[object, ...]) -> None:
         """A fact about a process that its node did not tell."""
         run = self.run(name)
         self._tell("fact", name, "", fact)
@@ -157,7 +157,7 @@ class Turn(Draft):
 
     # Within.
 
-    def _with_remains(self, name: str, node: Any) -> Any:
+    def _with_remains(self, name: str, node: Node) -> Node:
         """The node with what outlives processes, its own or others, where there is such a thing."""
         world = self.world
         lasting = world.steps.rules.lasting.get(type(node))

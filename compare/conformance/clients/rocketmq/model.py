@@ -1,7 +1,7 @@
 """The model of RocketMQ's Java client 5.3.3 in the same situations, in virtual time."""
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from compare.conformance.clients.exchanges import Listener
 from compare.conformance.clients.gated import Gated, deliver
@@ -67,7 +67,7 @@ class ModelWorld:
     # What the gate's rules call, as they do in a world on sockets.
 
     @property
-    def processes(self) -> Mapping[str, Any]:
+    def processes(self) -> Mapping[str, object]:
         """Node name to its process."""
         return self.simulation.processes
 

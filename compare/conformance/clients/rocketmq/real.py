@@ -4,7 +4,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Coroutine
-from typing import Any, Final
+from typing import Final
 
 from compare.conformance.clients.exchanges import Listener
 from compare.conformance.clients.playing import Played, Wait, follow, waited
@@ -114,7 +114,7 @@ class RealWorld:
     def running(self, broker: str) -> bool:
         return self.sockets.is_running(broker)
 
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+    def _do(self, work: Coroutine[object, None, None]) -> None:
         self._doing.append(asyncio.ensure_future(work))
 
     def _is_open(self, server: str, peer: str) -> bool:

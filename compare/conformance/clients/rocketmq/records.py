@@ -6,7 +6,7 @@ handled as a line of its own is judged exactly, sent back or not. Of any other w
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from compare.conformance.clients.exchanges import Listener
 from compare.conformance.clients.outcome import Outcome, counted, none_waits
@@ -59,10 +59,11 @@ def all_read(cluster: RocketMQCluster, exchanges: Listener[Exchange], lines: Ite
     return none_waits(ends(cluster), _begun(exchanges), _committed(exchanges), lines)
 
 
-def _pulls(exchanges: Listener[Exchange]) -> Iterator[tuple[Exchange, Any]]:
+def _pulls(exchanges: Listener[Exchange]) -> Iterator[tuple[Exchange, PullMessage]]:
     for each in exchanges.all:
-        if each.kind is PullMessage and each.queue is not None:
-            yield each, plain(each.request)
+        request = plain(each.request)
+        if isinstance(request, PullMessage) and each.queue is not None:
+            yield each, request
 
 
 def _begun(exchanges: Listener[Exchange]) -> dict[Queue, int]:
@@ -79,10 +80,10 @@ def _committed(exchanges: Listener[Exchange]) -> dict[Queue, int]:
     for each in exchanges.all:
         if each.queue is None:
             continue
-        request: Any = plain(each.request)
-        if each.kind is UpdateConsumerOffset:
+        request = plain(each.request)
+        if isinstance(request, UpdateConsumerOffset):
             found[each.queue] = request.offset
-        elif each.kind is PullMessage and request.commit_offset is not None:
+        elif isinstance(request, PullMessage) and request.commit_offset is not None:
             found[each.queue] = request.commit_offset
     return found
 

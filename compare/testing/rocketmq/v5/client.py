@@ -1,12 +1,16 @@
 """What producers and consumers of the 5.x client have in common."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from typing import ClassVar, TypeVar
 
 from compare.testing.rocketmq.naming import OfGroup
 from compare.testing.rocketmq.v5.doubles import NAME
 from compare.testing.rocketmq.v5.types import illegal_argument
 from protocols.engine.randomness import digest
+from protocols.queues import Queue
+
+R = TypeVar("R")
 
 
 class Client:
@@ -16,7 +20,7 @@ class Client:
     """Whose class this is."""
     kind: ClassVar[str] = ""
 
-    def __init__(self, client_configuration: Any, topics: Iterable[str] | None) -> None:
+    def __init__(self, client_configuration: object, topics: Iterable[str] | None) -> None:
         if client_configuration is None:
             raise illegal_argument("clientConfiguration should not be null.")
         self.client_configuration = client_configuration
@@ -48,7 +52,7 @@ class Client:
     def _stop(self) -> None:
         """What else happens then."""
 
-    def _route(self, topic: str) -> Any:
+    def _route(self, topic: str) -> Sequence[Queue]:
         """The topic's queues."""
         queues = self.clients.group.popping.queues(topic)
         if not queues:
@@ -57,11 +61,9 @@ class Client:
         return queues
 
 
-def completed(call: Callable[[], object]) -> Any:
+def completed(call: Callable[[], R]) -> Future[R]:
     """A future that is done: virtual time passes only in calls, so that the call is made at once."""
-    from concurrent.futures import Future
-
-    future: Future[object] = Future()
+    future: Future[R] = Future()
     try:
         future.set_result(call())
     except Exception as error:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from compare.testing.rocketmq.installing import replaced
 from compare.testing.rocketmq.naming import Naming, RocketMQGroup
@@ -49,7 +48,7 @@ class Clients:
         for name, exception in EXCEPTIONS.items():
             setattr(self, name, exception)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         raise AttributeError(f"module 'rocketmq' has no attribute {name!r}, or none that is modelled")
 
     @contextmanager

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from operator import index
-from typing import Any
 
 from compare.testing.rocketmq.popping import Taken
 from compare.testing.rocketmq.v5.client import Client
-from compare.testing.rocketmq.v5.doubles import NAME
+from compare.testing.rocketmq.v5.doubles import NAME, FilterExpression
+from compare.testing.rocketmq.v5.message_double import Message
 from compare.testing.rocketmq.v5.types import (
     CLASSES,
     ILLEGAL_INVISIBLE_TIME,
@@ -17,10 +17,9 @@ from compare.testing.rocketmq.v5.types import (
     internal_error,
     received,
 )
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Node, Time
 from protocols.errors import UserError
 from protocols.scenario.topology import MemberKey
-from rocketmq_selfbalance.pop.member import PopMember
 from rocketmq_selfbalance.pop.proxy import LEAST_INVISIBLE_MS, MOST_INVISIBLE_MS
 
 _STOPPED_MS = 1_000.0
@@ -31,14 +30,16 @@ _EXPIRED = "org.apache.rocketmq.proxy.common.ProxyException: receipt handle is e
 class Consumer(Client):
     """One member of the group."""
 
-    def __init__(self, client_configuration: Any, consumer_group: str, subscription: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self, client_configuration: object, consumer_group: str, subscription: Mapping[str, FilterExpression] | None
+    ) -> None:
         if consumer_group is None or not consumer_group.strip():
             raise illegal_argument("consumerGroup should not be null")
         if not NAME.match(consumer_group):
             raise illegal_argument(f"consumerGroup does not match the regex [regex={NAME}]")
         super().__init__(client_configuration, subscription)
         self.consumer_group = consumer_group
-        self._subscriptions: dict[str, Any] = dict(subscription or {})
+        self._subscriptions: dict[str, FilterExpression] = dict(subscription or {})
         for expression in self._subscriptions.values():
             _check_expression(expression)
         self._group, self._handling, self._popping = (
@@ -46,7 +47,7 @@ class Consumer(Client):
             self.clients.group.handling,
             self.clients.group.popping,
         )
-        self._node: PopMember | None = None
+        self._node: Node | None = None
         self.member = self.clients.naming.next(consumer_group)
 
     def __str__(self) -> str:
@@ -77,7 +78,7 @@ class Consumer(Client):
     def _place(self) -> str:
         return self._popping.cluster.topology.node[MemberKey(self._group.name, self.member)]
 
-    def _process_node(self) -> Any:
+    def _process_node(self) -> Node | None:
         process = self._group.world.simulation.processes.get(self._place)
         return None if process is None else process.node
 
@@ -101,7 +102,7 @@ class Consumer(Client):
 
     # Subscriptions.
 
-    def subscribe(self, topic: str, filter_expression: Any = None) -> None:
+    def subscribe(self, topic: str, filter_expression: FilterExpression | None = None) -> None:
         """Subscribe to one more topic, or with another expression."""
         with self._handling.call(self):
             self._check_running("add subscription")
@@ -126,14 +127,14 @@ class Consumer(Client):
     def _take(self, topic: str, broker: str, most: int, invisible: Time) -> list[Taken] | None:
         return self._popping.take(self.member, topic, broker, most, invisible, self._subscriptions[topic].expression)
 
-    def _message(self, taken: Taken) -> Any:
+    def _message(self, taken: Taken) -> Message:
         return received(taken, self._popping.handle_of(taken))
 
     def _check_running(self, to: str) -> None:
         if not self.is_running:
             raise illegal_state(f"unable to {to} because consumer is not running")
 
-    def _ack(self, message: Any) -> None:
+    def _ack(self, message: Message) -> None:
         self._check_running("ack message")
         taken = self._taken(message)
         if not message.receipt_handle:
@@ -142,7 +143,7 @@ class Consumer(Client):
             raise bad_request("INVALID_RECEIPT_HANDLE", INVALID_RECEIPT_HANDLE)
         self._popping.ack(taken)
 
-    def _change(self, message: Any, invisible_duration: int) -> None:
+    def _change(self, message: Message, invisible_duration: int) -> None:
         self._check_running("change invisible duration")
         invisible = index(invisible_duration) * 1000.0
         taken = self._taken(message)
@@ -153,7 +154,7 @@ class Consumer(Client):
             raise bad_request(_EXPIRED, INVALID_RECEIPT_HANDLE)
         message.receipt_handle = self._popping.handle_of(self._popping.change(taken, invisible))
 
-    def _taken(self, message: Any) -> Taken | None:
+    def _taken(self, message: Message) -> Taken | None:
         """What the message's handle stands for; None where it is expired or none."""
         _ = message.endpoints
         if message.receipt_handle is None:
@@ -162,7 +163,7 @@ class Consumer(Client):
         return None if taken is None or taken.handle.visible_at <= self._group.clock.time else taken
 
 
-def _check_expression(expression: Any) -> None:
+def _check_expression(expression: FilterExpression | None) -> None:
     if expression is not None and expression.filter_type != CLASSES["FilterExpression"]().filter_type:
         raise UserError(f"expression {expression.expression!r}: only tags are modelled, expected FilterType.TAG")
 

@@ -1,13 +1,16 @@
 """The double of the 5.x client's ``Producer``: normal, FIFO and delayed messages, and transactions."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from functools import partial
 from hashlib import sha256
 from operator import index
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from compare.testing.rocketmq.properties import KEYS, MESSAGE_ID, SHARDING_KEY, TAGS, content_of, new_id
 from compare.testing.rocketmq.v5.client import Client, completed
+from compare.testing.rocketmq.v5.doubles import SendReceipt, TransactionChecker
+from compare.testing.rocketmq.v5.message_double import Message
 from compare.testing.rocketmq.v5.types import (
     CLASSES,
     DELAY,
@@ -44,9 +47,9 @@ class Producer(Client):
 
     def __init__(
         self,
-        client_configuration: Any,
+        client_configuration: object,
         topics: Iterable[str] | None = None,
-        checker: Any = None,
+        checker: TransactionChecker | None = None,
         tls_enable: bool = False,
     ) -> None:
         super().__init__(client_configuration, topics)
@@ -54,7 +57,7 @@ class Producer(Client):
         self._sent = 0
         self._turns: dict[str, int] = {}
 
-    def send(self, message: Any, transaction: "Transaction | None" = None) -> Any:
+    def send(self, message: Message, transaction: "Transaction | None" = None) -> SendReceipt:
         """Send now; a message of a transaction is written when that commits. Returns a receipt."""
         queue = self._prepare(message, in_transaction=transaction is not None)
         if transaction is not None:
@@ -67,19 +70,19 @@ class Producer(Client):
         properties = self._properties(message)
         if message.message_type == DELAY:
             clock = self.clients.group.clock
-            due = index(message.delivery_timestamp) * 1000.0
+            due = index(message.delivery_timestamp or 0) * 1000.0
             if due > clock.time:
                 clock.put(due, partial(self._write, queue, message, properties))
                 return self._receipt(message, queue, 0, recall_handle=new_id("recall", message.message_id))
         return self._receipt(message, queue, self._write(queue, message, properties))
 
-    def send_async(self, message: Any) -> Any:
+    def send_async(self, message: Message) -> Future[SendReceipt]:
         """The same as a future that is done."""
         if not self.is_running:
             raise illegal_state("producer is not running now.")
         return completed(lambda: self.send(message))
 
-    def _prepare(self, message: Any, *, in_transaction: bool) -> Queue:
+    def _prepare(self, message: Message, *, in_transaction: bool) -> Queue:
         """Its id and its type are set, its queue is chosen."""
         if not self.is_running:
             raise illegal_state("producer is not running now.")
@@ -93,18 +96,15 @@ class Producer(Client):
             raise illegal_argument("message body is none.")
         if len(message.body) > MOST_BYTES:
             raise illegal_argument(f"Message body size exceeds the threshold, max size={MOST_BYTES} bytes")
-        chosen: Queue
         if message.message_group is not None:
             number = int.from_bytes(sha256(message.message_group.encode()).digest(), "big")
-            chosen = queues[number % len(queues)]
-            return chosen
+            return queues[number % len(queues)]
         first = number_below(1000, self.clients.group.plan.seed, self.client_id, message.topic)
         turn = self._turns.get(message.topic, first)
         self._turns[message.topic] = turn + 1
-        chosen = queues[turn % len(queues)]
-        return chosen
+        return queues[turn % len(queues)]
 
-    def _properties(self, message: Any) -> dict[str, str]:
+    def _properties(self, message: Message) -> dict[str, str]:
         found = dict(message.properties)
         if message.tag:
             found[TAGS] = message.tag
@@ -112,18 +112,19 @@ class Producer(Client):
             found[KEYS] = " ".join(sorted(message.keys))
         if message.message_group:
             found[SHARDING_KEY] = message.message_group
-        return {**found, MESSAGE_ID: message.message_id}
+        return {**found, MESSAGE_ID: str(message.message_id)}
 
-    def _write(self, queue: Queue, message: Any, properties: dict[str, str]) -> int:
-        content = content_of(message.body, properties)
+    def _write(self, queue: Queue, message: Message, properties: dict[str, str]) -> int:
+        content = content_of(message.body or b"", properties)
         (offset,) = self.clients.group.records.write([(queue, content)])
         if offset is None:
             raise internal_error(f"broker {queue.broker} does not run")
         return offset
 
-    def _receipt(self, message: Any, queue: Queue, offset: int, recall_handle: str | None = None) -> Any:
+    def _receipt(self, message: Message, queue: Queue, offset: int, recall_handle: str | None = None) -> SendReceipt:
         id = message.message_id
-        return CLASSES["SendReceipt"](id, id, MessageQueue(queue), offset, recall_handle)
+        receipt: SendReceipt = CLASSES["SendReceipt"](id, id, MessageQueue(queue), offset, recall_handle)
+        return receipt
 
     def recall_message(self, topic: str, recall_handle: str) -> str:
         """Refused, as brokers do unless they are told otherwise."""
@@ -131,7 +132,7 @@ class Producer(Client):
             raise illegal_state("unable to recall message because producer is not running")
         raise internal_error("recall failed, operation is forbidden")
 
-    def recall_message_async(self, topic: str, recall_handle: str) -> Any:
+    def recall_message_async(self, topic: str, recall_handle: str) -> Future[str]:
         """The same as a future that is done."""
         if not self.is_running:
             raise illegal_state("unable to recall message because producer is not running")
@@ -151,12 +152,12 @@ class Transaction:
 
     def __init__(self, producer: Producer) -> None:
         self._producer = producer
-        self._message: Any = None
-        self._receipt: Any = None
-        self.writes: Any = None
+        self._message: Message | None = None
+        self._receipt: SendReceipt | None = None
+        self.writes: Callable[[], object] | None = None
         """What commit does; None once it is over."""
 
-    def add_half_message(self, message: Any) -> None:
+    def add_half_message(self, message: Message) -> None:
         """The message."""
         if message is None:
             raise illegal_argument("add half message error, message is none.")
@@ -164,7 +165,7 @@ class Transaction:
             raise illegal_argument(f"message already existed in transaction, topic:{message.topic}")
         self._message = message
 
-    def add_send_receipt(self, send_receipt: Any) -> None:
+    def add_send_receipt(self, send_receipt: SendReceipt) -> None:
         """The message's receipt."""
         if self._message is None:
             raise illegal_argument("add send receipt error, no message in transaction.")
@@ -184,7 +185,7 @@ class Transaction:
         """Nobody gets the message."""
         self._end()
 
-    def _end(self) -> Any:
+    def _end(self) -> Callable[[], object] | None:
         if self._message is None:
             raise illegal_argument("no message in transaction.")
         if self._receipt is None:
@@ -197,11 +198,10 @@ class Transaction:
     @property
     def message_id(self) -> str:
         """The message's id."""
-        found: str = self._message.message_id
-        return found
+        return str(self._message and self._message.message_id)
 
 
-def _type_of(message: Any, in_transaction: bool) -> int:
+def _type_of(message: Message, in_transaction: bool) -> int:
     apart = message.message_group, message.lite_topic, message.delivery_timestamp, message.priority is not None
     if in_transaction:
         if any(apart):

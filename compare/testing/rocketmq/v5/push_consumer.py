@@ -7,11 +7,12 @@ group waits.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from compare.testing.rocketmq.popping import Taken
 from compare.testing.rocketmq.properties import SHARDING_KEY, properties_of
 from compare.testing.rocketmq.v5.consumer import Consumer
+from compare.testing.rocketmq.v5.doubles import FilterExpression, MessageListener
+from compare.testing.rocketmq.v5.message_double import Message
 from compare.testing.rocketmq.v5.types import CLASSES, illegal_argument
 from protocols.engine.nodes import TICK, Time
 from rocketmq_selfbalance.pop.member import WakeAt
@@ -42,10 +43,10 @@ class PushConsumer(Consumer):
 
     def __init__(
         self,
-        client_configuration: Any,
+        client_configuration: object,
         consumer_group: str,
-        message_listener: Any,
-        subscription: Mapping[str, Any],
+        message_listener: MessageListener,
+        subscription: Mapping[str, FilterExpression],
         max_cache_message_count: int = 1024,
         max_cache_message_size: int = 64 * 1024 * 1024,
         consumption_thread_count: int = 20,
@@ -163,13 +164,13 @@ class PushConsumer(Consumer):
             work.due = self._group.clock.time + retry_delay(work.attempt)
             work.attempt += 1
 
-    def _settle(self, work: _Work, message: Any, success: bool) -> None:
+    def _settle(self, work: _Work, message: Message, success: bool) -> None:
         """Tell the broker how it came out. A handle that is expired is given up."""
         try:
             if success:
                 self._ack(message)
             else:
-                self._change(message, int(retry_delay(message.delivery_attempt) / 1000))
+                self._change(message, int(retry_delay(message.delivery_attempt or 1) / 1000))
         except CLASSES["BadRequestException"]:
             pass
         self._next(work)

@@ -1,12 +1,14 @@
 """The double of the 5.x client's ``SimpleConsumer``: the user's code asks for messages and acks each."""
 
 from collections.abc import Mapping
+from concurrent.futures import Future
 from operator import index
-from typing import Any
 
 from compare.testing.rocketmq.popping import Taken
 from compare.testing.rocketmq.v5.client import completed
 from compare.testing.rocketmq.v5.consumer import Consumer, invisible_time
+from compare.testing.rocketmq.v5.doubles import FilterExpression
+from compare.testing.rocketmq.v5.message_double import Message
 from compare.testing.rocketmq.v5.types import illegal_argument, illegal_state
 from protocols.engine.nodes import TICK, Time
 from protocols.engine.randomness import number_below
@@ -22,9 +24,9 @@ class SimpleConsumer(Consumer):
 
     def __init__(
         self,
-        client_configuration: Any,
+        client_configuration: object,
         consumer_group: str,
-        subscription: Mapping[str, Any] | None = None,
+        subscription: Mapping[str, FilterExpression] | None = None,
         await_duration: int = 20,
         client_type: int = _SIMPLE_CONSUMER,
         tls_enable: bool = False,
@@ -36,7 +38,7 @@ class SimpleConsumer(Consumer):
         self.client_type = client_type
         self._receives = 0
 
-    def receive(self, max_message_num: int, invisible_duration: int) -> list[Any]:
+    def receive(self, max_message_num: int, invisible_duration: int) -> list[Message]:
         """Messages that nobody else gets for ``invisible_duration`` seconds (10 at least); waits for ``await_duration``
         (from 5 to 20 seconds), then an empty list. A record that comes back wakes nobody who waits."""
         with self._handling.call(self):
@@ -45,7 +47,7 @@ class SimpleConsumer(Consumer):
                 self._popping.delivered(self.member, each)
             return [self._message(each) for each in taken]
 
-    def receive_async(self, max_message_num: int, invisible_duration: int) -> Any:
+    def receive_async(self, max_message_num: int, invisible_duration: int) -> Future[list[Message]]:
         """The same as a future that is done."""
         self._check(max_message_num)
         return completed(lambda: self.receive(max_message_num, invisible_duration))
@@ -81,23 +83,23 @@ class SimpleConsumer(Consumer):
             self._live(due, lambda: self._popping.has_new(topic, broker) or self._is_hung)
             self.wake()
 
-    def ack(self, message: Any) -> None:
+    def ack(self, message: Message) -> None:
         """The message is done and does not come again."""
         with self._handling.call(self):
             self._ack(message)
 
-    def ack_async(self, message: Any) -> None:
+    def ack_async(self, message: Message) -> None:
         """The same without its outcome: the real method returns nothing, too."""
         self._check_running("ack message")
         with self._handling.call(self):
             completed(lambda: self._ack(message))
 
-    def change_invisible_duration(self, message: Any, invisible_duration: int) -> None:
+    def change_invisible_duration(self, message: Message, invisible_duration: int) -> None:
         """The message comes back so many seconds from now on, unless it is acked before."""
         with self._handling.call(self):
             self._change(message, invisible_duration)
 
-    def change_invisible_duration_async(self, message: Any, invisible_duration: int) -> None:
+    def change_invisible_duration_async(self, message: Message, invisible_duration: int) -> None:
         """The same without its outcome."""
         self._check_running("change invisible duration")
         with self._handling.call(self):

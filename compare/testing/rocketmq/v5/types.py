@@ -84,10 +84,10 @@ def _made(name: str, *arguments: object) -> Exception:
     return made
 
 
-def received(taken: Taken, handle: str) -> Any:
+def received(taken: Taken, handle: str) -> message_double.Message:
     """A message as the client hands it out."""
     properties = properties_of(taken.content)
-    message = CLASSES["Message"]()
+    message: message_double.Message = CLASSES["Message"]()
     message.topic, message.body = taken.queue.topic, taken.content.value or b" "
     if TAGS in properties:
         message.tag = properties[TAGS]
@@ -113,7 +113,7 @@ def received(taken: Taken, handle: str) -> Any:
     return message
 
 
-def _put(message: Any, name: str, value: object) -> None:
+def _put(message: message_double.Message, name: str, value: object) -> None:
     """Set what a client's own decoding sets and nobody else can."""
     if INSTALLED:
         setattr(message, f"_Message__{name}", value)
