@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from compare.conformance.cases import Difference, FileResult
-from compare.conformance.files import play_files
+from compare.conformance.players import play_files
 from compare.console.output import FORMATS, HELP_OPTIONS, print_json, print_line, print_table, visible
 from protocols.errors import UserError
 

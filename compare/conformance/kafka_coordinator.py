@@ -9,8 +9,15 @@ the recording, in the order in which they appear there.
 from collections.abc import Iterator, Mapping, Sequence
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
-from compare.conformance.kafka_consumer_group_shapes import Request, consumer_group_state, with_blank_rack
-from compare.conformance.kafka_coordinator_shapes import REQUESTS, answer, group_state, request
+from compare.conformance.kafka_coordinator_shapes import (
+    REQUESTS,
+    Request,
+    answer,
+    consumer_group_state,
+    group_state,
+    request,
+    with_blank_rack,
+)
 from compare.conformance.rocketmq_fields import get, only
 from compare.json_types import Json
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
