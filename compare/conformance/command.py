@@ -104,13 +104,12 @@ def _judged(client: str, paths: Sequence[str], situations: Sequence[str], at_onc
     if paths:
         raise UserError(f"{paths[0]}: recordings and --client do not go together, expected one of them")
     try:
-        from compare.conformance.clients.judging import judge
-        from compare.conformance.clients.output import print_verdict
+        from compare.judging.judging import judge, print_verdict
 
         if OF_ROCKETMQ in client:
-            from compare.conformance.clients.rocketmq.system import ROCKETMQ as SYSTEM
+            from compare.judging.rocketmq import ROCKETMQ as SYSTEM
         else:
-            from compare.conformance.clients.kafka import KAFKA as SYSTEM
+            from compare.judging.kafka import KAFKA as SYSTEM
     except ModuleNotFoundError as error:
         if error.name not in OF_SERVE:
             raise

@@ -3,11 +3,7 @@
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from threading import Event as Flag
-from typing import Any
-
-from kio.index import load_request_schema
 
 from compare.serving.kafka import KafkaService
 from compare.testing.brokers.background import Background
@@ -15,11 +11,10 @@ from compare.testing.brokers.members import Found, api_of, belongs, check_error,
 from compare.testing.brokers.real_group import RealGroup
 from kafka_coordinator.coordinator.commands import RebalanceGroup
 from kafka_coordinator.coordinator.refusals import refusal
-from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.error_answers import error_answer
 from kafka_coordinator.wire.error_codes import code
 from kafka_coordinator.wire.records.writing import NewRecord, batch
-from kafka_coordinator.wire.requests import Produce, Request
+from kafka_coordinator.wire.requests import Request
 from kafka_coordinator.wire.served import ServedCluster
 from protocols.engine.interference import Hold, Reply
 from protocols.engine.nodes import Message, Time
@@ -30,9 +25,6 @@ from protocols.scenario.groups import TopicPart
 
 INITIAL_DELAY_MS = 0
 """A new group's first rebalance does not wait for more members, so that tests are quick; Kafka's default is 3 s."""
-
-_FIXTURE = "fixture"
-_PRODUCE_VERSION = 9
 
 
 class KafkaBroker:
@@ -91,11 +83,11 @@ class KafkaBroker:
         """Write a record, or ``count`` equal ones, to a partition. `UserError` where it does not exist."""
         now = int(time.time() * 1000)
         record = NewRecord(_bytes(value), _bytes(key), headers, now)
-        self._background.call(self._write, topic, partition, batch([record] * count))
+        self._background.call(self._service.append, topic, partition, batch([record] * count))
 
     def end_offset(self, topic: str, partition: int = 0) -> int:
         """The offset of the next record of a partition."""
-        return self._background.call(lambda: self._cluster.storage.log(topic, partition).end)
+        return self._background.call(self._service.end, topic, partition)
 
     # Groups.
 
@@ -238,26 +230,11 @@ class KafkaBroker:
 
         return matches
 
-    def _write(self, topic: str, partition: int, content: bytes) -> None:
-        leaders = self._cluster.controller.state.topics.get(topic, ())
-        if not 0 <= partition < len(leaders) or not leaders[partition]:
-            raise UserError(f"produce: no partition {topic}-{partition}, expected one of a topic that exists")
-        self._background.served.world.deliver(leaders[partition], _FIXTURE, _produce(topic, partition, content))
-
     def _end_before(self, queue: Queue, at: Time) -> int:
         storage = self._cluster.storage
         newest = storage.unix_ms(at)
         batches = storage.log(queue.topic, queue.number).batches()
         return next((each.last_offset + 1 for each in reversed(batches) if each.max_timestamp <= newest), 0)
-
-
-def _produce(topic: str, partition: int, content: bytes) -> Produce:
-    kind: Any = load_request_schema(0, _PRODUCE_VERSION)
-    of_topic = entities.part(kind, "topic_data")
-    data = entities.part(of_topic, "partition_data")(index=partition, records=content)
-    topics = (of_topic(name=topic, partition_data=(data,)),)
-    body = kind(transactional_id=None, acks=-1, timeout=timedelta(seconds=5), topic_data=topics)
-    return Produce(0, _PRODUCE_VERSION, _FIXTURE, body)
 
 
 def _bytes(given: bytes | str | None) -> bytes | None:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from compare.conformance.clients.playing import NOT_REACHED, NOT_TRIED, STILL_OUT
-from compare.conformance.clients.rocketmq import model
-from compare.conformance.clients.rocketmq.situations import BOTH, CONCURRENT, ORDERLY, SITUATIONS, Situation
-from tests.compare.conformance.clients.late_leave import LateLeave
-from tests.compare.conformance.clients.test_judging import judged, refusal
+from compare.judging.playing import NOT_REACHED, NOT_TRIED, STILL_OUT, Situation
+from compare.judging.rocketmq import play_model
+from compare.judging.rocketmq_situations import BOTH, CONCURRENT, ORDERLY, SITUATIONS
+from tests.compare.judging.late_leave import LateLeave
+from tests.compare.judging.test_judging import judged, refusal
 
 SMALL = Path(__file__).with_name("rocketmq_consumer.py")
 FIELDS = "{namesrv} {topic} {group}"
@@ -44,7 +44,7 @@ def test_what_cannot_be_judged_is_refused_with_one_line() -> None:
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda each: each.name)
 def test_the_model_takes_every_situation(situation: Situation) -> None:
     for protocol in sorted(situation.protocols):
-        did = model.play(situation, protocol)
+        did = play_model(situation, protocol)
         assert not {NOT_REACHED, NOT_TRIED, STILL_OUT} & set(did), did
 
 
@@ -68,12 +68,12 @@ def test_the_model_takes_every_situation(situation: Situation) -> None:
     ],
 )
 def test_what_the_model_does(name: str, protocol: str, did: set[str]) -> None:
-    assert set(model.play(NAMED[name], protocol)) == did
+    assert set(play_model(NAMED[name], protocol)) == did
 
 
 def test_a_member_that_ends_takes_its_locks_again_where_a_round_falls_into_its_leave() -> None:
     late = LateLeave()
-    assert set(model.play(late.situation, ORDERLY)) == {"gives up locks", "commits", "takes leave", "ends"}
+    assert set(play_model(late.situation, ORDERLY)) == {"gives up locks", "commits", "takes leave", "ends"}
     assert late.locked_again() == {"broker-a": 1, "broker-b": 1}
 
 

@@ -1,29 +1,64 @@
-"""Where a situation is played: with a program on sockets, or with the model in the simulation.
+"""Where a situation of Kafka's clients is played: with a program on sockets, or with the model in the simulation."""
 
-One script (`compare.conformance.clients.playing`) plays in real and in virtual time.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from compare.conformance.clients.exchanges import Exchanges
+from compare.judging.playing import FIRST, Members
+from compare.judging.worlds import NEVER, Listener
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.errors import NONE, UNKNOWN_MEMBER_ID
-from kafka_coordinator.messages import (
-    Heartbeat,
-    OffsetCommit,
-    SyncGroup,
-)
+from kafka_coordinator.messages import Heartbeat, JoinGroup, OffsetCommit, SyncGroup
 from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 
-GROUP: Final = "judged"
-TOPIC: Final = "records"
+
+@dataclass(slots=True)
+class Exchange:
+    """One request; ``answer`` is None while there is none. Times are milliseconds of the world."""
+
+    at: Time
+    member: str
+    """The program that sent it: ``c1``, ``c2``."""
+    broker: str
+    request: Message
+    answer: Message | None = None
+    answered_at: Time = NEVER
+
+    @property
+    def member_id(self) -> str:
+        """Whose request it is; empty where it does not say."""
+        return getattr(self.request, "member_id", None) or ""
+
+    @property
+    def error(self) -> str | None:
+        """Kafka's name of the error of the answer, `NONE` for success; None while it is not answered."""
+        if self.answer is None:
+            return None
+        errors = getattr(self.answer, "errors", None)
+        if errors is not None and not hasattr(self.answer, "error"):
+            return next((error for _, error in errors if error != NONE), NONE)
+        return str(getattr(self.answer, "error", NONE))
+
+    @property
+    def joins(self) -> bool:
+        """Whether it asks to be (again) a member."""
+        request = self.request
+        return isinstance(request, JoinGroup) or (
+            isinstance(request, ConsumerGroupHeartbeat) and request.member_epoch == 0
+        )
+
+
+class Exchanges(Listener[Exchange]):
+    """Of Kafka's brokers."""
+
+    def __init__(self, brokers: Collection[str], member_of: Callable[[str, Message], str]) -> None:
+        super().__init__(brokers, member_of, Exchange)
+
+
 PARTITIONS: Final = 3
 BROKERS: Final = ("broker-1", "broker-2")
-FIRST, SECOND = "c1", "c2"
 EVERY_MS: Final = 100.0
 """A record is written to every partition so often."""
 
@@ -49,25 +84,10 @@ class World(Protocol):
     """What a stage needs of the world below it."""
 
     @property
+    def members(self) -> Members: ...
+
+    @property
     def now(self) -> Time: ...
-
-    def start(self, member: str, instance_id: str | None = None) -> None:
-        """Start a program, or the model's consumer; as a static member where it is given an id."""
-
-    def kill(self, member: str) -> None:
-        """End its process at once; nobody is told."""
-
-    def stop(self, member: str) -> None:
-        """Tell it to end properly."""
-
-    def freeze(self, member: str) -> None:
-        """Stop its process; its connections stay open."""
-
-    def thaw(self, member: str) -> None:
-        """Let its process go on."""
-
-    def alive(self, member: str) -> bool:
-        """Whether it was started and has not ended."""
 
     def cut(self, member: str) -> None:
         """Cut its connections."""
@@ -88,6 +108,11 @@ class Stage:
     interference: Interference
     is_classic: bool
     mark: Mark | None = None
+
+    @property
+    def members(self) -> Members:
+        """Who plays."""
+        return self.world.members
 
     def begin(self, refused: Message | None = None) -> None:
         """What happens from now on is judged."""

@@ -14,6 +14,9 @@ from typing import Final, Generic, TypeAlias, TypeVar
 
 from protocols.errors import UserError
 
+Q = TypeVar("Q")
+"""What a queue is called by."""
+
 CALLBACK_MS: Final = "EQUIPOISE_CALLBACK_MS"
 """In the environment of programs that shall take so many milliseconds in the callback that takes partitions away; one
 that does not read it is not judged in that situation."""
@@ -28,10 +31,8 @@ FIELDS: Final = (("bootstrap", "namesrv"), ("topic",), ("group",))
 _KEPT_LINES: Final = 20
 _END_S: Final = 6.0
 
-Q = TypeVar("Q")
-"""What a queue is called by."""
-
 ReadLine: TypeAlias = Callable[[bytes], tuple[Q, int] | None]
+Prepare: TypeAlias = Callable[[str | None], tuple[Mapping[str, str], Mapping[str, str]]]
 
 
 def command_line(template: str, values: Mapping[str, str]) -> list[str]:
@@ -131,10 +132,13 @@ class Program(Generic[Q]):
 
 
 class Running(Generic[Q]):
-    """The programs of one situation, by the names of the members that they are."""
+    """The programs of one situation, by the names of the members that they are; `Members` as programs.
 
-    def __init__(self, template: str, read: ReadLine[Q]) -> None:
-        self.template, self._read = template, read
+    ``prepare``: of the instance id of a static member, to the values of the command's fields and the environment.
+    """
+
+    def __init__(self, template: str, read: ReadLine[Q], prepare: Prepare) -> None:
+        self.template, self._read, self._prepare = template, read, prepare
         self.programs: dict[str, Program[Q]] = {}
         """Member to its process; of one that was started again the newest."""
         self.newest: str | None = None
@@ -142,9 +146,10 @@ class Running(Generic[Q]):
         self._all: list[Program[Q]] = []
         self._starting: list[tuple[str, asyncio.Task[Program[Q]]]] = []
 
-    def start(self, member: str, values: Mapping[str, str], environment: Mapping[str, str]) -> None:
-        """Begin to start one, with these values of the command's fields."""
+    def start(self, member: str, instance_id: str | None = None) -> None:
+        """Begin to start one."""
         self.newest = member
+        values, environment = self._prepare(instance_id)
         words = command_line(self.template, {**values, "member": member})
         task = asyncio.ensure_future(Program.start(words, self._read, environment))
         self._starting.append((member, task))
@@ -166,9 +171,13 @@ class Running(Generic[Q]):
         if member in self.programs:
             self.programs[member].kill()
 
-    def tell(self, member: str, number: signal.Signals) -> None:
-        """Send it a signal."""
-        self.programs[member].tell(number)
+    def freeze(self, member: str) -> None:
+        """Stop it; its connections stay open."""
+        self.programs[member].tell(signal.SIGSTOP)
+
+    def thaw(self, member: str) -> None:
+        """Let it go on."""
+        self.programs[member].tell(signal.SIGCONT)
 
     def alive(self, member: str) -> bool:
         """Whether it was started and has not ended."""

@@ -1,18 +1,36 @@
-"""What a member did, in words: rules over its requests, as one table.
+"""What a member of a Kafka group did, in words, and what became of the numbered records that it was given.
 
-Every rule has a phrase and a condition on one request that followed. What the member did is the phrases whose
-conditions came true, in the order in which they first did. Requests that follow from others (SyncGroup after JoinGroup)
-and those that are due anyway (heartbeats) have no rule: a member of whom no rule tells anything *goes on* if it works.
+What it did is told by rules over its requests, as one table. Every rule has a phrase and a condition on one request
+that followed. What the member did is the phrases whose conditions came true, in the order in which they first did.
+Requests that follow from others (SyncGroup after JoinGroup) and those that are due anyway (heartbeats) have no rule: a
+member of whom no rule tells anything *goes on* if it works.
+
+A program that prints a line ``topic partition offset`` for each record that it has handled is judged exactly. Of any
+other we know what it fetched and what it committed: a record counts as handled there when it was fetched.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from compare.conformance.clients.exchanges import Exchange
-from compare.conformance.clients.playing import ENDS, GOES_ON, NOT_REACHED, NOT_TRIED, NOTHING, STILL_OUT
-from compare.conformance.clients.scripts import SLOW_MS
-from compare.conformance.clients.situations import Situation
-from compare.conformance.clients.stage import FIRST, SECOND, Mark, Stage
+from compare.judging.kafka_situations import SLOW_MS
+from compare.judging.kafka_stage import Exchange, Exchanges, Mark, Stage
+from compare.judging.playing import (
+    ENDS,
+    FIRST,
+    GOES_ON,
+    NOT_REACHED,
+    NOT_TRIED,
+    NOTHING,
+    SECOND,
+    STILL_OUT,
+    TOPIC,
+    Outcome,
+    Situation,
+    counted,
+    none_waits,
+)
+from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.errors import NONE
 from kafka_coordinator.messages import (
@@ -24,7 +42,80 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
+from kafka_coordinator.wire.records.batches import header_of
+from kafka_coordinator.wire.requests import Answer, Fetch
 from protocols.engine.nodes import Message
+
+if TYPE_CHECKING:
+    from kio.schema.fetch.v18.request import FetchRequest
+    from kio.schema.fetch.v18.response import FetchResponse, PartitionData
+
+_FETCHED_BEFORE_LENGTH: Final = 12
+_LINE: Final = re.compile(rb"^%s (\d+) (\d+)\s*$" % TOPIC.encode())
+
+
+def read_line(line: bytes) -> tuple[int, int] | None:
+    """Partition and offset in a line ``topic partition offset``."""
+    found = _LINE.match(line)
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def outcome(written: Mapping[int, int], exchanges: Exchanges, lines: Iterable[tuple[int, int]]) -> Outcome:
+    """Of the records before these offsets of each partition; ``lines``: partition and offset that programs printed."""
+    return counted(written, begun(exchanges), committed(exchanges), lines, fetched(exchanges))
+
+
+def begun(exchanges: Exchanges) -> dict[int, int]:
+    """Partition to the offset at which the group has begun to read: what stood before it was skipped by
+    ``auto.offset.reset=latest``, and nobody wanted it."""
+    found: dict[int, int] = {}
+    for each in exchanges.all:
+        if isinstance(each.request, Fetch):
+            for number, offset in _positions(each.request.body).items():
+                found.setdefault(number, offset)
+    return found
+
+
+def all_read(written: Mapping[int, int], exchanges: Exchanges, lines: Iterable[tuple[int, int]]) -> bool:
+    """Whether no record waits: each was handled, as far as programs tell, or is committed."""
+    return none_waits(written, begun(exchanges), committed(exchanges), lines)
+
+
+def committed(exchanges: Exchanges) -> dict[int, int]:
+    """Partition to the offset that was committed last, of commits that the coordinator has taken."""
+    found: dict[int, int] = {}
+    for each in exchanges.all:
+        if isinstance(each.request, OffsetCommit) and each.answer is not None:
+            errors: Mapping[Partition, str] = dict(getattr(each.answer, "errors", ()))
+            for partition, offset, _ in each.request.offsets:
+                if partition[0] == TOPIC and errors.get(partition) == NONE:
+                    found[partition[1]] = offset
+    return found
+
+
+def fetched(exchanges: Exchanges) -> Iterator[tuple[int, int]]:
+    """Partition and offset of every record from where a fetch asked for it to where its answer ended."""
+    for each in exchanges.all:
+        if isinstance(each.request, Fetch) and isinstance(each.answer, Answer) and each.answer.body is not None:
+            asked = _positions(each.request.body)
+            for topic in cast("FetchResponse", each.answer.body).responses:
+                for part in topic.partitions:
+                    yield from _offsets(part, asked)
+
+
+def _positions(body: "FetchRequest") -> dict[int, int]:
+    return {part.partition: int(part.fetch_offset) for topic in body.topics for part in topic.partitions}
+
+
+def _offsets(part: "PartitionData", asked: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    content, at = part.records or b"", 0
+    while at < len(content):
+        header = header_of(content[at:])
+        first = max(header.base_offset, asked.get(part.partition_index, 0))
+        for offset in range(first, header.base_offset + header.last_offset_delta + 1):
+            yield part.partition_index, offset
+        at += _FETCHED_BEFORE_LENGTH + header.length
+
 
 _LEAVES, _LEAVES_FOR_A_WHILE = -1, -2
 """Epochs with which a member of the consumer protocol leaves; the second one is a static member's."""
@@ -71,7 +162,7 @@ def _was_told_id(case: Case) -> bool:
 
 def _keeps_session(case: Case) -> bool:
     return (
-        case.situation.slow_callbacks
+        case.situation.slow
         and isinstance(case.request, Heartbeat)
         and not _has_joined(case)
         and any(each.error == "REBALANCE_IN_PROGRESS" for each in case.before)
@@ -131,7 +222,7 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
     mark = stage.mark
     if mark is None:
         return (NOT_REACHED,)
-    if (situation.slow_callbacks and _is_quick(stage, mark)) or (situation.static and not stage.is_static(FIRST)):
+    if (situation.slow and _is_quick(stage, mark)) or (situation.static and not stage.is_static(FIRST)):
         return (NOT_TRIED,)
     found: dict[str, None] = {}
     before: list[Exchange] = []
@@ -139,7 +230,7 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
         case = Case(each.request, mark, before, situation)
         found.update((rule.phrase, None) for rule in RULES if rule.holds(case))
         before.append(each)
-    if not stage.world.alive(FIRST):
+    if not stage.members.alive(FIRST):
         found[ENDS] = None
     if not _ENDS_MEMBERSHIP.isdisjoint(found):
         found = {phrase: None for phrase in found if phrase not in _ALONE}

@@ -1,16 +1,96 @@
-"""What a member did, in words, by its requests. What it does anyway from time to time (passes, heartbeats, commits,
-questions for routes) is told only where a situation is about it, because a request that was due says nothing."""
+"""What a member of a RocketMQ group did, in words, and what became of the numbered records that it was given.
 
-from compare.conformance.clients.playing import ENDS, GOES_ON, NOT_REACHED, NOT_TRIED, NOTHING, STILL_OUT
-from compare.conformance.clients.rocketmq.situations import Situation
-from compare.conformance.clients.rocketmq.stage import FIRST, Exchange, Mark, Stage
+What it does anyway from time to time (passes, heartbeats, commits, questions for routes) is told only where a situation
+is about it, because a request that was due says nothing.
+
+A record's body says where it is: ``records broker-a 0 17``. A program that prints the body of each record that it has
+handled as a line of its own is judged exactly, sent back or not. Of any other we know what it pulled and committed.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from compare.judging.playing import (
+    ENDS,
+    FIRST,
+    GOES_ON,
+    NOT_REACHED,
+    NOT_TRIED,
+    NOTHING,
+    STILL_OUT,
+    TOPIC,
+    Outcome,
+    Situation,
+    counted,
+    none_waits,
+)
+from compare.judging.rocketmq_situations import Exchange, Mark, Stage
+from compare.judging.worlds import Listener
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
 from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import HeartBeat, UnregisterClient
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullMessage
-from rocketmq_selfbalance.wire.messages import SendMessage
+from rocketmq_selfbalance.wire.messages import Pulled, SendMessage
+from rocketmq_selfbalance.wire.refusals import plain
+
+_LINE: Final = re.compile(rb"^%s (\S+) (\d+) (\d+)\s*$" % TOPIC.encode())
+
+
+def read_line(line: bytes) -> tuple[Queue, int] | None:
+    """Queue and offset in a line that is a record's body."""
+    found = _LINE.match(line)
+    return None if found is None else (Queue(TOPIC, found[1].decode(), int(found[2])), int(found[3]))
+
+
+def outcome(written: Mapping[Queue, int], exchanges: Listener[Exchange], lines: Iterable[tuple[Queue, int]]) -> Outcome:
+    """Of the records before these offsets of each queue; ``lines``: queue and offset that programs printed."""
+    return counted(written, _begun(exchanges), _committed(exchanges), lines, _pulled(exchanges))
+
+
+def all_read(written: Mapping[Queue, int], exchanges: Listener[Exchange], lines: Iterable[tuple[Queue, int]]) -> bool:
+    """Whether no record waits: each was handled, as far as programs tell, or is committed."""
+    return none_waits(written, _begun(exchanges), _committed(exchanges), lines)
+
+
+def _pulls(exchanges: Listener[Exchange]) -> Iterator[tuple[Exchange, PullMessage]]:
+    for each in exchanges.all:
+        request = plain(each.request)
+        if isinstance(request, PullMessage) and each.queue is not None:
+            yield each, request
+
+
+def _begun(exchanges: Listener[Exchange]) -> dict[Queue, int]:
+    """Queue to the offset at which the group has begun to read."""
+    found: dict[Queue, int] = {}
+    for _, pull in _pulls(exchanges):
+        found.setdefault(pull.queue, pull.offset)
+    return found
+
+
+def _committed(exchanges: Listener[Exchange]) -> dict[Queue, int]:
+    """Queue to the offset that was committed last, by a commit or by a pull."""
+    found: dict[Queue, int] = {}
+    for each in exchanges.all:
+        if each.queue is None:
+            continue
+        request = plain(each.request)
+        if isinstance(request, UpdateConsumerOffset):
+            found[each.queue] = request.offset
+        elif isinstance(request, PullMessage) and request.commit_offset is not None:
+            found[each.queue] = request.commit_offset
+    return found
+
+
+def _pulled(exchanges: Listener[Exchange]) -> Iterator[tuple[Queue, int]]:
+    """Queue and offset of every record that a pull was given."""
+    for each, pull in _pulls(exchanges):
+        if isinstance(each.answer, Pulled):
+            for number in range(len(each.answer.records)):
+                yield pull.queue, pull.offset + number
+
 
 WHEN = ((400.0, "at once"), (2_000.0, "soon"), (6_000.0, "after seconds"))
 """Milliseconds, and how we say that something came within them; what comes later, came "later", with the next pass or
@@ -36,7 +116,7 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
         found.update((phrase, None) for phrase in _phrases(each, situation))
     if not situation.stopped:
         found.update(_changes(stage, mark, own))
-    if not stage.world.alive(FIRST):
+    if not stage.members.alive(FIRST):
         found[ENDS] = None
     if situation.fails_once and not _SENT_BACK & found.keys():
         return (NOT_TRIED,)

@@ -6,16 +6,12 @@ from typing import Any, cast
 
 import pytest
 
-from compare.conformance.clients import model
-from compare.conformance.clients.exchanges import Exchanges
-from compare.conformance.clients.judging import judgement
-from compare.conformance.clients.kafka import KAFKA
-from compare.conformance.clients.outcome import BY_LINES, BY_REQUESTS, Outcome
-from compare.conformance.clients.playing import Played
-from compare.conformance.clients.reactions import reaction
-from compare.conformance.clients.records import all_read, batch, outcome
-from compare.conformance.clients.situations import CLASSIC, CONSUMER, SITUATIONS, Situation
-from compare.conformance.clients.stage import BROKERS, FIRST, TOPIC, Mark, Stage
+from compare.judging.judging import judgement
+from compare.judging.kafka import KAFKA, play_model
+from compare.judging.kafka_reactions import all_read, outcome, reaction
+from compare.judging.kafka_situations import CLASSIC, CONSUMER, SITUATIONS
+from compare.judging.kafka_stage import BROKERS, Exchanges, Mark, Stage
+from compare.judging.playing import BY_LINES, BY_REQUESTS, FIRST, TOPIC, Outcome, Played, Situation
 from kafka_coordinator.messages import (
     FindCoordinator,
     Heartbeat,
@@ -28,8 +24,9 @@ from kafka_coordinator.messages import (
     SyncGroup,
     SyncGroupAnswer,
 )
-from kafka_coordinator.wire.records.batches import has_right_crc
+from kafka_coordinator.wire.records.batches import has_right_crc, header_of
 from kafka_coordinator.wire.records.contents import records
+from kafka_coordinator.wire.records.writing import NewRecord, batch
 from kafka_coordinator.wire.requests import Fetch
 from protocols.engine.nodes import Message
 
@@ -45,6 +42,7 @@ class _World:
 
     def __init__(self, alive: bool) -> None:
         self._alive = alive
+        self.members = self
 
     def alive(self, member: str) -> bool:
         return self._alive
@@ -111,9 +109,9 @@ def test_an_end_is_told_with_what_came_before_it() -> None:
 def test_the_model_lives_through_every_situation(protocol: str) -> None:
     for each in SITUATIONS:
         if protocol in each.protocols and not each.java:
-            found = model.play(each, protocol == CLASSIC)
+            found = play_model(each, protocol)
             assert not {"not reached", "is still out", "does nothing more"} & set(found), each.name
-            assert found == model.play(each, protocol == CLASSIC), each.name
+            assert found == play_model(each, protocol), each.name
 
 
 @pytest.mark.parametrize(
@@ -128,8 +126,8 @@ def test_the_model_lives_through_every_situation(protocol: str) -> None:
 )
 def test_a_static_member_comes_back_under_its_id(name: str, classic: Sequence[str], consumer: Sequence[str]) -> None:
     situation = BY_NAME[f"static: {name}"]
-    assert model.play(situation, True) == classic
-    assert model.play(situation, False) == consumer
+    assert play_model(situation, CLASSIC) == classic
+    assert play_model(situation, CONSUMER) == consumer
 
 
 def test_a_program_that_is_no_static_member_is_not_judged_as_one() -> None:
@@ -154,7 +152,7 @@ def test_a_program_that_is_no_static_member_is_not_judged_as_one() -> None:
     ],
 )
 def test_the_model_does_what_the_real_client_was_seen_to_do(name: str, phrases: Sequence[str]) -> None:
-    assert model.play(BY_NAME[name], True) == phrases
+    assert play_model(BY_NAME[name], CLASSIC) == phrases
 
 
 def test_every_situation_has_a_name_of_its_own() -> None:
@@ -219,7 +217,8 @@ def test_without_printed_lines_fetches_and_commits_tell() -> None:
 
 def test_a_record_is_written_as_clients_read_it() -> None:
     for value in (b"", b"records 1 17", b"x" * 300):
-        made, header = batch(value, 1_700_000_000_000)
+        made = batch([NewRecord(value, timestamp=1_700_000_000_000)])
+        header = header_of(made)
         assert has_right_crc(made, header)
         assert header.records == 1
         assert len(made) == header.length + 12

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from compare.conformance.command import conformance
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 CAREFUL = ROOT / "examples" / "clients" / "confluent_kafka_consumer.py"
 LOSING = Path(__file__).with_name("losing_consumer.py")
 FIELDS = "{bootstrap} {topic} {group}"

@@ -3,9 +3,8 @@ end, and brokers do not answer its leave-taking, so that a round in which locks 
 
 from collections import Counter
 
-from compare.conformance.clients.playing import Script, Wait
-from compare.conformance.clients.rocketmq.situations import Situation, in_place
-from compare.conformance.clients.rocketmq.stage import FIRST, Exchange, Stage
+from compare.judging.playing import FIRST, Script, Situation, Wait
+from compare.judging.rocketmq_situations import BOTH, Exchange, Stage, in_place
 from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import UnregisterClient
 
@@ -17,7 +16,7 @@ class LateLeave:
 
     def __init__(self) -> None:
         self.sent: list[Exchange] = []
-        self.situation = Situation("its leave is not answered", self._script, stopped=True)
+        self.situation = Situation("its leave is not answered", self._script, BOTH, stopped=True)
 
     def _script(self, stage: Stage) -> Script:
         yield from in_place(stage, FIRST)
@@ -28,8 +27,8 @@ class LateLeave:
         yield Wait(lambda: False, ROUND_MS)
         stage.hold(UnregisterClient)
         stage.begin()
-        stage.world.stop(FIRST)
-        yield Wait(lambda: not stage.world.alive(FIRST), ENDS_MS)
+        stage.members.stop(FIRST)
+        yield Wait(lambda: not stage.members.alive(FIRST), ENDS_MS)
         assert stage.mark is not None
         self.sent = list(stage.exchanges.of(FIRST, stage.mark.place))
 
