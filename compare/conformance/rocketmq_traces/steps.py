@@ -64,6 +64,21 @@ class Step(NamedTuple):
 Operation: TypeAlias = Callable[[Step], Outcome]
 
 
+def does(outcome: Callable[[], Outcome], perform: Callable[[Step], object]) -> Operation:
+    """An operation without a result."""
+
+    def operation(step: Step) -> Outcome:
+        perform(step)
+        return outcome()
+
+    return operation
+
+
+def tells(outcome: Callable[[object], Outcome], perform: Callable[[Step], object]) -> Operation:
+    """An operation with a result."""
+    return lambda step: outcome(perform(step))
+
+
 class Component(Protocol):
     """The model's part behind a trace."""
 

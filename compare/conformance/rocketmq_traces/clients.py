@@ -1,9 +1,13 @@
-"""What is around the parts of clients in a trace: brokers that answer at once, and a record of all effects."""
+"""What is around the parts of clients in a trace: the client that a step makes, brokers that answer at once, and a
+record of all effects."""
 
 import json
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Protocol, TypeAlias, cast
 
+from compare.conformance.cases import MalformedCase
+from compare.conformance.rocketmq_traces.steps import EPOCH_MS, Step
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.broker.locks import RebalanceLockManager
@@ -32,9 +36,82 @@ from rocketmq_selfbalance.client.calls import (
     UnlockQueues,
 )
 from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.offset_store import RemoteOffsets
 from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.threads import Handlers, Step, Thread, answer, run
+from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings
+from rocketmq_selfbalance.client.settings_by_concern import PullSettings
+from rocketmq_selfbalance.client.threads import Handlers, Thread, answer, run
+from rocketmq_selfbalance.client.threads import Step as ThreadStep
+from rocketmq_selfbalance.strategies import (
+    AVG,
+    AVG_BY_CIRCLE,
+    CONSISTENT_HASH,
+    Averagely,
+    AveragelyByCircle,
+    ConsistentHash,
+    MachineRoomNearby,
+    MachineRoomResolver,
+    Strategy,
+)
+
+CREATE_CLIENT = (
+    *("client", "group", "kind", "orderly", "message_model", "strategy", "consume_from_where", "consume_timestamp"),
+    *("pull_threshold_for_topic", "pull_threshold_size_for_topic"),
+)
+
+
+def make_consumer(step: Step) -> Consumer:
+    """The client's one consumer."""
+    for name in ("kind", "message_model", "consume_from_where"):
+        if step.text(name) not in CHOICES[name]:
+            raise MalformedCase(name, f"one of {', '.join(CHOICES[name])}", step.text(name))
+    settings = ClientSettings(
+        kind=step.text("kind"),
+        orderly=step.truth("orderly"),
+        message_model=step.text("message_model"),
+        consume_from_where=step.text("consume_from_where"),
+        pulling=PullSettings(
+            pull_threshold_for_topic=step.number("pull_threshold_for_topic"),
+            pull_threshold_size_for_topic=step.number("pull_threshold_size_for_topic"),
+        ),
+    )
+    client = step.text("client")
+    strategy = strategy_named(step.text("strategy"))
+    consumer = Consumer(step.text("group"), client, client, strategy, RemoteOffsets(), settings, step.now)
+    given = step.optional_text("consume_timestamp")
+    if given is not None:
+        consumer.consume_timestamp = _moment(given)
+    return consumer
+
+
+def strategy_named(name: str) -> Strategy:
+    """The strategy as traces name it. Rooms of MACHINE_ROOM_NEARBY: a broker's is what its name begins with, a
+    client's what its id ends with; an id without a hyphen has none."""
+    inner, _, of = name.rpartition("-")
+    simple: dict[str, Strategy] = {
+        AVG: Averagely(),
+        AVG_BY_CIRCLE: AveragelyByCircle(),
+        CONSISTENT_HASH: ConsistentHash(),
+    }
+    if name in simple:
+        return simple[name]
+    if inner == "MACHINE_ROOM_NEARBY" and of in simple:
+        resolver = MachineRoomResolver(
+            lambda queue: queue.broker.split("-")[0], lambda cid: cid.rpartition("-")[2] if "-" in cid else None
+        )
+        return MachineRoomNearby(simple[of], resolver)  # type: ignore[arg-type]
+    raise MalformedCase("strategy", f"one of {', '.join(simple)}, MACHINE_ROOM_NEARBY-<one of these>", name)
+
+
+def _moment(text: str) -> Time:
+    """``yyyyMMddHHmmss`` in UTC, as milliseconds since the start of the trace."""
+    try:
+        moment = datetime.strptime(text, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        raise MalformedCase("consume_timestamp", "yyyyMMddHHmmss", text) from None
+    return moment.timestamp() * 1000 - EPOCH_MS
+
 
 PARTS: Handlers = {
     **pull_from_where.HANDLERS,
@@ -100,6 +177,10 @@ class Brokers:
         self.unreachable: set[str] = set()
         self.locks = RebalanceLockManager(LOCK_MAX_LIVE_MS)
 
+    def set_unreachable(self, step: Step) -> None:
+        """Clients know no address of the broker any more, or know it again."""
+        (self.unreachable.add if step.truth("on") else self.unreachable.discard)(step.text("broker"))
+
     def members_of(self, group: str) -> tuple[str, ...] | None:
         return self.members.get(group)
 
@@ -135,7 +216,7 @@ class TraceWorld:
         self._consumer, self._brokers = consumer, brokers
         self._effects: dict[str, list[object]] = {}
 
-    def run(self, now: int, *steps: Step) -> object:
+    def run(self, now: int, *steps: ThreadStep) -> object:
         """Do these steps; what the last one leaves."""
         thread = Thread(*steps, _Keep())
         kept: list[object] = []
@@ -266,6 +347,28 @@ class _Keep(tuple[()]):
     """The step after the last: its value is what the steps left."""
 
     __slots__ = ()
+
+
+def entries(offsets: Mapping[Queue, int | Failure]) -> list[list[object]]:
+    """Offsets as traces write them."""
+    return [[list(queue), offsets[queue]] for queue in sort_queues(offsets)]
+
+
+def owners_of(owned: Iterable[tuple[str, Iterable[Queue]]]) -> list[list[object]]:
+    """Queues with everybody who owns them; clients in order."""
+    owners: dict[Queue, list[str]] = {}
+    for client, queues in owned:
+        for queue in queues:
+            owners.setdefault(queue, []).append(client)
+    return [[list(queue), owners[queue]] for queue in sort_queues(owners)]
+
+
+def in_order(given: list[str] | None, subscribed: Iterable[str]) -> tuple[str, ...]:
+    """The order in which the topics were worked on; they have to be those subscribed to."""
+    order, topics = given or [], sorted(subscribed)
+    if sorted(order) != topics:
+        raise MalformedCase("topic_order", f"the topics {topics} in some order", order)
+    return tuple(order)
 
 
 def queue_lists(queues: Iterable[Queue]) -> list[list[str | int]]:
