@@ -1,6 +1,6 @@
 # `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check format notebooks docs vendor playground pages atlas bench clean
+.PHONY: help setup demo test test-all test-slow check format notebooks docs vendor playground pages atlas size bench clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -14,6 +14,9 @@ $(VENV)/.runtime: pyproject.toml constraints.txt tools/setup.sh
 $(VENV)/.dev: $(VENV)/.runtime
 	@sh tools/setup.sh dev
 
+$(VENV)/.docs: $(VENV)/.dev
+	@sh tools/setup.sh docs
+
 $(VENV)/.bench: $(VENV)/.dev
 	@sh tools/setup.sh bench
 
@@ -22,15 +25,19 @@ setup: $(VENV)/.runtime ## make .venv with the console script `equipoise` in it
 demo: $(VENV)/.runtime ## set up and audit real clusters of both systems, on Spark
 	@$(VENV)/bin/equipoise audit --engine spark --report equipoise-demo.html examples/captures
 
-test: $(VENV)/.dev vendor ## set up and run the tests
+test: $(VENV)/.dev ## set up and run the tests; those of the site are skipped where the docs' packages are missing
 	$(PY) -m pytest -m "not slow" -n auto --maxprocesses 4
 
-test-slow: $(VENV)/.dev ## the slow suites (long properties, real clusters), and property tests with new examples
+test-all: $(VENV)/.docs vendor test ## the same with the tests of the site: needs the docs' packages, and npm for the playground
+
+test-slow: $(VENV)/.docs vendor ## the slow suites (long properties, real clusters), and property tests with new examples
 	$(PY) -m pytest -m "slow or hypothesis" --hypothesis-profile search
 
-check: $(VENV)/.dev ## lint, format and type checks
+check: $(VENV)/.dev ## lint, format, contracts about imports, lengths, types
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports --no-cache
+	$(PY) -m tools.house
 	$(VENV)/bin/mypy
 
 format: $(VENV)/.dev ## format the code
@@ -40,10 +47,10 @@ format: $(VENV)/.dev ## format the code
 notebooks: $(VENV)/.dev ## execute the notebooks and write them with what they put out
 	$(PY) notebooks/execute.py
 
-vendor: $(VENV)/.dev ## fetch what the site needs of other projects (npm, pip), where it is not there yet
+vendor: $(VENV)/.docs ## fetch what the site needs of other projects (npm, pip), where it is not there yet
 	@$(PY) -m tools.site.vendor
 
-docs: $(VENV)/.dev vendor ## build the documentation with reports, notebooks and playground into build/site, and check its links
+docs: $(VENV)/.docs vendor ## build the documentation with reports, notebooks and playground into build/site, and check its links
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 	@echo "The documentation is build/site/index.html; make playground serves it, which the playground needs."
 
@@ -57,6 +64,9 @@ pages: $(VENV)/.dev ## write anew what is made from code: help, numbers, stories
 atlas: $(VENV)/.dev ## sweep the grids of the atlas (in build/atlas) and write its data, page and pictures
 	$(PY) -m tools.atlas
 	$(PY) -m tools.pages
+
+size: $(VENV)/.dev ## print lines, files, test cases and `Any` by package
+	@$(PY) -m tools.size
 
 bench: $(VENV)/.bench ## run the benchmarks (see benchmarks/README.md)
 	$(PY) -m benchmarks

@@ -4,31 +4,18 @@ import runpy
 import sys
 
 NAMES = (
-    "commands",
-    "audits",
-    "logs",
-    "watching",
+    "waiting",
     "assignors",
-    "rocketmq_strategies",
-    "optimum",
+    "allocations",
     "fairness",
     "history",
     "sweep",
     "engine",
-    "coordinator",
-    "consumer_groups",
-    "kafka_group",
-    "rocketmq_group",
-    "rocketmq_server",
-    "comparison",
-    "pytest_fixture",
-    "examples",
-    "estimate",
-    "plan",
-    "explorer",
+    "groups",
+    "scenarios",
     "serving",
-    "serving_records",
-    "serving_peers",
+    "rocketmq_server",
+    "peers",
 )
 
 

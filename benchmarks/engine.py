@@ -1,4 +1,7 @@
-"""The kernel beside a bare heapq loop that pops and calls, and beside simpy; what passing over quiet times saves.
+"""The kernel: events per CPU second.
+
+Peers: a bare heapq loop that pops and calls, and simpy, in turn in one process. Budgets: 0.5 of the bare loop, 2 times
+simpy.
 
 python -m benchmarks.engine
 """
@@ -15,12 +18,9 @@ from typing import Any, NamedTuple
 import simpy
 from tabulate import tabulate
 
-from protocols.engine.fast_forward.driver import FastForward
 from protocols.engine.links import Latency
 from protocols.engine.nodes import TICK, Message, Outbox, Time, TimerName
 from protocols.engine.simulation import Simulation
-from tests.protocols.engine.lease_adapters import ADAPTERS
-from tests.protocols.engine.leases import Client, Server
 
 PENDING = 1000
 EVENTS = 600_000
@@ -167,22 +167,6 @@ def simpy_messages() -> int:
     return number
 
 
-def leases(full: bool, clients: int, minutes: float) -> tuple[float, int]:
-    """CPU seconds and messages: clients renew their leases every 300 ms, each half minute one of them is killed."""
-    simulation = Simulation()
-    if not full:
-        FastForward(simulation, ADAPTERS)
-    simulation.start("server", Server())
-    for number in range(clients):
-        client = Client(("server",), polls=False, checks=False)
-        simulation.at(number * 3000 / clients // TICK * TICK, partial(simulation.start, f"c{number}", client))
-    for number in range(int(2 * minutes) - 1):
-        simulation.at(30_000.0 * (number + 1), partial(simulation.end, f"c{number}"))
-    start = time.process_time()
-    simulation.run(minutes * 60_000)
-    return time.process_time() - start, sum(simulation.messages.values())
-
-
 def main() -> None:
     works = (bare, bare_drawing, timers, fixed_latency, drawn_latency, simpy_timeouts, simpy_messages)
     best = dict.fromkeys(works, 0.0)
@@ -210,15 +194,6 @@ def main() -> None:
     ]
     head = ["what", "events/s", "of its bare loop", "times simpy's"]
     print(tabulate(rows, headers=head, floatfmt=("", ",.0f", ".2f", ".1f")))
-    print("\nLeases renewed every 300 ms, each half minute a client is killed; CPU seconds of the run\n")
-    saved: list[tuple[str, float, str, float | None, float]] = []
-    for clients, minutes in ((100, 10.0), (1000, 2.0), (10_000, 2.0)):
-        quick, sent = leases(False, clients, minutes)
-        full = leases(True, clients, minutes)[0] if clients < 10_000 else None
-        saved.append((f"{clients:,}", minutes, f"{sent:,}", full, quick))
-    print(
-        tabulate(saved, headers=["clients", "minutes", "messages", "full", "quiet times passed over"], floatfmt=".1f")
-    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """CPU seconds and memory of this process and everything it started (Linux's /proc)."""
 
 import os
+import re
+import resource
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +24,14 @@ def cpu_seconds() -> float:
     """User and system time of the living tree and of the dead it waited for."""
     times = _stat()
     return sum(times[process][1] for process in _tree(times))
+
+
+def peak_megabytes() -> float:
+    """Peak resident memory of this process. Linux also counts into ``ru_maxrss`` what the parent held at the fork."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())[0]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # macOS counts bytes
 
 
 @contextmanager

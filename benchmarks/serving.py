@@ -1,20 +1,33 @@
-"""What a served Kafka broker costs: heartbeats a second, and members that only say that they are there.
+"""What a served Kafka broker costs: heartbeats, members that only say that they are there, records. It is a process
+of its own.
 
-The broker is a process of its own, so that its processor time and memory are told apart from those of the load.
+Peer: the load itself, a Python process beside it, so that only the broker's processor time counts. Budgets: 50 ms
+to the first answer, 4,000 heartbeats a second of processor time, 60% of a core and 300 MB for 1,000 idle members,
+50,000 records of 100 bytes a second on one core.
+
+python -m benchmarks.serving [members] [records]
 """
 
 import asyncio
+import os
+import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from struct import pack
+from threading import Thread
 from time import perf_counter, process_time
+from typing import Any
 
+from confluent_kafka import Consumer, Producer, TopicPartition
 from tabulate import tabulate
 
+from benchmarks import run_parts
 from kafka_coordinator.wire.served import ServedCluster
 from kafka_coordinator.wire.state import BrokerAddress
 from protocols.engine.sockets import Sockets
@@ -150,7 +163,7 @@ async def load(address: BrokerAddress, cost: Callable[[], tuple[float, float]]) 
     return rows
 
 
-def main() -> None:
+def members_of_a_group() -> None:
     """Print the table."""
     ours, theirs = Pipe()
     process = Process(target=serve, args=(theirs,))
@@ -172,5 +185,98 @@ def main() -> None:
     sys.stdout.flush()
 
 
+RECORDS, BYTES = 500_000, 100
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+def serve_records() -> None:
+    """A broker with topics for this benchmark, until its input ends."""
+    from kafka_coordinator.wire.served import ServedCluster
+    from protocols.engine.sockets import Sockets
+
+    async def told() -> None:
+        world = Sockets()
+        cluster = ServedCluster(world, topics={"large": 6, "small": 6})
+        await cluster.start()
+        print(cluster.bootstrap, flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+        await world.close()
+
+    asyncio.run(told())
+
+
+@contextmanager
+def server() -> Iterator[tuple[str, int]]:
+    """Its bootstrap address and process id."""
+    command = [sys.executable, "-c", "from benchmarks.serving import serve_records; serve_records()"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdin is not None
+    try:
+        yield process.stdout.readline().strip(), process.pid
+    finally:
+        process.stdin.close()
+        process.wait(10)
+
+
+def cpu_s(pid: int) -> float:
+    """Seconds of CPU time that a process has used."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICK
+
+
+def resident_mb(pid: int) -> float:
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def through(bootstrap: str, pid: int, topic: str, batch: int, records: int) -> tuple[float, float]:
+    """Produce and consume at the same time; seconds by the clock and of the server's CPU time. ``batch``: bytes of a
+    producer's batches at most."""
+    settings: dict[str, Any] = {
+        "bootstrap.servers": bootstrap,
+        "batch.size": batch,
+        "linger.ms": 5,
+        "queue.buffering.max.messages": 1_000_000,
+        "log_level": 0,
+    }
+    producer = Producer(settings)
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "bench", "log_level": 0})
+    consumer.assign([TopicPartition(topic, number, 0) for number in range(6)])
+    value, read = b"x" * BYTES, [0]
+
+    def consume() -> None:
+        while read[0] < records:
+            read[0] += len(consumer.consume(10_000, 1.0))
+
+    began, used = time.perf_counter(), cpu_s(pid)
+    thread = Thread(target=consume)
+    thread.start()
+    for number in range(records):
+        producer.produce(topic, value, partition=number // 100 % 6)
+        if number % 1000 == 0:
+            producer.poll(0)
+    producer.flush(60)
+    thread.join(60)
+    assert read[0] == records
+    took = time.perf_counter() - began, cpu_s(pid) - used
+    consumer.close()
+    return took
+
+
+def records() -> None:
+    with server() as (bootstrap, pid):
+        through(bootstrap, pid, "large", 1_000_000, 10_000)
+    print("50,000 records a second on one core must be possible.\n")
+    print("| records of 100 bytes | by the clock | server's CPU | records per second of CPU |")
+    print("|---|---|---|---|")
+    with server() as (bootstrap, pid):
+        for label, topic, batch in (("batches to 1 MB", "large", 1_000_000), ("batches to 16 KB", "small", 16_384)):
+            clock, cpu = through(bootstrap, pid, topic, batch, RECORDS)
+            print(f"| {RECORDS:,}, {label} | {clock:.1f} s | {cpu:.2f} s | {RECORDS / max(cpu, 0.01):,.0f} |")
+        print(f"\nresident after that: {resident_mb(pid):.0f} MB")
+
+
 if __name__ == "__main__":
-    main()
+    run_parts({"members": members_of_a_group, "records": records})

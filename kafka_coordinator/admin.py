@@ -6,7 +6,8 @@ for a group without members.
 In Kafka `ConsumerGroupCommand` and `KafkaAdminClient`.
 """
 
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.messages import (
@@ -19,6 +20,7 @@ from kafka_coordinator.messages import (
 )
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.facts import Noted
+from protocols.node_state import NodeState
 
 FIND_AGAIN_MS = 100.0
 """``retry.backoff.ms`` of the tool."""
@@ -31,17 +33,15 @@ class ResetOffsets(NamedTuple):
     offsets: tuple[tuple[Partition, int], ...]
 
 
-class Admin:
+@dataclass(slots=True, eq=False)
+class Admin(NodeState):
     """Does one task after the other; each result is observed as `protocols.facts.Noted`."""
 
-    __slots__ = ("bootstrap", "broker", "number", "todo")
-
-    def __init__(self, bootstrap: tuple[str, ...]) -> None:
-        self.bootstrap = bootstrap
-        self.broker = ""
-        """The group's coordinator, where it is known."""
-        self.number = 0
-        self.todo: tuple[ResetOffsets, ...] = ()
+    bootstrap: tuple[str, ...]
+    broker: str = ""
+    """The group's coordinator, where it is known."""
+    number: int = 0
+    todo: tuple[ResetOffsets, ...] = ()
 
     def start(self, now: Time, out: Outbox) -> None:
         """Nothing to do yet."""
@@ -66,16 +66,6 @@ class Admin:
         """Asked again after a pause."""
         if self.todo:
             self._pause(now, out)
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        made = type(self)(self.bootstrap)
-        made.broker, made.number, made.todo = self.broker, self.number, self.todo
-        return made
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples."""
-        return self.broker, self.todo
 
     def _begin(self, now: Time, out: Outbox) -> None:
         group = self.todo[0].group

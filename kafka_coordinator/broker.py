@@ -7,8 +7,9 @@ In Kafka `KafkaApis` with `MetadataCache`.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from kafka_coordinator.coordinator import commands
 from kafka_coordinator.coordinator.commands import OffsetsLeaders, Topics
@@ -17,6 +18,7 @@ from kafka_coordinator.coordinator.node import Coordinator
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.messages import MetadataAnswer, MetadataRequest
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.node_state import Apart, Emptied, NodeState
 
 ReplicaRacks = Mapping[str, tuple[tuple[str, ...], ...]]
 GroupSettings = Mapping[str, Mapping[str, int]]
@@ -38,15 +40,18 @@ class ClusterState(NamedTuple):
     """Topic to its 128-bit id; one that is not in it has an id made from its name."""
 
 
-class Broker:
+@dataclass(slots=True, init=False, eq=False)
+class Broker(NodeState):
     """One broker. ``storage`` is the cluster's ``__consumer_offsets``, see `Coordinator`."""
 
-    __slots__ = ("_answers", "cluster", "coordinator")
+    coordinator: Coordinator
+    cluster: ClusterState
+    _answers: Apart[Emptied[dict[tuple[str, ...] | None, tuple[Mapping[str, tuple[str, ...]], ReplicaRacks]]]]
 
     def __init__(self, name: str, settings: BrokerSettings, storage: OffsetsTopic, cluster: ClusterState) -> None:
         self.coordinator = Coordinator(name, settings, storage, cluster.offsets_leaders)
         self.cluster = cluster
-        self._answers: dict[tuple[str, ...] | None, tuple[Mapping[str, tuple[str, ...]], ReplicaRacks]] = {}
+        self._answers = {}
 
     def start(self, now: Time, out: Outbox) -> None:
         """The broker takes over what it leads."""
@@ -76,19 +81,6 @@ class Broker:
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         """Nobody reads answers on this connection any more."""
         self.coordinator.closed(now, peer, out)
-
-    def copy(self) -> Self:
-        """An independent copy, with a copy of the storage (see `Coordinator.copy`)."""
-        made = object.__new__(type(self))
-        made.coordinator, made.cluster, made._answers = self.coordinator.copy(), self.cluster, {}
-        return made
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples."""
-        cluster = self.cluster
-        settings = tuple((group, tuple(sorted(own.items()))) for group, own in sorted(cluster.group_settings.items()))
-        topics = tuple(cluster.topics.items())
-        return self.coordinator.key(now), cluster.brokers, topics, cluster.offsets_leaders, settings
 
     def _learn(self, now: Time, sender: str, state: ClusterState, out: Outbox) -> None:
         before, self.cluster = self.cluster, state

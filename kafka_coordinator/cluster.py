@@ -4,9 +4,8 @@ A member's node has the member's name (``group/member`` where that name is in se
 process of its own, those of one ``process`` die and hang together. Its ``client.id`` is its name.
 """
 
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from kafka_coordinator.admin import Admin, ResetOffsets
 from kafka_coordinator.broker import Broker
@@ -39,7 +38,7 @@ from protocols.scenario.events.commit import offsets_of
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology
-from protocols.scenario.world import apply_event, apply_to_world, end_process, start_later
+from protocols.scenario.world import Own, apply_event, apply_to_world, end_process, start_later
 
 ADMIN: Final = "admin"
 """Node name of the administrator."""
@@ -241,7 +240,7 @@ class KafkaCluster:
         self.simulation.command(ADMIN, ResetOffsets(event.reset_offsets, self.topics.offsets_at(event.topic, event.to)))
 
 
-_OWN: Final[Mapping[type[Event], Callable[[KafkaCluster, Any], None]]] = {
+_OWN: Final[Own[KafkaCluster]] = {
     events.Join: KafkaCluster._join,
     events.Leave: KafkaCluster._leave,
     events.Crash: KafkaCluster._crash,

@@ -1,7 +1,7 @@
 """What the explorer has to know of Kafka's nodes (`protocols.engine.exploration`)."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from kafka_coordinator.broker import Broker
@@ -11,6 +11,7 @@ from kafka_coordinator.coordinator.log import Key, PartitionLog, Value
 from kafka_coordinator.messages import FindCoordinator, MetadataRequest
 from protocols.engine.exploration.rules import NodeRules
 from protocols.engine.nodes import Time, TimerName
+from protocols.node_state import Apart, NodeState, Shared
 
 
 class _Requests:
@@ -36,34 +37,28 @@ class _Unread(PartitionLog):
         pass
 
 
-class _UnreadTopic:
+@dataclass(slots=True, eq=False)
+class _UnreadTopic(NodeState):
     """``__consumer_offsets`` of a world in which it is never read."""
 
-    __slots__ = ("partitions",)
-
-    def __init__(self, partitions: int) -> None:
-        self.partitions = [_Unread(1.0, 1)] * partitions
-
-    def copy(self) -> "_UnreadTopic":
-        return self
+    partitions: Apart[Sequence[_Unread]]
 
 
 def _write_nothing(node: Any) -> None:
-    node.coordinator.core.storage = _UnreadTopic(len(node.coordinator.core.leaders))
+    node.coordinator.core.storage = _UnreadTopic([_Unread(1.0, 1)] * len(node.coordinator.core.leaders))
 
 
-class _ReplicatedTopic:
+@dataclass(slots=True, eq=False)
+class _ReplicatedTopic(NodeState):
     """``__consumer_offsets`` as one broker has it: what it wrote itself, and what others had written when the
     controller told it anything last, which it does whenever leaders change.
 
-    ``logs``: partition to how many records were written, and the newest value of each key, so that states do not say
-    how it came about; those without records are left out.
+    ``ends``: partition to how many records were written. ``newest``: to the newest value of each key, so that states do
+    not say how it came about. Those without records are left out.
     """
 
-    __slots__ = ("logs",)
-
-    def __init__(self, logs: dict[int, tuple[int, dict[Key, Value]]]) -> None:
-        self.logs = logs
+    ends: dict[int, int]
+    newest: dict[int, dict[Key, Shared[Value]]]
 
     @property
     def partitions(self) -> "_ReplicatedTopic":
@@ -71,9 +66,6 @@ class _ReplicatedTopic:
 
     def __getitem__(self, partition: int) -> "_ReplicatedLog":
         return _ReplicatedLog(self, partition)
-
-    def copy(self) -> "_ReplicatedTopic":
-        return _ReplicatedTopic({at: (end, dict(values)) for at, (end, values) in self.logs.items()})
 
 
 class _ReplicatedLog(NamedTuple):
@@ -84,14 +76,14 @@ class _ReplicatedLog(NamedTuple):
 
     @property
     def records(self) -> Mapping[Key, Value]:
-        return self.topic.logs.get(self.partition, (0, {}))[1]
+        return self.topic.newest.get(self.partition, {})
 
     def append(self, key: Key, value: Value | None) -> None:
-        end, values = self.topic.logs.get(self.partition, (0, {}))
-        values = {each: found for each, found in values.items() if each != key}
+        topic, partition = self
+        values = topic.newest[partition] = {other: kept for other, kept in self.records.items() if other != key}
         if value is not None:
             values[key] = value
-        self.topic.logs[self.partition] = end + 1, values
+        topic.ends[partition] = topic.ends.get(partition, 0) + 1
 
     def latest(self) -> dict[Key, Value]:
         return dict(self.records)
@@ -99,8 +91,11 @@ class _ReplicatedLog(NamedTuple):
 
 def _keep_newest(node: Any) -> None:
     core = node.coordinator.core
-    logs = enumerate(core.storage.partitions)
-    core.storage = _ReplicatedTopic({at: (log.end, log.latest()) for at, log in logs if log.end})
+    logs = {partition: log for partition, log in enumerate(core.storage.partitions) if log.end}
+    core.storage = _ReplicatedTopic(
+        {partition: log.end for partition, log in logs.items()},
+        {partition: log.latest() for partition, log in logs.items()},
+    )
 
 
 class _Storage:
@@ -111,11 +106,11 @@ class _Storage:
         return node.coordinator.core.storage.copy()
 
     def take_over(self, node: Broker, name: str, remains: Mapping[str, Any]) -> None:
-        core: Any = node.coordinator.core
+        own: Any = node.coordinator.core.storage
         for topic in remains.values():
-            for partition, log in topic.copy().logs.items():
-                if log[0] > core.storage.logs.get(partition, (0,))[0]:
-                    core.storage.logs[partition] = log
+            for partition, end in topic.ends.items():
+                if end > own.ends.get(partition, 0):
+                    own.ends[partition], own.newest[partition] = end, topic.newest[partition].copy()
 
 
 def _forget_connections(node: Broker, timers: dict[TimerName, Time]) -> None:
@@ -154,11 +149,6 @@ def _is_expiry(timer: TimerName) -> bool:
 
 _RULES: Final = NodeRules(
     numberings={Consumer: _Requests()},
-    caches={
-        "Core": frozenset({"storage", "queues", "_known"}),
-        "Broker": frozenset({"_answers"}),
-        "ConsumerGroup": frozenset({"balance", "iterated"}),
-    },
     clients=(Consumer,),
     seen=lambda node: (type(node).__name__, isinstance(node, Consumer) and node.is_over),
     answering=(Broker,),
@@ -170,7 +160,6 @@ _RULES: Final = NodeRules(
 
 _RULES_OF_LEADERS: Final = replace(
     _RULES,
-    caches={**_RULES.caches, "Core": frozenset({"queues", "_known"})},
     adopt={Broker: _keep_newest},
     lasting={Broker: _Storage()},
     housekeeping=_is_expiry,

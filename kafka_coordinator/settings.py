@@ -113,11 +113,12 @@ def check_assignors(names: Iterable[str], where: str) -> None:
 
 
 def check_broker_pattern(pattern: str, where: str) -> None:
-    """Raises `UserError` for a pattern that a coordinator would refuse (INVALID_REGULAR_EXPRESSION)."""
+    """Raises `UserError` for a pattern that a coordinator would refuse (INVALID_REGULAR_EXPRESSION) or that cannot be
+    read here."""
     try:
         compiled(pattern)
     except BadPattern as error:
-        raise UserError(f"{where}: the broker takes no such pattern, expected one of RE2: {error}") from None
+        raise UserError(f"{where}: {error}") from None
 
 
 def _unknown(name: str, names: tuple[str, ...]) -> str:

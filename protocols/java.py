@@ -1,7 +1,7 @@
 """Java's string order, hash codes and HashMap iteration order, as far as the systems' answers depend on them.
 
 Both systems are Java programs: they compare strings by UTF-16 code unit, and some of their
-answers follow the iteration order of ``java.util.HashMap`` (spec/kafka.md 5.1).
+answers follow the iteration order of ``java.util.HashMap`` (spec kafka 5.1).
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence

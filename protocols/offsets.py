@@ -6,11 +6,13 @@ A range is half-open: ``first`` to ``end - 1``. A set of a million offsets witho
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
+from protocols.node_state import NodeState
+
 Range = tuple[int, int]
 """``first`` and ``end`` of the offsets ``first`` to ``end - 1``; empty where ``end <= first``."""
 
 
-class OffsetSet:
+class OffsetSet(NodeState):
     """A set of whole numbers as a sorted list of bounds: at each, membership changes. (So the bounds at even places
     begin a range, the others end one, and no two are equal.)
 
@@ -19,8 +21,10 @@ class OffsetSet:
 
     __slots__ = ("_bounds",)
 
+    _bounds: list[int]
+
     def __init__(self, ranges: Iterable[Range] = ()) -> None:
-        self._bounds: list[int] = []
+        self._bounds = []
         if ranges:
             self.update(ranges)
 
@@ -101,12 +105,6 @@ class OffsetSet:
     def clear(self) -> None:
         """Take everything out."""
         self._bounds.clear()
-
-    def copy(self) -> "OffsetSet":
-        """An independent copy."""
-        copy: OffsetSet = object.__new__(OffsetSet)
-        copy._bounds = self._bounds.copy()
-        return copy
 
     def __contains__(self, offset: int) -> bool:
         return bisect_right(self._bounds, offset) % 2 == 1

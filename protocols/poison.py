@@ -56,10 +56,6 @@ class StuckOn(Generic[Q]):
         """The code goes on with its attempts."""
         return self if self.left is None else replace(self, until=now + self.left, left=None)
 
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The same with times relative to ``now``."""
-        return self.queue, self.record, None if self.until is None else self.until - now, self.left
-
 
 def poison_ahead(poison: PoisonRecords[Q], queue: Q, position: int) -> PoisonRecord | None:
     """The first poison record of the queue at this offset or behind it."""

@@ -1,9 +1,12 @@
 """A queue: what is handed out. Kafka says partition, RocketMQ message queue."""
 
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import NamedTuple
 
 from protocols.java import utf16_key
+
+_TOPIC, _BROKER = itemgetter(0), itemgetter(1)
 
 
 class Queue(NamedTuple):
@@ -42,6 +45,6 @@ def sort_queues(queues: Iterable[Queue]) -> tuple[Queue, ...]:
     """The queues in the systems' order."""
     listed = list(queues)
     # Tuples compare by code point, which differs from UTF-16 order only outside of ASCII.
-    if all(queue[0].isascii() and queue[1].isascii() for queue in listed):
+    if all(map(str.isascii, {*map(_TOPIC, listed), *map(_BROKER, listed)})):
         return tuple(sorted(listed, key=tuple))
     return tuple(sorted(listed, key=queue_key))

@@ -5,9 +5,9 @@ A process is one client instance with a consumer for each of its members; its no
 `rocketmq_selfbalance.settings`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
@@ -21,7 +21,7 @@ from protocols.scenario.events.commit import offsets_of
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology
-from protocols.scenario.world import apply_event, end_process, start_later
+from protocols.scenario.world import Own, apply_event, end_process, start_later
 from rocketmq_selfbalance.broker import Broker
 from rocketmq_selfbalance.client.commands import (
     CommitNow,
@@ -241,7 +241,7 @@ def _is_over(client: Client) -> bool:
     return not client.instance.consumers and not client.instance.threads
 
 
-_OWN: Final[Mapping[type[Event], Callable[[RocketMQCluster, Any], None]]] = {
+_OWN: Final[Own[RocketMQCluster]] = {
     events.Join: RocketMQCluster._join,
     events.Leave: RocketMQCluster._leave,
     events.Restart: RocketMQCluster._restart,

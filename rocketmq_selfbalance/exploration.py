@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from protocols.engine.exploration.rules import NodeRules
 from protocols.engine.nodes import Time, TimerName
@@ -68,7 +68,7 @@ def _forget_in_client(node: Client, timers: dict[TimerName, Time]) -> None:
             client.watched[thread] = timers["thread", thread] = until
 
 
-def _seen(node: Any) -> Hashable:
+def _seen(node: object) -> Hashable:
     if not isinstance(node, Client):
         return type(node).__name__
     return "Client", tuple(node.instance.consumers), bool(node.instance.threads)
@@ -84,13 +84,6 @@ def _housekeeping(timer: TimerName) -> bool:
 
 _RULES: Final = NodeRules(
     numberings={Client: _Requests()},
-    caches={
-        "Instance": frozenset({"tables", "created"}),
-        "Consumer": frozenset({"strategy", "by_position", "settings", "subscriptions", "consume_timestamp"}),
-        "Broker": frozenset({"settings"}),
-        "ConsumerOffsetManager": frozenset({"version", "_commits", "pulls"}),
-        "TopicConfigManager": frozenset(),
-    },
     clients=(Client,),
     seen=_seen,
     answering=(NameServer,),

@@ -5,10 +5,11 @@ chooses between what the releases 5.3.3 and 4.5.2 do (spec 12).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 from protocols.errors import UserError
+from protocols.quick_records import changed
 from rocketmq_selfbalance.broker import settings as of_broker
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.client import settings as of_client
@@ -60,11 +61,11 @@ def client_settings(variant: Configuration, own: Mapping[str, object], where: st
 def _changed(
     base: R, of_version: Mapping[str, object], names: Mapping[str, str], given: Mapping[str, object], where: str
 ) -> R:
-    changes: dict[str, Any] = dict(of_version)
+    changes: dict[str, object] = dict(of_version)
     for name, value in given.items():
         if name in names:
             changes[names[name]] = _checked(name, value, getattr(base, names[name]), where)
-    return replace(base, **changes)
+    return changed(base, changes)
 
 
 def _checked(name: str, value: object, default: object, where: str) -> object:

@@ -8,7 +8,6 @@
 | docs/notebooks.md, docs/zh/notebooks.md | the notebooks' titles and first words |
 | blocks of output in other pages of docs | the engine, as `tools.lessons` asks it; a comment before each names it |
 | docs/atlas.md, docs/atlas/*.svg | the atlas's data, as `tools.atlas` made it |
-| docs/cheat-sheets/*.svg | the engine, as `compare.pictures.cheat_sheets` draws it |
 | examples/scenarios/expected/NAME.md | what `equipoise compare --format markdown` prints of each scenario |
 | numbers in the other pages of docs | the runs of the scenarios |
 | the audit's example in README.md | what `equipoise audit` prints of examples/captures |
@@ -28,17 +27,16 @@ from typing import Any
 
 import click
 
-from compare.atlas import tables
 from compare.cli import VERBS, cli
 from compare.comparison.document import document
 from compare.comparison.render import print_comparison
 from compare.comparison.runs import RunOrder, run_all
-from compare.pictures.cheat_sheets import LANGUAGES, cheat_sheets
 from compare.scenarios.reading import read
 from compare.scenarios.systems import known_strategies, variant_names
 from compare.scenarios.variants import variants_of
 from protocols.scenario.model import Scenario
 from tools.atlas import page as atlas_page
+from tools.atlas import tables
 from tools.lessons import with_made
 from tools.lessons.rocketmq import ring
 from tools.notebook_list import notebook_list
@@ -100,7 +98,6 @@ def pages() -> Iterator[tuple[Path, str]]:
         DOCS / "zh" / "notebooks.md": notebook_list("zh"),
     }
     yield from made.items()
-    yield from sheets()
     for name, drawing in atlas_page.drawings(tables.allocations(), tables.events()):
         yield DOCS / "atlas" / f"{name}.svg", f"{drawing.svg}\n"
     yield DOCS / "lessons" / "hash-ring.svg", f"{ring().svg}\n"
@@ -109,13 +106,6 @@ def pages() -> Iterator[tuple[Path, str]]:
             yield path, with_made(with_numbers(path.read_text(encoding="utf-8")))
     readme = ROOT / "README.md"
     yield readme, with_example(readme.read_text(encoding="utf-8"), ROOT)
-
-
-def sheets() -> Iterator[tuple[Path, str]]:
-    """The cheat sheets as pictures."""
-    for language in LANGUAGES:
-        for name, sheet in cheat_sheets(language).items():
-            yield DOCS / "cheat-sheets" / f"{name}-{language}.svg", sheet.svg()
 
 
 # Commands.

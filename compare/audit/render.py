@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import cast
 
-from compare.audit.atlas import in_short, quote_for, record
 from compare.audit.baseline import changes, sentence
 from compare.audit.columns import TABLE
 from compare.audit.questions import Answer
@@ -74,9 +73,6 @@ def _print_finding(explained: Explained, format: str) -> None:
         remedy = first.remedy
         then = "" if remedy is None else f" {remedy.text} {remedy.terms}"
         print_line(f"{explained.group.observed.name}: {first.cause}{then}", format)
-        quoted = quote_for(explained)
-        if quoted is not None and quoted.own not in (None, quoted.fairest):
-            print_line(f"{explained.group.observed.name}: {in_short(quoted)}", format)
 
 
 def skipped_line(skipped: Skipped) -> str:
@@ -100,7 +96,6 @@ def _group(explained: Explained, pictures: bool) -> PicturedGroup:
     remedies = explained.remedies
     best = explained.optimum
     in_part = _what_is_untold(explained)
-    quoted = quote_for(explained)
     found: GroupRecord = {
         "system": observed.system,
         "group": observed.name,
@@ -131,7 +126,6 @@ def _group(explained: Explained, pictures: bool) -> PicturedGroup:
             "moves": best.moves,
         },
         "what_if": [each.as_json() for each in explained.what_if],
-        "atlas": None if quoted is None else record(quoted),
         "notes": [
             *observed.notes,
             *([explained.assumption] if explained.assumption else []),

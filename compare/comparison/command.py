@@ -1,17 +1,19 @@
 """The verb `compare`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import click
 
 from compare.comparison.baseline import Change, changes, check_jitter, check_same, documents_of
-from compare.comparison.document import Measured
+from compare.comparison.document import Measured, document
 from compare.comparison.limits import Machine, check_work
-from compare.comparison.measuring import measured
 from compare.comparison.parquet import write_runs
 from compare.comparison.plan import Plan, SeedChoice
+from compare.comparison.progress import run_progress
 from compare.comparison.render import print_comparison
+from compare.comparison.runs import MeasuredRun, RunOrder, run_all
 from compare.comparison.telling import Telling, failed_checks
 from compare.console.option_files import check_folder, check_report, read_baseline, save_report
 from compare.console.output import FORMATS, HELP_OPTIONS, print_json, visible
@@ -64,9 +66,7 @@ class _NamesStrategies(click.Command):
     help="Whether start times and event times depend on the seed, too. Left out: with several seeds they do.",
 )
 @click.option("--full", is_flag=True, help="Simulate quiet periods message by message, too, instead of computing them.")
-@click.option(
-    "--no-limit", is_flag=True, help="Run also what is estimated to take longer than a day or too much memory."
-)
+@click.option("--no-limit", is_flag=True, help="Run also what has too many events or needs too much memory.")
 @click.option("--story", "stories", multiple=True, metavar="LABEL", help="Tell what happened in this variant, as text.")
 @click.option(
     "--length",
@@ -142,7 +142,8 @@ def compare(
     if asked.labels:
         _only_stories({"--report": report, "--baseline": baseline, "--parquet": parquet})
         plans = asked.of(plans)
-        check_work(plans, Machine.this(), not no_limit)
+        if not no_limit:
+            check_work(plans, Machine.this())
         return _exit_code(asked.tell(plans))
     # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
     every = format == "json" or many is None
@@ -151,8 +152,8 @@ def compare(
         check_report(report)
     if parquet is not None:
         check_folder(parquet)
-    # The tables need every message.
-    check_work([*plans, *([] if parquet is None else [plan.in_full() for plan in plans])], Machine.this(), not no_limit)
+    if not no_limit:
+        check_work(plans, Machine.this())
     found = measured(plans, orders, lambda finished: _print(finished, None, format))
     changed = None if before is None else [changes(before, each) for _, _, each in found]
     # First what was computed is told: a file that cannot be written takes nothing of it away.
@@ -203,3 +204,40 @@ def _write_parquet(plans: Sequence[Plan], folder: Path) -> None:
     except OSError as error:
         raise UserError(f"--parquet {folder}: {error.strerror}, expected a writable folder") from None
     click.echo(f"{len(paths)} tables were written to {folder}.", err=True)
+
+
+def measured(
+    plans: Sequence[Plan], orders: Sequence[RunOrder], print_finished: Callable[[Sequence[Measured]], None]
+) -> list[Measured]:
+    """Each scenario with its runs and its document.
+
+    After Ctrl-C ``print_finished`` gets the scenarios of which runs are finished, if there are any, before
+    `KeyboardInterrupt` goes on. A variant without its first run, whose record tables show, is not among them.
+    """
+    done: list[list[MeasuredRun]] = [[] for _ in plans]
+    try:
+        with run_progress(len(orders)) as tell, closing(run_all(orders, tell)) as runs:
+            for order in orders:
+                with plans[order.scenario].naming():
+                    run = next(runs)
+                done[run.scenario].append(run)
+            # The next one does not exist; asking for it lets the processes end.
+            next(runs, None)
+        return [_measured(plan, of_scenario) for plan, of_scenario in zip(plans, done, strict=True)]
+    except KeyboardInterrupt:
+        finished = [(plan, told) for plan, runs_ in zip(plans, done, strict=True) if (told := _with_record(runs_))]
+        count = sum(len(told) for _, told in finished)
+        click.echo(f"interrupted: {count} of {len(orders)} runs are finished", err=True)
+        if finished:
+            print_finished([_measured(plan, told) for plan, told in finished])
+        raise
+
+
+def _measured(plan: Plan, runs: Sequence[MeasuredRun]) -> Measured:
+    return plan.scenario, runs, document(plan.scenario, runs, plan.asked())
+
+
+def _with_record(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
+    """The runs of those variants of which a whole record is there."""
+    there = {run.variant.label for run in runs if run.record is not None}
+    return [run for run in runs if run.variant.label in there]

@@ -1,4 +1,5 @@
-"""What a comparison is to run: scenarios with their variants and seeds, and how each run is ordered."""
+"""What a comparison is to run: scenarios with their variants and seeds; all runs, to a document per scenario, or after
+Ctrl-C those that are finished."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -8,7 +9,9 @@ from dataclasses import dataclass, replace
 from compare.comparison.runs import RunOrder
 from compare.scenarios.variants import Variant, jittered, variants_of
 from protocols.errors import UserError
+from protocols.scenario.jitter import event_windows, start_window
 from protocols.scenario.model import Scenario
+from protocols.scenario.units import duration_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,6 @@ class Plan:
         """Only the variants with these labels."""
         return replace(self, variants=[each for each in self.variants if each.label in labels])
 
-    def in_full(self) -> "Plan":
-        """The same without skipping any quiet time."""
-        return replace(self, full=True)
-
     def asked(self) -> Mapping[str, int]:
         """Label to the number of its runs."""
         return Counter(variant.label for variant in self.variants)
@@ -97,3 +96,12 @@ def _with_first(variants: Sequence[Variant]) -> Iterator[tuple[Variant, bool]]:
     for variant in variants:
         yield variant, variant.label not in seen
         seen.add(variant.label)
+
+
+def variation(scenario: Scenario) -> str:
+    """What varies from seed to seed: a sentence without its end, about the scenario as written."""
+    starts = duration_text(start_window(scenario))
+    events = max(event_windows(scenario).values())
+    if not events:
+        return f"start times vary by up to {starts} with the seed"
+    return f"start times vary by up to {starts} and event times by up to {duration_text(events)} with the seed"

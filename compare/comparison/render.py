@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from compare.comparison.baseline import Change, sentence
 from compare.comparison.columns import FIGURES, HARM, RATIOS, SETTLED
-from compare.comparison.variation import variation
+from compare.comparison.plan import variation
 from compare.console.output import number, print_line, print_table, ratio
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import After, Fairness, Record, ScenarioDocument, SeedsRecord, Spread

@@ -125,54 +125,6 @@ class WhatIfRecord(TypedDict):
     why: str | None
 
 
-class AtlasStrategyRecord(TypedDict):
-    """How a strategy shares the queues of the groups: see `compare.atlas.quotes.OfStrategy`."""
-
-    strategy: str
-    fairest: int
-    max_over_best: float
-    max_over_best_worst: float
-    idle_share: float
-    unowned_share: float
-    moved_share: Mapping[str, float]
-
-
-class AtlasEventRecord(TypedDict):
-    """What an event cost in simulated runs, each cost as [5th percentile, median, 95th percentile], null where no run
-    tells it; seconds, queue-seconds, records."""
-
-    event: str
-    longest_gap_s: Sequence[float | None]
-    unowned_queue_s: Sequence[float | None]
-    redelivered: Sequence[float | None]
-
-
-class AtlasRunsRecord(TypedDict):
-    """The group of the simulated runs, ``runs`` of each event, under the audited group's strategy."""
-
-    members: int
-    topics: int
-    queues_per_topic: int
-    produce_per_s: float
-    runs: int
-    events: list[AtlasEventRecord]
-
-
-class AtlasRecord(TypedDict):
-    """What the atlas tells of ``groups`` groups like this one, which lie between these sizes ([least, most])."""
-
-    groups: int
-    subscription: str
-    members: list[int]
-    topics: list[int]
-    queues_per_topic: list[int]
-    best_idle_share: float
-    best_moved_share: Mapping[str, float]
-    strategies: list[AtlasStrategyRecord]
-    runs: AtlasRunsRecord | None
-    text: list[str]
-
-
 class GroupRecord(Figures, ToldInPart):
     """One group. ``cost`` orders the groups, worst first; ``score`` is 0 to 100, ``score_after`` the one that the first
     remedy leads to."""
@@ -194,7 +146,6 @@ class GroupRecord(Figures, ToldInPart):
     score_after: float | None
     optimum: OptimumRecord | None
     what_if: list[WhatIfRecord]
-    atlas: AtlasRecord | None
     notes: list[str]
     sources: list[str]
 

@@ -4,7 +4,7 @@ model's clients before servers in a simulation (`Simulated`), and programs befor
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Final, Generic, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from compare.judging.playing import FIRST, Outcome, Played, Script, Situation, Wait, follow, follow_simulated, waited
 from compare.judging.programs import Running
@@ -168,12 +168,6 @@ class _Gated:
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         self.node.closed(now, peer, out)
-
-    def copy(self) -> Self:
-        raise NotImplementedError("it is not explored")
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        return self.node.key(now)
 
 
 class Real(Protocol):

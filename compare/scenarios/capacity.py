@@ -13,7 +13,7 @@ THREADS = "consumeThreadMax"
 """RocketMQ's setting of a push consumer's pool."""
 
 PUSH_THREADS = 20
-"""Its default (spec 6.5)."""
+"""Its default (spec rocketmq 6.5)."""
 
 KIND, PUSH = "consumer", "push"
 """The setting that says which of RocketMQ's consumers a member is, and the one with a pool."""

@@ -40,7 +40,7 @@ def members_of(variant: Variant) -> Members | None:
 
 
 def broadcasting_groups(variant: Variant) -> frozenset[str]:
-    """The groups in which nothing is shared, because every member reads every queue (BROADCASTING, spec 4.2)."""
+    """The groups in which nothing is shared: every member reads every queue (BROADCASTING, spec rocketmq 4.2)."""
     members = members_of(variant)
     models = {} if members is None else members.message_models
     return frozenset(group for group, found in models.items() if found == {BROADCASTING})

@@ -14,7 +14,7 @@ from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.messages import ConsumerMetadata
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.operations import Operations
-from kafka_coordinator.wire.records.writing import NewRecord, batch
+from kafka_coordinator.wire.records.batches import NewRecord, batch
 from kafka_coordinator.wire.requests import Produce
 from kafka_coordinator.wire.served import ServedCluster
 from protocols.errors import UserError

@@ -1,6 +1,6 @@
 """The verb `sweep`."""
 
-import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,8 @@ from compare.console.output import FORMATS, HELP_OPTIONS, number, print_json, vi
 
 if TYPE_CHECKING:
     from compare.sweeping.document import SweepDocument
-    from compare.sweeping.parts import Part
+    from compare.sweeping.folder import Part
+    from compare.sweeping.grid import Sweep
     from compare.sweeping.reading import ReadSweep
 
 
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
     metavar="N",
     help="At most N tasks of Spark; left out, one for each part. The rows are the same.",
 )
-@click.option(
-    "--no-limit", is_flag=True, help="Run also what is estimated to take longer than a day, or too much space."
-)
 def sweep(
     sweep_file: str,
     out: Path,
@@ -55,7 +53,6 @@ def sweep(
     fail_if: tuple[str, ...],
     report: Path | None,
     tasks: int | None,
-    no_limit: bool,
 ) -> int:
     """Compute a grid of groups on Spark: allocations of every strategy, or full simulations over many seeds.
 
@@ -68,11 +65,11 @@ def sweep(
 
     given = read(sweep_file)
     conditions = [(text, _condition(text, given.sweep.kind)) for text in fail_if]
-    found = _swept(given, out, tasks, no_limit)
+    found = _swept(given, out, tasks)
     if format == "json":
         print_json(found)
     else:
-        from compare.sweeping.render import print_sweep
+        from compare.sweeping.document import print_sweep
 
         print_sweep(found, format)
     if report is not None:
@@ -85,31 +82,20 @@ def sweep(
     return 1 if failed else 0
 
 
-def _swept(given: "ReadSweep", out: Path, tasks: int | None, no_limit: bool) -> "SweepDocument":
+def _swept(given: "ReadSweep", out: Path, tasks: int | None) -> "SweepDocument":
     """Everything computed, and its summary."""
-    from compare.measure.spark.sessions import session, warm_up
+    from compare.measure.spark.sessions import warm_up
     from compare.sweeping.document import document
-    from compare.sweeping.estimate import announce, check, check_size
-    from compare.sweeping.folder import Finished, opened
-    from compare.sweeping.parts import parts_of
-    from compare.sweeping.progress import sweep_progress
-    from compare.sweeping.running import run_parts
-    from compare.sweeping.trial import try_variants
+    from compare.sweeping.folder import Finished, opened, parts_of
+    from compare.sweeping.running import run_parts, sweep_progress, try_variants
 
-    processors = os.cpu_count() or 1
-    if not no_limit:
-        check_size(given.sweep, processors)
     warm_up()  # The JVM starts while the grid is cut into parts and tried.
     try_variants(given)
     parts = parts_of(given.sweep)
     finished = Finished(out, given.sweep, parts)
     finished.look()
-    missing = [part for part in parts if part not in finished.records]
-    if not no_limit:
-        check(given.sweep, missing, out, processors)
     opened(out, given.sweep, parts)
-    if missing:
-        announce(given.sweep, parts, missing, out, session().sparkContext.defaultParallelism)
+    _announce(given.sweep, parts, [part for part in parts if part not in finished.records])
     try:
         with sweep_progress(parts) as tell:
             finished = run_parts(given.sweep, parts, out, tell, tasks)
@@ -117,6 +103,15 @@ def _swept(given: "ReadSweep", out: Path, tasks: int | None, no_limit: bool) -> 
         _interrupted(out, given, parts)
         raise
     return document(given.sweep, out, finished)
+
+
+def _announce(sweep: "Sweep", parts: "Sequence[Part]", missing: "Sequence[Part]") -> None:
+    """Say on standard error what there is to do."""
+    rows = sum(part.most_rows(sweep) for part in missing)
+    ready = len(parts) - len(missing)
+    before = f"{ready:,} of {len(parts):,} parts are finished; " if ready else ""
+    if missing:
+        click.echo(f"{before}up to {rows:,} rows in {len(missing):,} parts", err=True)
 
 
 def _interrupted(out: Path, given: "ReadSweep", parts: "tuple[Part, ...]") -> None:
@@ -129,7 +124,7 @@ def _interrupted(out: Path, given: "ReadSweep", parts: "tuple[Part, ...]") -> No
 
 
 def _condition(text: str, kind: str) -> NumberCondition:
-    from compare.measure.spark.sweep_summary import columns_of
+    from compare.measure.spark.sweeps import columns_of
 
     return NumberCondition.parse(text, "--fail-if", columns_of(kind), "max_over_best_max > 2")
 

@@ -1,22 +1,24 @@
-"""The folder of a sweep: ``rows/variant=.../part-....parquet``, ``done`` with one record for each file that is whole,
-and ``sweep.json``, which says of which sweep they are.
+"""The parts of a sweep, and its folder: ``rows/variant=.../part-....parquet``, ``done`` with one record for each file
+that is whole, and ``sweep.json``, which says of which sweep they are.
 
-A file appears whole or not at all, and its record after it; whoever writes it again writes the same bytes. So a run
+The grid alone decides where a part ends, so that the files are the same whoever computes them, in however many tasks. A
+file appears whole or not at all, and its record after it; whoever writes it again writes the same bytes. So a run
 that was killed goes on with the parts that have no record, and a task that is tried again does no harm.
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, cast
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from compare.sweeping.grid import Sweep
-from compare.sweeping.parts import Part
+from compare.sweeping.grid import Cell, Kind, Sweep
 from protocols import files
 from protocols.errors import UserError
 
@@ -24,6 +26,74 @@ ROWS, DONE, SWEEP = "rows", "done", "sweep.json"
 
 ROW_GROUP = 100_000
 """Rows of a file that are packed together."""
+
+
+MOST_SIZE: Mapping[Kind, int] = {"allocations": 4_000_000, "simulations": 1_000}
+"""The size of a part, at most: some seconds of work, enough for what Spark does around it not to count."""
+
+LEAST_SIZE = 40
+"""The size of the smallest cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Cells of one variant and subscription shape: those at ``first`` to ``last`` - 1 of every stretch, so that all
+    events of a group are in one part. ``size``: of all its groups together, members and queues of each topic."""
+
+    variant: int
+    number: int
+    shape: int
+    first: int
+    last: int
+    size: int
+
+    def name(self, sweep: Sweep) -> str:
+        """Its file below ``rows``, without the ending, in the layout that Spark reads as a column ``variant``."""
+        return f"variant={quote(sweep.labels[self.variant], safe=' ')}/part-{self.number:05d}"
+
+    def cells(self, sweep: Sweep) -> Iterator[Cell]:
+        """Those that count, all of one group one after the other."""
+        for offset in range(self.first, self.last):
+            for event in range(len(sweep.events)):
+                for latency in range(len(sweep.latencies)):
+                    cell = sweep.cell(sweep.number(self.shape, event, latency, offset))
+                    if cell.counts:
+                        yield cell
+
+    def most_rows(self, sweep: Sweep) -> int:
+        """Its rows, and the cells that do not count."""
+        return (self.last - self.first) * len(sweep.events) * len(sweep.latencies)
+
+
+def parts_of(sweep: Sweep) -> tuple[Part, ...]:
+    """All parts, variant by variant."""
+    of_shape = list(_cuts(sweep))
+    cuts = [(shape, *cut) for shape in range(len(sweep.subscriptions)) for cut in of_shape]
+    return tuple(
+        Part(variant, number, *cut) for variant in range(len(sweep.systems)) for number, cut in enumerate(cuts)
+    )
+
+
+def _cuts(sweep: Sweep) -> Iterator[tuple[int, int, int]]:
+    """First, last + 1 and size of the parts of a stretch. Groups that differ by brokers or seeds are as large."""
+    alike = len(sweep.brokers) * len(sweep.seeds)
+    each = len(sweep.events) * len(sweep.latencies)
+    most = MOST_SIZE[sweep.kind]
+    first = last = size = 0
+    for members in sweep.members:
+        for topics in sweep.topics:
+            for queues in sweep.queues:
+                one = each * (LEAST_SIZE + topics * (members + queues))
+                left = alike
+                while left:
+                    room = max(0, most - size) // one
+                    if not room and last > first:
+                        yield first, last, size
+                        first, size = last, 0
+                        continue
+                    taken = min(left, max(1, room))
+                    last, size, left = last + taken, size + taken * one, left - taken
+    yield first, last, size
 
 
 class DoneRecord(TypedDict):
@@ -43,7 +113,7 @@ def identity(sweep: Sweep, parts: Sequence[Part]) -> str:
         for name in ("kind", "members", "topics", "queues", "brokers", "subscriptions", "latencies", "seeds")
     }
     more = {name: getattr(sweep, name) for name in ("loads", "produce", "handle", "run_for", "event_at")}
-    cut = hashlib.sha256(repr([(each.variant, each.first, each.native) for each in parts]).encode()).hexdigest()
+    cut = hashlib.sha256(repr([(part.variant, part.shape, part.first) for part in parts]).encode()).hexdigest()
     told = {"name": sweep.name, **axes, "events": events, "systems": systems, **more, "parts": len(parts), "cut": cut}
     return json.dumps(told, indent=1, default=dict) + "\n"
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from protocols.scenario.model import SystemPart
 
@@ -19,7 +19,7 @@ OPTIMUM = "optimum"
 
 MOST_MEMBERS = 5_000
 MOST_QUEUES = 500_000
-"""Queues of all topics together: with these bounds every sum in the closed forms is exact in a float64."""
+"""Queues of all topics together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,12 @@ class Sweep:
         """Cells next to each other with one subscription shape, event and latency."""
         return prod(self.sizes[3:])
 
+    def number(self, shape: int, event: int, latency: int, offset: int) -> int:
+        """The number of the cell at this place of a stretch; shape, event and latency by their place among the axes'
+        values."""
+        stretches = (shape * len(self.events) + event) * len(self.latencies) + latency
+        return stretches * self.stretch + offset
+
     def first_seed(self, number: int) -> int:
         """The cell that differs from this one by its seed at most."""
         return number - number % len(self.seeds)
@@ -113,6 +119,16 @@ class Sweep:
         )
 
 
+class Size(NamedTuple):
+    """A group before anything happens to it. ``queues``: per topic."""
+
+    members: int
+    topics: int
+    queues: int
+    brokers: int
+    subscription: str
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One combination. ``queues``: per topic."""
@@ -126,6 +142,11 @@ class Cell:
     event: NamedEvent
     latency: tuple[float, float]
     seed: int
+
+    @property
+    def size(self) -> Size:
+        """The group before the event."""
+        return Size(self.members, self.topics, self.queues, self.brokers, self.subscription)
 
     @property
     def counts(self) -> bool:

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from compare.scenarios.systems import known_strategies
 from compare.sweeping.grid import MOST_MEMBERS, MOST_QUEUES, OPTIMUM, Kind, NamedEvent, Sweep
-from compare.sweeping.shapes import SHAPES
-from compare.sweeping.stories import OF_ALLOCATIONS, OF_SIMULATIONS
+from compare.sweeping.stories import OF_ALLOCATIONS, OF_SIMULATIONS, SHAPES
 from protocols.errors import UserError
 from protocols.scenario.checks import system_problem
 from protocols.scenario.model import SystemPart
@@ -22,8 +21,8 @@ from protocols.scenario.yaml_values import parse
 
 V = TypeVar("V")
 
-MOST_CELLS = 1_000_000_000
-"""Cells of all variants together."""
+MOST_CELLS = 100_000_000
+"""Cells of all variants together: two processors take some hours for as many rows of allocations."""
 
 _RANGE = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
 

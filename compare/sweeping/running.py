@@ -1,19 +1,25 @@
-"""A sweep from plan to rows: Spark computes the parts that are missing, while somebody hears how far it is."""
+"""A sweep from plan to rows: Spark computes the parts that are missing, while somebody hears how far it is; the rows of
+a part as an Arrow table."""
 
 import threading
-from collections.abc import Callable, Sequence
-from math import prod
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
+from compare.comparison.progress import left, progress_line
 from compare.measure.spark.failures import SparkError, first_line, user_errors
-from compare.measure.spark.part_tasks import Axis, NativePart, run_in_python, run_natively
 from compare.measure.spark.sessions import session
-from compare.sweeping.folder import Finished, write_part
-from compare.sweeping.grid import Sweep
-from compare.sweeping.parts import Part
-from compare.sweeping.rows import schema_of, table_of
+from compare.measure.spark.sweeps import for_each_part
+from compare.sweeping import allocations, simulations
+from compare.sweeping.allocations import Answers, columns_of
+from compare.sweeping.folder import Finished, Part, write_part
+from compare.sweeping.grid import Cell, Sweep
+from compare.sweeping.reading import ReadSweep
+from compare.sweeping.simulations import run_row, try_run
 from protocols.errors import UserError
 
 POLL_S = 0.5
@@ -50,6 +56,25 @@ def run_parts(
     return finished
 
 
+@contextmanager
+def sweep_progress(parts: Sequence[Part]) -> Iterator[Callable[[Finished], None]]:
+    """Hands out a function that tells on standard error how much is finished, and how long the rest takes."""
+    all, began, before = sum(part.size for part in parts), time.monotonic(), 0
+    with progress_line("Spark starts") as show:
+
+        def tell(finished: Finished) -> None:
+            nonlocal before
+            rows, size = (
+                sum(record["rows"] for record in finished.records.values()),
+                sum(p.size for p in finished.records),
+            )
+            before = before or size
+            rest = left(size - before, all - before, time.monotonic() - began)
+            show(f"{len(finished.records)} of {len(parts)} parts, {rows:,} rows{rest}", False)
+
+        yield tell
+
+
 def _watch(finished: Finished, tell: Callable[[Finished], None], stop: threading.Event) -> None:
     while not stop.wait(POLL_S):
         finished.look()
@@ -57,39 +82,102 @@ def _watch(finished: Finished, tell: Callable[[Finished], None], stop: threading
 
 
 def _run(sweep: Sweep, missing: Sequence[Part], folder: Path, tasks: int | None) -> None:
-    spark, schema, place = session(), schema_of(sweep), folder.absolute()
-    native = [(at, part) for at, part in enumerate(missing) if part.native]
-    if native:
-
-        def write(number: int, table: pa.Table) -> None:
-            write_part(place, sweep, missing[number], table)
-
-        asked = [_native_part(sweep, at, part) for at, part in native]
-        run_natively(spark, write, asked, _axes(sweep), schema, tasks or len(native), sweep.loads)
-        written = Finished(place, sweep, [part for _, part in native])
-        written.look()
-        for _, part in native:
-            if part not in written.records:
-                # No row of it counts.
-                write_part(place, sweep, part, schema.empty_table())
+    place = folder.absolute()
     # The longest first: at the end all processors have something to do.
-    rest = sorted((part for part in missing if not part.native), key=lambda part: -part.work)
-    if rest:
+    parts = sorted(missing, key=lambda part: -part.size)
 
-        def compute(number: int) -> None:
-            write_part(place, sweep, rest[number], table_of(sweep, rest[number]))
+    def compute(number: int) -> None:
+        write_part(place, sweep, parts[number], table_of(sweep, parts[number]))
 
-        run_in_python(spark, compute, range(len(rest)), tasks or len(rest))
-
-
-def _native_part(sweep: Sweep, number: int, part: Part) -> NativePart:
-    cell = sweep.cell(part.first)
-    system = sweep.systems[part.variant].system
-    return NativePart(number, part.first, part.last, system, cell.subscription, cell.event.name)
+    for_each_part(session(), compute, range(len(parts)), tasks or len(parts))
 
 
-def _axes(sweep: Sweep) -> list[Axis]:
-    """The columns of numbers, as `Sweep.cell` has them."""
-    values = (("members", sweep.members), ("topics", sweep.topics), ("queues_per_topic", sweep.queues))
-    found = [*values, ("brokers", sweep.brokers)]
-    return [Axis(name, each, prod(sweep.sizes[4 + at :])) for at, (name, each) in enumerate(found)]
+def try_variants(given: ReadSweep) -> None:
+    """Answer, or begin to run, the smallest cell of each event with each variant, so that what a grid asks for and a
+    variant refuses is told at once. Raises `UserError` that names the line of the variant."""
+    sweep = given.sweep
+    for part, place in zip(sweep.systems, given.places, strict=True):
+        for cell in _smallest(sweep):
+            try:
+                if sweep.kind == "allocations":
+                    Answers(part).of(cell)
+                else:
+                    try_run(sweep, cell, part)
+            except UserError as error:
+                raise UserError(f"{place}: {cell.event.name}: {error}") from None
+
+
+def _smallest(sweep: Sweep) -> list[Cell]:
+    """The first cell of each event that counts."""
+    found: dict[str, Cell] = {}
+    for first in range(0, sweep.cells, sweep.stretch):
+        if sweep.cell(first).event.name in found:
+            continue
+        for number in range(first, first + sweep.stretch):
+            cell = sweep.cell(number)
+            if cell.counts:
+                found[cell.event.name] = cell
+                break
+    return list(found.values())
+
+
+_AXES = (
+    pa.field("cell", pa.int64()),
+    pa.field("members", pa.int32()),
+    pa.field("topics", pa.int32()),
+    pa.field("queues_per_topic", pa.int32()),
+    pa.field("brokers", pa.int32()),
+    pa.field("subscription", pa.string()),
+    pa.field("event", pa.string()),
+)
+_OF_A_RUN = (
+    pa.field("latency_min_ms", pa.float64()),
+    pa.field("latency_max_ms", pa.float64()),
+    pa.field("seed", pa.int64()),
+)
+_LOADS = pa.field("loads", pa.list_(pa.int32()))
+_WHOLE = {*simulations.WHOLE_NUMBERS, "event_rebalances", "event_moves", "event_fewest_moves"}
+
+
+def schema_of(sweep: Sweep) -> pa.Schema:
+    """The columns of the rows; the variant is in the folder's name."""
+    if sweep.kind == "simulations":
+        figures = (pa.field(name, pa.int64() if name in _WHOLE else pa.float64()) for name in simulations.FIGURES)
+        return pa.schema([*_AXES, *_OF_A_RUN, *figures])
+    counts = (pa.field(name, pa.int64()) for name in (*allocations.COUNTS, "moves"))
+    ratios = (pa.field(name, pa.float64()) for name in allocations.RATIOS)
+    return pa.schema([*_AXES, *counts, *ratios, *((_LOADS,) if sweep.loads else ())])
+
+
+def table_of(sweep: Sweep, part: Part) -> pa.Table:
+    """The rows of a part in the order of their cells. Raises `UserError` for what a variant cannot run."""
+    schema, variant = schema_of(sweep), sweep.systems[part.variant]
+    cells = list(part.cells(sweep))
+    axes = zip(*map(_axes_of, cells), strict=True) if cells else [()] * len((*_AXES, *_OF_A_RUN))
+    columns: dict[str, Sequence[Any]] = dict(zip((field.name for field in (*_AXES, *_OF_A_RUN)), axes, strict=True))
+    if sweep.kind == "simulations":
+        rows = [run_row(sweep, cell, variant) for cell in cells]
+        columns |= {name: [row[name] for row in rows] for name in simulations.FIGURES}
+    else:
+        answers = list(map(Answers(variant).of, cells))
+        columns |= columns_of(answers)
+        columns["loads"] = [found.loads for found in answers]
+    table = pa.table({field.name: pa.array(columns[field.name], field.type) for field in schema}, schema=schema)
+    return table.sort_by("cell")
+
+
+def _axes_of(cell: Cell) -> Sequence[object]:
+    """The values of the columns that say which cell it is."""
+    least, most = cell.latency
+    return (
+        cell.number,
+        cell.members,
+        cell.topics,
+        cell.queues,
+        cell.brokers,
+        cell.subscription,
+        cell.event.name,
+        least,
+        most,
+        cell.seed,
+    )

@@ -1,4 +1,4 @@
-"""One row of a sweep of simulations: a run, and what it cost.
+"""One row of a sweep of simulations: a cell as a scenario, its run, and what it cost.
 
 The event's figures are those of the time from the event on (the last of a run's `after`), the others of the whole run.
 """
@@ -10,14 +10,19 @@ from compare.documents.comparison import Record
 from compare.measure.runs.phases import at_other_times, phases_of
 from compare.measure.runs.record import run_record
 from compare.measure.runs.spread import figure
+from compare.scenarios.reading import scenario
 from compare.scenarios.run_variant import run_variant
 from compare.scenarios.systems import system_of
 from compare.scenarios.variants import Variant, jittered
+from compare.sweeping.allocations import ROCKETMQ, broker_names, group_of, queues_per_broker, room, settings_of
 from compare.sweeping.grid import Cell, Sweep
-from compare.sweeping.groups import group_of, settings_of
-from compare.sweeping.scenarios import scenario_of
+from compare.sweeping.stories import OF_SIMULATIONS, member_name, subscription, topic_name
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import STATIC, split_system
+from rocketmq_selfbalance.strategies.by_config import SETTING as QUEUE_LIST
+from rocketmq_selfbalance.strategies.by_config import ByConfig
+
+GROUP = "group"
 
 WHOLE_NUMBERS: Mapping[str, str] = {
     "group_members": "fairness.members",
@@ -93,9 +98,9 @@ def _scenario(sweep: Sweep, cell: int, system: str) -> Scenario:
 def _with_needs(cell: Cell, part: SystemPart) -> SystemPart:
     """The variant with the rooms that a strategy of rooms is told of."""
     family, strategy = split_system(part.system.removesuffix(STATIC))
-    if family != "rocketmq" or strategy == "CONFIG":
+    if family != ROCKETMQ or strategy == ByConfig.name:
         return part
-    before = group_of(cell, family, strategy)
+    before = group_of(cell.size, family, strategy)
     return part.model_copy(update={"settings": dict(settings_of(strategy, part.settings, before, before))})
 
 
@@ -109,3 +114,41 @@ def _figures(record: Record) -> Mapping[str, int | float | None]:
         found[f"event_{name}"] = (max(values) if most else sum(values)) if values else None
     # Whether it settled is a number, too.
     return {name: int(value) if isinstance(value, bool) else value for name, value in found.items()}
+
+
+def scenario_of(sweep: Sweep, cell: Cell, system: str) -> Scenario:
+    """The scenario of a cell for a variant of this system and strategy; the seed is the variant's affair. Raises
+    `UserError` for events of the sweep's own that cannot be in it."""
+    family, strategy = split_system(system.removesuffix(STATIC))
+    brokers = broker_names(cell.brokers, strategy)
+    topics = {topic_name(number): {"queues": queues_per_broker(cell.queues, brokers)} for number in range(cell.topics)}
+    members: dict[str, dict[str, object]] = {}
+    for number in range(cell.members):
+        read = subscription(cell.subscription, number, cell.members, cell.topics)
+        members[member_name(number)] = {
+            "subscribe": [topic_name(topic) for topic in read],
+            "rack": room(number % cell.brokers),
+            "handle": sweep.handle,
+        }
+    if strategy == ByConfig.name:
+        before = group_of(cell.size, family, strategy)
+        lists = settings_of(strategy, {}, before, before)[QUEUE_LIST]
+        assert isinstance(lists, dict)
+        for id, queues in lists.items():
+            members[id]["settings"] = {QUEUE_LIST: [list(queue) for queue in queues]}
+    return scenario(
+        name=sweep.name,
+        brokers=brokers,
+        topics=topics,
+        group={"name": GROUP, "members": members},
+        load={"produce": sweep.produce},
+        run={"for": sweep.run_for, "latency": cell.latency},
+        events=_events(sweep, cell),
+    )
+
+
+def _events(sweep: Sweep, cell: Cell) -> list[object]:
+    if cell.event.events is not None:
+        return list(cell.event.events)
+    story = OF_SIMULATIONS[cell.event.name]
+    return list(story(sweep.event_at, cell.members, cell.topics, cell.queues, cell.subscription))

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from compare.narrative.formatting import many, unit_of
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
-from compare.testing.failures import fail
+from compare.testing.failing import fail
 from compare.testing.group_interface import GroupInterface
 from compare.testing.persistent_conflicts import why_nobody, why_several
 from protocols.engine.nodes import Time

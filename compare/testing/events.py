@@ -6,13 +6,13 @@ from functools import partial
 from typing import Self
 
 from compare.testing.clock import Clock, in_ticks
-from compare.testing.failing import fields_of
 from compare.testing.plans import QueueCounts, names_of
 from protocols.errors import UserError
 from protocols.queues import Queue
 from protocols.scenario.events import Event, Rolling
 from protocols.scenario.paths import path_text
 from protocols.scenario.validation import PartError
+from protocols.scenario.writing import as_fields
 
 
 class Events(ABC):
@@ -164,7 +164,7 @@ class Events(ABC):
         return self
 
     def _befall(self, event: Event) -> None:
-        fields = fields_of(event)
+        fields = {name: value for name, value in as_fields(event).items() if name not in ("at", "group")}
         joins_blindly = "join" in fields and not {"subscribe", "pattern", "like"} & fields.keys()
         if joins_blindly and fields["join"] not in self.known:
             fields["subscribe"] = list(self.topics)

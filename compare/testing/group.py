@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from compare.measure.figures import Fairness, fairness
@@ -15,14 +16,15 @@ from compare.testing.handling import Handling
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of, strategy_of
 from compare.testing.records import Records
 from compare.testing.removed import HasRemoved
-from compare.testing.replayable import Replayable
 from compare.testing.rocketmq.door import RocketMQDoor
 from compare.testing.single_owner import single_owner
 from compare.testing.transactions import Transactions
 from compare.testing.user_code import UserCode
 from compare.testing.world import World
-from protocols import Allocation, Queue
+from protocols import Allocation, Queue, files
 from protocols.errors import UserError
+from protocols.scenario.model import Scenario
+from protocols.scenario.writing import as_yaml
 from protocols.timeline import Timeline
 from protocols.timeline.story import story
 
@@ -34,7 +36,7 @@ SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, Demands, Replayable, UserCode, RocketMQDoor, HasRemoved):
+class Group(Events, Demands, UserCode, RocketMQDoor, HasRemoved):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
@@ -148,7 +150,6 @@ class Group(Events, Demands, Replayable, UserCode, RocketMQDoor, HasRemoved):
 
     def happen(self, **fields: object) -> Self:
         with self.clock.turn:
-            self.handling.journal.happened(fields)
             remaining = self.handling.remaining(fields)
             if remaining is not None:
                 for event in self.world.happen(remaining):
@@ -222,8 +223,21 @@ class Group(Events, Demands, Replayable, UserCode, RocketMQDoor, HasRemoved):
         """Everything so far, a line each."""
         return story(self.timeline)
 
+    def scenario(self) -> Scenario:
+        """What has happened so far as a scenario; `equipoise compare` repeats the run from it."""
+        return self.world.scenario_until(max(self.clock.time, 1.0))
+
+    def scenario_text(self) -> str:
+        """The scenario as the text of a YAML file."""
+        return as_yaml(self.scenario())
+
+    def write_scenario(self, path: str | Path) -> Path:
+        """Write the scenario to a file, whole or not at all; returns its path."""
+        files.write_text(Path(path), self.scenario_text())
+        return Path(path)
+
     def failed(self) -> None:
-        """An assertion is about to fail: under hypothesis a replay is told with the falsifying example."""
+        """An assertion is about to fail: under hypothesis the scenario is told with the falsifying example."""
         failing.tell(self)
 
     # User's own code.
@@ -244,12 +258,10 @@ class Group(Events, Demands, Replayable, UserCode, RocketMQDoor, HasRemoved):
         given = dict(config or {})
         if not given.keys() & {"bootstrap.servers", "metadata.broker.list"}:
             given.setdefault("group.id", self.name)
-        consumer = self.handling.made(KafkaConsumer(self, member, given))
-        self.handling.journal.made(consumer, member, "consumer", config=config)
-        return consumer
+        return self.handling.made(KafkaConsumer(self, member, given))
 
     def confluent(self) -> "Confluent":
-        """confluent-kafka's Consumer, Producer, AdminClient and what is imported beside them, all of this group; see
+        """confluent-kafka's Consumer, Producer and what is imported beside them, all of this group; see
         `compare.testing.confluent.door.Confluent`."""
         from compare.testing.confluent.door import Confluent
 

@@ -11,7 +11,6 @@ from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
 from compare.testing.interruptions import Double, Interruption, Interruptions
-from compare.testing.journal import Journal
 from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
@@ -44,8 +43,6 @@ class Handling:
         """What consumers named that is not the group's name (Kafka)."""
         self.interruptions = Interruptions(group)
         """What is to happen between its calls."""
-        self.journal = Journal(group, self.interruptions)
-        """What the test has done, from which a replay is written."""
         self.doubles: dict[str, Double] = {}
         """Member to its consumer, the latest."""
         self.ends: list[CodeEnded] = []
@@ -70,8 +67,6 @@ class Handling:
         member that has not joined yet: see `compare.testing.interruptions`.
         """
         self.interruptions.add(self.calls, with_, after_calls, before_call)
-        how = f"after_calls={after_calls}" if before_call is None else f"before_call={before_call}"
-        self.journal.planned(with_, how)
 
     def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
         """Run the user's code: until it returns, its consumer is killed, or ``seconds`` of virtual time have passed
@@ -171,7 +166,6 @@ class Handling:
         with self.group.clock.turn:
             self._last = self.made(double)
             self._callers.add(double.member)
-            self.journal.called_somehow(double.member)
             if self._stopping is not None:
                 self._stopping.check(double.member, reads=reads)
             try:

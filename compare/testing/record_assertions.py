@@ -8,7 +8,7 @@ from typing import Protocol
 
 from compare.narrative.formatting import many
 from compare.testing.clock import in_ticks
-from compare.testing.failures import fail
+from compare.testing.failing import fail
 from compare.testing.handled_records import RecordRange
 from compare.testing.handling import HandlingGroup
 from compare.testing.queue_ends import end_offset

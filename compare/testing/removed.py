@@ -5,15 +5,26 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 _REAL_CLIENT: Final = "has no double any more: the real client joins the fixture kafka_broker, see docs/testing.md"
+_CALLBACK: Final = (
+    "rocketmq-client-python has no double any more: group.push_consumer() calls a listener in virtual time, the real"
+    " client joins the fixture rocketmq_cluster, see docs/testing.md"
+)
 
 REMOVED: Final[Mapping[str, str]] = {
+    "AdminClient": f"confluent-kafka's AdminClient {_REAL_CLIENT}",
+    "DeserializingConsumer": f"confluent-kafka's DeserializingConsumer {_REAL_CLIENT}",
+    "SerializingProducer": f"confluent-kafka's SerializingProducer {_REAL_CLIENT}",
     "aiokafka": f"aiokafka {_REAL_CLIENT}",
+    "confluent.admin": f"confluent-kafka's AdminClient {_REAL_CLIENT}",
+    "confluent.futures": f"confluent-kafka's AdminClient {_REAL_CLIENT}",
     "kafka_python": f"kafka-python {_REAL_CLIENT}",
+    "rocketmq.callback": _CALLBACK,
+    "rocketmq_client": _CALLBACK,
     "virtual_loop": "coroutines do not run in virtual time any more: run them with asyncio.run"
     " and the fixture kafka_broker, see docs/testing.md",
 }
-"""A group's method, or a module's name after ``compare.testing.`` (``confluent.admin``), to the line with what stands
-in its place."""
+"""A group's method, a class of `Group.confluent`, or a module's name after ``compare.testing.``
+(``confluent.admin``), to the line with what stands in its place."""
 
 
 class HasRemoved:

@@ -45,8 +45,7 @@ class UserCode(ABC):
             code.close()
         if iscoroutine(code) or iscoroutinefunction(code):
             raise UserError(f"group.run: {REMOVED['virtual_loop']}")
-        with self.handling.journal.runs(code, seconds):
-            return self.handling.run(code, seconds=seconds)
+        return self.handling.run(code, seconds=seconds)
 
     def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
         """See `compare.testing.handling.Handling.watch`."""

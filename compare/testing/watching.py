@@ -10,26 +10,27 @@ Place = tuple[str, int, int]
 """Topic, partition and offset."""
 
 
-def watched(handler: Callable[..., R], note: Callable[[Any], None]) -> Callable[..., R]:
+def watched(handler: Callable[..., R], note: Callable[[object], None]) -> Callable[..., R]:
     """The handler of a message, or of a list of them; ``note`` is told each message when it returns."""
 
-    def tell(messages: Any) -> None:
-        is_list = isinstance(messages, list | tuple) and not hasattr(messages, "offset")
-        for each in messages if is_list else [messages]:
-            note(each)
+    def tell(messages: object) -> None:
+        if isinstance(messages, list | tuple) and not hasattr(messages, "offset"):
+            for message in messages:
+                note(message)
+        else:
+            note(messages)
 
-    def plain(messages: Any, *args: object, **kwargs: object) -> R:
+    def plain(messages: object, *args: object, **kwargs: object) -> R:
         result = handler(messages, *args, **kwargs)
         tell(messages)
         return result
 
-    async def coroutine(messages: Any, *args: object, **kwargs: object) -> Any:
+    async def coroutine(messages: object, *args: object, **kwargs: object) -> object:
         result = await handler(messages, *args, **kwargs)  # type: ignore[misc]
         tell(messages)
         return result
 
     made: Any = coroutine if iscoroutinefunction(handler) else plain
-    made.watches = handler
     return made  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""The client-side sticky and cooperative-sticky assignors (spec 5.5-5.8).
+"""The client-side sticky and cooperative-sticky assignors (spec 5.5 to 5.8).
 
 Both keep what members own as far as an even share allows. They differ in how claims reach them, which is settled
 before (`inputs.Subscription`), and in that the cooperative one holds back what another member must give up first.

@@ -51,17 +51,6 @@ class Load(NamedTuple):
         per_second, since = self.rates.get(partition, self.per_second), self.since.get(partition, 0.0)
         return Production(per_second, since, 0, self.bursts.get(partition, ()), self.pauses.get(partition, ()))
 
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The load as plain tuples, times relative to ``now``."""
-        return (
-            self.per_second,
-            tuple([(each, since - now) for each, since in self.since.items()]),
-            tuple([(each, at - now, count) for each, bursts in self.bursts.items() for at, count in bursts]),
-            tuple(self.rates.items()),
-            tuple(self.poison.items()),
-            tuple([(each, since - now, until - now) for each, of in self.pauses.items() for since, until in of]),
-        )
-
 
 @lru_cache(maxsize=1 << 10)
 def _even(per_second: float) -> Production:

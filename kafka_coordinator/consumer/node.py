@@ -4,7 +4,8 @@ In Kafka `ClassicKafkaConsumer` with its `ConsumerCoordinator`, and `AsyncKafkaC
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Self
+from dataclasses import dataclass
+from typing import Any, Final
 
 from kafka_coordinator.consumer import (
     by_hand,
@@ -43,16 +44,19 @@ from kafka_coordinator.messages import (
     SyncGroupAnswer,
 )
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.node_state import NodeState
 
 
-class Consumer:
+@dataclass(slots=True, init=False, eq=False)
+class Consumer(NodeState):
     """Kafka's consumer with its user's loop. Commands: `kafka_coordinator.consumer.commands`."""
 
-    __slots__ = ("_successor", "state")
+    state: ConsumerState
+    _successor: ConsumerConfig | None
 
     def __init__(self, config: ConsumerConfig) -> None:
         self.state = ConsumerState.of(config)
-        self._successor: ConsumerConfig | None = None
+        self._successor = None
 
     @property
     def is_over(self) -> bool:
@@ -102,16 +106,6 @@ class Consumer:
         """A connection is gone."""
         connections.refused(self.state, now, peer, out)
         self._settle(now, out)
-
-    def copy(self) -> Self:
-        """An independent copy of the state."""
-        made = object.__new__(type(self))
-        made.state, made._successor = self.state.copy(), self._successor
-        return made
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples, times relative to ``now``."""
-        return (*self.state.key(now), self._successor)
 
     def _settle(self, now: Time, out: Outbox) -> None:
         """After every event: the user's loop continues, if it is in poll()."""

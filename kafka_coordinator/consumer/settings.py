@@ -5,10 +5,11 @@ In Kafka `ConsumerConfig`.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Final
 
 from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, CONSUMER, of_protocol
 from protocols.errors import UserError
+from protocols.quick_records import changed
 
 EAGER, COOPERATIVE = "EAGER", "COOPERATIVE"
 
@@ -54,13 +55,13 @@ class ConsumerSettings:
     @classmethod
     def of(cls, given: Mapping[str, object]) -> "ConsumerSettings":
         """From Kafka's names (`NAMES`). Raises `UserError` for an unknown name or a value that cannot be."""
-        made: dict[str, Any] = {}
+        made: dict[str, object] = {}
         _check_protocol(given)
         for name, value in given.items():
             if name not in NAMES:
                 raise UserError(f"unknown consumer setting {name!r}, expected one of {', '.join(sorted(NAMES))}")
             made[NAMES[name]] = _checked(name, value)
-        settings = cls(**made)
+        settings = changed(cls(), made)
         if settings.heartbeat_interval_ms >= settings.session_timeout_ms:
             raise UserError(
                 f"heartbeat.interval.ms is {settings.heartbeat_interval_ms},"

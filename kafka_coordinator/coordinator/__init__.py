@@ -1,4 +1,4 @@
-"""The group coordinator of a Kafka broker (spec sections 1 to 3); groups of the consumer protocol are in
+"""The group coordinator of a Kafka broker (spec 1 to 3); groups of the consumer protocol are in
 `consumer_groups`."""
 
 from kafka_coordinator.coordinator.commands import GroupSettings, OffsetsLeaders, Topics

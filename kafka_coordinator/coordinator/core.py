@@ -4,22 +4,21 @@ In Kafka the fields of `GroupMetadataManager` and `OffsetMetadataManager`.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.log import Key, OffsetsTopic, PartitionLog, Value, offsets_partition
-from kafka_coordinator.coordinator.members import AliveParked, Parked
+from kafka_coordinator.coordinator.members import Parked
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
 from kafka_coordinator.messages import Opaque
 from kafka_coordinator.partitions import queue_of
-from protocols.engine.nodes import Message, Outbox, Time
+from protocols.engine.nodes import Message, Outbox
+from protocols.node_state import Apart, Emptied, NodeState
 from protocols.queues import Queue, sort_queues
 from protocols.quick_records import quickly_made
-
-if TYPE_CHECKING:
-    from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 
 _parked = quickly_made(Parked)
 
@@ -27,52 +26,34 @@ Racks = tuple[tuple[str, ...], ...]
 """Of the replicas of each partition of a topic."""
 
 
-class Core:
+@dataclass(slots=True, eq=False)
+class Core(NodeState):
     """State of one broker's coordinator. Parts are functions that are given it; `node.Coordinator` calls them."""
 
-    __slots__ = (
-        "_known",
-        "closes",
-        "consumer_groups",
-        "group_settings",
-        "groups",
-        "image",
-        "image_of_new_topics",
-        "leaders",
-        "loading",
-        "name",
-        "queues",
-        "racks",
-        "settings",
-        "storage",
-        "topic_ids",
-        "topics",
-    )
-
-    def __init__(self, name: str, settings: BrokerSettings, storage: OffsetsTopic, leaders: tuple[str, ...]) -> None:
-        self.name = name
-        self.settings = settings
-        self.storage = storage
-        self.leaders = leaders
-        """Partition of ``__consumer_offsets`` to the node name of its leader."""
-        self.loading: dict[int, None] = {}
-        """Partitions whose log is being read."""
-        self.groups: dict[str, Group] = {}
-        """The classic groups of all partitions that this broker leads and has loaded."""
-        self.consumer_groups: dict[str, ConsumerGroup] = {}
-        """The groups of the consumer protocol; an id is that of one group, of either kind."""
-        self.group_settings: Mapping[str, Mapping[str, int]] = {}
-        """Group to its own settings, under Kafka's names."""
-        self.closes: dict[str, int] = {}
-        """Peer to how many connections with it have been closed."""
-        self.topics: Mapping[str, int] | None = None
-        self.racks: Mapping[str, Racks] = {}
-        self.topic_ids: Mapping[str, int] = {}
-        """Topic to its 128-bit id, where it has one that is not made from its name."""
-        self.image = self.image_of_new_topics = 0
-        """How often this broker has been told of the topics, and when last of one that is new."""
-        self.queues: Mapping[str, tuple[Queue, ...]] = {}
-        self._known: dict[Opaque, tuple[Queue, ...]] = {}
+    name: str
+    settings: BrokerSettings
+    storage: OffsetsTopic
+    leaders: tuple[str, ...]
+    """Partition of ``__consumer_offsets`` to the node name of its leader."""
+    loading: dict[int, None] = field(default_factory=dict)
+    """Partitions whose log is being read."""
+    groups: dict[str, Group] = field(default_factory=dict)
+    """The classic groups of all partitions that this broker leads and has loaded."""
+    consumer_groups: dict[str, ConsumerGroup] = field(default_factory=dict)
+    """The groups of the consumer protocol; an id is that of one group, of either kind."""
+    group_settings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Group to its own settings, under Kafka's names."""
+    closes: dict[str, int] = field(default_factory=dict)
+    """Peer to how many connections with it have been closed."""
+    topics: Mapping[str, int] | None = None
+    racks: Mapping[str, Racks] = field(default_factory=dict)
+    topic_ids: Mapping[str, int] = field(default_factory=dict)
+    """Topic to its 128-bit id, where it has one that is not made from its name."""
+    image: int = 0
+    image_of_new_topics: int = 0
+    """How often this broker has been told of the topics, and when last of one that is new."""
+    queues: Apart[Mapping[str, tuple[Queue, ...]]] = field(default_factory=dict)
+    _known: Apart[Emptied[dict[Opaque, tuple[Queue, ...]]]] = field(default_factory=dict)
 
     def partition_of(self, group_id: str) -> int:
         """The partition of ``__consumer_offsets`` that stores the group."""
@@ -138,27 +119,6 @@ class Core:
     def described(self, topic: str) -> tuple[int, int, Racks]:
         """All that a group's metadata hash depends on: the topic's id, its partitions, their racks."""
         return self.topic_ids.get(topic, 0), self.partition_counts[topic], self.racks.get(topic, ())
-
-    def copy(self) -> "Core":
-        """An independent copy, with a copy of the log."""
-        copied = Core(self.name, self.settings, self.storage.copy(), self.leaders)
-        copied.loading = dict(self.loading)
-        copied.groups = {group_id: group.copy() for group_id, group in self.groups.items()}
-        copied.consumer_groups = {group_id: group.copy() for group_id, group in self.consumer_groups.items()}
-        copied.group_settings = self.group_settings
-        copied.closes = dict(self.closes)
-        copied.topics, copied.racks, copied.topic_ids = self.topics, self.racks, self.topic_ids
-        copied.image, copied.image_of_new_topics = self.image, self.image_of_new_topics
-        copied.queues = self.queues
-        return copied
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples, times relative to now. The log is left out: it holds what the groups hold."""
-        alive = AliveParked(self.closes)
-        groups = tuple(self.groups[group_id].key(now, alive) for group_id in sorted(self.groups))
-        others = tuple(self.consumer_groups[group_id].key(now) for group_id in sorted(self.consumer_groups))
-        topics = None if self.topics is None else tuple(sorted(self.topics.items()))
-        return self.leaders, tuple(sorted(self.loading)), groups, topics, others
 
 
 _MOST_KNOWN = 4096

@@ -5,93 +5,68 @@ Nothing here sends, sets timers or decides when; procedures are in `rebalance`, 
 In Kafka `ClassicGroup`; before 4.0 `GroupMetadata`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.log import CommittedOffset
-from kafka_coordinator.coordinator.members import AliveParked, Member, Protocols
+from kafka_coordinator.coordinator.members import Member, Protocols
 from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, ConsumerMetadata
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Epoch, Transition
 from protocols.java import grown_size, spread, string_entry_order, string_hash
+from protocols.node_state import NodeState
 from protocols.queues import Queue
 from protocols.quick_records import quickly_made
 
 _transition = quickly_made(Transition)
 
 
-class Group:
+@dataclass(slots=True, eq=False)
+class Group(NodeState):
     """One group. Members are held in the order in which they came; `ordered` is the order of Java's HashMap."""
 
-    __slots__ = (
-        "_order",
-        "_peak",
-        "changed",
-        "delay",
-        "generation",
-        "granted",
-        "id",
-        "leader",
-        "members",
-        "names",
-        "new_member_added",
-        "offsets",
-        "parked_joins",
-        "partition",
-        "pending_join",
-        "pending_sync",
-        "previous",
-        "protocol",
-        "protocol_type",
-        "since",
-        "state",
-        "static_members",
-        "subscribed",
-        "supported",
-        "told_generation",
-    )
-
-    def __init__(self, group_id: str, partition: int) -> None:
-        self.id = group_id
-        self.partition = partition
-        """Of ``__consumer_offsets``."""
-        self.state = self.previous = states.ABSENT
-        self.since: Time = 0.0
-        """When the state changed last."""
-        self.generation = 0
-        self.protocol_type: str | None = None
-        self.protocol: str | None = None
-        self.leader: str | None = None
-        self.members: dict[str, Member] = {}
-        self.static_members: dict[str, str] = {}
-        """Instance id to member id."""
-        self.pending_join: dict[str, None] = {}
-        """Ids handed out with MEMBER_ID_REQUIRED and not used yet."""
-        self.pending_sync: dict[str, None] = {}
-        """Members of the generation that have not sent SyncGroup. A static member's old id stays in it when the member
-        is replaced, as in Kafka."""
-        self.parked_joins = 0
-        """How many members have a parked JoinGroup."""
-        self.new_member_added = False
-        """Whether the initial delay is to be prolonged."""
-        self.delay: tuple[int, int] | None = None
-        """While the initial delay runs: how long this part of it is, and what may be added, in milliseconds."""
-        self.subscribed: frozenset[str] | None = None
-        """Topics of all members, found out with each generation; None: unknown."""
-        self.supported: dict[str, int] = {}
-        """Protocol to the number of members that support it."""
-        self.offsets: dict[Partition, CommittedOffset] = {}
-        self.names: dict[str, int] = {}
-        """Client id to the number of members that have it."""
-        self.granted: dict[str, tuple[Queue, ...]] = {}
-        """Client id to the queues that were granted to it as the observer saw; only names that have some."""
-        self.changed = False
-        """Whether a member's grant has ended since the last generation was complete."""
-        self.told_generation = 0
-        """The generation as the observer saw it last."""
-        self._peak = 0
-        self._order: list[str] | None = []
+    id: str
+    partition: int
+    """Of ``__consumer_offsets``."""
+    state: str = states.ABSENT
+    previous: str = states.ABSENT
+    since: Time = 0.0
+    """When the state changed last."""
+    generation: int = 0
+    protocol_type: str | None = None
+    protocol: str | None = None
+    leader: str | None = None
+    members: dict[str, Member] = field(default_factory=dict)
+    static_members: dict[str, str] = field(default_factory=dict)
+    """Instance id to member id."""
+    pending_join: dict[str, None] = field(default_factory=dict)
+    """Ids handed out with MEMBER_ID_REQUIRED and not used yet."""
+    pending_sync: dict[str, None] = field(default_factory=dict)
+    """Members of the generation that have not sent SyncGroup. A static member's old id stays in it when the member
+    is replaced, as in Kafka."""
+    parked_joins: int = 0
+    """How many members have a parked JoinGroup."""
+    new_member_added: bool = False
+    """Whether the initial delay is to be prolonged."""
+    delay: tuple[int, int] | None = None
+    """While the initial delay runs: how long this part of it is, and what may be added, in milliseconds."""
+    subscribed: frozenset[str] | None = None
+    """Topics of all members, found out with each generation; None: unknown."""
+    supported: dict[str, int] = field(default_factory=dict)
+    """Protocol to the number of members that support it."""
+    offsets: dict[Partition, CommittedOffset] = field(default_factory=dict)
+    names: dict[str, int] = field(default_factory=dict)
+    """Client id to the number of members that have it."""
+    granted: dict[str, tuple[Queue, ...]] = field(default_factory=dict)
+    """Client id to the queues that were granted to it as the observer saw; only names that have some."""
+    changed: bool = False
+    """Whether a member's grant has ended since the last generation was complete."""
+    told_generation: int = 0
+    """The generation as the observer saw it last."""
+    _peak: int = 0
+    _order: Sequence[str] | None = ()
 
     def transition(self, event: str, guard: str, now: Time, out: Outbox) -> None:
         """Take the edge of the state machine; `IllegalTransition` where there is none."""
@@ -238,36 +213,3 @@ class Group:
                 return None
             lists[metadata.topics] = None
         return frozenset(topic for topics in lists for topic in topics)
-
-    def copy(self) -> "Group":
-        """An independent copy."""
-        copied = Group.__new__(Group)
-        for name in Group.__slots__:
-            value = getattr(self, name)
-            setattr(copied, name, dict(value) if isinstance(value, dict) else value)
-        copied.members = {member_id: member.copy() for member_id, member in self.members.items()}
-        return copied
-
-    def key(self, now: Time, alive: AliveParked) -> tuple[object, ...]:
-        """The state as plain tuples, times relative to now."""
-        expiring = self.state == states.EMPTY and bool(self.offsets)
-        return (
-            self.id,
-            self.state,
-            self.previous,
-            self.since - now if expiring else None,
-            self.generation,
-            self.protocol_type,
-            self.protocol,
-            self.leader,
-            tuple(member.key(alive) for member in self.ordered()),
-            grown_size(self._peak),
-            tuple(self.pending_join),
-            tuple(self.pending_sync),
-            self.new_member_added,
-            self.delay,
-            None if self.subscribed is None else tuple(sorted(self.subscribed)),
-            tuple(
-                sorted((partition, *value[:2], value.committed_at - now) for partition, value in self.offsets.items())
-            ),
-        )

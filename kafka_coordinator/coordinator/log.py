@@ -6,6 +6,7 @@ The topic is replicated: it lives outside of the brokers, and whoever leads a pa
 In Kafka the internal topic, `CoordinatorLoaderImpl` and `LogCleaner`.
 """
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -13,6 +14,7 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.messages import NO_LEADER_EPOCH, Opaque
 from protocols.engine.nodes import Time
 from protocols.java import string_hash
+from protocols.node_state import NodeState
 from protocols.quick_records import quickly_made
 
 
@@ -91,19 +93,17 @@ class Record(NamedTuple):
 _record = quickly_made(Record)
 
 
-class PartitionLog:
+@dataclass(slots=True, eq=False)
+class PartitionLog(NodeState):
     """The records of one partition, compacted when too many are outdated."""
 
-    __slots__ = ("_keys", "_least", "_ratio", "end", "records")
-
-    def __init__(self, min_cleanable_ratio: float, least_records: int) -> None:
-        self.records: list[Record] = []
-        self.end = 0
-        """Position of the next record."""
-        self._keys: dict[Key, bool] = {}
-        """Keys in the log to whether their newest value is one."""
-        self._ratio = min_cleanable_ratio
-        self._least = least_records
+    _ratio: float
+    _least: int
+    records: list[Record] = field(default_factory=list)
+    end: int = 0
+    """Position of the next record."""
+    _keys: dict[Key, bool] = field(default_factory=dict)
+    """Keys in the log to whether their newest value is one."""
 
     def append(self, key: Key, value: Value | None) -> None:
         """Write a record; it counts from now on."""
@@ -131,26 +131,15 @@ class PartitionLog:
                 found[key] = value
         return found
 
-    def copy(self) -> "PartitionLog":
-        """An independent copy."""
-        copied = PartitionLog(self._ratio, self._least)
-        copied.records, copied.end, copied._keys = list(self.records), self.end, dict(self._keys)
-        return copied
 
-
-class OffsetsTopic:
+@dataclass(slots=True, init=False, eq=False)
+class OffsetsTopic(NodeState):
     """All partitions of ``__consumer_offsets``: one object for all brokers of a cluster."""
 
-    __slots__ = ("partitions",)
+    partitions: list[PartitionLog]
 
     def __init__(self, partitions: int, min_cleanable_ratio: float, least_records: int) -> None:
         self.partitions = [PartitionLog(min_cleanable_ratio, least_records) for _ in range(partitions)]
-
-    def copy(self) -> "OffsetsTopic":
-        """An independent copy."""
-        copied = OffsetsTopic(0, 0.0, 0)
-        copied.partitions = [log.copy() for log in self.partitions]
-        return copied
 
 
 def offsets_partition(group: str, partitions: int) -> int:

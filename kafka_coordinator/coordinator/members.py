@@ -3,9 +3,11 @@
 In Kafka `ClassicGroupMember`; before 4.0 `MemberMetadata`.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from kafka_coordinator.messages import Opaque
+from protocols.node_state import NodeState, Shared
 
 Protocols: TypeAlias = tuple[tuple[str, Opaque], ...]
 """Name and metadata, in order of preference."""
@@ -23,23 +25,24 @@ class Parked(NamedTuple):
     """How many connections with the sender had been closed when it came."""
 
 
-class Member:
+@dataclass(slots=True, init=False, eq=False)
+class Member(NodeState):
     """One member; its id is the key under which its group holds it."""
 
-    __slots__ = (
-        "assignment",
-        "client_id",
-        "host",
-        "id",
-        "instance_id",
-        "is_new",
-        "join",
-        "protocols",
-        "rebalance_timeout_ms",
-        "session_timeout_ms",
-        "sync",
-        "timer",
-    )
+    id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: Protocols
+    assignment: Shared[Opaque]
+    join: Parked | None
+    sync: Parked | None
+    is_new: bool
+    """True until its first join has completed."""
+    timer: tuple[str, str, str]
+    """Name of its session timer."""
 
     def __init__(
         self,
@@ -61,12 +64,10 @@ class Member:
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.protocols = protocols
         self.assignment = assignment
-        self.join: Parked | None = None
-        self.sync: Parked | None = None
+        self.join = None
+        self.sync = None
         self.is_new = False
-        """True until its first join has completed."""
         self.timer = session_timer(group, member_id)
-        """Name of its session timer."""
 
     def metadata(self, protocol: str | None) -> Opaque:
         """What it said for this protocol; empty bytes if it does not support it."""
@@ -78,38 +79,6 @@ class Member:
     def vote(self, candidates: frozenset[str]) -> str:
         """The first of its protocols that is a candidate; one is, where the group's candidates are given."""
         return next(name for name, _ in self.protocols if name in candidates)
-
-    def copy(self) -> "Member":
-        """An independent copy."""
-        copied = Member.__new__(Member)
-        for name in Member.__slots__:
-            setattr(copied, name, getattr(self, name))
-        return copied
-
-    def key(self, alive: "AliveParked") -> tuple[object, ...]:
-        """The state as plain tuples; ``alive`` says whether a parked request can still be answered."""
-        return (
-            self.id,
-            self.instance_id,
-            self.client_id,
-            self.session_timeout_ms,
-            self.rebalance_timeout_ms,
-            self.protocols,
-            self.assignment,
-            self.join and alive(self.join),
-            self.sync and alive(self.sync),
-            self.is_new,
-        )
-
-
-class AliveParked(NamedTuple):
-    """Sender and number of a parked request whose connection is open; nothing where it has been closed."""
-
-    closes: dict[str, int]
-
-    def __call__(self, parked: Parked) -> tuple[str, int] | tuple[()]:
-        alive = self.closes.get(parked.sender, 0) == parked.closes
-        return (parked.sender, parked.correlation) if alive else ()
 
 
 def session_timer(group: str, member_id: str) -> tuple[str, str, str]:

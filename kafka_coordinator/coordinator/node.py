@@ -4,6 +4,7 @@ In Kafka `GroupCoordinatorService` and `GroupCoordinatorShard`; before 4.0 `Grou
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kafka_coordinator.consumer_group_messages import ConsumerGroupDescribe, ConsumerGroupHeartbeat
@@ -62,6 +63,7 @@ from kafka_coordinator.messages import (
     SyncGroup,
 )
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.node_state import NodeState
 
 Handler = Callable[[Core, Time, str, Any, Outbox], None]
 
@@ -166,7 +168,8 @@ TIMERS: Mapping[str, Callable[[Core, Time, TimerName, Outbox], None]] = {
 """First part of a timer's name to what happens when it is due. The purgatory of parked requests is these timers."""
 
 
-class Coordinator:
+@dataclass(slots=True, init=False, eq=False)
+class Coordinator(NodeState):
     """Group coordinator of one broker.
 
     ``name`` is the broker's node name. ``storage`` is the cluster's ``__consumer_offsets``, shared by all brokers and
@@ -174,7 +177,7 @@ class Coordinator:
     leads them all. The commands `OffsetsLeaders` and `Topics` bring changes.
     """
 
-    __slots__ = ("core",)
+    core: Core
 
     def __init__(
         self,
@@ -226,16 +229,6 @@ class Coordinator:
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         """Requests that came over this connection stay parked, but are not answered any more."""
         self.core.closes[peer] = self.core.closes.get(peer, 0) + 1
-
-    def copy(self) -> "Coordinator":
-        """An independent copy, with a copy of the storage: where several brokers share one, give theirs to it."""
-        copied = Coordinator.__new__(Coordinator)
-        copied.core = self.core.copy()
-        return copied
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as nested plain tuples."""
-        return self.core.key(now)
 
 
 def offsets_topic(settings: BrokerSettings) -> OffsetsTopic:

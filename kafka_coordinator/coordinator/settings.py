@@ -4,11 +4,11 @@ In Kafka `GroupCoordinatorConfig`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, fields
 
 from kafka_coordinator.assignors.server_side import SERVER_ASSIGNORS
 from protocols.errors import UserError
+from protocols.quick_records import changed
 
 _OWN = {"own": True}
 _MOST = 2**31 - 1
@@ -104,12 +104,12 @@ _ORDERED = (
 
 def with_settings(base: BrokerSettings, given: Mapping[str, object], where: str) -> BrokerSettings:
     """The settings changed by what is given under Kafka's names; `UserError` names ``where`` for what cannot be."""
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     for name, value in given.items():
         if name not in NAMES:
             raise UserError(f"{where}: unknown setting {name!r} of a Kafka broker, expected one of {', '.join(NAMES)}")
         changes[NAMES[name]] = _checked(name, value, where)
-    settings = replace(base, **changes)
+    settings = changed(base, changes)
     _check_order(settings, where)
     return settings
 

@@ -15,7 +15,7 @@ from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import group_membership, group_offsets, group_views, requests
 from kafka_coordinator.wire.requests import Request
-from kafka_coordinator.wire.translation import Translation
+from kafka_coordinator.wire.state import Translation
 
 
 class Api(NamedTuple):

@@ -9,9 +9,9 @@ from kio.schema.errors import ErrorCode
 from kafka_coordinator.broker import ClusterState
 from kafka_coordinator.controller import Controller
 from kafka_coordinator.coordinator.group_settings import DEFAULTS as OF_GROUPS
+from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.storage import GROUP_CONFIG, TOPIC_CONFIG, Replicas, Storage
-from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.settings import ServerSettings
+from kafka_coordinator.wire.state import ServerSettings
 
 _NONE: Mapping[str, str | None] = MappingProxyType({})
 

@@ -4,7 +4,6 @@ In Kafka `ConfigurationControlManager`, `ConfigAdminManager` and `ControllerConf
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from kio.schema.errors import ErrorCode
@@ -13,10 +12,11 @@ from kio.static.protocol import Entity
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.cluster import ClusterRecord
 from kafka_coordinator.wire.config_values import BY_NAME, GROUP_CONFIGS, broker_configs, check_group_bounds, check_value
+from kafka_coordinator.wire.entities import RefusedError
+from kafka_coordinator.wire.records.settings import TOPIC_DEFAULTS, ConfigDefault
 from kafka_coordinator.wire.records.storage import BROKER_CONFIG, GROUP_CONFIG, TOPIC_CONFIG
-from kafka_coordinator.wire.records.topic_defaults import TOPIC_DEFAULTS, ConfigDefault
-from kafka_coordinator.wire.refusals import RefusedError
 from kafka_coordinator.wire.requests import AlterConfigs, IncrementalAlterConfigs
+from kafka_coordinator.wire.state import NO_THROTTLE
 
 if TYPE_CHECKING:
     from kio.schema.alter_configs.v2.request import AlterableConfig as Replacing
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from kio.schema.incremental_alter_configs.v1.request import AlterableConfig, AlterConfigsResource
 
 _KEYS: Final = {AlterConfigs: 33, IncrementalAlterConfigs: 44}
-_NO_TIME: Final = timedelta(0)
 _SET, _DELETE, _APPEND, _SUBTRACT = 0, 1, 2, 3
 _GROUP_DEFAULTS: Final[Mapping[str, str]] = {each.name: each.default for each in GROUP_CONFIGS}
 _WORDS: Final[Mapping[int, str]] = {TOPIC_CONFIG: "topic", GROUP_CONFIG: "group", BROKER_CONFIG: "broker"}
@@ -56,7 +55,7 @@ def alter_configs(
                 resource_name=resource.resource_name,
             )
         )
-    return entities.make(kind, throttle_time=_NO_TIME, responses=tuple(answers))
+    return entities.make(kind, throttle_time=NO_THROTTLE, responses=tuple(answers))
 
 
 def _altered(

@@ -1,18 +1,19 @@
-"""Which settings topics, groups and brokers have, and whether a text is a value of one; the messages are Kafka's.
+"""Which settings topics, groups and brokers have, whether a text is a value of one, and which names topics may have;
+the messages are Kafka's.
 
-In Kafka `ConfigDef`, `LogConfig.validate`, `GroupConfig.validate`, `DynamicBrokerConfig`.
+In Kafka `Topic`, `ConfigDef`, `LogConfig.validate`, `GroupConfig.validate`, `DynamicBrokerConfig`.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
 
-from kafka_coordinator.wire.records.topic_defaults import TOPIC_CONFIGS, ConfigDefault
-from kafka_coordinator.wire.refusals import RefusedError
+from kafka_coordinator.wire.entities import RefusedError
+from kafka_coordinator.wire.records.settings import TOPIC_CONFIGS, ConfigDefault
 
 GROUP_CONFIGS: Final = (
     ConfigDefault("consumer.session.timeout.ms", "45000", "int"),
@@ -89,7 +90,7 @@ class BrokerConfig(NamedTuple):
 def broker_configs() -> Mapping[str, BrokerConfig]:
     """All that a broker of Kafka 4.1.0 describes, sorted by name."""
     found = {}
-    text = files(__package__).joinpath("administration", "broker_configs.tsv").read_text("utf-8")
+    text = files(__package__).joinpath("broker_configs.tsv").read_text("utf-8")
     for line in text.splitlines():
         name, kind, flags, default = line.split("\t")
         found[name] = BrokerConfig(name, kind, "w" in flags, "s" in flags, default[1:] if default else None)
@@ -162,3 +163,32 @@ def check_group_bounds(name: str, value: str, broker: Mapping[str, str]) -> None
 
 def _wrong(name: str, value: str, why: str) -> RefusedError:
     return RefusedError(ErrorCode.invalid_config, f"Invalid value {value} for configuration {name}: {why}")
+
+
+_MOST_CHARACTERS: Final = 249
+_LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def check_name(name: str) -> None:
+    """Raises `RefusedError` for a name that no topic may have."""
+    why = None
+    if name == "":
+        why = "the empty string is not allowed"
+    elif name in (".", ".."):
+        why = f"'{name}' is not allowed"
+    elif len(name) > _MOST_CHARACTERS:
+        why = f"the length of '{name}' is longer than the max allowed length {_MOST_CHARACTERS}"
+    elif not _LEGAL.fullmatch(name):
+        why = f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
+    if why is not None:
+        raise RefusedError(ErrorCode.invalid_topic_exception, f"Topic name is invalid: {why}")
+
+
+def check_collision(name: str, known: Iterable[str]) -> None:
+    """Raises `RefusedError` where another topic has the same name but for ``.`` and ``_``."""
+    if "." in name or "_" in name:
+        plain = name.replace(".", "_")
+        for each in known:
+            if each != name and each.replace(".", "_") == plain:
+                text = f"Topic '{name}' collides with existing topic: {each}"
+                raise RefusedError(ErrorCode.invalid_topic_exception, text)

@@ -5,7 +5,7 @@ In Kafka `QuorumController` with `ForwardingManager`.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple, Self, TypeAlias
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from kio.static.protocol import Entity
@@ -13,7 +13,7 @@ from kio.static.protocol import Entity
 from kafka_coordinator.wire import requests
 from kafka_coordinator.wire.cluster import ClusterRecord
 from kafka_coordinator.wire.config_changes import alter_configs
-from kafka_coordinator.wire.refusals import RefusedError
+from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.requests import AlterConfigs, Answer, IncrementalAlterConfigs
 from kafka_coordinator.wire.topic_changes import (
     NewTopic,
@@ -109,15 +109,6 @@ class ControllerNode:
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         """A broker has ended; whoever ended it tells by a command."""
-
-    def copy(self) -> Self:
-        """Raises: the record is shared with a cluster that no explorer runs."""
-        raise NotImplementedError("a served cluster's controller is not copied")
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state that brokers are told."""
-        state = self.cluster.controller.state
-        return state.brokers, tuple(state.topics.items()), state.offsets_leaders
 
     def _answer(self, message: Administer, out: Outbox) -> Entity:
         request = message.request

@@ -20,8 +20,7 @@ from kafka_coordinator.wire.entities import Kind, lacks, response
 from kafka_coordinator.wire.frames import LENGTH, Frames, Header, after_tags, header_of
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.requests import ApiVersions, AskedNothing
-from kafka_coordinator.wire.state import BrokerState, connection_of
-from kafka_coordinator.wire.translation import Asked
+from kafka_coordinator.wire.state import Asked, BrokerState, connection_of
 from protocols.engine.conversations import WireError
 from protocols.engine.nodes import Message
 

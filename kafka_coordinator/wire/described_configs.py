@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.wire.config_values import GROUP_CONFIGS, broker_configs
+from kafka_coordinator.wire.records.settings import TOPIC_CONFIGS, TYPES
 from kafka_coordinator.wire.records.storage import BROKER_CONFIG, GROUP_CONFIG, Storage
-from kafka_coordinator.wire.records.topic_defaults import TOPIC_CONFIGS, TYPES
-from kafka_coordinator.wire.settings import ServerSettings
+from kafka_coordinator.wire.state import ServerSettings
 
 OF_TOPIC, OF_BROKER, OF_ALL_BROKERS, STATIC, DEFAULT, OF_GROUP = 1, 2, 3, 4, 5, 8
 """Where a value comes from, as on the wire."""

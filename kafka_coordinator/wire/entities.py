@@ -2,7 +2,8 @@
 
 Each version has classes of its own. Code that reads an entity is typed by the newest one that has the fields, and asks
 for what an older version lacks with ``getattr`` and a default; code that makes one names every field that any version
-has, and `make` leaves out what this version lacks.
+has, and `make` leaves out what this version lacks. `RefusedError` is an error that a client is told (in Kafka
+`org.apache.kafka.common.errors`).
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,10 @@ from types import UnionType
 from typing import ClassVar, Protocol, TypeAlias, cast, get_args, get_origin
 
 from kio.index import load_response_schema
+from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity, Header
+
+from kafka_coordinator.errors import NONE
 
 
 class Kind(Protocol):
@@ -100,3 +104,23 @@ def _arrays(kind: type[Entity]) -> tuple[tuple[str, bool, bool], ...]:
         if any(get_origin(each) is tuple for each in choices):
             found.append((name, type(None) in choices, is_dataclass(_item(given))))
     return tuple(found)
+
+
+OK = ErrorCode.none
+
+
+@cache
+def code(name: str) -> ErrorCode:
+    """The error of this name, such as ``REBALANCE_IN_PROGRESS``; `KeyError` where Kafka has none."""
+    return OK if name == NONE else ErrorCode[name.lower()]
+
+
+class RefusedError(Exception):
+    """Part of a request is refused with this error; ``message`` goes to the client where the answer has a field for it.
+    ``details`` are what only some answers tell besides."""
+
+    def __init__(
+        self, code: ErrorCode, message: str | None = None, details: tuple[tuple[int, str | None], ...] = ()
+    ) -> None:
+        super().__init__(message or code.name)
+        self.code, self.message, self.details = code, message, details

@@ -19,8 +19,7 @@ from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.metadata import METADATA, brokers, controller_id
 from kafka_coordinator.wire.records.fetch import refused_fetch
 from kafka_coordinator.wire.requests import Answer, Request
-from kafka_coordinator.wire.state import NO_ID, BrokerState
-from kafka_coordinator.wire.translation import NO_THROTTLE
+from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Time
 
 _TOPICS_AND_PARTITIONS: Final = (("topics", "topics"), ("partitions", "partitions"))

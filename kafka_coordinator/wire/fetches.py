@@ -10,7 +10,7 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
-from kafka_coordinator.wire.refusals import RefusedError
+from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.requests import Fetch
 from protocols.engine.nodes import Time
 

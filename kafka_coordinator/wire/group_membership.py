@@ -24,11 +24,9 @@ from kafka_coordinator.messages import (
     SyncGroup,
     SyncGroupAnswer,
 )
-from kafka_coordinator.wire.entities import Kind, has, make, part
-from kafka_coordinator.wire.error_codes import code
+from kafka_coordinator.wire.entities import Kind, code, has, make, part
 from kafka_coordinator.wire.opaque import assignment, by_topic, bytes_of, subscription
-from kafka_coordinator.wire.state import NO_ID, BrokerState
-from kafka_coordinator.wire.translation import NO_THROTTLE, Asked, Translation, milliseconds
+from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, Asked, BrokerState, Translation, milliseconds
 from protocols.engine.nodes import Message
 
 if TYPE_CHECKING:

@@ -20,10 +20,9 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     OffsetFetchAnswer,
 )
-from kafka_coordinator.wire.entities import Kind, make, part
-from kafka_coordinator.wire.error_codes import code
+from kafka_coordinator.wire.entities import Kind, code, make, part
 from kafka_coordinator.wire.opaque import by_topic
-from kafka_coordinator.wire.translation import NO_THROTTLE, Asked, Translation
+from kafka_coordinator.wire.state import NO_THROTTLE, Asked, Translation
 from protocols.engine.nodes import Message
 
 if TYPE_CHECKING:

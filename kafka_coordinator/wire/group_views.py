@@ -24,12 +24,10 @@ from kafka_coordinator.messages import (
     ListGroups,
     ListGroupsAnswer,
 )
-from kafka_coordinator.wire.entities import Kind, has, make, part
-from kafka_coordinator.wire.error_codes import code
+from kafka_coordinator.wire.entities import Kind, code, has, make, part
 from kafka_coordinator.wire.names import ClientName
 from kafka_coordinator.wire.opaque import by_topic, bytes_of
-from kafka_coordinator.wire.state import NO_ID, BrokerState
-from kafka_coordinator.wire.translation import NO_THROTTLE, Asked, Translation
+from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, Asked, BrokerState, Translation
 from protocols.engine.nodes import Message
 
 if TYPE_CHECKING:

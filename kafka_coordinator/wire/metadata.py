@@ -15,8 +15,7 @@ from kafka_coordinator.wire.administration import create_missing
 from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.entities import Kind, make, part, response
 from kafka_coordinator.wire.requests import Answer, ApiVersions, Metadata
-from kafka_coordinator.wire.state import NO_ID, BrokerState
-from kafka_coordinator.wire.translation import NO_THROTTLE
+from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time
 
 if TYPE_CHECKING:

@@ -1,21 +1,27 @@
 """A broker of a served cluster as a node: the group coordinator of the simulation, unchanged, and beside it handlers of
-all that the simulation has no messages for.
+all that the simulation has no messages for. Security is not served: requests about it are answered as by a broker where
+it is switched off.
 
-In Kafka `KafkaApis`.
+In Kafka `KafkaApis`, and `AclApis` without an authorizer.
 """
 
 from collections.abc import Mapping
-from typing import Final, Self
+from typing import Final
+
+from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
 
 from kafka_coordinator.broker import ClusterState
-from kafka_coordinator.wire import administration, records, requests
-from kafka_coordinator.wire.beliefs import Beliefs
+from kafka_coordinator.wire import administration, requests
+from kafka_coordinator.wire.beliefs import Beliefs, observe_positions
+from kafka_coordinator.wire.entities import Kind, make, part, response
 from kafka_coordinator.wire.metadata import api_versions, metadata
 from kafka_coordinator.wire.names import ClientName, Names
-from kafka_coordinator.wire.positions import observe_positions
-from kafka_coordinator.wire.refused import refuse
-from kafka_coordinator.wire.requests import Answer, AskedNothing
-from kafka_coordinator.wire.state import BrokerState, Handler, connection_of
+from kafka_coordinator.wire.records.fetch import fetch, look_again, time_is_over
+from kafka_coordinator.wire.records.offsets import delete_records, list_offsets, offsets_for_leader_epochs
+from kafka_coordinator.wire.records.produce import init_producer_id, produce
+from kafka_coordinator.wire.requests import Answer, AskedNothing, Request
+from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState, Handler, connection_of
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 
 RECORDS: Final = "records"
@@ -24,6 +30,39 @@ RECORDS: Final = "records"
 
 def _nothing(state: BrokerState, now: Time, sender: str, request: AskedNothing, out: Outbox) -> None:
     out.send(sender, Answer(request.correlation, None))
+
+
+_KEYS: Final = {
+    requests.SaslHandshake: 17,
+    requests.DescribeAcls: 29,
+    requests.CreateAcls: 30,
+    requests.DeleteAcls: 31,
+    requests.SaslAuthenticate: 36,
+}
+_NO_ACLS: Final = "No authorizer is configured: ACLs are not served."
+_NO_SASL: Final = "SASL is not served: connect with security.protocol=PLAINTEXT."
+
+
+def refuse(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
+    """ILLEGAL_SASL_STATE for SASL, SECURITY_DISABLED for ACLs."""
+    kind = response(_KEYS[type(request)], request.version)
+    out.send(sender, Answer(request.correlation, _answer(kind, request)))
+
+
+def _answer(kind: Kind, request: Request) -> Entity:
+    if isinstance(request, requests.SaslHandshake):
+        return make(kind, error_code=ErrorCode.illegal_sasl_state, mechanisms=())
+    if isinstance(request, requests.SaslAuthenticate):
+        return make(kind, error_code=ErrorCode.illegal_sasl_state, error_message=_NO_SASL, auth_bytes=b"")
+    refusal = {"error_code": ErrorCode.security_disabled, "error_message": _NO_ACLS}
+    if isinstance(request, requests.CreateAcls):
+        item = part(kind, "results")
+        return make(kind, throttle_time=NO_THROTTLE, results=tuple([item(**refusal) for _ in request.body.creations]))
+    if isinstance(request, requests.DeleteAcls):
+        item = part(kind, "filter_results")
+        found = [item(**refusal, matching_acls=()) for _ in request.body.filters]
+        return make(kind, throttle_time=NO_THROTTLE, filter_results=tuple(found))
+    return make(kind, throttle_time=NO_THROTTLE, **refusal, resources=())
 
 
 HANDLERS: Final[Mapping[type[Message], Handler]] = {
@@ -35,7 +74,12 @@ HANDLERS: Final[Mapping[type[Message], Handler]] = {
     requests.DescribeAcls: refuse,
     requests.CreateAcls: refuse,
     requests.DeleteAcls: refuse,
-    **records.HANDLERS,
+    requests.Produce: produce,
+    requests.Fetch: fetch,
+    requests.ListOffsets: list_offsets,
+    requests.OffsetForLeaderEpoch: offsets_for_leader_epochs,
+    requests.DeleteRecords: delete_records,
+    requests.InitProducerId: init_producer_id,
     **administration.HANDLERS,
 }
 """What is not the coordinator's."""
@@ -63,7 +107,7 @@ class ServedBroker:
             handle(self.state, now, sender, message, out)
         elif type(message) is ClusterState:
             self.state.broker.receive(now, OPERATOR, message, self._outbox(out))
-            records.cluster_changed(self.state, now, out)
+            look_again(self.state, now, out)
         else:
             self.beliefs.asked(connection_of(self.state, sender), message, out.observe)
             self.state.broker.receive(now, sender, message, self._outbox(out))
@@ -71,7 +115,7 @@ class ServedBroker:
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         """A timer of the coordinator or of the records is due."""
         if timer[0] == RECORDS:
-            records.timeout(self.state, now, timer, out)
+            time_is_over(self.state, now, timer[2], out)
         else:
             self.state.broker.timeout(now, timer, self._outbox(out))
 
@@ -84,15 +128,7 @@ class ServedBroker:
         self.beliefs.closed(connection, out.observe)
         self.names.closed(connection)
         self.state.broker.closed(now, peer, self._outbox(out))
-        records.closed(self.state, now, peer)
-
-    def copy(self) -> Self:
-        """Raises: a served broker shares its cluster's records, and no explorer runs it."""
-        raise NotImplementedError("a served broker is not copied")
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state of its coordinator."""
-        return self.state.broker.key(now)
+        self.state.fetches.forget(peer)  # its session stays until it gives way
 
     def _outbox(self, out: Outbox) -> Outbox:
         if self._out is None or self._out.inner is not out:

@@ -21,8 +21,7 @@ from kafka_coordinator.wire.conversation import KafkaConversation
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.node import ServedBroker
 from kafka_coordinator.wire.records.storage import Storage
-from kafka_coordinator.wire.settings import ServerSettings
-from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState
+from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState, ServerSettings
 from protocols.engine.addresses import at_port
 from protocols.engine.sockets import Sockets
 

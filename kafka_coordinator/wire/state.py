@@ -1,18 +1,43 @@
-"""What the handlers of a served broker's requests work on: the broker, the cluster as it knows it, where brokers are.
+"""What requests to a served broker are handled with: its settings, the broker itself, the cluster as it knows it, where
+brokers are; and how a request about groups is turned into the coordinator's messages, and its answers into the answer.
 
-Handlers (`kafka_coordinator.wire.served`) are functions of this state, time, sender, request and outbox.
+Clients may ask about several groups at once; the coordinator is asked about each for itself. So a request becomes any
+number of messages, whose correlations follow one another, and its answer is made from all of theirs. What is not about
+groups is handled by functions (`Handler`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
+from kio.static.protocol import Entity
+
 from kafka_coordinator.broker import Broker, ClusterState
+from kafka_coordinator.wire.entities import Kind
 from kafka_coordinator.wire.fetches import Fetches
-from kafka_coordinator.wire.settings import ServerSettings
-from protocols.engine.nodes import Outbox, Time
+from kafka_coordinator.wire.names import Names
+from kafka_coordinator.wire.records.storage import Storage
+from protocols.engine.nodes import Message, Outbox, Time
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """A field's name is Kafka's own with ``_`` for ``.``; times are milliseconds, sizes bytes.
+
+    Fields that Kafka sets elsewhere: ``cluster_id``.
+    """
+
+    cluster_id: str = "ZXF1aXBvaXNlLXNlcnZl"
+    auto_create_topics_enable: bool = True
+    num_partitions: int = 1
+    """Partitions of a topic that is created because a client asked for it."""
+    default_replication_factor: int = 1
+    socket_request_max_bytes: int = 100 * 1024 * 1024
+    """A longer request closes its connection."""
+
 
 CONTROLLER: Final = "controller"
 """Node name of the cluster's controller, which brokers tell of topics that shall be created, changed or deleted; it
@@ -43,8 +68,8 @@ class BrokerState:
     settings: ServerSettings
     addresses: Mapping[str, BrokerAddress]
     """Node name of a broker to its id and address; of the brokers that are away, too."""
-    storage: Any
-    """The records of the cluster's partitions (`kafka_coordinator.wire.records.storage.Storage`)."""
+    storage: Storage
+    """The records of the cluster's partitions."""
     fetches: Fetches = field(default_factory=Fetches)
     """Fetch sessions, and fetches that wait for records."""
     _seen: Mapping[str, int] | None = None
@@ -89,3 +114,40 @@ Handler: TypeAlias = Callable[[BrokerState, Time, str, Any, Outbox], None]
 def connection_of(state: BrokerState, peer: str) -> str:
     """What a client's connection is called in the whole cluster: peers' names are a broker's own."""
     return f"{state.name} {peer}"
+
+
+NO_THROTTLE = timedelta(0)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class Asked(NamedTuple):
+    """What a translation is told beside the body of a request."""
+
+    version: int
+    client_id: str
+    connection: str
+    """Its name in the cluster (`state.connection_of`)."""
+    first: int
+    """Correlation of the first message, which is answered under it; those of further ones follow."""
+    state: BrokerState
+    names: Names
+
+
+Read: TypeAlias = Callable[[Any, Asked], Sequence[Message]]
+"""Body of a request to the messages for the coordinator; none at all where nothing is left to be asked."""
+
+Write: TypeAlias = Callable[[Kind, Any, Asked, Sequence[Any]], Entity]
+"""Class of the answer, body of the request and the coordinator's answers (in the order of its messages) to the answer's
+body."""
+
+
+class Translation(NamedTuple):
+    """Both directions of one API, in all versions."""
+
+    read: Read
+    write: Write
+
+
+def milliseconds(given: timedelta) -> int:
+    """Whole milliseconds."""
+    return given // _MILLISECOND

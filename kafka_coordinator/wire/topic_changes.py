@@ -4,7 +4,6 @@ In Kafka `ReplicationControlManager` and `ControllerApis`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
 
@@ -13,21 +12,19 @@ from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.cluster import ClusterRecord
-from kafka_coordinator.wire.config_values import BY_NAME, check_value
+from kafka_coordinator.wire.config_values import BY_NAME, check_collision, check_name, check_value
 from kafka_coordinator.wire.described_configs import topic_configs
+from kafka_coordinator.wire.entities import RefusedError
+from kafka_coordinator.wire.records.settings import TOPIC_DEFAULTS
 from kafka_coordinator.wire.records.storage import Replicas
-from kafka_coordinator.wire.records.topic_defaults import TOPIC_DEFAULTS
-from kafka_coordinator.wire.refusals import RefusedError
 from kafka_coordinator.wire.requests import CreatePartitions, CreateTopics, DeleteTopics
-from kafka_coordinator.wire.state import NO_ID
-from kafka_coordinator.wire.topic_names import check_collision, check_name
+from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE
 
 if TYPE_CHECKING:
     from kio.schema.create_partitions.v3.request import CreatePartitionsTopic
     from kio.schema.create_topics.v7.request import CreatableReplicaAssignment, CreatableTopic
 
 _CREATE, _DELETE, _GROW = 19, 20, 37
-_NO_TIME: Final = timedelta(0)
 _MOST_PARTITIONS: Final = 10_000
 NewId = Callable[[], UUID]
 
@@ -64,7 +61,7 @@ def create_topics(cluster: ClusterRecord, request: CreateTopics, new_id: NewId) 
                 error_message=error.message,
                 configs=(),
             )
-    return entities.make(kind, throttle_time=_NO_TIME, topics=tuple(done.values()))
+    return entities.make(kind, throttle_time=NO_THROTTLE, topics=tuple(done.values()))
 
 
 def _created(
@@ -185,7 +182,7 @@ def delete_topics(cluster: ClusterRecord, request: DeleteTopics) -> Entity:
         except RefusedError as error:
             code, message = error.code, error.message
         done[name, number] = entities.make(item, name=found, topic_id=told, error_code=code, error_message=message)
-    return entities.make(kind, throttle_time=_NO_TIME, responses=tuple(done.values()))
+    return entities.make(kind, throttle_time=NO_THROTTLE, responses=tuple(done.values()))
 
 
 def _known(
@@ -226,7 +223,7 @@ def create_partitions(cluster: ClusterRecord, request: CreatePartitions) -> Enti
         except RefusedError as error:
             code, message = error.code, error.message
         done[topic.name] = entities.make(item, name=topic.name, error_code=code, error_message=message)
-    return entities.make(kind, throttle_time=_NO_TIME, results=tuple(done.values()))
+    return entities.make(kind, throttle_time=NO_THROTTLE, results=tuple(done.values()))
 
 
 def _more(cluster: ClusterRecord, topic: "CreatePartitionsTopic") -> Replicas:

@@ -4,9 +4,9 @@ Every member is a node of its own, also where members share a process: then they
 every partition as long as one of them runs; a partition's leader plays no role.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from kafka_coordinator.zookeeper import paths
 from kafka_coordinator.zookeeper.catalogue import STRATEGIES
@@ -53,7 +53,7 @@ from protocols.scenario.events.starts import started_as
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology, listed_members
-from protocols.scenario.world import apply_event, apply_to_world, end_process, start_later
+from protocols.scenario.world import Own, apply_event, apply_to_world, end_process, start_later
 
 SYSTEM = "kafka-zookeeper"
 
@@ -256,7 +256,7 @@ class ZooKeeperCluster:
             raise UserError(f"{SYSTEM} resets offsets in ZooKeeper alone, expected via: broker")
 
 
-_OWN: Final[Mapping[type[Event], Callable[[ZooKeeperCluster, Any], None]]] = {
+_OWN: Final[Own[ZooKeeperCluster]] = {
     Join: ZooKeeperCluster._join,
     Leave: ZooKeeperCluster._leave,
     Crash: ZooKeeperCluster._crash,

@@ -7,11 +7,13 @@ they are dropped where the session has expired meanwhile, which one learns only 
 In ZooKeeper's client `ClientCnxn`, in Kafka 0.8 behind `ZkClient`.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafka_coordinator.zookeeper.messages import CloseSession, OpenSession, Ping, Request, SessionOpened
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from protocols.engine.nodes import TICK, Message, Outbox, Time
+from protocols.node_state import NodeState
 
 SERVER = "zookeeper"
 """Node name of ZooKeeper."""
@@ -30,17 +32,24 @@ class Asked(NamedTuple):
     request: Request
 
 
-class Connection:
+@dataclass(slots=True, init=False, eq=False)
+class Connection(NodeState):
     """A part of the consumer's node, which hands on what arrives for it."""
 
-    __slots__ = ("_heard", "_settings", "asked", "correlation", "opening", "session", "state")
+    correlation: int
+    """The number given last to a request."""
+    opening: int
+    """That of the last attempt to open a session."""
+    _heard: Time
+    _settings: ConsumerSettings
+    asked: dict[int, Asked]
+    session: int
+    state: str
 
     def __init__(self, settings: ConsumerSettings) -> None:
         self.correlation = 0
-        """The number given last to a request."""
         self.opening = 0
-        """That of the last attempt to open a session."""
-        self._heard: Time = 0.0
+        self._heard = 0.0
         self.begin(settings)
 
     def begin(self, settings: ConsumerSettings) -> None:
@@ -48,7 +57,7 @@ class Connection:
         self._settings = settings
         self.state = CONNECTING
         self.session = 0
-        self.asked: dict[int, Asked] = {}
+        self.asked = {}
 
     def first(self, now: Time, out: Outbox) -> None:
         """Connect for the first time, which must succeed within ``zookeeper.connection.timeout.ms``."""
@@ -127,19 +136,6 @@ class Connection:
         """While closing: close the session if nothing is left to be answered."""
         if not self.asked:
             out.send(SERVER, CloseSession(0))
-
-    def copy(self) -> "Connection":
-        """An independent copy."""
-        new = Connection(self._settings)
-        for name in Connection.__slots__:
-            setattr(new, name, getattr(self, name))
-        new.asked = dict(self.asked)
-        return new
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state, without numbers of requests."""
-        waiting = tuple((asked.purpose, asked.request[1:]) for asked in self.asked.values())
-        return self.state, self.session, self._heard - now, waiting
 
     def _ping_ms(self) -> Time:
         return round(self._settings.zookeeper_session_timeout_ms / 3 / TICK) * TICK

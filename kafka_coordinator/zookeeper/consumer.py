@@ -7,7 +7,8 @@ In Kafka 0.8 `ZookeeperConsumerConnector` with `ZKSessionExpireListener`.
 """
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.zookeeper.commands import CommitNow, Freeze, NewLoad, Reopen, ReportDelivered, Shutdown, Thaw
@@ -31,6 +32,7 @@ from kafka_coordinator.zookeeper.watching import LISTING, Subscription, Watching
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Noted
 from protocols.load import Production
+from protocols.node_state import NodeState
 from protocols.poison import PoisonRecords
 from protocols.queues import Queue
 
@@ -52,20 +54,20 @@ class Who(NamedTuple):
     host: str
 
 
-class Consumer:
+@dataclass(slots=True, init=False, eq=False)
+class Consumer(NodeState):
     """The node."""
 
-    __slots__ = (
-        "_consumption",
-        "_id",
-        "_next",
-        "_rebalancer",
-        "_settings",
-        "_subscription",
-        "_watching",
-        "_who",
-        "connection",
-    )
+    _who: Who
+    _subscription: Subscription
+    _settings: ConsumerSettings
+    _consumption: Consumption
+    connection: Connection
+    _next: Reopen | None
+    """What to begin anew with, once closed."""
+    _id: str
+    _rebalancer: Rebalancer
+    _watching: Watching
 
     def __init__(
         self,
@@ -80,8 +82,7 @@ class Consumer:
         self._who, self._subscription, self._settings = who, subscription, settings
         self._consumption = Consumption(who.group, who.member, production, user, poison)
         self.connection = Connection(settings)
-        self._next: Reopen | None = None
-        """What to begin anew with, once closed."""
+        self._next = None
         self._begin()
 
     def _begin(self) -> None:
@@ -154,26 +155,6 @@ class Consumer:
             self._ended(now, out)
         elif self.connection.state != CLOSED:
             self.connection.lost(now, out)
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        new = object.__new__(type(self))
-        for name in Consumer.__slots__:
-            setattr(new, name, getattr(self, name))
-        new.connection, new._consumption = self.connection.copy(), self._consumption.copy()
-        new._watching, new._rebalancer = self._watching.copy(), self._rebalancer.copy()
-        return new
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state, without numbers of requests."""
-        return (
-            self._id,
-            self._watching.key(),
-            self._next,
-            self._rebalancer.key(),
-            self.connection.key(now),
-            self._consumption.key(now),
-        )
 
     def _new_session(self, now: Time, first: bool, out: Outbox) -> None:
         """What we registered and owned is gone with the old session; the fetchers run on until a rebalance."""

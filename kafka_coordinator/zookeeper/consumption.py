@@ -4,6 +4,7 @@ In Kafka 0.8 `ConsumerFetcherManager` and `ConsumerIterator`.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
@@ -11,6 +12,7 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Delivered, Owns, PassedOver, StandsStill
 from protocols.facts import Position as Began
 from protocols.load import Production, Reading
+from protocols.node_state import NodeState
 from protocols.poison import PoisonRecords, StuckOn, moved_on, next_reached, not_beyond, reached
 from protocols.queues import Queue, sort_queues
 from protocols.sharing import shared_anew
@@ -35,7 +37,8 @@ class Reported(NamedTuple):
     at: Time
 
 
-class Consumption:
+@dataclass(slots=True, eq=False)
+class Consumption(NodeState):
     """One user's loop that takes records from all owned queues, which share its time (`protocols.sharing`). It hands as
     many as it has threads to these at once.
 
@@ -43,25 +46,18 @@ class Consumption:
     ``poison``: what of it the user's code cannot handle.
     """
 
-    __slots__ = ("_frozen", "_group", "_member", "_readings", "_reported", "_stuck", "_user", "poison", "production")
-
-    def __init__(
-        self,
-        group: str,
-        member: str,
-        production: Mapping[Queue, Production],
-        user: User,
-        poison: PoisonRecords[Queue],
-    ) -> None:
-        self._group, self._member, self.production, self._user = group, member, production, user
-        self.poison = poison
-        self._readings: dict[Queue, Reading] = {}
-        self._reported: dict[Queue, Reported] = {}
-        """The queues that we believe to own, sorted."""
-        self._frozen: dict[Queue, int] | None = None
-        """Positions while the user's loop stands still."""
-        self._stuck: StuckOn[Queue] | None = None
-        """The record that it stands still on, where one keeps it."""
+    _group: str
+    _member: str
+    production: Mapping[Queue, Production]
+    _user: User
+    poison: PoisonRecords[Queue]
+    _readings: dict[Queue, Reading] = field(default_factory=dict)
+    _reported: dict[Queue, Reported] = field(default_factory=dict)
+    """The queues that we believe to own, sorted."""
+    _frozen: dict[Queue, int] | None = None
+    """Positions while the user's loop stands still."""
+    _stuck: StuckOn[Queue] | None = None
+    """The record that it stands still on, where one keeps it."""
 
     def start(self, now: Time, stored: Mapping[Partition, int], largest: bool, out: Outbox) -> None:
         """Own these partitions from now on and read them from the stored offsets; where there is none (-1) from the
@@ -184,20 +180,6 @@ class Consumption:
             if position > first:
                 out.observe(Delivered(self._group, self._member, queue, first, position, since))
             self._reported[queue] = Reported(position, now)
-
-    def copy(self) -> "Consumption":
-        """An independent copy."""
-        new = Consumption(self._group, self._member, self.production, self._user, self.poison)
-        new._stuck = self._stuck
-        new._readings, new._reported = dict(self._readings), dict(self._reported)
-        new._frozen = None if self._frozen is None else dict(self._frozen)
-        return new
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """Where each queue is read, and how fast."""
-        turns = tuple([each.turn for each in self._readings.values()])
-        stuck = None if self._stuck is None else self._stuck.key(now)
-        return self._frozen is not None, tuple(sorted(self.positions(now).items())), turns, stuck
 
     def _read(self, now: Time, offsets: Mapping[Queue, int], out: Outbox) -> None:
         readings = {queue: Reading(offset, now, 0.0) for queue, offset in offsets.items()}

@@ -30,7 +30,6 @@ class _Requests:
 
 _RULES: Final = NodeRules(
     numberings={Consumer: _Requests()},
-    caches={},
     clients=(Consumer,),
     seen=lambda node: type(node).__name__,
 )

@@ -8,6 +8,7 @@ In Kafka 0.8 `ZKRebalancerListener.rebalance` and `reflectPartitionOwnershipDeci
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 
 from kafka_coordinator.assignors.inputs import Partition
@@ -27,6 +28,7 @@ from kafka_coordinator.zookeeper.messages import (
 )
 from kafka_coordinator.zookeeper.patterns import matching
 from protocols.engine.nodes import Message
+from protocols.node_state import NodeState, Shared
 
 
 class Stage(Enum):
@@ -51,30 +53,35 @@ class Failed(Exception):  # noqa: N818 - the try has failed, the program has not
     """This try has failed, for a reason in a few words."""
 
 
-class Rebalance:
+@dataclass(slots=True, init=False, eq=False)
+class Rebalance(NodeState):
     """One run of up to ``rebalance.max.retries`` tries of one consumer.
 
     ``trigger``: why it began, in a few words. ``topics``: its own.
     """
 
-    __slots__ = (
-        "_assign",
-        "_consumer_id",
-        "_group",
-        "_topics",
-        "attempt",
-        "claimed",
-        "doubted",
-        "names",
-        "offsets",
-        "partitions",
-        "refused",
-        "registrations",
-        "share",
-        "stage",
-        "todo",
-        "trigger",
-    )
+    trigger: str
+    _group: str
+    _consumer_id: str
+    _topics: tuple[str, ...]
+    _assign: AssignFunction
+    attempt: int
+    stage: Stage
+    todo: list[Request]
+    """Requests of this stage that are not answered yet; their correlation is given when they are sent."""
+    partitions: dict[str, int]
+    names: tuple[str, ...]
+    """The children that were read last."""
+    registrations: dict[str, Registration]
+    share: dict[Partition, str]
+    """Partition to the thread that is to own it."""
+    offsets: dict[Partition, int]
+    """Stored offsets; -1: none."""
+    claimed: list[Partition]
+    refused: str
+    """The path of a claim that was refused."""
+    doubted: Shared[object]
+    """What was to be written to the node that is there already, and that is read now."""
 
     def __init__(
         self, trigger: str, group: str, consumer_id: str, topics: tuple[str, ...], assign: AssignFunction
@@ -87,21 +94,10 @@ class Rebalance:
     def begin(self) -> None:
         """Begin a try: forget what the one before has read."""
         self.stage = Stage.BROKERS
-        self.todo: list[Request] = [GetChildren(0, paths.BROKERS)]
-        """Requests of this stage that are not answered yet; their correlation is given when they are sent."""
-        self.partitions: dict[str, int] = {}
-        self.names: tuple[str, ...] = ()
-        """The children that were read last."""
-        self.registrations: dict[str, Registration] = {}
-        self.share: dict[Partition, str] = {}
-        """Partition to the thread that is to own it."""
-        self.offsets: dict[Partition, int] = {}
-        """Stored offsets; -1: none."""
-        self.claimed: list[Partition] = []
-        self.refused = ""
-        """The path of a claim that was refused."""
-        self.doubted: object = None
-        """What was to be written to the node that is there already, and that is read now."""
+        self.todo = [GetChildren(0, paths.BROKERS)]
+        self.partitions, self.names, self.registrations = {}, (), {}
+        self.share, self.offsets, self.claimed = {}, {}, []
+        self.refused, self.doubted = "", None
 
     def take(self, answer: Message) -> None:
         """The answer to the first request that was left. Raises `Failed` where a node that was read is gone."""
@@ -191,30 +187,6 @@ class Rebalance:
             self.share = self._assign(mine, threads, self.partitions)
         except CannotAssign as reason:
             raise Failed(str(reason)) from None
-
-    def copy(self) -> "Rebalance":
-        """An independent copy."""
-        new = object.__new__(Rebalance)
-        for name in Rebalance.__slots__:
-            value = getattr(self, name)
-            setattr(new, name, value.copy() if isinstance(value, list | dict) else value)
-        return new
-
-    def key(self) -> tuple[object, ...]:
-        """The state; it holds no times."""
-        return (
-            self.stage.value,
-            self.attempt,
-            tuple(self.todo),
-            tuple(self.partitions.items()),
-            self.names,
-            tuple(self.registrations.items()),
-            tuple(self.share.items()),
-            tuple(self.offsets.items()),
-            tuple(self.claimed),
-            self.refused,
-            self.doubted,
-        )
 
 
 def commits(group: str, positions: Mapping[Partition, int]) -> list[Request]:

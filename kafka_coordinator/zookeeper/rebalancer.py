@@ -5,7 +5,8 @@ A try that fails is followed by another after a pause, up to ``rebalance.max.ret
 In Kafka 0.8 `ZookeeperConsumerConnector.ZKRebalancerListener` (`syncedRebalance`).
 """
 
-from typing import Final, Self
+from dataclasses import dataclass
+from typing import Final
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.zookeeper.catalogue import STRATEGIES
@@ -17,6 +18,7 @@ from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from kafka_coordinator.zookeeper.watching import Watching
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Granted, Noted, RebalanceBegan, RebalanceEnded
+from protocols.node_state import NodeState
 from protocols.queues import Queue
 
 WORKING: Final = "working"
@@ -26,16 +28,16 @@ BACKOFF: Final = "backoff"
 """The timer of the pause between two tries."""
 
 
-class Rebalancer:
+@dataclass(slots=True, eq=False)
+class Rebalancer(NodeState):
     """Of one consumer; ``group`` and ``member`` are names in the scenario."""
 
-    __slots__ = ("_group", "_member", "_run", "_settings", "nodes")
-
-    def __init__(self, group: str, member: str, settings: ConsumerSettings) -> None:
-        self._group, self._member, self._settings = group, member, settings
-        self._run: Rebalance | None = None
-        self.nodes: tuple[Partition, ...] = ()
-        """The owner nodes that the consumer has created and not given up."""
+    _group: str
+    _member: str
+    _settings: ConsumerSettings
+    _run: Rebalance | None = None
+    nodes: tuple[Partition, ...] = ()
+    """The owner nodes that the consumer has created and not given up."""
 
     def end(self, out: Outbox) -> None:
         """What runs is given up, without a word."""
@@ -129,13 +131,3 @@ class Rebalancer:
         _, topic, number = request.path.rsplit("/", 2)
         queue = Queue(topic, "", int(number))
         out.observe(Committed(self._group, queue, request.data, self._member, None, ""))
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        new = type(self)(self._group, self._member, self._settings)
-        new._run, new.nodes = None if self._run is None else self._run.copy(), self.nodes
-        return new
-
-    def key(self) -> tuple[object, ...]:
-        """The state; it holds no times."""
-        return self.nodes, None if self._run is None else self._run.key()

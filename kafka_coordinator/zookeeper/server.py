@@ -8,7 +8,7 @@ old connection up without reading what came last over it. Parents are created wi
 In ZooKeeper `DataTree`, `WatchManager` and `SessionTracker`.
 """
 
-from typing import Self
+from dataclasses import dataclass, field
 
 from kafka_coordinator.zookeeper.commands import RemoveNode, SetPersistent
 from kafka_coordinator.zookeeper.messages import (
@@ -35,43 +35,35 @@ from kafka_coordinator.zookeeper.messages import (
 )
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.java import sorted_as_java
+from protocols.node_state import NodeState
 
 NOBODY = 0
 """The session of persistent nodes."""
 
 
-class Session:
+@dataclass(slots=True, eq=False)
+class Session(NodeState):
     """``peer``: node name of the client, None while it has no connection. ``owned``: its ephemeral nodes in order.
     ``fired``: watches that have fired and were not set again since, in order."""
 
-    __slots__ = ("fired", "owned", "peer", "timeout_ms")
-
-    def __init__(self, peer: str | None, timeout_ms: int) -> None:
-        self.peer, self.timeout_ms = peer, timeout_ms
-        self.fired: dict[WatchEvent, None] = {}
-        self.owned: dict[str, None] = {}
-
-    def copy(self) -> "Session":
-        """An independent copy."""
-        new = Session(self.peer, self.timeout_ms)
-        new.fired, new.owned = dict(self.fired), dict(self.owned)
-        return new
+    peer: str | None
+    timeout_ms: int
+    fired: dict[WatchEvent, None] = field(default_factory=dict)
+    owned: dict[str, None] = field(default_factory=dict)
 
 
-class ZooKeeper:
+@dataclass(slots=True, eq=False)
+class ZooKeeper(NodeState):
     """The node. Invariant: a path exists at most once, so a partition has at most one owner node."""
 
-    __slots__ = ("_last", "_peers", "children", "nodes", "sessions", "watches")
-
-    def __init__(self) -> None:
-        self.nodes: dict[str, tuple[NodeData, int]] = {}
-        """Path to (data, session that owns it or `NOBODY`)."""
-        self.children: dict[str, dict[str, None]] = {}
-        self.sessions: dict[int, Session] = {}
-        self.watches: dict[tuple[str, str], dict[int, None]] = {}
-        """(kind, path) to the sessions that watch."""
-        self._peers: dict[str, int] = {}
-        self._last = NOBODY
+    nodes: dict[str, tuple[NodeData, int]] = field(default_factory=dict)
+    """Path to (data, session that owns it or `NOBODY`)."""
+    children: dict[str, dict[str, None]] = field(default_factory=dict)
+    sessions: dict[int, Session] = field(default_factory=dict)
+    watches: dict[tuple[str, str], dict[int, None]] = field(default_factory=dict)
+    """(kind, path) to the sessions that watch."""
+    _peers: dict[str, int] = field(default_factory=dict)
+    _last: int = NOBODY
 
     def start(self, now: Time, out: Outbox) -> None:
         """Nothing to do."""
@@ -107,24 +99,6 @@ class ZooKeeper:
             return
         out.set_timer(("session", session), now + self.sessions[session].timeout_ms)
         out.send(sender, self._answer(session, message, out))
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        new = type(self)()
-        new.nodes = dict(self.nodes)
-        new.children = {parent: dict(names) for parent, names in self.children.items()}
-        new.sessions = {number: session.copy() for number, session in self.sessions.items()}
-        new.watches = {watched: dict(sessions) for watched, sessions in self.watches.items()}
-        new._peers, new._last = dict(self._peers), self._last
-        return new
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """All of the state; it holds no times."""
-        return (
-            tuple(sorted(self.nodes.items())),
-            tuple((n, s.peer, s.timeout_ms, tuple(s.fired), tuple(s.owned)) for n, s in self.sessions.items()),
-            tuple(sorted((watched, tuple(sessions)) for watched, sessions in self.watches.items())),
-        )
 
     def _open(self, now: Time, sender: str, message: OpenSession, out: Outbox) -> None:
         number = message.session

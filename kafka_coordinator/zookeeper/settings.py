@@ -4,11 +4,12 @@ In Kafka 0.8 `kafka.consumer.ConsumerConfig`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn
+from dataclasses import dataclass, fields
+from typing import NoReturn
 
 from kafka_coordinator.zookeeper.catalogue import STRATEGIES
 from protocols.errors import UserError
+from protocols.quick_records import changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,12 @@ def member_settings() -> frozenset[str]:
 
 def with_settings(base: ConsumerSettings, given: Mapping[str, object], where: str) -> ConsumerSettings:
     """The settings changed by what is given under Kafka's names; `UserError` names ``where`` for what cannot be."""
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     for name, value in given.items():
         if name not in NAMES:
             raise UserError(f"{where}: unknown setting {name!r} of kafka-zookeeper, expected one of {', '.join(NAMES)}")
         changes[NAMES[name]] = _checked(name, value, where)
-    return replace(base, **changes)
+    return changed(base, changes)
 
 
 def _checked(name: str, value: object, where: str) -> object:

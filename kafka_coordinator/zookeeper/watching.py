@@ -6,6 +6,7 @@ In Kafka 0.8 `ZKRebalancerListener.handleChildChange`, `ZKTopicPartitionChangeLi
 `ZookeeperTopicEventWatcher`.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafka_coordinator.zookeeper import paths
@@ -13,6 +14,7 @@ from kafka_coordinator.zookeeper.connection import Asked, Connection
 from kafka_coordinator.zookeeper.messages import DATA, Create, GetChildren, GetData, Registration, Request, WatchEvent
 from kafka_coordinator.zookeeper.patterns import matching
 from protocols.engine.nodes import Outbox
+from protocols.node_state import NodeState
 
 WATCHING = "watching"
 """What a request is for: to register or to watch."""
@@ -28,16 +30,20 @@ class Subscription(NamedTuple):
     pattern: str | None = None
 
 
-class Watching:
+@dataclass(slots=True, init=False, eq=False)
+class Watching(NodeState):
     """A part of the consumer's node. ``due``: why a rebalance is due, in a few words; None: none is."""
 
-    __slots__ = ("_group", "_subscription", "due", "topics")
+    _group: str
+    _subscription: Subscription
+    topics: tuple[str, ...]
+    """Those subscribed to now; with a pattern, those that match."""
+    due: str | None
 
     def __init__(self, group: str, subscription: Subscription) -> None:
         self._group, self._subscription = group, subscription
         self.topics = subscription.topics
-        """Those subscribed to now; with a pattern, those that match."""
-        self.due: str | None = None
+        self.due = None
 
     def register(self, consumer_id: str, connection: Connection, out: Outbox) -> None:
         """In a new session: make our node, watch the group and the partitions of our topics."""
@@ -77,16 +83,6 @@ class Watching:
     def is_listing(connection: Connection) -> bool:
         """Whether a pattern subscriber still waits to learn its topics."""
         return Asked(WATCHING, LISTING) in connection.asked.values()
-
-    def copy(self) -> "Watching":
-        """An independent copy."""
-        new = Watching(self._group, self._subscription)
-        new.topics, new.due = self.topics, self.due
-        return new
-
-    def key(self) -> tuple[object, ...]:
-        """The state."""
-        return self._subscription, self.topics, self.due
 
     def _watch(self, topics: tuple[str, ...], connection: Connection, out: Outbox) -> None:
         for topic in topics:

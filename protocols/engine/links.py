@@ -1,14 +1,37 @@
 """Links between two processes: first in, first out, with a latency for every message and with faults."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import Any, NamedTuple, Protocol, final
 
-from protocols.engine.nodes import TICK, Message, Time
+from protocols.engine.nodes import TICK, Message, Node, Outbox, Time
+from protocols.engine.observer import Observer
 from protocols.engine.randomness import STEPS, WORDS, number_below, words
 
-if TYPE_CHECKING:
-    from protocols.engine.process import Process
+
+class Run(Protocol):
+    """What a link asks of the simulation: the time, and who is told of what a fault harms."""
+
+    now: Time
+    observer: Observer
+
+
+class End(Outbox, Protocol):
+    """One end of a link, a process. Links know it by this alone, so that processes and simulation build on links and
+    nothing here builds on them."""
+
+    name: str
+    node: Node
+    hung: bool
+    links: "dict[str, Link]"
+
+    @property
+    def simulation(self) -> Run: ...
+
+    def wait(self, handler: Callable[[Any], None], what: Any) -> None: ...
+
+    def closed(self, link: "Link") -> None: ...
 
 
 class Latency(NamedTuple):
@@ -58,7 +81,7 @@ class Link:
         "shut",
     )
 
-    def __init__(self, seed: int, latency: Latency, sender: "Process", receiver: "Process", ordinal: int) -> None:
+    def __init__(self, seed: int, latency: Latency, sender: End, receiver: End, ordinal: int) -> None:
         self.sender, self.receiver = sender, receiver
         self.back: Link = self
         """The other direction."""

@@ -60,7 +60,8 @@ class Outbox(Protocol):
 
 
 class Node(Protocol):
-    """State with entry points. None of them blocks; a call that blocks in the real system is a record of waiting."""
+    """State with entry points. None of them blocks; a call that blocks in the real system is a record of waiting. What
+    the explorer is to copy and to compare is a `protocols.node_state.NodeState`, too."""
 
     def start(self, now: Time, out: Outbox) -> None:
         """The process starts. Called once, before anything else."""
@@ -77,12 +78,12 @@ class Node(Protocol):
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         """The connection was closed by the peer or cut, or it was refused."""
 
+
+class ExploredNode(Node, Protocol):
+    """A node that the explorer copies before each of its steps (`protocols.node_state`)."""
+
     def copy(self) -> Self:
         """An independent copy of the state."""
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as nested plain tuples: equal keys behave equally from now on. Times are relative to now;
-        counters and statistics are left out."""
 
 
 @runtime_checkable

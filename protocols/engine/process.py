@@ -4,16 +4,14 @@ What a simulation hands to a process is one of `Link.handle`, `handle`, `opened`
 process that hangs keeps it for later, in order; one that has ended does nothing any more.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import heappush
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, final
+from typing import Any, Protocol, TypeAlias, TypeVar, final
 
-from protocols.engine.links import Link
+from protocols.engine.links import Latency, Link
 from protocols.engine.nodes import OPERATOR, Message, Node, Time, TimerName
+from protocols.engine.observer import Observer
 from protocols.engine.randomness import Choices
-
-if TYPE_CHECKING:
-    from protocols.engine.simulation import Simulation
 
 T = TypeVar("T")
 
@@ -49,6 +47,29 @@ class Happening:
         self.handle = handle
 
 
+class World(Protocol):
+    """What a process asks of the simulation, which builds on it and on links."""
+
+    seed: int
+    now: Time
+    number: int
+    handling: int
+    root: int
+    tracing: bool
+    latency: Latency
+    observer: Observer
+    heap: list[Entry]
+    messages: dict[type[Message], int]
+    choices: dict[str, dict[str, Choices]]
+    ids: Mapping[str, Iterator[str]]
+
+    def connect(self, process: "Process", to: str) -> Link | None: ...
+
+    def hang_up(self, link: Link) -> None: ...
+
+    def new_id(self, node: str, prefix: str) -> str: ...
+
+
 @final
 class Process:
     """A node in the simulation; to its node it is the outbox (`protocols.engine.nodes.Outbox`)."""
@@ -68,7 +89,7 @@ class Process:
         "timers",
     )
 
-    def __init__(self, simulation: "Simulation", name: str, node: Node) -> None:
+    def __init__(self, simulation: World, name: str, node: Node) -> None:
         self.simulation = simulation
         self.name = name
         self.node = node

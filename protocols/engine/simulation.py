@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from math import inf
 
-from protocols.engine.links import Fault, Latency, Link
+from protocols.engine.links import End, Fault, Latency, Link
 from protocols.engine.nodes import Message, Node, Time
 from protocols.engine.observer import Observer, Unobserved
 from protocols.engine.process import (
@@ -272,7 +272,7 @@ class Simulation:
             receiver = link.receiver
             self._push(link.arrival(self.now), CLOSED, receiver, link.sender.name, receiver.closed, link)
 
-    def _push(self, due: Time, kind: int, process: Process, peer: str, handler: Handler, what: object) -> None:
+    def _push(self, due: Time, kind: int, process: End, peer: str, handler: Handler, what: object) -> None:
         number = self.number = self.number + 1
         heappush(self.heap, (due, self.now, number, self.root, Happening(handler), what))
         if self.tracing:

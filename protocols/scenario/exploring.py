@@ -20,6 +20,7 @@ from protocols.engine.observer import Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Granted, Owns
+from protocols.node_state import NodeState
 from protocols.scenario.cluster import Cluster, MakeCluster
 from protocols.scenario.events import Reset
 from protocols.scenario.exploring_events import Happening, Stage
@@ -133,6 +134,7 @@ def _first(world: World, simulation: Simulation, told: _Told) -> State:
     state[0] = world.progress.number(Progress(0))
     for name, process in simulation.processes.items():
         timers = {each: entry[0] for each, entry in process.timers.items()}
+        assert isinstance(process.node, NodeState), f"{name}: nodes that are explored can be copied"
         node = process.node.copy()
         prepare = world.steps.rules.adopt.get(type(node))
         if prepare is not None:

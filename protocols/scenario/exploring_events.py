@@ -3,7 +3,7 @@ here for its simulation."""
 
 from collections.abc import Callable, Hashable, Sequence
 from itertools import count
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from protocols.engine.exploration.holdings import Script
 from protocols.engine.exploration.states import CUT, DEAF, GONE, LOSSY
@@ -248,4 +248,4 @@ class _Item(NamedTuple):
 
     what: str
     name: str
-    value: Any
+    value: tuple[object, ...]

@@ -13,7 +13,7 @@ Every other event is the cluster's own.
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from protocols.engine.links import Fault
 from protocols.engine.nodes import Time
@@ -25,12 +25,14 @@ from protocols.scenario.events import Crash, Disconnect, Event, Hang, Network
 from protocols.scenario.topology import Topology
 
 C = TypeVar("C")
+Own: TypeAlias = Mapping[type[Event], Callable[[C, Any], None]]
+"""Kind of event to what a cluster does on one: the events that are its own system's."""
 
 
 def apply_event(
     event: Event,
     cluster: C,
-    own: Mapping[type[Event], Callable[[C, Any], None]],
+    own: Own[C],
     simulation: Simulation,
     topology: Topology,
 ) -> None:

@@ -4,51 +4,49 @@
 A *channel* is one connection of a client to this broker; the key of a member is its channel, not its client id.
 """
 
-from typing import Self
+from dataclasses import dataclass
 
 from protocols.engine.nodes import Time
+from protocols.node_state import Emptied, NodeState
 from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription
 
 
-class Connection:
+@dataclass(slots=True, eq=False)
+class Connection(NodeState):
     """A channel within a group: RocketMQ's ``ClientChannelInfo``."""
 
-    __slots__ = ("client_id", "last_update", "revision", "subscriptions")
-
-    def __init__(self, client_id: str, last_update: Time) -> None:
-        self.client_id = client_id
-        self.last_update = last_update
-        self.subscriptions: tuple[Subscription, ...] | None = None
-        """Those of its last heartbeat, while ``revision`` of the group's topics was in force."""
-        self.revision = -1
+    client_id: str
+    last_update: Time
+    subscriptions: tuple[Subscription, ...] | None = None
+    """Those of its last heartbeat, while ``revision`` of the group's topics was in force."""
+    revision: int = -1
 
 
-class ConsumerGroup:
+@dataclass(slots=True, init=False, eq=False)
+class ConsumerGroup(NodeState):
     """What the broker knows of a group whose members are connected."""
 
-    __slots__ = (
-        "channels",
-        "consume_from_where",
-        "consume_type",
-        "ids",
-        "last_update",
-        "message_model",
-        "revision",
-        "topics",
-    )
+    consume_type: str
+    message_model: str
+    consume_from_where: str
+    channels: dict[str, Connection]
+    """In the order in which they came."""
+    ids: Emptied[tuple[str, ...] | None]
+    """Their client ids, the same object while they do not change; None where nobody has asked since."""
+    topics: dict[str, Subscription]
+    last_update: Time
+    revision: int
+    """Rises whenever a topic comes or goes. (A newer version of a subscription changes no topic.)"""
 
     def __init__(self, now: Time, data: ConsumerData) -> None:
         self.consume_type = data.consume_type
         self.message_model = data.message_model
         self.consume_from_where = data.consume_from_where
-        self.channels: dict[str, Connection] = {}
-        """In the order in which they came."""
-        self.ids: tuple[str, ...] | None = None
-        """Their client ids, the same object while they do not change; None where nobody has asked since."""
-        self.topics: dict[str, Subscription] = {}
+        self.channels = {}
+        self.ids = None
+        self.topics = {}
         self.last_update = now
         self.revision = 0
-        """Rises whenever a topic comes or goes. (A newer version of a subscription changes no topic.)"""
 
     def connect(self, now: Time, channel: str, client_id: str, data: ConsumerData) -> bool:
         """A heartbeat came on this channel; whether it is new in the group. The last sender's mode counts for all."""
@@ -87,23 +85,3 @@ class ConsumerGroup:
             changed = True
         connection.subscriptions, connection.revision = subscriptions, self.revision
         return changed
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        mode = ConsumerData("", self.consume_type, self.message_model, self.consume_from_where, ())
-        twin = type(self)(self.last_update, mode)
-        twin.topics, twin.revision = dict(self.topics), self.revision
-        for channel, known in self.channels.items():
-            other = twin.channels[channel] = Connection(known.client_id, known.last_update)
-            other.subscriptions, other.revision = known.subscriptions, known.revision
-        return twin
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples, times relative to now. Versions of subscriptions only matter by their order."""
-        return (
-            self.consume_type,
-            self.message_model,
-            self.consume_from_where,
-            tuple((channel, each.client_id, each.last_update - now) for channel, each in self.channels.items()),
-            tuple(sorted((each.topic, each.expression, each.version - now) for each in self.topics.values())),
-        )

@@ -4,9 +4,11 @@ A plain object: it is given the time and answers with what changed and with the 
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from protocols.engine.nodes import Time
+from protocols.node_state import NodeState
 from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
 from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription
@@ -43,7 +45,8 @@ class Registered(NamedTuple):
     events: tuple[ConsumerEvent, ...]
 
 
-class ConsumerManager:
+@dataclass(slots=True, eq=False)
+class ConsumerManager(NodeState):
     """Group to its connections and subscriptions.
 
     ``fast_channel_events`` is ``enableFastChannelEventProcess``: the broker finds a lost channel's groups by another
@@ -52,18 +55,13 @@ class ConsumerManager:
     every change (4.x).
     """
 
-    __slots__ = ("_by_channel", "channel_expired_ms", "fast_channel_events", "groups", "notify_broadcasting")
-
-    def __init__(
-        self, channel_expired_ms: Time, *, fast_channel_events: bool = False, notify_broadcasting: bool = False
-    ) -> None:
-        self.channel_expired_ms = channel_expired_ms
-        self.fast_channel_events = fast_channel_events
-        self.notify_broadcasting = notify_broadcasting
-        self.groups: dict[str, ConsumerGroup] = {}
-        self._by_channel: dict[str, dict[str, None]] = {}
-        """Channel to its groups, in order; only kept with ``fast_channel_events``. A channel's groups are one text in
-        which bars part them, so that of a group with a bar in its name only the parts are found again."""
+    channel_expired_ms: Time
+    fast_channel_events: bool = field(default=False, kw_only=True)
+    notify_broadcasting: bool = field(default=False, kw_only=True)
+    groups: dict[str, ConsumerGroup] = field(default_factory=dict)
+    _by_channel: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Channel to its groups, in order; only kept with ``fast_channel_events``. A channel's groups are one text in
+    which bars part them, so that of a group with a bar in its name only the parts are found again."""
 
     def register(
         self,
@@ -191,18 +189,3 @@ class ConsumerManager:
     def groups_of(self, topic: str) -> Iterable[str]:
         """The groups that subscribe to the topic."""
         return (name for name, group in self.groups.items() if topic in group.topics)
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        twin = type(self)(
-            self.channel_expired_ms,
-            fast_channel_events=self.fast_channel_events,
-            notify_broadcasting=self.notify_broadcasting,
-        )
-        twin.groups = {name: group.copy() for name, group in self.groups.items()}
-        twin._by_channel = {channel: dict(names) for channel, names in self._by_channel.items()}
-        return twin
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples, times relative to now."""
-        return tuple((name, group.key(now)) for name, group in sorted(self.groups.items()))

@@ -4,7 +4,6 @@
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time, TimerName
-from protocols.queues import Queue
 from rocketmq_selfbalance.messages.pulling import PullMessage
 
 HELD = "held pull"
@@ -30,11 +29,3 @@ class HeldPull(NamedTuple):
     def timer(self) -> TimerName:
         """Its timer's name."""
         return HELD, self.message.queue, self.sender, self.message.correlation
-
-
-def key(held: dict[Queue, list[HeldPull]], now: Time) -> tuple[object, ...]:
-    """Held pulls as plain tuples, times relative to now."""
-    return tuple(
-        (tuple(queue), tuple((each.sender, each.message[1:], each.until - now, each.due - now) for each in waiting))
-        for queue, waiting in sorted(held.items())
-    )

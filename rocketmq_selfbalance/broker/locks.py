@@ -2,9 +2,11 @@
 memory only."""
 
 from collections.abc import Iterable
-from typing import NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from protocols.engine.nodes import Time
+from protocols.node_state import NodeState
 from protocols.queues import Queue
 
 
@@ -15,14 +17,12 @@ class Lock(NamedTuple):
     renewed: Time
 
 
-class RebalanceLockManager:
+@dataclass(slots=True, eq=False)
+class RebalanceLockManager(NodeState):
     """Group to queue to lock. A lock that was not renewed for longer than ``max_live_ms`` may be taken by anybody."""
 
-    __slots__ = ("max_live_ms", "table")
-
-    def __init__(self, max_live_ms: Time) -> None:
-        self.max_live_ms = max_live_ms
-        self.table: dict[str, dict[Queue, Lock]] = {}
+    max_live_ms: Time
+    table: dict[str, dict[Queue, Lock]] = field(default_factory=dict)
 
     def try_lock(self, now: Time, group: str, queue: Queue, client_id: str) -> bool:
         """Take or renew the lock of a queue; whether the client holds it now."""
@@ -53,16 +53,3 @@ class RebalanceLockManager:
 
     def _expired(self, now: Time, held: Lock) -> bool:
         return now - held.renewed > self.max_live_ms
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        twin = type(self)(self.max_live_ms)
-        twin.table = {group: dict(locks) for group, locks in self.table.items()}
-        return twin
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples, times relative to now."""
-        return tuple(
-            (group, tuple(sorted((tuple(queue), lock.client_id, lock.renewed - now) for queue, lock in locks.items())))
-            for group, locks in sorted(self.table.items())
-        )

@@ -10,9 +10,10 @@
 """
 
 from collections.abc import Callable, Mapping
-from typing import Self
+from dataclasses import dataclass
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.node_state import NodeState
 from rocketmq_selfbalance.broker import (
     administration,
     connections,
@@ -34,13 +35,11 @@ from rocketmq_selfbalance.broker.state import Broker, Handler
 from rocketmq_selfbalance.messages.pulling import PullMessage
 
 
-class BrokerNode:
+@dataclass(slots=True, eq=False)
+class BrokerNode(NodeState):
     """A running broker: entry points around its state. A broker that starts again is a new node on the same disk."""
 
-    __slots__ = ("state",)
-
-    def __init__(self, state: Broker) -> None:
-        self.state = state
+    state: Broker
 
     def start(self, now: Time, out: Outbox) -> None:
         broker = self.state
@@ -77,12 +76,6 @@ class BrokerNode:
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         connections.closed(self.state, now, peer, out)
-
-    def copy(self) -> Self:
-        return type(self)(self.state.copy())
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        return self.state.key(now)
 
 
 _TIMERS: Mapping[str, Callable[[Broker, Time, Outbox], None]] = {

@@ -6,10 +6,12 @@ the file; what RocketMQ derives by splitting it concerns only keys that fall int
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Self, TypeAlias
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Time
 from protocols.java import sorted_as_java
+from protocols.node_state import Apart, NodeState
 from rocketmq_selfbalance.codes import QUERY_NOT_FOUND, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.topics import DataVersion
 
@@ -36,23 +38,30 @@ class CommitAnswer(NamedTuple):
     remark: str | None = None
 
 
-class ConsumerOffsetManager:
+@dataclass(slots=True, init=False, eq=False)
+class ConsumerOffsetManager(NodeState):
     """Committed offsets, pending resets and pull offsets of one broker.
 
     ``server_side_reset`` is ``useServerSideResetOffset``, ``version_step`` is ``consumerOffsetUpdateVersionStep``: the
     number of commits after which the data version rises.
     """
 
-    __slots__ = ("_commits", "offsets", "pulls", "resets", "server_side_reset", "version", "version_step")
+    server_side_reset: bool
+    version_step: int
+    offsets: Table
+    resets: Table
+    """Offsets set by an administrator, until the next pull takes them."""
+    pulls: Apart[Table]
+    """Where the last pull of a queue ended; for statistics only."""
+    version: Apart[DataVersion]
+    _commits: Apart[int]
 
     def __init__(self, now: Time, *, server_side_reset: bool = True, version_step: int = 500) -> None:
         self.server_side_reset = server_side_reset
         self.version_step = version_step
-        self.offsets: Table = {}
-        self.resets: Table = {}
-        """Offsets set by an administrator, until the next pull takes them."""
-        self.pulls: Table = {}
-        """Where the last pull of a queue ended; for statistics only."""
+        self.offsets = {}
+        self.resets = {}
+        self.pulls = {}
         self.version = DataVersion(timestamp=now)
         self._commits = 0
 
@@ -200,26 +209,6 @@ class ConsumerOffsetManager:
         """Go on with what was written last. A new manager has neither later commits nor pending resets."""
         self.version = stored.version
         self.offsets = {key: dict(offsets) for key, offsets in stored.offsets.items()}
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        twin = type(self)(
-            self.version.timestamp, server_side_reset=self.server_side_reset, version_step=self.version_step
-        )
-        twin.version, twin._commits = self.version, self._commits
-        twin.offsets, twin.resets, twin.pulls = (
-            {key: dict(offsets) for key, offsets in table.items()} for table in (self.offsets, self.resets, self.pulls)
-        )
-        return twin
-
-    def key(self) -> tuple[object, ...]:
-        """Offsets and resets as plain tuples; statistics and the data version are left out."""
-        return plain(self.offsets), plain(self.resets)
-
-
-def plain(table: Table) -> tuple[object, ...]:
-    """A table as sorted tuples."""
-    return tuple((key, tuple(sorted(offsets.items()))) for key, offsets in sorted(table.items()))
 
 
 def pairs_of(table: Table) -> Iterator[tuple[str, str]]:

@@ -5,11 +5,12 @@ them the broker's events.
 """
 
 from collections.abc import Callable
-from typing import Any, Self, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time
+from protocols.node_state import Apart, NodeState
 from protocols.queues import Queue
-from rocketmq_selfbalance.broker import held_pulls
 from rocketmq_selfbalance.broker.consumers import ConsumerManager
 from rocketmq_selfbalance.broker.disk import Disk
 from rocketmq_selfbalance.broker.held_pulls import HeldPull
@@ -18,22 +19,24 @@ from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
 from rocketmq_selfbalance.broker.settings import BrokerSettings
 
 
-class Broker:
+@dataclass(slots=True, init=False, eq=False)
+class Broker(NodeState):
     """A master. Its topics, groups, messages and flushed offsets are on its disk, everything else is in memory."""
 
-    __slots__ = (
-        "active",
-        "changed_groups",
-        "consumers",
-        "disk",
-        "held",
-        "locks",
-        "name",
-        "name_servers",
-        "offsets",
-        "settings",
-        "unflushed",
-    )
+    name: str
+    disk: Disk
+    name_servers: tuple[str, ...]
+    settings: Apart[BrokerSettings]
+    consumers: ConsumerManager
+    offsets: ConsumerOffsetManager
+    locks: RebalanceLockManager
+    held: dict[Queue, list[HeldPull]]
+    """Pulls that wait, per queue in the order in which they came."""
+    active: dict[str, Time]
+    """Client to the time when something was last read from it or written to it."""
+    changed_groups: dict[str, None]
+    """Groups whose members are notified with the next collection, where changes are collected."""
+    unflushed: bool
 
     def __init__(
         self,
@@ -55,12 +58,9 @@ class Broker:
             version_step=settings.consumer_offset_update_version_step,
         )
         self.locks = RebalanceLockManager(settings.lock_max_live_time_ms)
-        self.held: dict[Queue, list[HeldPull]] = {}
-        """Pulls that wait, per queue in the order in which they came."""
-        self.active: dict[str, Time] = {}
-        """Client to the time when something was last read from it or written to it."""
-        self.changed_groups: dict[str, None] = {}
-        """Groups whose members are notified with the next collection, where changes are collected."""
+        self.held = {}
+        self.active = {}
+        self.changed_groups = {}
         self.unflushed = False
 
     def busy(self, now: Time, peer: str) -> None:
@@ -72,28 +72,6 @@ class Broker:
         """Send what was not asked for just now."""
         self.busy(now, peer)
         out.send(peer, message)
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        twin = type(self)(self.name, self.disk.copy(), self.settings, self.name_servers)
-        twin.consumers, twin.offsets, twin.locks = self.consumers.copy(), self.offsets.copy(), self.locks.copy()
-        twin.held = {queue: list(waiting) for queue, waiting in self.held.items()}
-        twin.active, twin.changed_groups = dict(self.active), dict(self.changed_groups)
-        twin.unflushed = self.unflushed
-        return twin
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as nested plain tuples, times relative to now; see `protocols.engine.nodes.Node.key`."""
-        return (
-            self.disk.key(now),
-            self.consumers.key(now),
-            self.offsets.key(),
-            self.locks.key(now),
-            held_pulls.key(self.held, now),
-            tuple(sorted((peer, last - now) for peer, last in self.active.items())),
-            tuple(self.changed_groups),
-            self.unflushed,
-        )
 
 
 Handler: TypeAlias = Callable[[Broker, Time, str, Any, Outbox], None]

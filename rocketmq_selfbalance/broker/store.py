@@ -7,12 +7,14 @@ takes in what consumers sent back, each after its delay (spec 6.7).
 
 from bisect import bisect_left, insort
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import ceil
 from types import MappingProxyType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
+from protocols.node_state import NodeState
 from rocketmq_selfbalance.broker.commands import Produce
 from rocketmq_selfbalance.messages.pulling import Retried
 
@@ -30,20 +32,24 @@ class Delayed(NamedTuple):
     record: Retried
 
 
-class StoredQueue:
+@dataclass(slots=True, init=False, eq=False)
+class StoredQueue(NodeState):
     """One queue: what it took in and takes in, and what is still there."""
 
-    __slots__ = ("min_offset", "records", "segments", "times")
+    segments: list[Production]
+    """Times of even production, one after the other."""
+    min_offset: int
+    """Offset of the oldest record that is still there."""
+    records: list[Retried]
+    """Of a retry queue: its records."""
+    times: list[Time]
+    """When each of them was written; rising."""
 
     def __init__(self, now: Time, min_offset: int = 0) -> None:
-        self.segments: list[Production] = [Production(IDLE, now, min_offset)]
-        """Times of even production, one after the other."""
+        self.segments = [Production(IDLE, now, min_offset)]
         self.min_offset = min_offset
-        """Offset of the oldest record that is still there."""
-        self.records: list[Retried] = []
-        """Of a retry queue: its records."""
-        self.times: list[Time] = []
-        """When each of them was written; rising."""
+        self.records = []
+        self.times = []
 
     @property
     def production(self) -> Production:
@@ -107,35 +113,26 @@ class StoredQueue:
                 break
         return max(found, self.min_offset)
 
-    def copy(self) -> Self:
-        """An independent copy."""
-        twin = type(self)(0)
-        twin.segments, twin.min_offset = list(self.segments), self.min_offset
-        twin.records, twin.times = list(self.records), list(self.times)
-        return twin
-
 
 def _written(segment: Production, offset: int) -> Time:
     """When the record with this offset is written in a time of even production."""
     return segment.since + (offset + 1 - segment.before) * 1000 / segment.per_second
 
 
-class MessageStore:
+@dataclass(slots=True, eq=False)
+class MessageStore(NodeState):
     """The queues of one broker."""
 
-    __slots__ = ("_sent_back", "delayed", "per_second", "queues", "rates", "running")
-
-    def __init__(self, per_second: float = IDLE) -> None:
-        self.per_second = per_second
-        """Records per second of each queue that producers write to."""
-        self.rates: dict[str, tuple[float, Mapping[int, float]]] = {}
-        """Topic to another number of records per second, and to those of single queues."""
-        self.running = False
-        self.queues: dict[str, dict[int, StoredQueue]] = {}
-        """Topic to number to queue."""
-        self.delayed: list[Delayed] = []
-        """What waits for its delivery, sorted."""
-        self._sent_back = 0
+    per_second: float = IDLE
+    """Records per second of each queue that producers write to."""
+    rates: dict[str, tuple[float, Mapping[int, float]]] = field(default_factory=dict)
+    """Topic to another number of records per second, and to those of single queues."""
+    running: bool = False
+    queues: dict[str, dict[int, StoredQueue]] = field(default_factory=dict)
+    """Topic to number to queue."""
+    delayed: list[Delayed] = field(default_factory=list)
+    """What waits for its delivery, sorted."""
+    _sent_back: int = 0
 
     def queue(self, topic: str, number: int) -> StoredQueue | None:
         """The queue, where it has ever been written to."""
@@ -190,25 +187,3 @@ class MessageStore:
         """Offset of the oldest record that is still there; 0 where the queue was never written to."""
         queue = self.queue(topic, number)
         return 0 if queue is None else queue.min_offset
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        twin = type(self)(self.per_second)
-        twin.running, twin._sent_back, twin.rates = self.running, self._sent_back, dict(self.rates)
-        twin.queues = {
-            topic: {number: queue.copy() for number, queue in queues.items()} for topic, queues in self.queues.items()
-        }
-        twin.delayed = list(self.delayed)
-        return twin
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples, times relative to now."""
-        return (
-            self.running,
-            tuple(
-                (topic, number, queue.min_offset, queue.max_offset(now), queue.production.per_second)
-                for topic, queues in sorted(self.queues.items())
-                for number, queue in sorted(queues.items())
-            ),
-            tuple((each.due - now, each.topic, each.queue_number, each.record) for each in self.delayed),
-        )

@@ -1,21 +1,20 @@
 """A broker's subscription groups, RocketMQ's ``SubscriptionGroupManager``: switches of a group, whoever its members are
 (spec 2.5). They outlive its process."""
 
-from typing import Self
+from dataclasses import dataclass, field
 
+from protocols.node_state import NodeState
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 from rocketmq_selfbalance.messages.administration import SubscriptionGroup
 from rocketmq_selfbalance.messages.topics import TopicConfig
 
 
-class SubscriptionGroupManager:
+@dataclass(slots=True, eq=False)
+class SubscriptionGroupManager(NodeState):
     """Group to its configuration. ``auto_create`` is ``autoCreateSubscriptionGroup``."""
 
-    __slots__ = ("auto_create", "configs")
-
-    def __init__(self, *, auto_create: bool = True) -> None:
-        self.auto_create = auto_create
-        self.configs: dict[str, SubscriptionGroup] = {}
+    auto_create: bool = field(default=True, kw_only=True)
+    configs: dict[str, SubscriptionGroup] = field(default_factory=dict)
 
     def find(self, group: str) -> SubscriptionGroup | None:
         """The group's configuration, made with the defaults where it may be; None where the group is unknown."""
@@ -35,16 +34,6 @@ class SubscriptionGroupManager:
     def delete(self, group: str) -> None:
         """The group is no more; auto creation may bring it back."""
         self.configs.pop(group, None)
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        twin = type(self)(auto_create=self.auto_create)
-        twin.configs = dict(self.configs)
-        return twin
-
-    def key(self) -> tuple[object, ...]:
-        """The state as plain tuples."""
-        return tuple(sorted(self.configs.values()))
 
 
 def retry_topic(config: SubscriptionGroup) -> TopicConfig:

@@ -2,9 +2,10 @@
 outlive its process."""
 
 from collections.abc import Iterable
-from typing import Self
+from dataclasses import dataclass
 
 from protocols.engine.nodes import Time
+from protocols.node_state import NodeState
 from rocketmq_selfbalance.codes import PERM_READ, PERM_WRITE
 from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
 
@@ -12,13 +13,15 @@ SYSTEM_TOPICS = ("SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT")
 """Topics that every broker has: a name server refuses the first registration of a broker with a single topic."""
 
 
-class TopicConfigManager:
+@dataclass(slots=True, init=False, eq=False)
+class TopicConfigManager(NodeState):
     """Topic to its configuration at this broker."""
 
-    __slots__ = ("configs", "version")
+    configs: dict[str, TopicConfig]
+    version: DataVersion
 
     def __init__(self, now: Time = 0.0, configs: Iterable[TopicConfig] = ()) -> None:
-        self.configs: dict[str, TopicConfig] = {topic: TopicConfig(topic, 1, 1) for topic in SYSTEM_TOPICS}
+        self.configs = {topic: TopicConfig(topic, 1, 1) for topic in SYSTEM_TOPICS}
         self.configs.update((config.topic, config) for config in configs)
         self.version = DataVersion(timestamp=now)
 
@@ -45,13 +48,3 @@ class TopicConfigManager:
         if broker_perm & PERM_READ and broker_perm & PERM_WRITE:
             return tuple(self.configs.values())
         return tuple(config._replace(perm=config.perm & broker_perm) for config in self.configs.values())
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        twin = type(self)()
-        twin.configs, twin.version = dict(self.configs), self.version
-        return twin
-
-    def key(self) -> tuple[object, ...]:
-        """The state as plain tuples."""
-        return tuple(sorted(self.configs.values()))

@@ -2,8 +2,10 @@
 ``DefaultLitePullConsumerImpl``, with the tables of their ``RebalanceImpl``)."""
 
 from collections.abc import Hashable
+from dataclasses import dataclass, field
 
 from protocols.engine.nodes import Time
+from protocols.node_state import Apart, NodeState, Shared
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.offset_store import OffsetStore
 from rocketmq_selfbalance.client.pool import Pool
@@ -18,66 +20,61 @@ from rocketmq_selfbalance.strategies import PositionStrategy, Strategy
 __all__ = ["LITE_PULL", "PULL", "PUSH", "Consumer"]
 
 
-class Rebalancing:
+@dataclass(slots=True, eq=False)
+class Rebalancing(NodeState):
     """The pass that is under way, or the last one, as far as it concerns this consumer."""
 
-    __slots__ = ("adding", "balanced", "changed", "refused", "starting")
-
-    def __init__(self) -> None:
-        self.balanced = True
-        """Whether the consumer holds what it computed."""
-        self.changed = False
-        """Whether something was added or removed for the topic at hand."""
-        self.refused = False
-        """Whether a lock was, for the topic at hand."""
-        self.adding: dict[Queue, None] = {}
-        """Queues that some thread is just about to add: a pass of another thread leaves them to it."""
-        self.starting: list[tuple[Queue, int]] = []
-        """Queues added and not yet pulled, with their starting offsets."""
-
-    def copy(self) -> "Rebalancing":
-        """An independent copy."""
-        copy = Rebalancing()
-        copy.balanced, copy.changed, copy.refused = self.balanced, self.changed, self.refused
-        copy.starting, copy.adding = self.starting.copy(), self.adding.copy()
-        return copy
-
-    def key(self) -> tuple[object, ...]:
-        """The state as plain tuples."""
-        return self.balanced, self.changed, self.refused, tuple(self.starting), tuple(self.adding)
+    balanced: bool = True
+    """Whether the consumer holds what it computed."""
+    changed: bool = False
+    """Whether something was added or removed for the topic at hand."""
+    refused: bool = False
+    """Whether a lock was, for the topic at hand."""
+    adding: dict[Queue, None] = field(default_factory=dict)
+    """Queues that some thread is just about to add: a pass of another thread leaves them to it."""
+    starting: list[tuple[Queue, int]] = field(default_factory=list)
+    """Queues added and not yet pulled, with their starting offsets."""
 
 
-class Consumer:
+@dataclass(slots=True, init=False, eq=False)
+class Consumer(NodeState):
     """One consumer. ``created``: when, in milliseconds of virtual time; ``member``: its name in the scenario."""
 
-    __slots__ = (
-        "by_hand",
-        "by_position",
-        "client_id",
-        "consume_from_where",
-        "consume_timestamp",
-        "data",
-        "group",
-        "handle",
-        "kind",
-        "leaving",
-        "member",
-        "message_model",
-        "numbers",
-        "orderly",
-        "paused",
-        "pool",
-        "pull_threshold_for_queue",
-        "pull_threshold_size_for_queue",
-        "rebalancing",
-        "routes",
-        "settings",
-        "state",
-        "store",
-        "strategy",
-        "subscriptions",
-        "table",
-    )
+    group: str
+    member: str
+    client_id: str
+    strategy: Apart[Shared[Strategy]]
+    store: OffsetStore
+    settings: Apart[ClientSettings]
+    by_position: Apart[Shared[PositionStrategy | None]]
+    """The strategy, where it can tell everybody's share at once; the same object for all who have an equal one."""
+    kind: str
+    orderly: bool
+    message_model: str
+    consume_from_where: str
+    consume_timestamp: Apart[Time]
+    state: str
+    by_hand: bool
+    """Whether the listener is somebody's own (`ConsumerSpec.by_hand`)."""
+    handle: Time
+    """How long the user's code takes for one record."""
+    pool: Pool
+    numbers: int
+    """How many process queues it has made."""
+    data: ConsumerData | None
+    """What heartbeats say of it, while that does not change."""
+    paused: bool
+    subscriptions: Apart[dict[str, Time]]
+    """Topic to the version of its subscription: the time when it was made or changed."""
+    routes: dict[str, tuple[Queue, ...]]
+    """Topic to its readable queues as this consumer knows them, sorted."""
+    table: dict[Queue, ProcessQueue]
+    """The process queue table: what the consumer holds, dropped leftovers included."""
+    leaving: dict[Queue, ProcessQueue]
+    """Process queues that have left the table before they were given up properly."""
+    pull_threshold_for_queue: int
+    pull_threshold_size_for_queue: int
+    rebalancing: Rebalancing
 
     def __init__(
         self,
@@ -93,34 +90,25 @@ class Consumer:
     ) -> None:
         self.group, self.member, self.client_id = group, member, client_id
         self.strategy, self.store, self.settings = strategy, store, settings
-        self.by_position: PositionStrategy | None = None
+        self.by_position = None
         if isinstance(strategy, PositionStrategy) and isinstance(strategy, Hashable):
             self.by_position = first_of_its_value(strategy)
-        """The strategy, where it can tell everybody's share at once; the same object for all who have an equal one."""
         self.kind = settings.kind
         self.orderly = settings.orderly and settings.kind == PUSH
         self.message_model = settings.message_model
         self.consume_from_where = settings.consume_from_where
-        self.consume_timestamp: Time = (created - settings.consume_timestamp_back_ms) // 1000 * 1000.0
+        self.consume_timestamp = (created - settings.consume_timestamp_back_ms) // 1000 * 1000.0
         self.state = CREATE_JUST
         self.by_hand = by_hand
-        """Whether the listener is somebody's own (`ConsumerSpec.by_hand`)."""
         self.handle = handle
-        """How long the user's code takes for one record."""
         self.pool = Pool()
         self.numbers = 0
-        """How many process queues it has made."""
-        self.data: ConsumerData | None = None
-        """What heartbeats say of it, while that does not change."""
+        self.data = None
         self.paused = False
-        self.subscriptions: dict[str, Time] = {}
-        """Topic to the version of its subscription: the time when it was made or changed."""
-        self.routes: dict[str, tuple[Queue, ...]] = {}
-        """Topic to its readable queues as this consumer knows them, sorted."""
-        self.table: dict[Queue, ProcessQueue] = {}
-        """The process queue table: what the consumer holds, dropped leftovers included."""
-        self.leaving: dict[Queue, ProcessQueue] = {}
-        """Process queues that have left the table before they were given up properly."""
+        self.subscriptions = {}
+        self.routes = {}
+        self.table = {}
+        self.leaving = {}
         self.pull_threshold_for_queue = settings.pulling.pull_threshold_for_queue
         self.pull_threshold_size_for_queue = settings.pulling.pull_threshold_size_for_queue
         self.rebalancing = Rebalancing()
@@ -167,34 +155,3 @@ class Consumer:
         for process_queue in self.table.values():
             process_queue.dropped = True
         self.table.clear()
-
-    def copy(self) -> "Consumer":
-        """An independent copy."""
-        copy: Consumer = object.__new__(Consumer)
-        for name in Consumer.__slots__:
-            setattr(copy, name, getattr(self, name))
-        copy.store = self.store.copy()
-        copy.subscriptions, copy.routes = self.subscriptions.copy(), self.routes.copy()
-        copy.table = {queue: process_queue.copy() for queue, process_queue in self.table.items()}
-        copy.leaving = {queue: process_queue.copy() for queue, process_queue in self.leaving.items()}
-        copy.pool = self.pool.copy()
-        copy.rebalancing = self.rebalancing.copy()
-        return copy
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples, times relative to now. Of subscription versions only their order matters."""
-        versions = sorted(set(self.subscriptions.values()))
-        return (
-            self.group,
-            self.state,
-            self.paused,
-            tuple(sorted((topic, versions.index(version)) for topic, version in self.subscriptions.items())),
-            tuple(sorted(self.routes.items())),
-            tuple((queue, process_queue.key(now)) for queue, process_queue in sorted(self.table.items())),
-            tuple((queue, process_queue.key(now)) for queue, process_queue in sorted(self.leaving.items())),
-            self.store.key(),
-            self.pull_threshold_for_queue,
-            self.pull_threshold_size_for_queue,
-            self.rebalancing.key(),
-            self.pool.key(now),
-        )

@@ -4,11 +4,13 @@ The parts see it as their `World`. What it tells the observer is in `observed`, 
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Position
+from protocols.node_state import Apart, NodeState
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.consumer import LITE_PULL, PUSH, Consumer
 from rocketmq_selfbalance.client.observed import Observed
@@ -47,68 +49,45 @@ class Tables(NamedTuple):
     answers: Mapping[type, Understand]
 
 
-class Instance:
+@dataclass(slots=True, eq=False)
+class Instance(NodeState):
     """State shared by the consumers of one client instance."""
 
-    __slots__ = (
-        "addresses",
-        "askable",
-        "asked",
-        "client_id",
-        "connections",
-        "consumers",
-        "correlation",
-        "created",
-        "ended",
-        "heartbeating",
-        "name_server",
-        "name_servers",
-        "observed",
-        "pulled",
-        "routes",
-        "running",
-        "sent_back",
-        "service",
-        "settings",
-        "tables",
-        "task_due",
-        "threads",
-        "watched",
-    )
-
-    def __init__(self, client_id: str, name_servers: tuple[str, ...], settings: ClientSettings, tables: Tables) -> None:
-        self.client_id, self.name_servers, self.settings, self.tables = client_id, name_servers, settings, tables
-        self.created: Time = 0.0
-        self.consumers: dict[str, Consumer] = {}
-        """Group to its registered consumer, in the order of registration (``consumerTable``)."""
-        self.running = False
-        """Whether the instance's own threads run."""
-        self.ended = False
-        """Whether the last consumer has shut down."""
-        self.routes: dict[str, Route] = {}
-        """Topic to its route (``topicRouteTable``)."""
-        self.addresses: dict[str, dict[int, str]] = {}
-        """Broker name to broker id to address (``brokerAddrTable``)."""
-        self.askable: dict[str, tuple[Mapping[int, str], ...]] = {}
-        """Topic to the brokers that can be asked for its members: broker id to address."""
-        self.name_server = 0
-        """Which of the name servers is asked: the same one until it fails."""
-        self.connections: set[str] = set()
-        self.threads: dict[str, Thread] = {}
-        """Name to what it has still to do; a thread without work is not there."""
-        self.watched: dict[str, Time] = {}
-        """Thread to when the timer of its requests fires. It is not moved with each of them, but set again when it
-        fires too early."""
-        self.correlation = 0
-        """The number of the last request."""
-        self.asked: dict[int, Asked] = {}
-        self.pulled: dict[int, Pulled] = {}
-        self.sent_back: dict[int, SentBack] = {}
-        self.heartbeating = False
-        """Whether a thread holds the heartbeat lock."""
-        self.service = RebalanceService()
-        self.task_due: dict[str, Time] = {}
-        self.observed = Observed()
+    client_id: str
+    name_servers: tuple[str, ...]
+    settings: ClientSettings
+    tables: Apart[Tables]
+    created: Apart[Time] = 0.0
+    consumers: dict[str, Consumer] = field(default_factory=dict)
+    """Group to its registered consumer, in the order of registration (``consumerTable``)."""
+    running: bool = False
+    """Whether the instance's own threads run."""
+    ended: bool = False
+    """Whether the last consumer has shut down."""
+    routes: dict[str, Route] = field(default_factory=dict)
+    """Topic to its route (``topicRouteTable``)."""
+    addresses: dict[str, dict[int, str]] = field(default_factory=dict)
+    """Broker name to broker id to address (``brokerAddrTable``)."""
+    askable: dict[str, tuple[Mapping[int, str], ...]] = field(default_factory=dict)
+    """Topic to the brokers that can be asked for its members: broker id to address."""
+    name_server: int = 0
+    """Which of the name servers is asked: the same one until it fails."""
+    connections: set[str] = field(default_factory=set)
+    threads: dict[str, Thread] = field(default_factory=dict)
+    """Name to what it has still to do; a thread without work is not there."""
+    watched: dict[str, Time] = field(default_factory=dict)
+    """Thread to when the timer of its requests fires. It is not moved with each of them, but set again when it
+    fires too early."""
+    correlation: int = 0
+    """The number of the last request."""
+    asked: dict[int, Asked] = field(default_factory=dict)
+    pulled: dict[int, Pulled] = field(default_factory=dict)
+    sent_back: dict[int, SentBack] = field(default_factory=dict)
+    heartbeating: bool = False
+    """Whether a thread holds the heartbeat lock."""
+    service: RebalanceService = field(default_factory=RebalanceService)
+    task_due: dict[str, Time] = field(default_factory=dict)
+    observed: Observed = field(default_factory=Observed)
 
     def active(self) -> list[Consumer]:
         """The consumers that are registered and not on their way out."""

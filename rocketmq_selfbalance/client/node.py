@@ -5,9 +5,11 @@ This file only says who takes what; the parts are beside it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.node_state import NodeState
 from rocketmq_selfbalance.client import (
     blocking,
     consuming_orderly,
@@ -34,7 +36,6 @@ from rocketmq_selfbalance.client import (
 )
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.instance import Instance, Tables
-from rocketmq_selfbalance.client.instance_state import copy_of, key_of
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.client.threads import Handlers
 from rocketmq_selfbalance.messages.answer import Answer
@@ -65,13 +66,15 @@ STEPS: Handlers = {
 TABLES = Tables(STEPS, requests.CALLS, requests.ANSWERS)
 
 
-class Client:
+@dataclass(slots=True, init=False, eq=False)
+class Client(NodeState):
     """One client instance, under this client id, which knows these name servers.
 
     Its consumers start one after the other when the process starts; `commands.StartConsumer` adds one later.
     """
 
-    __slots__ = ("instance", "specs")
+    specs: tuple[ConsumerSpec, ...]
+    instance: Instance
 
     def __init__(
         self,
@@ -134,15 +137,6 @@ class Client:
         # The network library's threads read the ends before ours, long overdue, ask anything over dead connections.
         self.instance.service.rejoining = dict.fromkeys(ended, False)
         self._lost(now, ended, out)
-
-    def copy(self) -> Self:
-        copy: Self = object.__new__(type(self))
-        copy.specs = self.specs
-        copy.instance = copy_of(self.instance)
-        return copy
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        return key_of(self.instance, now)
 
     def _lost(self, now: Time, peers: Sequence[str], out: Outbox) -> None:
         """The connections to these peers are gone: what was asked there is not answered."""

@@ -4,9 +4,11 @@ Nothing in RocketMQ corresponds to it, and nothing that the client does depends 
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from protocols.engine.nodes import Outbox
 from protocols.facts import Granted, Owns, Transition
+from protocols.node_state import NodeState
 from protocols.queues import Queue, sort_queues
 from protocols.quick_records import quickly_made
 from rocketmq_selfbalance.client.consumer import Consumer
@@ -16,18 +18,16 @@ from rocketmq_selfbalance.states import ABANDONED, ABSENT, LOCATING, LOCKING, PR
 _transition = quickly_made(Transition)
 
 
-class Observed:
+@dataclass(slots=True, eq=False)
+class Observed(NodeState):
     """``life_of``: group and queue to the state of `PROCESS_QUEUE`, where it is not ``ABSENT``."""
 
-    __slots__ = ("dirty", "granted", "life_of", "owned")
-
-    def __init__(self) -> None:
-        self.dirty: dict[str, None] = {}
-        """Groups whose consumer's belief may have changed by the event at hand."""
-        self.owned: dict[str, tuple[Queue, ...]] = {}
-        self.granted: dict[str, dict[str, tuple[Queue, ...]]] = {}
-        """Group to topic to the queues that the last pass computed."""
-        self.life_of: dict[tuple[str, Queue], str] = {}
+    dirty: dict[str, None] = field(default_factory=dict)
+    """Groups whose consumer's belief may have changed by the event at hand."""
+    owned: dict[str, tuple[Queue, ...]] = field(default_factory=dict)
+    granted: dict[str, dict[str, tuple[Queue, ...]]] = field(default_factory=dict)
+    """Group to topic to the queues that the last pass computed."""
+    life_of: dict[tuple[str, Queue], str] = field(default_factory=dict)
 
     def computed(
         self, service: RebalanceService, consumer: Consumer, topic: str, target: tuple[Queue, ...], out: Outbox
@@ -82,13 +82,6 @@ class Observed:
                 service.changed.add(group)
                 out.observe(Owns(group, consumer.member, queues, None))
         self.dirty.clear()
-
-    def copy(self) -> "Observed":
-        """An independent copy."""
-        copy = Observed()
-        copy.dirty, copy.owned, copy.life_of = self.dirty.copy(), self.owned.copy(), self.life_of.copy()
-        copy.granted = {group: topics.copy() for group, topics in self.granted.items()}
-        return copy
 
 
 def _tell_granted(consumer: Consumer, granted: Mapping[str, tuple[Queue, ...]], out: Outbox) -> None:

@@ -6,9 +6,11 @@ got from a broker is handed back by `RemoteOffsets.found`.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+from protocols.node_state import NodeState
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.calls import Failure
 from rocketmq_selfbalance.client.local_offsets_file import UnreadableOffsets, read_offsets, write_offsets
@@ -28,14 +30,12 @@ class ReadFrom(Enum):
     MEMORY_FIRST = "MEMORY_FIRST_THEN_STORE"
 
 
-class Table:
+@dataclass(slots=True, eq=False)
+class Table(NodeState):
     """``offsetTable``: offsets in memory. A frozen one takes no ordinary update until it is removed."""
 
-    __slots__ = ("frozen", "offsets")
-
-    def __init__(self) -> None:
-        self.offsets: dict[Queue, int] = {}
-        self.frozen: set[Queue] = set()
+    offsets: dict[Queue, int] = field(default_factory=dict)
+    frozen: set[Queue] = field(default_factory=set)
 
     def update(self, queue: Queue | None, offset: int, increase_only: bool) -> None:
         """Set the offset; where there is one already, only to a greater one if ``increase_only``."""
@@ -61,24 +61,12 @@ class Table:
         wanted = (topic or "").strip()
         return {queue: offset for queue, offset in self.offsets.items() if not wanted or queue.topic == topic}
 
-    def copy(self) -> "Table":
-        """An independent copy."""
-        copy = Table()
-        copy.offsets, copy.frozen = self.offsets.copy(), self.frozen.copy()
-        return copy
 
-    def key(self) -> tuple[object, ...]:
-        """The state as plain tuples."""
-        return tuple(sorted(map(tuple, self.offsets.items()))), tuple(sorted(self.frozen))
-
-
-class RemoteOffsets:
+@dataclass(slots=True, eq=False)
+class RemoteOffsets(NodeState):
     """``RemoteBrokerOffsetStore``: kept at the brokers."""
 
-    __slots__ = ("table",)
-
-    def __init__(self) -> None:
-        self.table = Table()
+    table: Table = field(default_factory=Table)
 
     def load(self) -> None:
         """Nothing to load."""
@@ -113,24 +101,13 @@ class RemoteOffsets:
             table.remove(queue)
         return list(table.offsets.items())
 
-    def copy(self) -> "RemoteOffsets":
-        """An independent copy."""
-        copy = RemoteOffsets()
-        copy.table = self.table.copy()
-        return copy
 
-    def key(self) -> tuple[object, ...]:
-        """The state as plain tuples."""
-        return self.table.key()
-
-
-class OffsetsFile:
+@dataclass(slots=True, eq=False)
+class OffsetsFile(NodeState):
     """A file ``offsets.json`` with its ``.bak``, as texts; None where there is no file. It outlives the client."""
 
-    __slots__ = ("backup", "text")
-
-    def __init__(self, text: str | None = None, backup: str | None = None) -> None:
-        self.text, self.backup = text, backup
+    text: str | None = None
+    backup: str | None = None
 
     def read(self) -> dict[Queue, int] | None:
         """Its offsets, those of the backup where it is empty or unreadable; None where there is nothing.
@@ -151,14 +128,12 @@ class OffsetsFile:
         self.text = write_offsets(offsets)
 
 
-class LocalOffsets:
+@dataclass(slots=True, eq=False)
+class LocalOffsets(NodeState):
     """``LocalFileOffsetStore``: kept in a file of the machine, which outlives the client."""
 
-    __slots__ = ("file", "table")
-
-    def __init__(self, file: OffsetsFile) -> None:
-        self.table = Table()
-        self.file = file
+    file: OffsetsFile
+    table: Table = field(default_factory=Table)
 
     def load(self) -> None:
         """Read the file into memory. Raises `UnreadableOffsets`."""
@@ -200,16 +175,6 @@ class LocalOffsets:
             return
         offsets.update((queue, self.table.offsets[queue]) for queue in queues)
         self.file.write(offsets)
-
-    def copy(self) -> "LocalOffsets":
-        """An independent copy, with a file of its own."""
-        copy = LocalOffsets(OffsetsFile(self.file.text, self.file.backup))
-        copy.table = self.table.copy()
-        return copy
-
-    def key(self) -> tuple[object, ...]:
-        """The state as plain tuples."""
-        return self.table.key(), self.file.text, self.file.backup
 
 
 OffsetStore: TypeAlias = RemoteOffsets | LocalOffsets

@@ -1,9 +1,7 @@
 """What the operator tells the client: the user's calls of ``DefaultMQPushConsumer`` and the like, see
 `rocketmq_selfbalance.client.commands`."""
 
-from typing import Any
-
-from protocols.engine.nodes import Outbox, Time
+from protocols.engine.nodes import Message, Outbox, Time
 from protocols.java import sorted_as_java
 from protocols.queues import Queue
 from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, lifecycle, polling, shutdown
@@ -21,7 +19,7 @@ from rocketmq_selfbalance.client.commands import (
     Subscribe,
     Unsubscribe,
 )
-from rocketmq_selfbalance.client.consumer import PUSH
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.resetting import ResetOffsets
 
@@ -31,7 +29,7 @@ COMMANDS = (
 )
 
 
-def take(client: Instance, now: Time, sender: str, command: Any, out: Outbox) -> None:
+def take(client: Instance, now: Time, sender: str, command: Message, out: Outbox) -> None:
     """Do what the operator says. A group that is not there is none of our business any more."""
     match command:
         case StartConsumer(spec):
@@ -41,12 +39,11 @@ def take(client: Instance, now: Time, sender: str, command: Any, out: Outbox) ->
             blocking.run(client, now, lifecycle.THREAD, steps, out)
         case Shutdown(group) if group is not None:
             blocking.run(client, now, lifecycle.THREAD, (shutdown.ShutDown(group),), out)
-        case _ if command.group in client.consumers:
-            _of_consumer(client, now, command, out)
+        case _ if (consumer := client.consumers.get(getattr(command, "group", ""))) is not None:
+            _of_consumer(client, now, consumer, command, out)
 
 
-def _of_consumer(client: Instance, now: Time, command: Any, out: Outbox) -> None:
-    consumer = client.consumers[command.group]
+def _of_consumer(client: Instance, now: Time, consumer: Consumer, command: Message, out: Outbox) -> None:
     pool = consumer.pool
     match command:
         case Subscribe(group, topic):

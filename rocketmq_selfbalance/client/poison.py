@@ -6,8 +6,10 @@ often it was sent back (`Retried`; in RocketMQ ``MessageExt.reconsumeTimes``).
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from protocols.node_state import NodeState
 from protocols.poison import PoisonRecord, PoisonRecords
 from protocols.queues import Queue
 from rocketmq_selfbalance.messages.pulling import Retried
@@ -24,16 +26,18 @@ class Copy(NamedTuple):
         return self.record.attempts is not None and tried >= self.record.attempts
 
 
-class Poison:
+@dataclass(slots=True, init=False, eq=False)
+class Poison(NodeState):
     """What one consumer's code cannot handle."""
 
-    __slots__ = ("copies", "known")
+    known: Mapping[Queue, Mapping[int, PoisonRecord]]
+    """Queue to its poison records by their offsets."""
+    copies: dict[Queue, dict[int, Copy]]
+    """Of retry queues the same, as far as they were fetched."""
 
     def __init__(self, known: PoisonRecords[Queue]) -> None:
-        self.known: Mapping[Queue, Mapping[int, PoisonRecord]] = {}
-        """Queue to its poison records by their offsets."""
-        self.copies: dict[Queue, dict[int, Copy]] = {}
-        """Of retry queues the same, as far as they were fetched."""
+        self.known = {}
+        self.copies = {}
         self.learn(known)
 
     def learn(self, known: PoisonRecords[Queue]) -> None:
@@ -69,16 +73,3 @@ class Poison:
         """Whether the queue has poison at this offset or behind it."""
         offsets = self.copies.get(queue) or self.known.get(queue, {})
         return any(offset >= position for offset in offsets)
-
-    def copy(self) -> "Poison":
-        """An independent copy."""
-        twin = Poison({})
-        twin.known, twin.copies = self.known, {queue: dict(copies) for queue, copies in self.copies.items()}
-        return twin
-
-    def key(self) -> tuple[object, ...]:
-        """The state as plain tuples."""
-        return (
-            tuple(sorted((queue, tuple(records.items())) for queue, records in self.known.items())),
-            tuple(sorted((queue, tuple(copies.items())) for queue, copies in self.copies.items())),
-        )

@@ -5,9 +5,11 @@ Work is done on ranges of records. The code of a push consumer runs in so many t
 in one loop of the user's own.
 """
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
+from protocols.node_state import NodeState
 from protocols.queues import Queue
 from rocketmq_selfbalance.client.poison import Poison
 
@@ -29,34 +31,29 @@ class Work(NamedTuple):
     threads: int
 
 
-class Pool:
+@dataclass(slots=True, eq=False)
+class Pool(NodeState):
     """Waiting batches in the order they came, and what is being worked on."""
 
-    __slots__ = (
-        *("backlog", "busy", "fails", "in_hand", "next_commit", "poison", "running", "serial", "stalled"),
-        *("standing_still", "takes"),
-    )
-
-    def __init__(self) -> None:
-        self.backlog: list[Batch] = []
-        self.running: dict[int, Work] = {}
-        self.serial = 0
-        self.busy = 0
-        """Threads that work now."""
-        self.standing_still = False
-        """The user's code makes no progress: what it works on is not finished, nothing new is begun."""
-        self.stalled: list[int] = []
-        """Works whose time is over while the code stands still."""
-        self.takes: dict[tuple[Queue, int], Time] = {}
-        """(Queue, offset) of records that take another time than the others."""
-        self.fails: set[tuple[Queue, int]] = set()
-        """(Queue, offset) of records that the user's code cannot handle."""
-        self.poison = Poison({})
-        """Records that the user's code cannot handle, whoever is given them."""
-        self.in_hand: list[Batch] = []
-        """Pull consumers: what the last poll returned beside that which is worked on, in order."""
-        self.next_commit: Time = 0.0
-        """Pull consumers: when the next poll commits."""
+    backlog: list[Batch] = field(default_factory=list)
+    running: dict[int, Work] = field(default_factory=dict)
+    serial: int = 0
+    busy: int = 0
+    """Threads that work now."""
+    standing_still: bool = False
+    """The user's code makes no progress: what it works on is not finished, nothing new is begun."""
+    stalled: list[int] = field(default_factory=list)
+    """Works whose time is over while the code stands still."""
+    takes: dict[tuple[Queue, int], Time] = field(default_factory=dict)
+    """(Queue, offset) of records that take another time than the others."""
+    fails: set[tuple[Queue, int]] = field(default_factory=set)
+    """(Queue, offset) of records that the user's code cannot handle."""
+    poison: Poison = field(default_factory=lambda: Poison({}))
+    """Records that the user's code cannot handle, whoever is given them."""
+    in_hand: list[Batch] = field(default_factory=list)
+    """Pull consumers: what the last poll returned beside that which is worked on, in order."""
+    next_commit: Time = 0.0
+    """Pull consumers: when the next poll commits."""
 
     def finish(self, serial: int) -> Work | None:
         """The time of a work is over: its threads are idle. None where the code stands still: it is over later."""
@@ -66,27 +63,3 @@ class Pool:
         work = self.running.pop(serial)
         self.busy -= work.threads
         return work
-
-    def copy(self) -> "Pool":
-        """An independent copy."""
-        copy: Pool = object.__new__(Pool)
-        for name in Pool.__slots__:
-            setattr(copy, name, getattr(self, name))
-        copy.backlog, copy.running, copy.stalled = self.backlog.copy(), self.running.copy(), self.stalled.copy()
-        copy.takes, copy.fails = self.takes.copy(), self.fails.copy()
-        copy.poison, copy.in_hand = self.poison.copy(), self.in_hand.copy()
-        return copy
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples, times relative to now."""
-        return (
-            tuple(self.backlog),
-            tuple((work.batch, now - work.since, work.threads) for work in self.running.values()),
-            self.standing_still,
-            tuple(self.stalled),
-            tuple(sorted(self.takes.items())),
-            tuple(sorted(self.fails)),
-            self.poison.key(),
-            tuple(self.in_hand),
-            now - self.next_commit,
-        )

@@ -2,70 +2,71 @@
 6.4)."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from protocols.engine.nodes import Time
+from protocols.node_state import NodeState
 from protocols.offsets import OffsetSet
 
 NOTHING = -1
 """``remove`` of an empty queue: no offset to commit."""
 
 
-class ProcessQueue:
+@dataclass(slots=True, init=False, eq=False)
+class ProcessQueue(NodeState):
     """Offsets of fetched records, as ranges (``first`` to ``end - 1``). Times are milliseconds of virtual time;
     ``created`` counts as the first pull and the first lock."""
 
-    __slots__ = (
-        "accumulated",
-        "bytes",
-        "consuming",
-        "count",
-        "dropped",
-        "highest",
-        "last_lock",
-        "last_pull",
-        "listeners",
-        "locked",
-        "next_offset",
-        "number",
-        "previously_locked",
-        "record_bytes",
-        "taken",
-        "task_since",
-        "tries",
-        "try_unlock_times",
-        "waiting",
-    )
+    waiting: OffsetSet
+    """Fetched, and not finished; of ordered consumption: not taken."""
+    taken: OffsetSet
+    """Ordered: in consumption."""
+    record_bytes: int
+    count: int
+    bytes: int
+    highest: int
+    """The last offset that was put anew."""
+    consuming: bool
+    accumulated: int
+    """Records behind the last fetched one, as its broker told."""
+    dropped: bool
+    locked: bool
+    last_pull: Time
+    last_lock: Time
+    try_unlock_times: int
+    listeners: int
+    """Calls of the user's listener that work on the queue now: they hold the shared side of the consume lock."""
+    number: int
+    """Tells it from earlier process queues of the same queue: what is on its way belongs to one of them."""
+    next_offset: int
+    """Where the next pull begins."""
+    previously_locked: bool
+    """Ordered: the starting offset was read again after the lock was there."""
+    task_since: Time | None
+    """Ordered: since when its consume task runs; None where none does."""
+    tries: dict[int, int]
+    """Ordered: offset of a record that failed to how often it was tried again, where that matters."""
 
     def __init__(self, created: Time, *, locked: bool = False, record_bytes: int = 0) -> None:
         self.waiting = OffsetSet()
-        """Fetched, and not finished; of ordered consumption: not taken."""
         self.taken = OffsetSet()
-        """Ordered: in consumption."""
         self.record_bytes = record_bytes
         self.count = 0
         self.bytes = 0
         self.highest = 0
-        """The last offset that was put anew."""
         self.consuming = False
         self.accumulated = 0
-        """Records behind the last fetched one, as its broker told."""
         self.dropped = False
         self.locked = locked
-        self.last_pull: Time = created
-        self.last_lock: Time = created
+        self.last_pull = created
+        self.last_lock = created
         self.try_unlock_times = 0
         self.listeners = 0
-        """Calls of the user's listener that work on the queue now: they hold the shared side of the consume lock."""
         self.number = 0
-        """Tells it from earlier process queues of the same queue: what is on its way belongs to one of them."""
         self.next_offset = 0
-        """Where the next pull begins."""
         self.previously_locked = False
-        """Ordered: the starting offset was read again after the lock was there."""
-        self.task_since: Time | None = None
-        """Ordered: since when its consume task runs; None where none does."""
-        self.tries: dict[int, int] = {}
-        """Ordered: offset of a record that failed to how often it was tried again, where that matters."""
+        self.task_since = None
+        self.tries = {}
 
     def put(self, ranges: Iterable[tuple[int, int]], end_of_queue: int | None = None) -> bool:
         """Records have been fetched, in this order. ``end_of_queue``: the broker's end offset, told with the last.
@@ -170,31 +171,3 @@ class ProcessQueue:
     def lock_expired(self, now: Time, after: Time) -> bool:
         """Whether the lock was last seen to hold more than ``after`` ms ago."""
         return now - self.last_lock > after
-
-    def copy(self) -> "ProcessQueue":
-        """An independent copy."""
-        copy: ProcessQueue = object.__new__(ProcessQueue)
-        for name in ProcessQueue.__slots__:
-            setattr(copy, name, getattr(self, name))
-        copy.waiting, copy.taken = self.waiting.copy(), self.taken.copy()
-        copy.tries = self.tries.copy()
-        return copy
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples, times relative to now."""
-        return (
-            self.waiting.ranges(),
-            self.taken.ranges(),
-            self.highest,
-            self.consuming,
-            self.dropped,
-            self.locked,
-            now - self.last_pull,
-            now - self.last_lock,
-            self.listeners,
-            self.number,
-            self.next_offset,
-            self.previously_locked,
-            None if self.task_since is None else now - self.task_since,
-            tuple(sorted(self.tries.items())),
-        )

@@ -2,11 +2,12 @@
 10.2, 12)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, NamedTuple, TypeGuard
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import NamedTuple, TypeGuard
 
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
+from protocols.quick_records import changed
 from rocketmq_selfbalance.client.settings_by_concern import (
     ConsumeSettings,
     InstanceSettings,
@@ -53,12 +54,12 @@ _PART_OF: Mapping[str, str] = {each.name: part for part in _PARTS for each in fi
 
 def with_fields(base: ClientSettings, changes: Mapping[str, object]) -> ClientSettings:
     """The settings changed in these fields, whichever part each of them stands in."""
-    own: dict[str, Any] = {name: value for name, value in changes.items() if name not in _PART_OF}
+    own: dict[str, object] = {name: value for name, value in changes.items() if name not in _PART_OF}
     for part in _PARTS:
         of_part = {name: value for name, value in changes.items() if _PART_OF.get(name) == part}
         if of_part:
-            own[part] = replace(getattr(base, part), **of_part)
-    return replace(base, **own)
+            own[part] = changed(getattr(base, part), of_part)
+    return changed(base, own)
 
 
 def field_of(settings: ClientSettings, name: str) -> object:

@@ -9,40 +9,34 @@ compared, and looked at.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from protocols.engine.nodes import Outbox, Time
+from protocols.node_state import NodeState, Shared
 from rocketmq_selfbalance.client.calls import Call
 
 Step: TypeAlias = tuple[object, ...]
 """A named tuple; its class says which handler takes it."""
 
 
-class Thread:
+@dataclass(slots=True, init=False, eq=False)
+class Thread(NodeState):
     """The steps left (the next one is the last of the list), the value given by the step or call before, and the
     call that is waited for."""
 
-    __slots__ = ("left", "value", "waiting")
+    left: list[Step]
+    value: Shared[Any]
+    waiting: Call | None
 
     def __init__(self, *steps: Step) -> None:
         """Steps in the order in which they are to be done."""
-        self.left: list[Step] = list(reversed(steps))
-        self.value: Any = None
-        self.waiting: Call | None = None
+        self.left = list(reversed(steps))
+        self.value = self.waiting = None
 
     def push(self, *steps: Step) -> None:
         """Do these next, in this order, before what is left."""
         self.left += steps[::-1]
-
-    def copy(self) -> "Thread":
-        """An independent copy."""
-        copy = Thread()
-        copy.left, copy.value, copy.waiting = self.left.copy(), self.value, self.waiting
-        return copy
-
-    def key(self) -> tuple[object, ...]:
-        """The state as plain tuples."""
-        return tuple(self.left), self.value, self.waiting
 
 
 Handler: TypeAlias = Callable[[Any, Time, Thread, Any, Outbox], Call | None]

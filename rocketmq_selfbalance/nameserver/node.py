@@ -1,9 +1,10 @@
 """The name server as a node: brokers register, clients ask for routes, a scan removes the silent (spec 1): RocketMQ's
 ``DefaultRequestProcessor``, ``ClientRequestProcessor`` and ``BrokerHousekeepingService``."""
 
-from typing import Self
+from dataclasses import dataclass
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.node_state import Emptied, NodeState
 from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.nameserver import (
     AddWritePerm,
@@ -22,18 +23,22 @@ from rocketmq_selfbalance.nameserver.settings import NameServerSettings
 SCAN = "scan brokers"
 
 
-class NameServer:
+@dataclass(slots=True, init=False, eq=False)
+class NameServer(NodeState):
     """One name server. Its tables are in memory: a new one knows nothing until the brokers register again."""
 
-    __slots__ = ("_answers", "_revision", "settings", "table")
+    settings: NameServerSettings
+    table: RouteInfoManager
+    _answers: Emptied[dict[str, Route | None]]
+    """Topic to the route as it was answered at this revision of the tables,"""
+    _revision: Emptied[int]
+    """which is this one."""
 
     def __init__(self, settings: NameServerSettings | None = None) -> None:
         self.settings = settings or NameServerSettings()
         self.table = RouteInfoManager(self.settings)
-        self._answers: dict[str, Route | None] = {}
-        """Topic to the route as it was answered at this revision of the tables,"""
+        self._answers = {}
         self._revision = 0
-        """which is this one."""
 
     def start(self, now: Time, out: Outbox) -> None:
         out.set_timer(SCAN, now + self.settings.scan_first_ms)
@@ -87,11 +92,3 @@ class NameServer:
         if topic not in self._answers:
             self._answers[topic] = self.table.route(topic)
         return self._answers[topic]
-
-    def copy(self) -> Self:
-        twin = type(self)(self.settings)
-        twin.table = self.table.copy()
-        return twin
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        return self.table.key(now)

@@ -5,10 +5,12 @@ A plain object: `rocketmq_selfbalance.nameserver.node` gives it the time and the
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.java import sorted_as_java
+from protocols.node_state import NodeState
 from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE
 from rocketmq_selfbalance.messages.nameserver import BrokerData, QueueData, Route
 from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
@@ -22,15 +24,13 @@ class RegisterBrokerResult(NamedTuple):
     ha_server_address: str | None
 
 
-class BrokerAddresses:
+@dataclass(slots=True, eq=False)
+class BrokerAddresses(NodeState):
     """A broker name with the addresses of its master and replicas, which may be none."""
 
-    __slots__ = ("acting_master", "addresses", "cluster")
-
-    def __init__(self, cluster: str) -> None:
-        self.cluster = cluster
-        self.acting_master = False
-        self.addresses: dict[int, str] = {}
+    cluster: str
+    acting_master: bool = False
+    addresses: dict[int, str] = field(default_factory=dict)
 
 
 class BrokerLiveInfo(NamedTuple):
@@ -43,23 +43,21 @@ class BrokerLiveInfo(NamedTuple):
     ha_server_address: str | None
 
 
-class RouteInfoManager:
+@dataclass(slots=True, eq=False)
+class RouteInfoManager(NodeState):
     """Topics, brokers, clusters and live addresses, as one name server knows them. The real tables are
     ``topicQueueTable``, ``brokerAddrTable``, ``clusterAddrTable``, ``brokerLiveTable``."""
 
-    __slots__ = ("brokers", "clusters", "live", "revision", "settings", "topics")
-
-    def __init__(self, settings: NameServerSettings) -> None:
-        self.settings = settings
-        self.topics: dict[str, dict[str, QueueData]] = {}
-        """Topic to broker name to its queues."""
-        self.brokers: dict[str, BrokerAddresses] = {}
-        self.clusters: dict[str, set[str]] = {}
-        """Cluster to the names of its brokers."""
-        self.live: dict[tuple[str, str], BrokerLiveInfo] = {}
-        """(Cluster, address) to what is known of it."""
-        self.revision = 0
-        """Rises whenever routes may have changed."""
+    settings: NameServerSettings
+    topics: dict[str, dict[str, QueueData]] = field(default_factory=dict)
+    """Topic to broker name to its queues."""
+    brokers: dict[str, BrokerAddresses] = field(default_factory=dict)
+    clusters: dict[str, set[str]] = field(default_factory=dict)
+    """Cluster to the names of its brokers."""
+    live: dict[tuple[str, str], BrokerLiveInfo] = field(default_factory=dict)
+    """(Cluster, address) to what is known of it."""
+    revision: int = 0
+    """Rises whenever routes may have changed."""
 
     def register(
         self,
@@ -252,27 +250,3 @@ class RouteInfoManager:
         queues = self.topics.get(topic)
         if queues is not None and queues.pop(broker, None) is not None and not queues:
             del self.topics[topic]
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        twin = type(self)(self.settings)
-        twin.topics = {topic: dict(queues) for topic, queues in self.topics.items()}
-        for name, entry in self.brokers.items():
-            other = twin.brokers[name] = BrokerAddresses(entry.cluster)
-            other.acting_master, other.addresses = entry.acting_master, dict(entry.addresses)
-        twin.clusters = {cluster: set(names) for cluster, names in self.clusters.items()}
-        twin.live, twin.revision = dict(self.live), self.revision
-        return twin
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples, times relative to now."""
-        return (
-            tuple(sorted((topic, tuple(sorted(queues.values()))) for topic, queues in self.topics.items())),
-            tuple(
-                (name, entry.cluster, entry.acting_master, tuple(sorted(entry.addresses.items())))
-                for name, entry in sorted(self.brokers.items())
-            ),
-            tuple(
-                sorted((key, known._replace(last_update=known.last_update - now)) for key, known in self.live.items())
-            ),
-        )

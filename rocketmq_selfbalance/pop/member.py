@@ -1,8 +1,9 @@
 """A member that takes messages by POP: it has no part in sharing queues; whoever calls it asks the broker itself."""
 
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.node_state import NodeState
 
 
 class WakeAt(NamedTuple):
@@ -11,7 +12,7 @@ class WakeAt(NamedTuple):
     time: Time
 
 
-class PopMember:
+class PopMember(NodeState):
     """The process of a client of the 5.x line. Whoever calls it does what is to be done when it wakes; it lives, hangs
     and is killed."""
 
@@ -33,11 +34,3 @@ class PopMember:
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         """It connects to nobody."""
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        return type(self)()
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """All are alike."""
-        return ()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from protocols.groups import Group
@@ -16,6 +17,12 @@ def block(queues: int, members: int, index: int) -> range:
     base, extra = divmod(queues, members)
     start = index * base + min(index, extra)
     return range(start, start + base + (index < extra))
+
+
+@lru_cache(maxsize=4)
+def _blocks(queues: int, cids: tuple[str, ...]) -> dict[str, range]:
+    """The block of every client id; the same for all topics with so many queues."""
+    return {cid: block(queues, len(cids), index) for cid, index in first_indexes(cids).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +51,7 @@ class Averagely:
     def positions_of_all(self, mq_all: Sequence[Queue] | None, cid_all: Sequence[str] | None) -> dict[str, range]:
         """See `PositionStrategy.positions_of_all`."""
         queues, cids = check_lists(mq_all, cid_all)
-        return {cid: block(len(queues), len(cids), index) for cid, index in first_indexes(cids).items()}
+        return _blocks(len(queues), tuple(cids))
 
 
 def make(settings: Settings, group: Group) -> OfMember:

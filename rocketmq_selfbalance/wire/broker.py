@@ -6,7 +6,7 @@ itself; pulls, records and views are handled here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from rocketmq_selfbalance.broker.connections import IDLE
@@ -97,12 +97,6 @@ class ServedBroker:
         for question in [number for number, (_, _, whom) in served.questions.items() if whom == peer]:
             asker, correlation, _ = served.questions.pop(question)
             out.send(asker, Reply(correlation, SYSTEM_ERROR, remark=f"the client at {peer} has left"))
-
-    def copy(self) -> Self:
-        raise TypeError("a node on real connections is not copied")
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        return self.node.key(now)
 
     def _at(self, now: Time, out: Outbox) -> NamedOutbox:
         if self._named is None or self._named.out is not out:

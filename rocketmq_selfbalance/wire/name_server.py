@@ -4,7 +4,6 @@ Brokers of this process register as nodes, under their names; others register ov
 """
 
 from collections.abc import Mapping
-from typing import Self
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from rocketmq_selfbalance.broker.topics import SYSTEM_TOPICS
@@ -70,12 +69,6 @@ class ServedNameServer:
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         self.node.closed(now, peer, out)
-
-    def copy(self) -> Self:
-        raise TypeError("a node on real connections is not copied")
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        return self.node.key(now)
 
     def _route(self, topic: str) -> tuple[int, bytes, str | None]:
         revision = self.node.table.revision

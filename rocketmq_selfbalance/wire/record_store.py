@@ -7,7 +7,7 @@ and hold no record. Times here are those of the world; stored records hold milli
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from protocols.engine.nodes import Time
 from protocols.queues import Queue
@@ -38,6 +38,9 @@ class RecordQueue(StoredQueue):
         super().__init__(now)
         self.stored: deque[StoredRecord] = deque()
         """Those with the offsets ``min_offset`` and on."""
+
+    def copy(self) -> NoReturn:
+        raise TypeError("a queue with real records belongs to real connections and is not copied")
 
     def produce(self, now: Time, per_second: float) -> None:
         """Nobody produces here but clients."""

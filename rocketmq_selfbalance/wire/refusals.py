@@ -94,7 +94,8 @@ Refuse: TypeAlias = Callable[[Any, int], Message]
 
 
 def _pull(message: Message, code: int) -> Message:
-    asked: Any = plain(message)
+    asked = plain(message)
+    assert isinstance(asked, PullMessage)
     answer = PullAnswer(asked.correlation, code, asked.offset, 0, asked.offset)
     return Pulled(asked.correlation, answer, "refused") if isinstance(message, Pull) else answer
 

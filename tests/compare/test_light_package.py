@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-BLOCKED = ("cramjam", "crc32c", "kio", "pandas", "py4j", "pyarrow", "pyspark")
+BLOCKED = ("cramjam", "crc32c", "kio", "pandas", "py4j", "pyarrow", "pyspark", "re2")
 
 BLOCK = f"""
 import sys

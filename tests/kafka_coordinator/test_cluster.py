@@ -1,4 +1,4 @@
-"""Whole stories of groups in a simulated Kafka cluster: times follow from the timers (spec 9 item 5)."""
+"""Whole stories of groups in a simulated Kafka cluster: times follow from the timers (spec 9)."""
 
 import os
 import subprocess

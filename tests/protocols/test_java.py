@@ -1,4 +1,4 @@
-"""Java's orders, against the test values of spec/kafka.md 5.1 and what the JVM documents."""
+"""Java's orders, against the test values of spec kafka 5.1 and what the JVM documents."""
 
 from protocols.java import (
     entry_order,

@@ -1,6 +1,5 @@
 """A state machine is one table: the code's steps and the graph are made of it, and a wrong table is refused."""
 
-import ast
 import importlib
 from pathlib import Path
 
@@ -90,18 +89,6 @@ def test_the_error_names_machine_state_event_and_guard() -> None:
 def test_a_table_that_cannot_be_is_refused(edges: tuple[Edge, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         StateMachine("door", ("shut", "open"), edges)
-
-
-def test_there_is_one_implementation() -> None:
-    names = {"Edge", "IllegalTransition", "StateMachine"}
-    found = [
-        node.name
-        for package in ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare")
-        for path in (ROOT / package).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef) and node.name in names
-    ]
-    assert sorted(found) == sorted(names)
 
 
 def test_states_without_a_meaning_beside_others_that_have_one_are_refused() -> None:

@@ -6,9 +6,11 @@ from typing import Any
 from protocols import Queue
 from protocols.engine.observer import Unobserved
 from protocols.facts import Committed, Owns
+from protocols.node_state import NodeState, fields_of
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.running import Run
 from rocketmq_selfbalance.broker import Broker
+from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
 from rocketmq_selfbalance.cluster import RocketMQCluster
 
 
@@ -94,3 +96,24 @@ class Lived(Unobserved):
         broker = self.cluster.broker(name)
         assert broker is not None
         return broker
+
+
+LEFT_OUT = {"correlation", "ids", "revision", "subscriptions", "_answers", "_revision"}
+"""Numbers of requests, and what is kept only to answer sooner."""
+
+
+def left_behind(value: Any) -> Any:
+    """A server's state, in whatever order it has come about, without statistics."""
+    if isinstance(value, dict):
+        return frozenset((name, left_behind(inner)) for name, inner in value.items())
+    if isinstance(value, NodeState):
+        names = [name for name in fields_of(type(value)) if name not in value.apart]
+        if isinstance(value, ConsumerGroup):
+            names.remove("last_update")
+    elif hasattr(value, "_fields"):
+        names = value._fields
+    elif isinstance(value, list | tuple):
+        return tuple(map(left_behind, value))
+    else:
+        return frozenset(value) if isinstance(value, set) else value
+    return tuple((name, left_behind(getattr(value, name))) for name in names if name not in LEFT_OUT)

@@ -144,6 +144,18 @@ def test_members_who_share_a_view_get_what_each_would_get_with_its_own() -> None
     assert at_once == single != allocate("CONSISTENT_HASH", crowd)
 
 
+@pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM_NEARBY"])
+@pytest.mark.parametrize("members", [1, 3, 7])
+def test_members_who_see_the_group_as_it_is_get_together_what_each_would_get_alone(strategy: str, members: int) -> None:
+    topics = {"Y": {"b-1": 3, "a-1": 2}, "X": {"a-1": 5}, "Z": {"a-1": 0}, "nobody's": {"a-1": 2}}
+    read = [["Y", "X"], ["X"], ["Z", "Y", "elsewhere"]]
+    everyone = Group.of(topics, {f"m{n}": {"subscribe": read[n % 3], "rack": "a"} for n in range(members)})
+    # A view of its own, even of what is there, makes a member ask for itself.
+    alone = allocate(strategy, everyone, views={member.id: View() for member in everyone.members})
+    assert allocate(strategy, everyone) == alone
+    assert allocate(strategy, everyone, previous=alone) == alone
+
+
 def test_a_view_of_queues_takes_queues_one_by_one() -> None:
     allocation = allocate("AVG", group(4, "c1"), views={"c1": View(topics={"T": [Queue("T", "b", 3)]})})
     assert numbers(allocation["c1"]) == [3]

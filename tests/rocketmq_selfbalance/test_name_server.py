@@ -200,15 +200,6 @@ def test_routes_name_only_brokers_that_have_registered_and_not_left(steps: list[
         assert brokers(answered(world)) == sorted(present)
 
 
-def test_a_copy_goes_its_own_way() -> None:
-    world = name_server((0, "a", registration("a", TopicConfig("T", 2, 2))))
-    copy = world.node.copy()
-    assert copy.key(0) == world.node.key(0)
-    world.closed(1000, "a")
-    assert copy.key(0) != world.node.key(0)
-    assert copy.table.route("T") is not None
-
-
 def test_brokers_of_a_route_are_in_the_order_of_utf16_units() -> None:
     beyond, below = "\U0001f600", "\ufb00"
     topic = TopicConfig("T", 1, 1)

@@ -22,6 +22,7 @@ from rocketmq_selfbalance.messages.topics import TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer
 from tests.protocols.happenings import Facts, Happens
 from tests.rocketmq_selfbalance.client.resting_client import BROKERS, RestingAdapter, RestingClient
+from tests.rocketmq_selfbalance.lived import left_behind
 
 
 def story(happenings: list[Happens], seed: int, latency: Latency, until: Time, full: bool) -> tuple[Simulation, Any]:
@@ -104,7 +105,7 @@ def test_full_runs_and_others_tell_send_and_leave_behind_the_same(
     for name in ("namesrv", *BROKERS):
         assert quick.is_running(name) == full.is_running(name)
         if full.is_running(name):
-            assert quick.processes[name].node.key(quick.now) == full.processes[name].node.key(full.now)
+            assert left_behind(quick.processes[name].node) == left_behind(full.processes[name].node)
 
 
 def test_a_long_quiet_run_costs_little() -> None:

@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
-from mkdocs.commands.build import build
-from mkdocs.config import load_config
 
 from tests.compare.browser import Browser, browsing, find_browser
 from tools.pages import ROOT
 
 PATIENCE_S = 300
+NEEDS_DOCS = "the docs' packages are not installed: make test-all installs them"
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site with the reports of three scenarios, built strictly: a warning ends the build."""
+    pytest.importorskip("mkdocs", reason=NEEDS_DOCS)
     base = tmp_path_factory.getbasetemp()
     # The processes of one run share what one of them builds.
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "equipoise-site"
@@ -44,6 +44,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def built(folder: Path, extent: str) -> None:
     """Build the site there; ``extent`` is what the variable EQUIPOISE_SITE may be."""
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("EQUIPOISE_SITE", extent)
         config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True)

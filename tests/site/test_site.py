@@ -1,6 +1,7 @@
 """The site: links lead somewhere, everything can be reached, nothing is fetched from elsewhere, and what is promised
 is there."""
 
+import base64
 import json
 import re
 import time
@@ -10,14 +11,14 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
-from mkdocs.config import load_config
 
-from tests.site.conftest import Visitor
+from tests.site.conftest import NEEDS_DOCS, Visitor
 from tools.pages import ROOT
 from tools.site import examples, home, playground, vendor
-from tools.site.hooks import QUICK, on_config
 from tools.site.notebooks import as_markdown
 from tools.site.sources import relinked
+
+hooks = pytest.importorskip("tools.site.hooks", reason=NEEDS_DOCS)
 
 
 class Links(HTMLParser):
@@ -108,7 +109,7 @@ def test_each_example_links_its_scenario_its_report_its_code_and_the_test_of_its
         assert f'href="examples/scenarios/{name}.yaml.html"' in section, name
         assert re.search(r'href="(kafka_coordinator|rocketmq_selfbalance)/[\w/]+\.py\.html"', section), name
         assert re.search(r'href="tests/compare/scenarios/test_\w+\.py\.html#__codelineno-0-\d+"', section), name
-    for name in QUICK:
+    for name in hooks.QUICK:
         assert f'href="reports/{name}.html"' in sections[name]
         assert f'src="pictures/{name}-kafka.svg"' in sections[name]
     assert ">test_a_group" not in page
@@ -257,6 +258,13 @@ def test_a_diagram_is_drawn_without_network_and_fits(visitor: Visitor, site: Pat
     assert visitor.asked_elsewhere() == []
 
 
+@pytest.mark.parametrize("system", ["kafka", "rocketmq"])
+def test_a_cheat_sheet_prints_on_one_side_of_a4(visitor: Visitor, site: Path, system: str) -> None:
+    visitor.browser.open(site / f"cheat-sheet-{system}.html")
+    printed = visitor.browser.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"]
+    assert len(re.findall(rb"/Type /Page\b", base64.b64decode(printed))) == 1
+
+
 def test_every_variant_of_the_join_is_named() -> None:
     page = home.timeline()
     assert [label for label in home.SHOWN if f'"label":"{label}"' not in page] == []
@@ -269,7 +277,9 @@ def test_without_npm_the_site_has_no_playground_and_says_so(monkeypatch: pytest.
     page = playground.with_way_in((ROOT / "docs" / "playground.md").read_text(encoding="utf-8"))
     assert "This site was built without the playground: Pyodide is not there" in page
     assert "](playground/index.html)" not in page
-    config = on_config(load_config(str(ROOT / "mkdocs.yml")))
+    from mkdocs.config import load_config
+
+    config = hooks.on_config(load_config(str(ROOT / "mkdocs.yml")))
     assert config.mdx_configs["pymdownx.superfences"]["custom_fences"] == []
     sections = examples.sections((ROOT / "docs" / "examples.md").read_text(encoding="utf-8"), {}, False)
     assert "playground" not in sections

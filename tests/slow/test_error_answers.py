@@ -10,9 +10,8 @@ from kio.index import load_request_schema
 from kio.serial import entity_reader, entity_writer
 
 from kafka_coordinator.wire.apis import APIS
-from kafka_coordinator.wire.entities import response
+from kafka_coordinator.wire.entities import code, response
 from kafka_coordinator.wire.error_answers import error_answer
-from kafka_coordinator.wire.error_codes import code
 from kafka_coordinator.wire.requests import CreateAcls, DeleteAcls, DescribeAcls, Fetch, Metadata
 from tests.compare.testing.brokers.test_fail import filled
 from tests.kafka_coordinator.wire.plain import plain

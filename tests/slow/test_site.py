@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.conftest import Quiet, Serving, Visitor, built, visitor
+from tests.site.conftest import NEEDS_DOCS, Quiet, Serving, Visitor, built, visitor
 from tests.site.test_site import Links, lost_links
 from tools.pages import ROOT
 from tools.site import examples
-from tools.site.hooks import ON_SPARK
 from tools.site.playground import missing
 
 __all__ = ["visitor"]
 
 pytestmark = pytest.mark.slow
+
+hooks = pytest.importorskip("tools.site.hooks", reason=NEEDS_DOCS)
 
 MOST_BYTES = 60_000_000
 
@@ -51,7 +52,7 @@ def address(whole: Path) -> Iterator[str]:
         server.shutdown()
 
 
-LIVE = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if path.stem not in ON_SPARK]
+LIVE = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if path.stem not in hooks.ON_SPARK]
 SHOWN = "[...document.querySelectorAll('.output')].map(each => each.textContent).join(' ').replace(/\\s+/g, ' ').trim()"
 IDLE = "document.body.hasAttribute('data-live') && !document.body.hasAttribute('data-live-busy')"
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from compare.atlas import pictures
-from compare.atlas.pictures import EVENTS_IN_WORDS
-from compare.atlas.tables import Events, Spread
 from compare.pictures.svg import Picture
+from tools.atlas import pictures
 from tools.atlas.markdown import picture, table
+from tools.atlas.pictures import EVENTS_IN_WORDS
+from tools.atlas.tables import Events, Spread
 
 _COSTS: Final = (
     ("longest-gap", "event_longest_gap_s", "longest time that a queue has no owner", "s"),

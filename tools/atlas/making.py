@@ -1,4 +1,4 @@
-"""From the rows of the atlas's two sweeps to its two files."""
+"""From the rows of the atlas's two sweeps to its data."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,10 +9,10 @@ from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 
-from compare.atlas.tables import MOVES, STATE, Allocations, Events, Key, Size, Spread
-from compare.measure.spark.sweep_summary import SPREAD
+from compare.measure.spark.sweeps import SPREAD
 from compare.sweeping.folder import ROWS
 from compare.sweeping.grid import Sweep
+from tools.atlas.tables import MOVES, STATE, Allocations, Events, Key, Size, Spread
 
 _COLUMNS: Mapping[str, str] = {
     "max": "max",

@@ -3,14 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from compare.atlas import pictures
-from compare.atlas.likeness import SHAPES_IN_WORDS, everything
-from compare.atlas.pictures import EVENTS_IN_WORDS
-from compare.atlas.quotes import CHANGES, moved, of_strategy, queues_of
-from compare.atlas.tables import OPTIMUM, Allocations, Events, Size
 from compare.pictures.svg import Picture
-from tools.atlas import costs
+from tools.atlas import costs, pictures
+from tools.atlas.figures import CHANGES, SHAPES_IN_WORDS, evenness, moved_share, percent, queues_of
 from tools.atlas.markdown import picture, table
+from tools.atlas.pictures import EVENTS_IN_WORDS
+from tools.atlas.tables import OPTIMUM, Allocations, Events, Size
 
 NO_OWNER: Final = " no owner"
 LIMIT: Final = 1.1
@@ -41,7 +39,6 @@ def page(allocations: Allocations, events: Events) -> str:
             *_how_many(allocations),
             *_moved(allocations),
             *costs.section(events),
-            *_quotes(),
         ]
     )
 
@@ -55,7 +52,7 @@ def _begin(allocations: Allocations, events: Events) -> list[str]:
         f"One group is an anecdote. The atlas has up to {groups:,} groups under {len(allocations.strategies)}"
         f" strategies of both systems and at the [optimum](figures.md#optimum), and {runs:,} simulated runs of what a"
         " join, a crash and a deploy cost. It answers where which strategy loses and by how much, and how many members"
-        " a group may have. `equipoise audit` quotes it for groups like those that it finds.\n",
+        " a group may have.\n",
         "[`equipoise sweep`](sweep.md) made it from two grids in `examples/atlas`; `make atlas` computes them again and"
         " writes this page. For a finer grid, or groups of your own: `equipoise examples atlas --to .`, change the"
         " grid, and `equipoise sweep allocations.yaml --out rows --report rows.html`.\n",
@@ -133,10 +130,9 @@ def _even_pictures(atlas: Allocations, shape: str) -> Iterator[str]:
 
 
 def _evenness(atlas: Allocations, variant: str, shape: str) -> tuple[str, str]:
-    found = everything(shape, atlas)
-    told = of_strategy(variant, found, atlas)
-    worst = f"{100 * told.unowned:.0f} %{NO_OWNER}" if told.unowned else f"{told.max_over_best_worst:.1f}"
-    return f"{100 * told.fairest / len(found.places):.0f} %", worst
+    found = evenness(variant, shape, atlas)
+    worst = f"{percent(found.unowned)}{NO_OWNER}" if found.unowned else f"{found.worst:.1f}"
+    return percent(found.fairest), worst
 
 
 # How many members.
@@ -207,30 +203,4 @@ def _moved(atlas: Allocations) -> list[str]:
 
 
 def _moved_share(atlas: Allocations, variant: str, event: str) -> str:
-    return f"{100 * moved(variant, event, everything('equal', atlas), atlas):.1f} %"
-
-
-def _quotes() -> list[str]:
-    return [
-        "## What the audit quotes\n",
-        "[`equipoise audit`](audit.md) looks for groups of the atlas that are like a real one: the same shape of"
-        " subscriptions, at most 1.5 times more or fewer members and queues per topic (on average), at most twice or"
-        " half as many topics. It tells how many of them are as fair as can be under the group's strategy and under the"
-        " fairest one that the group can be configured to use. The report and `--format json` (`atlas`) have the"
-        " figures of every strategy of the system, and what events cost in the simulated runs. Nothing is quoted for a"
-        " group of one member or without a strategy to choose, for sizes and shapes that the atlas does not have, and"
-        " where loads are weighed (`--weight`).\n",
-        "The what-if table of the audit computes the group itself under every strategy; the atlas tells how groups of"
-        " about its size fare, and what happens when they grow, shrink or lose a member.\n",
-        "In Python:\n",
-        "```python\n"
-        "from compare.atlas.quotes import quote, sentences\n"
-        "from compare.atlas.tables import allocations\n"
-        "from protocols import Group\n"
-        "\n"
-        'topics = {"orders": 6, "payments": 6}\n'
-        'group = Group.of(topics, {f"c{n}": {"subscribe": list(topics)} for n in range(8)})\n'
-        'found = quote(group, "kafka", "range", allocations())\n'
-        'print("\\n".join(sentences(found)))\n'
-        "```\n",
-    ]
+    return f"{100 * moved_share(variant, event, atlas):.1f} %"

@@ -15,8 +15,6 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from compare.pictures.cheat_sheets import LANGUAGES as SHEET_LANGUAGES
-from compare.pictures.cheat_sheets import cheat_sheets
 from tools.site import diagrams, examples, gallery, home, playground, reports, vendor
 from tools.site.notebooks import as_markdown
 from tools.site.sources import LANGUAGES, LARGEST, outside, page_of, relinked, shown
@@ -61,9 +59,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         _add(files, config, MERMAID, (vendor.MERMAID / "mermaid.min.js").read_bytes())
     for path, content in playground.files().items():
         _add(files, config, path, content)
-    for language in SHEET_LANGUAGES:
-        for name, sheet in cheat_sheets(language).items():
-            _add(files, config, f"cheat-sheets/{name}-{language}.pdf", sheet.pdf())
     # Before the links are followed: one to the texts leads to the page with the outputs.
     for path, notebook in translated().items():
         _add(files, config, path, json.dumps(notebook, ensure_ascii=False, indent=1))

@@ -65,7 +65,6 @@ def details(group: PicturedGroup, texts: Texts) -> dict[str, object]:
         "best": _text(group.get("best_strategy")),
         "optimum": [_short(at_best.get(name)) for name in WHAT_IF],
         "what_if": [_what_if(each) for each in group.get("what_if") or ()],
-        "atlas": _atlas(group, texts),
         "per_topic": _per_topic(topics),
         "remarks": _remarks(drawing, topics),
     }
@@ -105,25 +104,6 @@ def _notes(group: PicturedGroup) -> list[str]:
 def _what_if(row: WhatIfRecord) -> list[object]:
     shown = [_text(row.get("system")), _text(row.get("strategy")), *(_short(row.get(name)) for name in WHAT_IF)]
     return [*shown, _text(row.get("why")), bool(row.get("reachable", True))]
-
-
-def _atlas(group: PicturedGroup, texts: Texts) -> list[object] | None:
-    """Sentences, and (strategy, groups as fair as can be, heaviest load over the best, idle, moved by each event) of
-    each strategy, shares in percent."""
-    found = group.get("atlas")
-    if found is None:
-        return None
-    rows = [
-        [
-            each["strategy"],
-            each["fairest"],
-            round(each["max_over_best"], 2),
-            round(each["max_over_best_worst"], 2),
-            *(f"{100 * share:.0f} %" for share in (each["idle_share"], *each["moved_share"].values())),
-        ]
-        for each in found["strategies"]
-    ]
-    return [[texts.place(line) for line in found["text"]], rows]
 
 
 def _per_topic(topics: Mapping[str, Mapping[str, Figure]]) -> list[list[object]]:

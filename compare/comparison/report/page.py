@@ -5,10 +5,10 @@ from itertools import groupby
 from typing import Any
 
 from compare.comparison.document import Measured
+from compare.comparison.plan import variation
 from compare.comparison.report.graph import graphs_of_runs
 from compare.comparison.report.table import COLUMNS, SHARING_AT, rows
 from compare.comparison.runs import MeasuredRun
-from compare.comparison.variation import variation
 from compare.console.output import number, visible
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord

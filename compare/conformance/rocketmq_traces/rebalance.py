@@ -194,7 +194,7 @@ class Clients:
             in_order(texts(step.arguments, "topic_order"), consumer.subscriptions),
         )
         if consumer.kind != PUSH:
-            # Only push consumers react (spec 2.8).
+            # Only push consumers react (spec rocketmq 2.8).
             return self._outcome(step, None)
         world.run(step.now, reset)
         return self._outcome(step, None)._replace(passed=int(consumer.settings.rebalance.reset_offset_pause_ms))

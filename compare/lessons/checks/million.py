@@ -1,15 +1,12 @@
 """Notebook 8: a million groups."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from compare.lessons.checks.kinds import Exercise, Kind, called, function, lived_through, number
 from kafka_coordinator import assign
 from protocols import Group
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _FIGURES = "group long, members long, idle_members long, queues long, jain double"
 _ROWS = [
@@ -24,6 +21,10 @@ _ROWS = [
 """Every number of members, idle ones and queues, the needless and the others beside each other."""
 
 
+class _Frame(Protocol):
+    def collect(self) -> Iterable[Mapping[str, object]]: ...
+
+
 def _owner(answer: Callable[[int, int, int], int]) -> str | None:
     for q, n in product(range(1, 21), range(1, 9)):
         group = Group.of(topics={"t": q}, members={str(member): ["t"] for member in range(n)})
@@ -35,7 +36,7 @@ def _owner(answer: Callable[[int, int, int], int]) -> str | None:
     return None
 
 
-def _needlessly(answer: "Callable[[DataFrame], DataFrame]") -> str | None:
+def _needlessly(answer: Callable[[object], _Frame]) -> str | None:
     from compare import spark
 
     figures = spark.session().createDataFrame(_ROWS, _FIGURES)

@@ -67,6 +67,25 @@ def count(rows: NumberedRows, overloaded: Callable[[int], UserError]) -> tuple[S
     return of_groups, of_topics
 
 
+def sums_of_loads(loads: Numbers, members: Numbers, counts: tuple[Integers, Integers, Integers]) -> Sums:
+    """The sums of groups of which only the members' loads are known, in queues, group by group; ``members``: how many
+    each group has; ``counts``: its queues, those without and those with several owners. They do not tell `pile_up`."""
+    groups = len(members)
+    segment = np.repeat(np.arange(groups), members)
+    none = np.zeros(0, dtype=np.int64)
+    return _sums(
+        segment=segment,
+        load=loads,
+        members=members,
+        owners=np.bincount(segment[loads > 0], minlength=groups),
+        counts=counts,
+        uneven=(none, none),
+        unknown=np.zeros(groups, dtype=bool),
+        unit=1,
+        wide=bool((2.0 * members * np.bincount(segment, weights=loads, minlength=groups) ** 2 >= _MOST).any()),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Owned:
     """One entry per member and topic of which it owns a queue."""

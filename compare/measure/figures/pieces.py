@@ -115,7 +115,7 @@ def _kept(names: Names) -> Names:
     return Names(names.values.take(pa.array(distinct)), codes)
 
 
-def _bounds(piece: Numbers, pieces: int) -> Numbers:
+def _bounds(piece: npt.NDArray[Any], pieces: int) -> Numbers:
     """Where each piece begins, and where the last one ends, once they are sorted."""
     return np.append(0, np.cumsum(np.bincount(piece, minlength=pieces)))
 

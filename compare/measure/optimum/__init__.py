@@ -2,7 +2,7 @@
 
 from compare.measure.optimum.bound import holds
 from compare.measure.optimum.certificate import Certificate, CertificateError, CertifiedBlock, least_moves, verify
-from compare.measure.optimum.optima import fairest_loads, optimum
+from compare.measure.optimum.optima import fairest_allocation, fairest_loads, optimum
 from compare.measure.optimum.record import Bound, Optimum
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "CertificateError",
     "CertifiedBlock",
     "Optimum",
+    "fairest_allocation",
     "fairest_loads",
     "holds",
     "least_moves",

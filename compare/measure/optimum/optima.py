@@ -1,4 +1,4 @@
-"""The optimum of a group: fairest first, fewest moves second; and the fairest loads alone."""
+"""The optimum of a group: fairest first, fewest moves second; and the fairest loads or allocation alone."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,6 +25,15 @@ def fairest_loads(group: Group) -> tuple[int, ...]:
         even, more = divmod(load, len(members))
         loads += [even + (n < more) for n in range(len(members))]
     return tuple(sorted(loads, reverse=True))
+
+
+def fairest_allocation(group: Group, today: Allocation | None = None) -> Allocation:
+    """The allocation of `optimum`, counting queues, without what proves it. Moves count where there is a ``today``."""
+    owners = owners_today(group, today)
+    subscribed = {topic: group.topics[topic] for topic, who in group.subscribers().items() if who}
+    problem = Problem.of(group)
+    owned, _ = (hand_out if owners else hand_out_anyhow)(subscribed, problem, fairest(problem), owners)
+    return Allocation(group, {group.members[member].id: queues for member, queues in owned.items()})
 
 
 def optimum(

@@ -1,7 +1,7 @@
 """Whether members that subscribe to different topics share what they read by one rule.
 
 RocketMQ deals a topic out to all members of the group, readers or not, so where subscriptions differ the shares of
-those who do not read it show no owner (spec section 7.6). Rows without owner are no sign of a disagreement then, and
+those who do not read it show no owner (spec rocketmq 7.6). Rows without owner are no sign of a disagreement then, and
 another one is needed, for only members that compute by one rule have no second owners, which ``consumerProgress``
 hides. The sign is that one strategy explains all rows: every share is shown whole for the member whose it is, or for
 nobody where this member does not read the topic.

@@ -12,7 +12,7 @@ and then shows one address per queue, of a client who says that it owns the queu
 
 Where all members answered and a queue of a topic is still nobody's, they do not agree on the allocation; then queues
 have second owners as well, and only members who were asked themselves are told. Two processes with one client id
-are no such case: both own the same queues, and a part is nobody's (spec section 7.5). Members that subscribe to
+are no such case: both own the same queues, and a part is nobody's (spec rocketmq 7.5). Members that subscribe to
 different topics leave queues to nobody although they agree; `compare.reading.rocketmq.agreement` tells whether they
 do. Such a member, if it is shown for no queue of any topic that is told, reads topics that no source names, unless a
 topic without rows explains it.

@@ -84,7 +84,7 @@ def _of_counts(block: Block, readable: Iterable[tuple[str, int]]) -> Iterator[Ro
 
 def _preview(block: Block, result: dict[str, Json]) -> Iterator[Route]:
     """Who owns a queue in the preview is nobody's business: it is dealt out to whatever addresses were given, in an
-    order that consumers do not use (spec section 9.3)."""
+    order that consumers do not use (spec rocketmq 9.3)."""
     topics: dict[str, set[Queue]] = {}
     for listed in result.values():
         for each in listed if isinstance(listed, list) else [None]:

@@ -134,7 +134,7 @@ def orderly_of(settings: dict[str, str]) -> bool | None:
 
 
 def _client_id(settings: dict[str, str]) -> str | None:
-    """Put together as the client does (spec section 3.1)."""
+    """Put together as the client does (spec rocketmq 3.1)."""
     if not settings.get("clientIP") or "instanceName" not in settings:
         return None
     parts = [settings["clientIP"], settings["instanceName"]]

@@ -6,15 +6,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from compare.measure.spark import sweep_summary
+from compare.measure.spark import sweeps
 from compare.measure.spark.sessions import session
 from compare.pictures.heat import HeatMap, Scale, heat_maps
 from compare.pictures.svg import Picture
 from compare.report.one_file import asset, rendered, script_of
-from compare.sweeping.document import SweepDocument
+from compare.sweeping.document import SweepDocument, cells, headings, headline
 from compare.sweeping.folder import ROWS
 from compare.sweeping.grid import Sweep
-from compare.sweeping.render import cells, headings, headline
 
 MOST_ROWS = 1000
 """Records in the table; the rest is counted."""
@@ -46,8 +45,8 @@ def _pictures(sweep: Sweep, folder: Path) -> list[Markup]:
     """Per shape and event the heaviest load over the best possible one, one map for each variant."""
     if len(sweep.members) < 2 or len(sweep.queues) < 2:
         return []
-    rows = sweep_summary.read_rows(session(), str(folder.absolute() / ROWS))
-    records = sweep_summary.by_size(rows, *SIZE).to_pylist()
+    rows = sweeps.read_rows(session(), str(folder.absolute() / ROWS))
+    records = sweeps.by_size(rows, *SIZE).to_pylist()
     return [
         Markup(picture.svg)
         for shape in sweep.subscriptions
@@ -57,7 +56,7 @@ def _pictures(sweep: Sweep, folder: Path) -> list[Markup]:
 
 
 def ratio_maps(sweep: Sweep, records: Sequence[Mapping[str, Any]], shape: str, event: str) -> Picture | None:
-    """The picture of one shape and event, of records of `sweep_summary.by_size`; None without any."""
+    """The picture of one shape and event, of records of `sweeps.by_size`; None without any."""
     chosen = [each for each in records if (each["subscription"], each["event"]) == (shape, event)]
     if not chosen:
         return None

@@ -11,9 +11,9 @@ from compare.testing.brokers.members import Found, api_of, belongs, check_error,
 from compare.testing.brokers.real_group import RealGroup
 from kafka_coordinator.coordinator.commands import RebalanceGroup
 from kafka_coordinator.coordinator.refusals import refusal
+from kafka_coordinator.wire.entities import code
 from kafka_coordinator.wire.error_answers import error_answer
-from kafka_coordinator.wire.error_codes import code
-from kafka_coordinator.wire.records.writing import NewRecord, batch
+from kafka_coordinator.wire.records.batches import NewRecord, batch
 from kafka_coordinator.wire.requests import Request
 from kafka_coordinator.wire.served import ServedCluster
 from protocols.engine.interference import Hold, Reply

@@ -13,7 +13,7 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.messages import FindCoordinator, ListGroups
 from kafka_coordinator.wire.apis import APIS
-from kafka_coordinator.wire.error_codes import code
+from kafka_coordinator.wire.entities import code
 from kafka_coordinator.wire.served import ServedCluster
 from protocols.engine.nodes import Message
 from protocols.errors import UserError

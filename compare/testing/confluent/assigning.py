@@ -6,13 +6,12 @@ cooperative one; in ``on_assign`` nothing is assigned yet, and who assigns there
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final
 
-from compare.testing.confluent import arguments as arguments
-from compare.testing.confluent import errors as errors
-from compare.testing.confluent import offset_queries
+from compare.testing.confluent import arguments, errors
+from compare.testing.confluent.errors import where_of
 from compare.testing.confluent.member import KafkaMember
-from compare.testing.kafka.node import Partition
+from compare.testing.confluent.node import Partition
+from compare.testing.confluent.offsets import TAIL, sought
 from kafka_coordinator.consumer.commands import AssignAsMember
 
 _EAGER = "Changes to the current assignment must be made using assign() when rebalance protocol type is EAGER"
@@ -20,13 +19,6 @@ _COOPERATIVE = (
     "Changes to the current assignment must be made using incremental_assign() or incremental_unassign()"
     " when rebalance protocol type is COOPERATIVE"
 )
-_TAIL: Final = -2000
-"""Offsets below stand for so many records before the end."""
-
-
-def partitions_of(listed: Iterable[errors.Partitioned]) -> list[Partition]:
-    """Topic and number of each."""
-    return [(each.topic, each.partition) for each in listed]
 
 
 def subscription_of(topics: list[str]) -> dict[str, object]:
@@ -37,7 +29,7 @@ def subscription_of(topics: list[str]) -> dict[str, object]:
 
 def assigned(inner: KafkaMember) -> errors.Listed:
     """The partitions that are read, sorted, with the offsets that were named."""
-    return [errors.TopicPartition(*each, inner.named(each)) for each in sorted(inner.read)]
+    return [errors.TopicPartition(*partition, inner.named(partition)) for partition in sorted(inner.read)]
 
 
 def assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
@@ -47,13 +39,13 @@ def assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
     if as_member and inner.state.cooperative:
         inner.log.refused(_COOPERATIVE)
         raise errors.exception("_STATE", "Failed to set assignment: Local: Erroneous state")
-    twice = sorted(each for each, times in Counter(partitions_of(listed)).items() if times > 1)
+    twice = sorted(partition for partition, times in Counter(map(where_of, listed)).items() if times > 1)
     if twice:
         topic, number = twice[0]
         inner.log.refused(f"Duplicate {topic} [{number}] in input list")
         inner.forget_read()
     from_commits = errors.OFFSET_STORED, errors.OFFSET_INVALID
-    if twice or any(not _is_offset(each.offset) and each.offset not in from_commits for each in listed):
+    if twice or any(not _is_offset(given.offset) and given.offset not in from_commits for given in listed):
         raise errors.exception("_INVALID_ARG", "Failed to set assignment: Local: Invalid argument or configuration")
     if not as_member:
         inner.assign(_offsets(listed))
@@ -81,7 +73,7 @@ def incremental_assign(inner: KafkaMember, given: object, *, as_member: bool) ->
     _takes_part(inner, as_member)
     if as_member and not inner.state.cooperative:
         raise _refused(inner, "_STATE", _EAGER)
-    for topic, number in partitions_of(listed):
+    for topic, number in map(where_of, listed):
         if (topic, number) in inner.read:
             raise _refused(inner, "_CONFLICT", f"{topic} [{number}] is already part of the current assignment")
     if as_member:
@@ -101,16 +93,16 @@ def incremental_unassign(inner: KafkaMember, given: object, *, as_member: bool) 
         raise _refused(inner, "_STATE", _EAGER)
     if not inner.read:
         raise _refused(inner, "_INVALID_ARG", "Can't subtract from empty assignment")
-    gone = partitions_of(listed)
+    gone = [where_of(given) for given in listed]
     for topic, number in gone:
         if (topic, number) not in inner.read:
             reason = f"{topic} [{number}] can't be unassigned since it is not in the current assignment"
             raise _refused(inner, "_INVALID_ARG", reason)
-    left = {each: offset for each, offset in inner.read.items() if each not in gone}
+    left = {partition: offset for partition, offset in inner.read.items() if partition not in gone}
     if as_member:
         inner.read = left
-        for each in gone:
-            inner.position.pop(each, None)
+        for partition in gone:
+            inner.position.pop(partition, None)
         return
     standing = _standing(inner, left)
     inner.assign(left, anew=False)
@@ -119,7 +111,7 @@ def incremental_unassign(inner: KafkaMember, given: object, *, as_member: bool) 
 
 def seek(inner: KafkaMember, where: errors.Partitioned) -> None:
     """Read on in a partition from its offset."""
-    partition = where.topic, where.partition
+    partition = where_of(where)
     if partition not in inner.read:
         name = "_STATE" if partition in inner.once_read else "_UNKNOWN_PARTITION"
         raise errors.exception(name, f"Failed to seek to offset {where.offset}: {errors.said(name)}")
@@ -138,7 +130,7 @@ def seek(inner: KafkaMember, where: errors.Partitioned) -> None:
 
 def _is_offset(offset: int) -> bool:
     """Whether it says where to read: a number, the beginning, the end, or so many records before it."""
-    return offset >= errors.OFFSET_BEGINNING or offset <= _TAIL
+    return offset >= errors.OFFSET_BEGINNING or offset <= TAIL
 
 
 def _refused(inner: KafkaMember, name: str, why: str) -> Exception:
@@ -154,11 +146,11 @@ def _takes_part(inner: KafkaMember, as_member: bool) -> None:
 
 
 def _offsets(listed: errors.Partitions) -> dict[Partition, int]:
-    return {(each.topic, each.partition): each.offset for each in listed}
+    return {where_of(given): given.offset for given in listed}
 
 
 def _begin(inner: KafkaMember, listed: errors.Partitions) -> None:
-    found = [each for each in offset_queries.sought(inner, listed) if inner.exists(each[0])]
+    found = [(partition, offset) for partition, offset in sought(inner, listed) if inner.exists(partition)]
     if found:
         inner.seek(found)
 
@@ -167,7 +159,7 @@ def _begin_as_member(inner: KafkaMember, listed: errors.Partitions) -> None:
     """Read these as the group's member, whether it has given them or not: from the offsets that they name, else from
     the committed ones."""
     inner.read.update(_offsets(listed))
-    there = [each for each in partitions_of(listed) if inner.exists(each)]
+    there = [partition for partition in map(where_of, listed) if inner.exists(partition)]
     if inner.calling is None or not set(there) <= set(inner.state.subscription.owned):
         inner.tell(AssignAsMember(tuple(there)))
     _begin(inner, listed)
@@ -176,7 +168,7 @@ def _begin_as_member(inner: KafkaMember, listed: errors.Partitions) -> None:
 def _standing(inner: KafkaMember, partitions: Iterable[Partition]) -> dict[Partition, int]:
     """Where these are read now."""
     positions = inner.state.subscription.positions
-    return {each: positions[each].start for each in partitions if each in positions}
+    return {partition: positions[partition].start for partition in partitions if partition in positions}
 
 
 def _go_on(inner: KafkaMember, standing: Mapping[Partition, int]) -> None:

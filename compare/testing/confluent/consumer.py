@@ -4,53 +4,45 @@ Every call goes through `Handling.call`, where the test lets things happen. poll
 or its timeout is over; callbacks run inside of poll(), close() and unsubscribe(), as in the real client.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from operator import index
 from typing import TypeAlias
 
-from compare.testing.confluent import arguments as arguments
-from compare.testing.confluent import assigning, offset_queries
-from compare.testing.confluent import errors as errors
+from compare.testing.confluent import arguments, assigning, errors
 from compare.testing.confluent.arguments import NOT_GIVEN
-from compare.testing.confluent.assigning import partitions_of, subscription_of
-from compare.testing.confluent.callbacks import Callbacks
-from compare.testing.confluent.client_information import ClientInformation
-from compare.testing.confluent.commits import Commits
 from compare.testing.confluent.configuration import configuration
-from compare.testing.confluent.group_ids import check_group_id
-from compare.testing.confluent.log import Log
+from compare.testing.confluent.errors import where_of
 from compare.testing.confluent.member import KafkaMember
-from compare.testing.confluent.messages import Message
-from compare.testing.confluent.metadata import ClusterMetadataDouble, metadata_of
-from compare.testing.confluent.polling import Polling
+from compare.testing.confluent.messages import ClusterMetadataDouble, Log, Message, metadata_of
+from compare.testing.confluent.offsets import Commits, at_times, check_answered, named, positions, watermarks
+from compare.testing.confluent.polling import Callbacks, Polling
 from compare.testing.handling import HandlingGroup
+from compare.testing.plans import DEFAULT
+from compare.testing.transactions import Membership
 from kafka_coordinator.consumer.state import ListenerCall
+from protocols.errors import UserError
 
 Listener: TypeAlias = Callable[["KafkaConsumer", errors.Listed], object]
 
 
-class KafkaConsumer(ClientInformation):
+class KafkaConsumer:
     """One member whose loop is the user's. Made by `Group.consumer`; several threads may call it, one at a time.
 
     ``config``: as of the real consumer, refused as it refuses it; single settings may be keyword arguments. What the
     model does not know (addresses, security) is left aside; the group's settings hold where it says nothing.
     """
 
-    def __init__(
-        self, group: HandlingGroup, member: str, config: Mapping[str, object] | None = None, **more: object
-    ) -> None:
+    def __init__(self, group: HandlingGroup, member: str, config: object = None, **more: object) -> None:
         if config is not None and not isinstance(config, dict):
             raise TypeError("expected configuration dict")
         self.member = member
         self._group, self._clock, self._handling = group, group.clock, group.handling
         self._configuration = configuration({**(config or {}), **more}, group.plan.settings)
-        check_group_id(group, self._configuration.group_id)
-        self._inner = inner = KafkaMember(group, member)
-        inner.log = Log.of(self._configuration, self._clock)
-        callbacks = self._configuration.callbacks
-        self._commits = Commits(inner, callbacks.get("on_commit"), group.handling.metadata)
+        _check_group_id(group, self._configuration.group_id)
+        self._inner = inner = KafkaMember(group, member, Log(self._configuration, self._clock))
+        self._commits = Commits(inner, self._configuration.callbacks.get("on_commit"), group.handling.metadata)
         told = Callbacks(inner, self._configuration, self._clock)
         self._polling = Polling(inner, self._clock, lambda: group.world, told, self._commits)
         self._closed = self._subscribed = False
@@ -78,7 +70,7 @@ class KafkaConsumer(ClientInformation):
             self._listeners = listeners
             known = [topic for topic in listed if topic.startswith("^") or topic in self._group.topics]
             self._polling.unknown = [topic for topic in listed if topic not in known]
-            how = subscription_of(known)
+            how = assigning.subscription_of(known)
             if not self._subscribed and self._inner.node is not None:
                 self._inner.hand_over()
             self._subscribed = True
@@ -99,7 +91,7 @@ class KafkaConsumer(ClientInformation):
     def _run_listener(self, called: ListenerCall) -> None:
         listener = self._listeners.get(called.kind)
         if listener is not None and not self._inner.says_nothing(called):
-            listener(self, [errors.TopicPartition(topic, number) for topic, number in called.partitions])
+            listener(self, [errors.TopicPartition(*partition) for partition in called.partitions])
 
     # Records.
 
@@ -133,8 +125,7 @@ class KafkaConsumer(ClientInformation):
         nothing new to commit (``_NO_OFFSET``). Else ``on_commit`` of the configuration is told in a later poll().
         """
         with self._call():
-            named = offset_queries.named(message, offsets)
-            if named and self._inner.node is None:
+            if named(message, offsets) and self._inner.node is None:
                 self._inner.start({"subscribe": []}, self._configuration)
             if not asynchronous:
                 if self._polling.is_over:
@@ -148,14 +139,14 @@ class KafkaConsumer(ClientInformation):
         """The group's committed offsets of these partitions."""
         with self._call():
             listed, within = arguments.partitions(partitions), arguments.timeout(timeout)
-            offset_queries.check_answered(self._inner, within)
+            check_answered(self._inner, within)
             self._inner.wait_to_begin()
             return self._commits.committed(listed)
 
     def position(self, partitions: errors.Partitions) -> errors.Listed:
         """Where the user's code stands in these partitions: after the last record that it was given."""
         with self._call():
-            return offset_queries.positions(self._inner, arguments.partitions(partitions))
+            return positions(self._inner, arguments.partitions(partitions))
 
     def store_offsets(self, message: Message | None = None, offsets: errors.Partitions | None = None) -> None:
         """What commits that name no offsets are of, where ``enable.auto.offset.store`` is off: the offset after a
@@ -205,13 +196,23 @@ class KafkaConsumer(ClientInformation):
     def pause(self, partitions: errors.Partitions) -> None:
         """Hand out no records of these partitions; everything else goes on."""
         with self._call():
-            listed = partitions_of(arguments.partitions(partitions))
-            self._inner.pause([each for each in listed if each in self._inner.read])
+            listed = map(where_of, arguments.partitions(partitions))
+            self._inner.pause([partition for partition in listed if partition in self._inner.read])
 
     def resume(self, partitions: errors.Partitions) -> None:
         """Hand them out again."""
         with self._call():
-            self._inner.paused.difference_update(partitions_of(arguments.partitions(partitions)))
+            self._inner.paused.difference_update(map(where_of, arguments.partitions(partitions)))
+
+    def consumer_group_metadata(self) -> bytes:
+        """For a producer's ``send_offsets_to_transaction``: group and membership, as bytes."""
+        with self._call():
+            membership = Membership()
+            if self._inner.node is not None:
+                known = self._inner.state.membership
+                instance = self._inner.state.config.instance_id if known.generation >= 0 else None
+                membership = Membership(known.member_id, known.generation, instance)
+            return arguments.encoded(self._configuration.group_id, membership)
 
     def memberid(self) -> str | None:
         """The id that the coordinator gave; None without a membership."""
@@ -225,14 +226,14 @@ class KafkaConsumer(ClientInformation):
         with self._call():
             if not cached:
                 self._inner.wait_to_begin()
-            return offset_queries.watermarks(self._inner, arguments.partition(partition), cached=cached)
+            return watermarks(self._inner, arguments.partition(partition), cached=cached)
 
     def offsets_for_times(self, partitions: errors.Partitions, timeout: float | None = None) -> errors.Listed:
         """Of each partition the first record written at the time (milliseconds) that stands for its offset, or later;
         `OFFSET_END` where there is none."""
         with self._call():
             self._inner.wait_to_begin()
-            return offset_queries.at_times(self._inner, arguments.partitions(partitions))
+            return at_times(self._inner, arguments.partitions(partitions))
 
     def list_topics(self, topic: str | None = None, timeout: float = -1) -> ClusterMetadataDouble:
         """Brokers and topics, or one topic alone."""
@@ -249,10 +250,7 @@ class KafkaConsumer(ClientInformation):
     def set_sasl_credentials(self, username: str, password: str) -> None:
         """Who the user is, from the next connection on: of no consequence here."""
         self._check_handle()
-        for number, each in enumerate((username, password), start=1):
-            if not isinstance(each, str):
-                kind = "None" if each is None else type(each).__name__
-                raise TypeError(f"argument {number} must be str, not {kind}")
+        arguments.credentials(username, password)
 
     def close(self) -> None:
         """Commit, run the callbacks, leave the group."""
@@ -298,3 +296,17 @@ class KafkaConsumer(ClientInformation):
     def _call(self, *, reads: bool = False) -> AbstractContextManager[None]:
         self._check_open()
         return self._handling.call(self, reads=reads)
+
+
+def _check_group_id(group: HandlingGroup, given: str) -> None:
+    """Consumers of one group name one ``group.id``: the group's name, or for a group that was given none what the first
+    of them names. Raises `UserError` for a second one."""
+    handling = group.handling
+    first = group.name if group.name != DEFAULT.name else handling.group_id or given
+    if given not in (first, group.name):
+        raise UserError(
+            f"group.id is {given!r} in a group whose group.id is {first!r},"
+            f" expected one group.id for all of them, or a group of its own: kafka_group(name={given!r})"
+        )
+    if given != group.name:
+        handling.group_id = given

@@ -1,26 +1,29 @@
 """`Group.confluent`: everything that a program imports from ``confluent_kafka``, in one group in virtual time.
 
-``Consumer``, ``Producer``, ``AdminClient`` are doubles; ``DeserializingConsumer``, ``SerializingProducer`` and
-``AdminClient`` run confluent-kafka's own Python code on them, where that package is installed. Exceptions, messages,
-partitions and constants are its own.
+``Consumer`` and ``Producer`` are doubles; exceptions, messages, partitions and constants are confluent-kafka's own,
+where that package is installed.
 """
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 from itertools import chain, count
-from types import SimpleNamespace
-from typing import Any
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any, Final, cast
 
-from compare.testing.confluent import errors as errors
-from compare.testing.confluent import messages, partitioners
+from compare.testing.confluent import errors, messages, properties
 from compare.testing.confluent.consumer import KafkaConsumer
-from compare.testing.confluent.installing import real_package, replaced
-from compare.testing.confluent.process import Process
 from compare.testing.confluent.producer import KafkaProducer
-from compare.testing.confluent.rebinding import rebound
+from compare.testing.confluent.sending import Process
 from compare.testing.handling import HandlingGroup
+from compare.testing.removed import REMOVED
 from protocols.errors import UserError
+from protocols.named_modules import module_named
+
+PACKAGE: Final = "confluent_kafka"
+_HOMES: Final[Mapping[str, str]] = {"AdminClient": "admin"}
+"""Name of a class to the module that has it, where that is not the package."""
+_NOT_COPIED: Final = frozenset(("__dict__", "__weakref__", "__orig_bases__", "__parameters__"))
 
 
 class Confluent:
@@ -38,19 +41,16 @@ class Confluent:
         class Consumer(KafkaConsumer):
             """Stands for `confluent_kafka.Consumer`."""
 
-            def __init__(self, *args: Any, **more: Any) -> None:
-                if len(args) > 1:
-                    raise TypeError("expected tuple containing single dict")
-                if not args and not more:
-                    raise TypeError("expected configuration dict")
-                super().__init__(group, confluent.next_name({**_named(args), **more}), *args, **more)
+            def __init__(self, *args: object, **more: object) -> None:
+                config = checked(args, more)
+                super().__init__(group, confluent.next_name({**config, **more}), config, **more)
                 confluent.process.add(group.handling.made(self))
 
         class Producer(KafkaProducer):
             """Stands for `confluent_kafka.Producer`."""
 
-            def __init__(self, *args: Any, **more: object) -> None:
-                super().__init__(group, confluent.process, *args, **more)
+            def __init__(self, *args: object, **more: object) -> None:
+                super().__init__(group, confluent.process, {**checked(args, more), **more})
 
         self.Consumer, self.Producer = Consumer, Producer
         self._names: set[str] = set()
@@ -58,12 +58,12 @@ class Confluent:
     def __repr__(self) -> str:
         return f"<confluent-kafka of {self.group!r}>"
 
-    def next_name(self, config: dict[str, Any]) -> str:
+    def next_name(self, config: Mapping[str, object]) -> str:
         """The name of the next member: its ``client.id``, where that is free."""
         wanted = str(config.get("client.id") or "")
         numbered = (f"{wanted}-{number}" if wanted else f"c{number}" for number in count(1))
         known = {*self.group.known, *self._names}
-        name = next(each for each in chain([wanted] if wanted else [], numbered) if each not in known)
+        name = next(name for name in chain([wanted] if wanted else [], numbered) if name not in known)
         self._names.add(name)
         return name
 
@@ -72,53 +72,44 @@ class Confluent:
             raise AttributeError(name)
         if name in _OWN:
             return _OWN[name]
+        if name == "admin":
+            raise AttributeError(REMOVED["AdminClient"])
         try:
             return getattr(real_package(), name)
         except UserError as error:
             raise AttributeError(f"{name}: {error}") from None
-
-    @cached_property
-    def DeserializingConsumer(self) -> type:  # noqa: N802 - the name that it stands for
-        """confluent-kafka's own, on the double."""
-        return rebound(real_package().DeserializingConsumer, self.Consumer)
-
-    @cached_property
-    def SerializingProducer(self) -> type:  # noqa: N802 - the name that it stands for
-        """confluent-kafka's own, on the double."""
-        return rebound(real_package().SerializingProducer, self.Producer)
-
-    @cached_property
-    def AdminClient(self) -> type:  # noqa: N802 - the name that it stands for
-        """confluent-kafka's own, on the double."""
-        from compare.testing.confluent.admin import admin_client
-
-        return admin_client(self.group, self.process)
-
-    @cached_property
-    def admin(self) -> SimpleNamespace:
-        """What stands for the module ``confluent_kafka.admin``."""
-        real = real_package("admin")
-        return SimpleNamespace(**{**vars(real), "AdminClient": self.AdminClient})
 
     @contextmanager
     def installed(self) -> Iterator["Confluent"]:
         """``with group.confluent().installed():`` everything that the program makes from ``confluent_kafka`` is of
         this group: in that package and in every module that has imported its classes by name. Afterwards all is as
         before. Raises `UserError` where confluent-kafka is not installed."""
-        with replaced(
-            {
-                name: getattr(self, name)
-                for name in ("Consumer", "Producer", "DeserializingConsumer", "SerializingProducer", "AdminClient")
-            }
-        ):
+        with replaced({"Consumer": self.Consumer, "Producer": self.Producer, **_REMOVED}):
             yield self
 
 
-def _named(args: tuple[Any, ...]) -> dict[str, Any]:
-    return dict(args[0]) if args and isinstance(args[0], dict) else {}
+def checked(args: tuple[object, ...], more: Mapping[str, object]) -> dict[str, object]:
+    """The one argument of a constructor, as confluent-kafka takes it."""
+    if len(args) > 1:
+        raise TypeError("expected tuple containing single dict")
+    config = args[0] if args else {}
+    if not isinstance(config, dict) or not (args or more):
+        raise TypeError("expected configuration dict")
+    return config
 
 
-_OWN = {
+def _removed(name: str) -> type:
+    """Stands for a class that has no double any more: nobody can make one."""
+
+    def refuse(self: object, *args: object, **more: object) -> None:
+        raise UserError(REMOVED[name])
+
+    return type(name, (), {"__init__": refuse})
+
+
+_REMOVED: Final = {name: _removed(name) for name in ("AdminClient", "DeserializingConsumer", "SerializingProducer")}
+_OWN: Final[Mapping[str, object]] = {
+    **_REMOVED,
     "KafkaError": errors.KafkaError,
     "KafkaException": errors.KafkaException,
     "TopicPartition": errors.TopicPartition,
@@ -129,8 +120,99 @@ _OWN = {
     "OFFSET_INVALID": errors.OFFSET_INVALID,
     "TIMESTAMP_NOT_AVAILABLE": messages.TIMESTAMP_NOT_AVAILABLE,
     "TIMESTAMP_CREATE_TIME": messages.TIMESTAMP_CREATE_TIME,
-    "murmur2": partitioners.murmur2,
-    "consistent": partitioners.consistent,
-    "fnv1a": partitioners.fnv1a,
+    "murmur2": properties.murmur2,
+    "consistent": properties.consistent,
+    "fnv1a": properties.fnv1a,
 }
 """What is there without confluent-kafka, too."""
+
+
+def real_package(module: str = "") -> ModuleType:
+    """confluent-kafka, or a module of it. Raises `UserError` where it is not installed."""
+    try:
+        return module_named(f"{PACKAGE}.{module}" if module else PACKAGE)
+    except ImportError:
+        raise UserError("confluent-kafka is not installed: python -m pip install confluent-kafka") from None
+
+
+@contextmanager
+def replaced(doubles: Mapping[str, type]) -> Iterator[None]:
+    """Every module's names of the real classes stand for these, and so do names of the program's own classes that were
+    made from them (`rebound`); afterwards all is as before."""
+    instead = {getattr(real_package(_HOMES.get(name, "")), name): double for name, double in doubles.items()}
+    before: list[tuple[ModuleType, str, object]] = []
+    try:
+        for module in list(sys.modules.values()):
+            if isinstance(module, ModuleType) and not _ours(module):
+                for name, value in list(vars(module).items()):
+                    double = _double(value, instead) if isinstance(value, type) else None
+                    if double is not None:
+                        before.append((module, name, value))
+                        setattr(module, name, double)
+        yield
+    finally:
+        for module, name, value in reversed(before):
+            setattr(module, name, value)
+
+
+def _ours(module: ModuleType) -> bool:
+    """Our own modules keep what they know of the real classes."""
+    return module.__name__.startswith(__name__.rpartition(".")[0])
+
+
+def _double(value: type, instead: dict[type, type]) -> type | None:
+    """What stands for a class; None for one that has nothing to do with confluent-kafka's."""
+    if value in instead:
+        return instead[value]
+    if not any(base in instead for base in value.__mro__[1:]) or len(value.__bases__) != 1:
+        return None
+    if value.__module__.partition(".")[0] == PACKAGE:
+        return None
+    parent = _double(value.__bases__[0], instead)
+    if parent is None:
+        return None
+    instead[value] = rebound(value, parent)
+    return instead[value]
+
+
+def rebound(real: type, base: type) -> type:
+    """A class of the program's own with the same body on another base."""
+    namespace = {name: value for name, value in vars(real).items() if name not in _NOT_COPIED}
+    made: type = type(real.__name__, (base,), {"__module__": real.__module__, "__doc__": real.__doc__})
+    for name, value in namespace.items():
+        if name not in ("__module__", "__doc__"):
+            setattr(made, name, _bound(value, real, made))
+    return made
+
+
+def _bound(value: object, real: type, made: type) -> object:
+    """A function that means the new class wherever it names the old one."""
+    if isinstance(value, staticmethod | classmethod):
+        return type(value)(cast(Callable[..., object], _bound(value.__func__, real, made)))
+    if isinstance(value, property):
+        fget, fset, fdel = [cast(Any, _bound(part, real, made)) for part in (value.fget, value.fset, value.fdel)]
+        return property(fget, fset, fdel, value.__doc__)
+    if not isinstance(value, FunctionType) or value.__module__ != real.__module__:
+        return value
+    names = value.__globals__
+    if real.__name__ in _names(value.__code__):
+        names = {**names, real.__name__: made}
+    cells = tuple([_cell(cell, real, made) for cell in value.__closure__ or ()]) or None
+    function = FunctionType(value.__code__, names, value.__name__, value.__defaults__, cells)
+    function.__kwdefaults__, function.__doc__ = value.__kwdefaults__, value.__doc__
+    function.__qualname__ = value.__qualname__
+    return function
+
+
+def _names(code: CodeType) -> set[str]:
+    """The global names that a function and those within it use."""
+    within = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*within)
+
+
+def _cell(cell: CellType, real: type, made: type) -> CellType:
+    """What ``super()`` without arguments looks at."""
+    try:
+        return CellType(made) if cell.cell_contents is real else cell
+    except ValueError:
+        return cell

@@ -10,78 +10,47 @@ from typing import Final, Protocol, TypeAlias
 
 from kafka_coordinator.consumer.commits import FAILED, REBALANCING, RETRIABLE
 
-CODES: Final[Mapping[str, int]] = {
-    "OFFSET_OUT_OF_RANGE": 1,
-    "MSG_SIZE_TOO_LARGE": 10,
-    "UNKNOWN_TOPIC_OR_PART": 3,
-    "COORDINATOR_LOAD_IN_PROGRESS": 14,
-    "COORDINATOR_NOT_AVAILABLE": 15,
-    "NOT_COORDINATOR": 16,
-    "ILLEGAL_GENERATION": 22,
-    "UNKNOWN_MEMBER_ID": 25,
-    "REBALANCE_IN_PROGRESS": 27,
-    "GROUP_MAX_SIZE_REACHED": 81,
-    "FENCED_INSTANCE_ID": 82,
-    "GROUP_ID_NOT_FOUND": 69,
-    "NON_EMPTY_GROUP": 68,
-    "TOPIC_ALREADY_EXISTS": 36,
-    "INVALID_PARTITIONS": 37,
-    "REQUEST_TIMED_OUT": 7,
-    "_FENCED": -144,
-    "_NOT_CONFIGURED": -145,
-    "_MAX_POLL_EXCEEDED": -147,
-    "_INCONSISTENT": -149,
-    "_FATAL": -150,
-    "_PURGE_INFLIGHT": -151,
-    "_PURGE_QUEUE": -152,
-    "_MSG_TIMED_OUT": -192,
-    "_BAD_MSG": -199,
-    "_ASSIGNMENT_LOST": -142,
-    "_NO_OFFSET": -168,
-    "_AUTO_OFFSET_RESET": -140,
-    "_CONFLICT": -173,
-    "_STATE": -172,
-    "_REVOKE_PARTITIONS": -174,
-    "_ASSIGN_PARTITIONS": -175,
-    "_TIMED_OUT": -185,
-    "_ALL_BROKERS_DOWN": -187,
-    "_UNKNOWN_TOPIC": -188,
-    "_INVALID_ARG": -186,
-    "_UNKNOWN_PARTITION": -190,
-    "_PARTITION_EOF": -191,
-    "_TRANSPORT": -195,
+_ERRORS: Final[Mapping[str, tuple[int, str]]] = {
+    "OFFSET_OUT_OF_RANGE": (1, ""),
+    "MSG_SIZE_TOO_LARGE": (10, "Broker: Message size too large"),
+    "UNKNOWN_TOPIC_OR_PART": (3, "Broker: Unknown topic or partition"),
+    "COORDINATOR_LOAD_IN_PROGRESS": (14, "Broker: Coordinator load in progress"),
+    "COORDINATOR_NOT_AVAILABLE": (15, "Broker: Coordinator not available"),
+    "NOT_COORDINATOR": (16, "Broker: Not coordinator"),
+    "ILLEGAL_GENERATION": (22, "Broker: Specified group generation id is not valid"),
+    "UNKNOWN_MEMBER_ID": (25, "Broker: Unknown member"),
+    "REBALANCE_IN_PROGRESS": (27, "Broker: Group rebalance in progress"),
+    "GROUP_MAX_SIZE_REACHED": (81, "Broker: Consumer group has reached maximum size"),
+    "FENCED_INSTANCE_ID": (82, "Broker: Static consumer fenced by other consumer with same group.instance.id"),
+    "REQUEST_TIMED_OUT": (7, "Broker: Request timed out"),
+    "_FENCED": (-144, "Local: This instance has been fenced by a newer instance"),
+    "_NOT_CONFIGURED": (-145, ""),
+    "_MAX_POLL_EXCEEDED": (-147, ""),
+    "_INCONSISTENT": (-149, ""),
+    "_FATAL": (-150, "Local: Fatal error"),
+    "_PURGE_INFLIGHT": (-151, "Local: Purged in flight"),
+    "_PURGE_QUEUE": (-152, "Local: Purged in queue"),
+    "_MSG_TIMED_OUT": (-192, "Local: Message timed out"),
+    "_BAD_MSG": (-199, ""),
+    "_ASSIGNMENT_LOST": (-142, ""),
+    "_NO_OFFSET": (-168, "Local: No offset stored"),
+    "_AUTO_OFFSET_RESET": (-140, ""),
+    "_CONFLICT": (-173, ""),
+    "_STATE": (-172, "Local: Erroneous state"),
+    "_REVOKE_PARTITIONS": (-174, ""),
+    "_ASSIGN_PARTITIONS": (-175, ""),
+    "_TIMED_OUT": (-185, "Local: Timed out"),
+    "_ALL_BROKERS_DOWN": (-187, ""),
+    "_UNKNOWN_TOPIC": (-188, ""),
+    "_INVALID_ARG": (-186, "Local: Invalid argument or configuration"),
+    "_UNKNOWN_PARTITION": (-190, "Local: Unknown partition"),
+    "_PARTITION_EOF": (-191, ""),
+    "_TRANSPORT": (-195, "Local: Broker transport failure"),
 }
-"""Name of an error to librdkafka's number of it."""
+"""Name of an error to librdkafka's number of it, and to what librdkafka says of it; empty: its name."""
 
-_SAID: Final[Mapping[str, str]] = {
-    "UNKNOWN_TOPIC_OR_PART": "Broker: Unknown topic or partition",
-    "MSG_SIZE_TOO_LARGE": "Broker: Message size too large",
-    "GROUP_ID_NOT_FOUND": "Broker: The group id does not exist",
-    "NON_EMPTY_GROUP": "Broker: The group is not empty",
-    "TOPIC_ALREADY_EXISTS": "Broker: Topic already exists",
-    "INVALID_PARTITIONS": "Broker: Invalid number of partitions",
-    "REQUEST_TIMED_OUT": "Broker: Request timed out",
-    "_FENCED": "Local: This instance has been fenced by a newer instance",
-    "_FATAL": "Local: Fatal error",
-    "_PURGE_INFLIGHT": "Local: Purged in flight",
-    "_PURGE_QUEUE": "Local: Purged in queue",
-    "_MSG_TIMED_OUT": "Local: Message timed out",
-    "COORDINATOR_LOAD_IN_PROGRESS": "Broker: Coordinator load in progress",
-    "COORDINATOR_NOT_AVAILABLE": "Broker: Coordinator not available",
-    "NOT_COORDINATOR": "Broker: Not coordinator",
-    "ILLEGAL_GENERATION": "Broker: Specified group generation id is not valid",
-    "UNKNOWN_MEMBER_ID": "Broker: Unknown member",
-    "REBALANCE_IN_PROGRESS": "Broker: Group rebalance in progress",
-    "GROUP_MAX_SIZE_REACHED": "Broker: Consumer group has reached maximum size",
-    "FENCED_INSTANCE_ID": "Broker: Static consumer fenced by other consumer with same group.instance.id",
-    "_NO_OFFSET": "Local: No offset stored",
-    "_STATE": "Local: Erroneous state",
-    "_TIMED_OUT": "Local: Timed out",
-    "_INVALID_ARG": "Local: Invalid argument or configuration",
-    "_TRANSPORT": "Local: Broker transport failure",
-    "_UNKNOWN_PARTITION": "Local: Unknown partition",
-}
-"""Name of an error to what librdkafka says of it."""
+CODES: Final[Mapping[str, int]] = {name: code for name, (code, _) in _ERRORS.items()}
+"""Name of an error to librdkafka's number of it."""
 
 OFFSET_BEGINNING: Final = -2
 OFFSET_END: Final = -1
@@ -141,7 +110,7 @@ class KafkaErrorDouble:
 
 def said(name: str) -> str:
     """What librdkafka says of an error."""
-    return _SAID.get(name, name)
+    return _ERRORS.get(name, (0, ""))[1] or name
 
 
 for _name, _code in CODES.items():
@@ -195,6 +164,11 @@ class Partitioned(Protocol):
     metadata: str | None
 
 
+def where_of(given: Partitioned) -> tuple[str, int]:
+    """Topic and number."""
+    return given.topic, given.partition
+
+
 Partitions: TypeAlias = Sequence[Partitioned]
 """As the user's code gives them."""
 
@@ -211,9 +185,12 @@ KafkaException: type[Exception] = KafkaExceptionDouble if _real is None else _re
 TopicPartition: type[TopicPartitionDouble] = TopicPartitionDouble if _real is None else _real.TopicPartition
 
 
-def error(name: str, reason: str, *, fatal: bool = False) -> KafkaErrorDouble:
-    """An error as confluent-kafka has it."""
-    return KafkaError(CODES.get(name, CODES["_STATE"]), reason, fatal=fatal)
+def error(
+    name: str, reason: str, *, fatal: bool = False, retriable: bool = False, aborts: bool = False
+) -> KafkaErrorDouble:
+    """An error as confluent-kafka has it; ``aborts``: a transaction must be aborted."""
+    code = CODES.get(name, CODES["_STATE"])
+    return KafkaError(code, reason, fatal=fatal, retriable=retriable, txn_requires_abort=aborts)
 
 
 def exception(name: str, reason: str, *, fatal: bool = False) -> Exception:

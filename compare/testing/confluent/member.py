@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
 
-from compare.testing.confluent import errors as errors
+from compare.testing.confluent import errors
 from compare.testing.confluent.configuration import Configuration
-from compare.testing.confluent.messages import Message
+from compare.testing.confluent.messages import Log, Message
+from compare.testing.confluent.node import Partition
 from compare.testing.confluent.reading import ReadPartitions
 from compare.testing.handling import HandlingGroup
-from compare.testing.kafka.node import Partition
 from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.consumer.callbacks import ASSIGNED
 from kafka_coordinator.consumer.commands import Assign, BeginPoll, CommitNow, EndPoll, ListenerReturned
@@ -24,8 +24,8 @@ _ROUND_TRIP_MS: Time = 1000.0
 class KafkaMember(ReadPartitions):
     """A member whose node waits for the user's code (`kafka_coordinator.consumer.by_hand`)."""
 
-    def __init__(self, group: HandlingGroup, member: str) -> None:
-        super().__init__(group, member)
+    def __init__(self, group: HandlingGroup, member: str, log: Log) -> None:
+        super().__init__(group, member, log)
         self.calling: ListenerCall | None = None
         """The listener that runs now."""
         self.answered = False
@@ -146,11 +146,9 @@ class KafkaMember(ReadPartitions):
         """A listener has returned, or raised: the client goes on."""
         if called.kind != ASSIGNED:
             self.once_read.update(called.partitions)
-            for each in called.partitions:
-                self.read.pop(each, None)
-                self.position.pop(each, None)
-                self._ends.pop(each, None)
-                self.stored.pop(each, None)
+            for partition in called.partitions:
+                for known in (self.read, self.position, self._ends, self.stored):
+                    known.pop(partition, None)
             self.store({})
         elif not self.answered and self.state.config.topics + self.state.subscription.topics:
             if self.left_over:

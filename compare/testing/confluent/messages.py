@@ -1,14 +1,27 @@
-"""Records as confluent-kafka hands them out, and what stands in them."""
+"""What a client hands out: records and errors, the lines of its log, what it knows of the cluster.
 
-from typing import Any, Final, cast
+Messages and metadata are of confluent-kafka's own classes where it is installed, else of doubles of them.
+"""
 
-from compare.testing.confluent import errors as errors
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from logging import WARNING
+from typing import Final, TypedDict, Unpack, cast
+
+from compare.testing.clock import Clock
+from compare.testing.confluent import errors
+from compare.testing.confluent.configuration import Configuration, Logger
+from compare.testing.confluent.properties import OF_PRODUCERS
 from compare.testing.contents import Headers
+from kafka_coordinator.cluster import KafkaCluster
 from protocols.engine.nodes import Time
 
 TIMESTAMP_NOT_AVAILABLE, TIMESTAMP_CREATE_TIME = 0, 1
 EPOCH: Final = 0
 """The leader's epoch of every partition: it never changes here."""
+CLUSTER_ID: Final = "simulated"
+_LINE: Final = "%s [%s] %s"
+_PORT: Final = 9092
 
 
 class Message:
@@ -97,8 +110,8 @@ class Message:
         self._error = error
 
 
-def _installed() -> Any:
-    """confluent-kafka's own class, where it is installed and can be made by anybody; else None."""
+def _installed() -> type[Message] | None:
+    """A class on confluent-kafka's own, where it is installed and can be made by anybody; else None."""
     try:
         from confluent_kafka import Message as Real
 
@@ -110,7 +123,7 @@ def _installed() -> Any:
         handed_to = ""
 
     HandedOut.__name__ = HandedOut.__qualname__ = "Message"
-    return HandedOut
+    return cast(type[Message], HandedOut)
 
 
 _REAL = _installed()
@@ -118,10 +131,25 @@ MESSAGES: Final[tuple[type, ...]] = (Message,) if _REAL is None else (Message, _
 """What counts as a message."""
 
 
-def made(handed_to: str, **fields: Any) -> Message:
-    """A message for this member: of confluent-kafka's class where it can be."""
-    given = {name: value for name, value in fields.items() if value is not None}
-    message = cast(Message, (Message if _REAL is None else _REAL)(**given))
+class Fields(TypedDict, total=False):
+    """What a message is made of."""
+
+    topic: str | None
+    partition: int | None
+    offset: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: Headers | None
+    error: errors.KafkaErrorDouble | None
+    timestamp: tuple[int, int]
+    latency: float
+    leader_epoch: int | None
+
+
+def made(handed_to: str, **fields: Unpack[Fields]) -> Message:
+    """A message for this member: of confluent-kafka's class where it can be, which takes no None."""
+    given = cast(Fields, {name: value for name, value in fields.items() if value is not None})
+    message = (_REAL or Message)(**given)
     message.handed_to = handed_to
     return message
 
@@ -155,3 +183,154 @@ def polled_too_late(after: Time, limit: Time) -> Message:
     late = int(after - limit)
     reason = f"Application maximum poll interval ({limit:.0f}ms) exceeded by {late}ms"
     return error_message("_MAX_POLL_EXCEEDED", reason)
+
+
+class Log:
+    """What a ``logger`` is told, line by line as librdkafka tells it; poll(), consume() and close() call it."""
+
+    def __init__(self, configuration: Configuration, clock: Clock) -> None:
+        clock.clients += 1
+        self._client = f"{configuration.given.get('client.id', 'rdkafka')}#consumer-{clock.clients}"
+        self._logger: Logger | None = configuration.logger
+        self._group_id = configuration.group_id
+        self._lines: list[tuple[int, str, str]] = []
+        known = {_REAL_NAMES.get(name, name) for name in configuration.given}
+        for name in [name for name in OF_PRODUCERS if name in known]:
+            said = f"Configuration property {name} is a producer property and will be ignored by this consumer instance"
+            self.note(WARNING, "CONFWARN", said, "app")
+
+    def note(self, level: int, facility: str, text: str, thread: str = "main") -> None:
+        """A line that the next poll() tells; ``thread``: the one of librdkafka's that would have written it."""
+        if self._logger is not None:
+            self._lines.append((level, facility, f"[thrd:{thread}]: {text}"))
+
+    def refused(self, why: str) -> None:
+        """A change of the assignment was refused."""
+        self.note(WARNING, "ASSIGN", f'Group "{self._group_id}": application *assign() call failed: {why}')
+
+    def serve(self, lent: Callable[[], AbstractContextManager[None]]) -> None:
+        """Call the logger with every line since the last time."""
+        lines, self._lines = self._lines, []
+        for level, facility, text in lines:
+            with lent():
+                cast(Logger, self._logger).log(level, _LINE, facility, self._client, text)
+
+
+_REAL_NAMES: Final[Mapping[str, str]] = {
+    "acks": "request.required.acks",
+    "compression.type": "compression.codec",
+    "delivery.timeout.ms": "message.timeout.ms",
+    "linger.ms": "queue.buffering.max.ms",
+    "retries": "message.send.max.retries",
+}
+"""Other names of properties to the ones that librdkafka knows them by."""
+
+
+class BrokerMetadataDouble:
+    """A broker; ids count from 1."""
+
+    def __init__(self) -> None:
+        self.id, self.port = -1, -1
+        self.host: str | None = None
+
+    def __repr__(self) -> str:
+        return f"BrokerMetadata({self.id}, {self.host}:{self.port})"
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}/{self.id}"
+
+
+class PartitionMetadataDouble:
+    """A partition and the id of the broker that has it; -1 where none has now."""
+
+    def __init__(self) -> None:
+        self.id, self.leader = -1, -1
+        self.replicas: list[int] = []
+        self.isrs: list[int] = []
+        self.error: errors.KafkaErrorDouble | None = None
+
+    def __repr__(self) -> str:
+        return f"PartitionMetadata({self.id}{'' if self.error is None else f', {self.error}'})"
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class TopicMetadataDouble:
+    """A topic; without partitions and with an error, where there is none of this name."""
+
+    def __init__(self) -> None:
+        self.topic: str | None = None
+        self.partitions: dict[int, PartitionMetadataDouble] = {}
+        self.error: errors.KafkaErrorDouble | None = None
+
+    def __repr__(self) -> str:
+        error = "" if self.error is None else f", {self.error}"
+        return f"TopicMetadata({self.topic}, {len(self.partitions)} partitions{error})"
+
+    def __str__(self) -> str:
+        return str(self.topic)
+
+
+class ClusterMetadataDouble:
+    """Brokers and topics."""
+
+    def __init__(self) -> None:
+        self.cluster_id: str | None = None
+        self.controller_id = -1
+        self.brokers: dict[int, BrokerMetadataDouble] = {}
+        self.topics: dict[str, TopicMetadataDouble] = {}
+        self.orig_broker_id = -1
+        self.orig_broker_name: str | None = None
+
+    def __repr__(self) -> str:
+        return f"ClusterMetadata({self.cluster_id})"
+
+    def __str__(self) -> str:
+        return str(self.cluster_id)
+
+
+try:
+    from confluent_kafka import admin as _real
+except ImportError:
+    _real = None
+BrokerMetadata: type[BrokerMetadataDouble] = BrokerMetadataDouble if _real is None else _real.BrokerMetadata
+PartitionMetadata: type[PartitionMetadataDouble] = PartitionMetadataDouble if _real is None else _real.PartitionMetadata
+TopicMetadata: type[TopicMetadataDouble] = TopicMetadataDouble if _real is None else _real.TopicMetadata
+ClusterMetadata: type[ClusterMetadataDouble] = ClusterMetadataDouble if _real is None else _real.ClusterMetadata
+
+
+def metadata_of(cluster: KafkaCluster, topic: str | None) -> ClusterMetadataDouble:
+    """All topics, or this one alone. Raises `KafkaException` where no broker runs, `TypeError` for no name."""
+    if topic is not None and not isinstance(topic, str):
+        raise TypeError(f"argument 1 must be str or None, not {type(topic).__name__}")
+    ids = {broker: number for number, broker in enumerate(cluster.scenario.brokers, start=1)}
+    state = cluster.controller.state
+    alive = {number: broker for broker, number in ids.items() if broker in state.brokers}
+    if not alive:
+        raise errors.exception("_TRANSPORT", f"Failed to get metadata: {errors.said('_TRANSPORT')}")
+    found = ClusterMetadata()
+    found.cluster_id = CLUSTER_ID
+    found.controller_id = found.orig_broker_id = min(alive)
+    found.orig_broker_name = f"{alive[min(alive)]}:{_PORT}/{min(alive)}"
+    for number, name in alive.items():
+        found.brokers[number] = broker = BrokerMetadata()
+        broker.id, broker.host, broker.port = number, name, _PORT
+    for name in state.topics if topic is None else (topic,):
+        found.topics[name] = _topic(name, state.topics.get(name), ids, list(alive))
+    return found
+
+
+def _topic(
+    name: str, leaders: Sequence[str | None] | None, ids: Mapping[str, int], alive: list[int]
+) -> TopicMetadataDouble:
+    topic = TopicMetadata()
+    topic.topic = name
+    if leaders is None:
+        topic.error = errors.error("UNKNOWN_TOPIC_OR_PART", errors.said("UNKNOWN_TOPIC_OR_PART"))
+        return topic
+    for number, leader in enumerate(leaders):
+        topic.partitions[number] = partition = PartitionMetadata()
+        partition.id, partition.leader = number, -1 if leader is None else ids.get(leader, -1)
+        partition.replicas, partition.isrs = list(ids.values()), list(alive)
+    return topic

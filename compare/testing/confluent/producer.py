@@ -1,25 +1,27 @@
 """A producer with confluent-kafka's surface, in virtual time: what it writes stands in the group's topics."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from operator import index
 from typing import Any, Final, Self
 
-from compare.testing.clock import in_ticks
-from compare.testing.confluent import errors as errors
-from compare.testing.confluent import producer_arguments as given
-from compare.testing.confluent.arguments import NOT_GIVEN
-from compare.testing.confluent.messages import TIMESTAMP_CREATE_TIME, TIMESTAMP_NOT_AVAILABLE, made
-from compare.testing.confluent.metadata import ClusterMetadataDouble, metadata_of
-from compare.testing.confluent.process import Process
-from compare.testing.confluent.producer_configuration import producer_configuration
-from compare.testing.confluent.sending import Outgoing, Sending
+from compare.testing.confluent import arguments, errors
+from compare.testing.confluent.arguments import NOT_GIVEN, end_of
+from compare.testing.confluent.configuration import Callback, producer_configuration
+from compare.testing.confluent.messages import (
+    TIMESTAMP_CREATE_TIME,
+    TIMESTAMP_NOT_AVAILABLE,
+    ClusterMetadataDouble,
+    Message,
+    made,
+    metadata_of,
+)
+from compare.testing.confluent.sending import Outgoing, Process, Sending
 from compare.testing.confluent.transactional import Transactional
+from compare.testing.contents import Content, Headers
 from compare.testing.handling import HandlingGroup
 from kafka_coordinator.cluster import KafkaCluster
-from protocols.engine.nodes import Time
 
-ENDLESS_MS: Final[Time] = 3_600_000.0
 _ANYWHERE: Final = -1
 
 
@@ -30,14 +32,9 @@ class KafkaProducer:
     ``poll`` and ``flush``, in a consumer's ``poll``, or by the clock.
     """
 
-    def __init__(self, group: HandlingGroup, process: Process, *args: Any, **more: object) -> None:
-        if len(args) > 1:
-            raise TypeError("expected tuple containing single dict")
-        config = args[0] if args else {}
-        if not isinstance(config, dict) or (not args and not more):
-            raise TypeError("expected configuration dict")
+    def __init__(self, group: HandlingGroup, process: Process, config: Mapping[str, object]) -> None:
         self._group, self._process = group, process
-        self._configuration = producer_configuration({**config, **more})
+        self._configuration = producer_configuration(config)
         self._sending = Sending(group, self._configuration, lambda: process.is_alive)
         self._transactional = Transactional(group, self._configuration, self._sending, self._flush)
         self._closed = False
@@ -55,14 +52,14 @@ class KafkaProducer:
 
     def produce(
         self,
-        topic: Any = NOT_GIVEN,
-        value: Any = None,
-        key: Any = None,
+        topic: str = NOT_GIVEN,
+        value: str | bytes | None = None,
+        key: str | bytes | None = None,
         partition: int = _ANYWHERE,
-        callback: Any = None,
-        on_delivery: Any = None,
+        callback: Callback | None = None,
+        on_delivery: Callback | None = None,
         timestamp: int = 0,
-        headers: Any = None,
+        headers: object = None,
     ) -> None:
         """Send a record some time; ``on_delivery`` (or ``callback``) is told by poll() or flush() how it came out.
 
@@ -71,9 +68,9 @@ class KafkaProducer:
         """
         if topic is NOT_GIVEN:
             raise TypeError("function missing required argument 'topic' (pos 1)")
-        content = given.content(value, 2), given.content(key, 3)
-        where, number, when = given.topic(topic), index(partition), index(timestamp)
-        pairs = given.headers(headers)
+        content = arguments.content(value, 2), arguments.content(key, 3)
+        where, number, when = arguments.topic(topic), index(partition), index(timestamp)
+        pairs = arguments.headers(headers)
         with self._call():
             self._transactional.check_producing()
             report = on_delivery if on_delivery is not None else callback
@@ -84,9 +81,9 @@ class KafkaProducer:
         topic: str,
         partition: int,
         content: tuple[bytes | None, bytes | None],
-        headers: Any,
+        headers: Headers | None,
         timestamp: int,
-        report: Callable[..., object] | None,
+        report: Callback | None,
     ) -> None:
         value, key = content
         configuration, sending, now = self._configuration, self._sending, self._group.clock.time
@@ -101,54 +98,60 @@ class KafkaProducer:
             raise _unable("_UNKNOWN_PARTITION")
         when = timestamp if timestamp > 0 else int(now)
         report = report if report is not None else configuration.on_delivery
-        sending.add(Outgoing(topic, partition, key, value, headers, when, report, now))
+        sending.add(Outgoing(topic, partition, Content(value, key, headers, when), report, now))
 
     def produce_batch(
-        self, topic: str, messages: Any, partition: int = _ANYWHERE, on_delivery: Any = None, callback: Any = None
+        self,
+        topic: str,
+        messages: list[dict[str, Any]],
+        partition: int = _ANYWHERE,
+        on_delivery: Callback | None = None,
+        callback: Callback | None = None,
     ) -> int:
         """Several records (``value``, ``key``, ``partition``, ``timestamp``, ``callback`` of each); how many were
         taken. The others have the key ``_error``."""
         if not isinstance(messages, list):
             raise TypeError("messages must be a list")
         self._check_open()
-        for number, each in enumerate(messages):
+        for number, message in enumerate(messages):
             for field in ("value", "key"):
-                if not isinstance(each.get(field), str | bytes | None):
+                if not isinstance(message.get(field), str | bytes | None):
                     raise TypeError(f"Message {field} at index {number} must be bytes or str")
         taken = 0
-        for each in messages:
-            report = each.get("callback", on_delivery if on_delivery is not None else callback)
+        for message in messages:
+            report = message.get("callback", on_delivery if on_delivery is not None else callback)
+            content = message.get("value"), message.get("key")
+            where, when = message.get("partition", partition), message.get("timestamp", 0)
             try:
-                where = each.get("partition", partition)
-                self.produce(topic, each.get("value"), each.get("key"), where, report, None, each.get("timestamp", 0))
+                self.produce(topic, *content, where, report, timestamp=when)
                 taken += 1
             except (BufferError, errors.KafkaException) as error:
-                each["_error"] = error.args[0]
+                message["_error"] = error.args[0]
         return taken
 
     def poll(self, timeout: float = -1) -> int:
         """Let at most so many seconds pass until delivery reports wait, and serve them; how many there were."""
-        seconds = given.seconds(timeout)
+        seconds = arguments.seconds(timeout)
         with self._call():
-            until = self._group.clock.time + (ENDLESS_MS if seconds is None else in_ticks(seconds))
-            self._sending.background.wait(until, lambda: bool(self._sending.reports))
+            until = end_of(seconds, self._group.clock.time)
+            self._sending.wait(until, lambda: bool(self._sending.reports))
             return self._serve()
 
     def flush(self, timeout: float = -1) -> int:
         """Send everything at once and serve the reports; how many records are left after so many seconds."""
-        seconds = given.seconds(timeout)
+        seconds = arguments.seconds(timeout)
         with self._call():
             return self._flush(seconds)
 
     def _flush(self, seconds: float | None) -> int:
         sending = self._sending
-        until = self._group.clock.time + (ENDLESS_MS if seconds is None else in_ticks(seconds))
+        until = end_of(seconds, self._group.clock.time)
         while True:
             sending.send_now()
             self._serve()
             if not len(self) or self._group.clock.time >= min(until, self._group.clock.limit):
                 return len(self)
-            sending.background.wait(until, lambda: bool(sending.reports) or not len(self))
+            sending.wait(until, lambda: bool(sending.reports) or not len(self))
 
     def purge(self, in_queue: bool = True, in_flight: bool = True, blocking: bool = True) -> None:
         """Give records up."""
@@ -172,7 +175,7 @@ class KafkaProducer:
 
     def init_transactions(self, timeout: float = -1) -> None:
         """Get the ``transactional.id``: older producers that have it are fenced, what they have open is aborted."""
-        seconds = given.seconds(timeout)
+        seconds = arguments.seconds(timeout)
         with self._call():
             self._transactional.init(seconds)
 
@@ -181,21 +184,21 @@ class KafkaProducer:
         with self._call():
             self._transactional.begin()
 
-    def send_offsets_to_transaction(self, positions: Any, group_metadata: Any, timeout: float = -1) -> None:
+    def send_offsets_to_transaction(self, positions: object, group_metadata: object, timeout: float = -1) -> None:
         """Commit these offsets of a group with the transaction; ``group_metadata``: of its consumer."""
-        seconds = given.seconds(timeout)
+        seconds = arguments.seconds(timeout)
         with self._call():
             self._transactional.send_offsets(positions, group_metadata, seconds)
 
     def commit_transaction(self, timeout: float = -1) -> None:
         """Commit it. Raises `KafkaException`; where its error says ``txn_requires_abort``, abort it."""
-        seconds = given.seconds(timeout)
+        seconds = arguments.seconds(timeout)
         with self._call():
             self._transactional.commit(seconds)
 
     def abort_transaction(self, timeout: float = -1) -> None:
         """Abort it."""
-        seconds = given.seconds(timeout)
+        seconds = arguments.seconds(timeout)
         with self._call():
             self._transactional.abort(seconds)
 
@@ -251,7 +254,7 @@ def _unable(name: str) -> Exception:
     return errors.exception(name, f"Unable to produce message: {errors.said(name)}")
 
 
-def _message(record: Outgoing) -> Any:
+def _message(record: Outgoing) -> Message:
     """What a delivery report is about."""
     failed = bool(record.error)
     return made(
@@ -259,9 +262,9 @@ def _message(record: Outgoing) -> Any:
         topic=record.topic,
         partition=record.partition,
         offset=None if failed else record.offset,
-        key=record.key,
-        value=record.value,
+        key=record.content.key,
+        value=record.content.value,
         error=errors.error(record.error, errors.said(record.error)) if failed else None,
-        timestamp=(TIMESTAMP_NOT_AVAILABLE, 0) if failed else (TIMESTAMP_CREATE_TIME, record.timestamp),
+        timestamp=(TIMESTAMP_NOT_AVAILABLE, 0) if failed else (TIMESTAMP_CREATE_TIME, record.content.timestamp or 0),
         latency=record.took / 1000,
     )

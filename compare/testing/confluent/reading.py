@@ -3,16 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from compare.testing.confluent import errors as errors
-from compare.testing.confluent.isolation import Isolation
-from compare.testing.confluent.log import Log
-from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Message, error_message, made
+from compare.testing.confluent import errors
+from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Log, Message, error_message, made
+from compare.testing.confluent.node import Isolation, KafkaNode, Partition, queue_of, written_at
 from compare.testing.handling import HandlingGroup
-from compare.testing.kafka.node import KafkaNode, Partition
-from compare.testing.kafka.written import written_at
 from kafka_coordinator.consumer.commands import Assign, AssignAsMember, Handle, Seek, Store
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
 
 _NO_OFFSET, _FROM_COMMITTED = errors.OFFSET_INVALID, errors.OFFSET_STORED
 
@@ -28,8 +24,9 @@ class Stored(NamedTuple):
 class ReadPartitions(KafkaNode):
     """The partitions that the user's code reads, and where it stands in them."""
 
-    def __init__(self, group: HandlingGroup, member: str) -> None:
+    def __init__(self, group: HandlingGroup, member: str, log: Log) -> None:
         super().__init__(group, member)
+        self.log = log
         self.isolation = Isolation(group.transactions)
         self.read: dict[Partition, int] = {}
         """The partitions that records are taken from (those assigned and not unassigned by the user) to the offset that
@@ -52,7 +49,6 @@ class ReadPartitions(KafkaNode):
         """Whether what is read was assigned by hand, before the subscription."""
         self.resets = True
         """Whether ``auto.offset.reset`` names where to begin."""
-        self.log = Log(None, "", "")
         self._failures: list[Message] = []
         self.stores_itself = False
         """Whether the user's code says what is stored."""
@@ -63,18 +59,18 @@ class ReadPartitions(KafkaNode):
     def store(self, offsets: Mapping[Partition, Stored]) -> None:
         """These offsets are stored, beside those that are."""
         self.stored.update(offsets)
-        self.tell(Store(tuple([(partition, each.offset) for partition, each in self.stored.items()])))
+        self.tell(Store(tuple([(partition, stored.offset) for partition, stored in self.stored.items()])))
 
     def assign(self, partitions: Mapping[Partition, int], *, anew: bool = True) -> None:
         """Read these as nobody's member; ``anew``: not from where some of them were read to before."""
-        kept = {} if anew else {each: at for each, at in self.position.items() if each in partitions}
+        kept = {} if anew else {read: at for read, at in self.position.items() if read in partitions}
         self.read = dict(partitions)
         self.paused &= self.read.keys()
         self._begin_anew(partitions if anew else partitions.keys() - kept.keys())
         self._ends = {}
         self.position = kept
-        self.stored = {each: at for each, at in self.stored.items() if each in kept}
-        self.tell(Assign(tuple([each for each in self.read if self.exists(each)])))
+        self.stored = {read: stored for read, stored in self.stored.items() if read in kept}
+        self.tell(Assign(tuple([partition for partition in self.read if self.exists(partition)])))
         self.store({})
 
     def forget_read(self) -> None:
@@ -84,9 +80,10 @@ class ReadPartitions(KafkaNode):
 
     def hand_over(self) -> None:
         """What was assigned by hand is read until the group assigns something."""
-        standing = {each: at.start for each, at in self.state.subscription.positions.items() if each in self.read}
+        positions = self.state.subscription.positions
+        standing = {partition: at.start for partition, at in positions.items() if partition in self.read}
         self.tell(Assign(()))
-        self.tell(AssignAsMember(tuple([each for each in self.read if self.exists(each)])))
+        self.tell(AssignAsMember(tuple([partition for partition in self.read if self.exists(partition)])))
         self.tell(Seek(tuple(standing.items())))
         self.left_over = bool(self.read)
 
@@ -95,7 +92,8 @@ class ReadPartitions(KafkaNode):
         listed = list(partitions)
         self.stuck.difference_update(listed)
         self.failed.difference_update(listed)
-        self.awaited.update([each for each in listed if self.read.get(each, 0) in (_NO_OFFSET, _FROM_COMMITTED)])
+        from_committed = (_NO_OFFSET, _FROM_COMMITTED)
+        self.awaited.update([partition for partition in listed if self.read.get(partition, 0) in from_committed])
 
     def named(self, partition: Partition) -> int:
         """The offset that ``assignment`` tells of a partition: what the user named, else the committed one."""
@@ -134,27 +132,29 @@ class ReadPartitions(KafkaNode):
 
     def _note_begun(self) -> None:
         """Committed offsets have come; where there are none, the model's client has reset to where it is told to."""
-        begun = [each for each in self.awaited if each in self.state.subscription.positions and each in self.read]
-        self.awaited.difference_update(begun)
+        begun = self.awaited & self.state.subscription.positions.keys() & self.read.keys()
+        self.awaited -= begun
         committed = {} if self.resets or not begun else self.committed()
-        for each in sorted(begun):
-            if not self.resets and each not in committed:
-                self.reset(each, f"no previously committed offset available: {errors.said('_NO_OFFSET')}", None)
+        for partition in sorted(begun):
+            if not self.resets and partition not in committed:
+                self.reset(partition, f"no previously committed offset available: {errors.said('_NO_OFFSET')}", None)
 
     def _reset_beyond(self) -> None:
         """Positions beyond the end of their partitions are reset."""
         positions = self.state.subscription.positions
-        going = [(each, at.start) for each, at in positions.items() if each in self.read and each not in self.failed]
-        for each, at in going:
-            if at > self.end_offset(each):
+        starts = [(partition, position.start) for partition, position in positions.items()]
+        for partition, at in starts:
+            if partition in self.read and partition not in self.failed and at > self.end_offset(partition):
                 reason = "fetch failed due to requested offset not available on the broker: Broker: Offset out of range"
-                self.reset(each, f"{reason} (broker {self.broker_id(each)})", at)
+                self.reset(partition, f"{reason} (broker {self.broker_id(partition)})", at)
 
     def _skip_hidden(self) -> None:
         """Positions stand behind records that are not shown."""
         positions = self.state.subscription.positions
-        moved = [(each, self.isolation.after_hidden(each, at.start)) for each, at in positions.items()]
-        skipped = [(each, to) for each, to in moved if each in self.read and to != positions[each].start]
+        shown = [(partition, self.isolation.after_hidden(partition, at.start)) for partition, at in positions.items()]
+        skipped = [
+            (partition, to) for partition, to in shown if partition in self.read and to != positions[partition].start
+        ]
         if skipped:
             self.tell(Seek(tuple(skipped)))
 
@@ -167,10 +167,9 @@ class ReadPartitions(KafkaNode):
         if not self._tells_ends:
             return []
         found: list[Message] = []
-        for partition, each in self.state.subscription.positions.items():
-            reads = partition in self.read and partition not in self.paused | self.stuck | self.failed
-            if len(found) < most and reads and self._ends.get(partition) != each.start == self.readable_end(partition):
-                self._ends[partition] = end = each.start
+        for partition, start in self._standing():
+            if len(found) < most and self._ends.get(partition) != start == self.readable_end(partition):
+                self._ends[partition] = end = start
                 broker = self.broker_id(partition)
                 said = f"Fetch from broker {broker} reached end of partition at offset {end} (HighwaterMark {end})"
                 found.append(error_message("_PARTITION_EOF", said, (*partition, end)))
@@ -188,13 +187,21 @@ class ReadPartitions(KafkaNode):
             offset = self.state.subscription.positions[partition].start
             self.tell(Handle(partition, offset, offset + 1))
             self.position[partition] = offset + 1
-            topic, number = partition
-            value, key, headers, written = self._group.records.content(Queue(topic, "", number), offset)
+            value, key, headers, written = self._group.records.content(queue_of(partition), offset)
             if not self.stores_itself:
                 self.stored[partition] = Stored(offset + 1, EPOCH)
-            fields = {"topic": topic, "partition": number, "offset": offset, "leader_epoch": EPOCH}
-            time = TIMESTAMP_CREATE_TIME, int(at) if written is None else written
-            found.append(made(self.name, **fields, key=key, value=value, headers=headers, timestamp=time))
+            message = made(
+                self.name,
+                topic=partition[0],
+                partition=partition[1],
+                offset=offset,
+                key=key,
+                value=value,
+                headers=headers,
+                timestamp=(TIMESTAMP_CREATE_TIME, int(at) if written is None else written),
+                leader_epoch=EPOCH,
+            )
+            found.append(message)
             self._skip_hidden()
         if found and not self.stores_itself:
             self.store({})
@@ -202,8 +209,14 @@ class ReadPartitions(KafkaNode):
 
     def _nexts(self) -> Iterable[tuple[Time, Partition]]:
         """When the next record of each partition that is read is there."""
-        for partition, each in self.state.subscription.positions.items():
-            if partition in self.read and partition not in self.paused | self.stuck | self.failed:
-                at = written_at(self.state.load.production(partition), each.start)
-                if at is not None and each.start < self.isolation.readable_end(partition, each.start + 1):
-                    yield at, partition
+        for partition, start in self._standing():
+            at = written_at(self.state.load.production(partition), start)
+            if at is not None and start < self.isolation.readable_end(partition, start + 1):
+                yield at, partition
+
+    def _standing(self) -> Iterable[tuple[Partition, int]]:
+        """The partitions that records are handed out of now, each with the offset of the next."""
+        silent = self.paused | self.stuck | self.failed
+        for partition, position in self.state.subscription.positions.items():
+            if partition in self.read and partition not in silent:
+                yield partition, position.start

@@ -1,4 +1,4 @@
-"""A producer's queue of records and their way to the brokers, in virtual time.
+"""The process of a program with its clients, and a producer's records on their way to the brokers, in the background.
 
 A record waits for ``linger.ms``, travels, is written, and its answer travels back; then its delivery report waits to be
 served. Every way takes the mean of the group's latency.
@@ -7,13 +7,14 @@ served. Every way takes the mean of the group's latency.
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from compare.testing.confluent.background import Background
-from compare.testing.confluent.partitioners import partition_of
-from compare.testing.confluent.producer_configuration import ProducerConfiguration
-from compare.testing.contents import Content, Headers
+from compare.testing.clock import Action
+from compare.testing.confluent.configuration import Callback, ProducerConfiguration
+from compare.testing.confluent.properties import partition_of
+from compare.testing.contents import Content
 from compare.testing.handling import HandlingGroup
+from compare.testing.interruptions import Double
 from protocols.engine.nodes import Time
 from protocols.engine.randomness import number_below
 from protocols.queues import Queue
@@ -24,24 +25,51 @@ RETRY_MS: Final[Time] = 100.0
 Written = tuple[Queue, int]
 
 
+class Process:
+    """A process is killed when the last of its consumers is; one without consumers lives."""
+
+    def __init__(self) -> None:
+        self.consumers: list[Double] = []
+        self.member = "a process without consumers"
+
+    def add(self, consumer: Double) -> None:
+        """A consumer is made in it."""
+        self.consumers.append(consumer)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return not self.consumers or any(consumer.is_alive for consumer in self.consumers)
+
+    @property
+    def caller(self) -> Double:
+        """Who a call of another client counts as: the latest consumer that lives; the process where it has none."""
+        alive = [consumer for consumer in self.consumers if consumer.is_alive]
+        return alive[-1] if alive else self.consumers[-1] if self.consumers else self
+
+    def wake(self) -> None:
+        """Nothing stops a process without consumers."""
+
+
 @dataclass(eq=False, slots=True)
 class Outgoing:
     """A record on its way; ``error``: the name of why it failed, once that is known."""
 
     topic: str
     partition: int
-    key: bytes | None
-    value: bytes | None
-    headers: Headers | None
-    timestamp: int
-    report: Callable[..., object] | None
+    content: Content
+    report: Callback | None
     made_at: Time
     offset: int | None = None
     error: str = ""
-    sent: bool = False
     over: bool = False
     """Whether its report waits already."""
     took: Time = 0.0
+
+    @property
+    def queue(self) -> Queue:
+        """The partition that it is for."""
+        return Queue(self.topic, "", self.partition)
 
 
 class Sending:
@@ -50,13 +78,15 @@ class Sending:
 
     def __init__(self, group: HandlingGroup, configuration: ProducerConfiguration, lives: Callable[[], bool]) -> None:
         self._group, self._configuration, self._lives = group, configuration, lives
-        self.background = Background(group)
-        self.latency = self.background.latency
+        self.latency: Time = sum(group.world.scenario.run.latency) / 2
+        """How long every way takes: the mean of the group's latency."""
         self.may_write: Callable[[], str] = str
         self.wrote: Callable[[list[Written]], None] = lambda written: None
         self.waiting: dict[Outgoing, None] = {}
         self.in_flight: dict[Outgoing, None] = {}
         self.reports: deque[Outgoing] = deque()
+        self._times: list[Time] = []
+        """When something happens in the background."""
         self._due: set[Time] = set()
         """When `_send_due` will be called."""
         self._asked: dict[str, Time] = {}
@@ -68,6 +98,23 @@ class Sending:
     def count(self) -> int:
         """Records whose reports were not served yet."""
         return len(self.waiting) + len(self.in_flight) + len(self.reports)
+
+    def wait(self, until: Time, stop: Callable[[], bool]) -> None:
+        """Let time pass, at most to the end of the test's ``group.run``."""
+        clock = self._group.clock
+        until = min(until, max(clock.limit, clock.time))
+        while not stop() and clock.time < until:
+            clock.run(min([until, *(time for time in self._times if time > clock.time)]), self._group.world)
+
+    def _at(self, time: Time, do: Action) -> None:
+        """Something that happens in the background later."""
+        self._times.append(time)
+
+        def due() -> None:
+            self._times.remove(time)
+            do()
+
+        self._group.clock.put(time, due)
 
     def partitions(self, topic: str) -> int | None:
         """How many partitions a topic has, as far as the producer knows by now; 0: there is no such topic for sure."""
@@ -88,7 +135,7 @@ class Sending:
     def _send_at(self, time: Time) -> None:
         if time not in self._due:
             self._due.add(time)
-            self.background.at(time, self._send_due)
+            self._at(time, self._send_due)
 
     def send_now(self) -> None:
         """Records wait for ``linger.ms`` no more."""
@@ -97,33 +144,33 @@ class Sending:
     def _send_due(self) -> None:
         now = self._group.clock.time
         self._due.discard(now)
-        self._send([each for each in self.waiting if now >= each.made_at + self._configuration.linger])
+        self._send([record for record in self.waiting if now >= record.made_at + self._configuration.linger])
 
     def _send(self, records: Sequence[Outgoing]) -> None:
         if not self._lives():
             self.waiting, self.in_flight = {}, {}
             return
         now, batch = self._group.clock.time, []
-        for each in records:
-            count = self.partitions(each.topic)
+        for record in records:
+            count = self.partitions(record.topic)
             if count is None:
-                if now >= self._asked[each.topic] + 2 * self.latency:
-                    limit = self._asked[each.topic] + self._configuration.propagation
+                if now >= self._asked[record.topic] + 2 * self.latency:
+                    limit = self._asked[record.topic] + self._configuration.propagation
                     self._send_at(min(now + RETRY_MS, limit))
                 continue
-            del self.waiting[each]
-            each.partition = self._partition(each, count) if each.partition < 0 and count else each.partition
-            if each.partition >= count:
-                self._fail(each, "_UNKNOWN_PARTITION" if count else "UNKNOWN_TOPIC_OR_PART")
+            del self.waiting[record]
+            if record.partition < 0 and count:
+                record.partition = self._partition(record, count)
+            if record.partition >= count:
+                self._fail(record, "_UNKNOWN_PARTITION" if count else "UNKNOWN_TOPIC_OR_PART")
             else:
-                each.sent = True
-                batch.append(each)
+                batch.append(record)
         self.in_flight.update(dict.fromkeys(batch))
         if batch:
-            self.background.at(now + self.latency, lambda: self._arrive(batch))
+            self._at(now + self.latency, lambda: self._arrive(batch))
 
     def _partition(self, record: Outgoing, count: int) -> int:
-        found = partition_of(self._configuration.partitioner, record.key, count)
+        found = partition_of(self._configuration.partitioner, record.content.key, count)
         if found is not None:
             return found
         now = self._group.clock.time
@@ -135,33 +182,32 @@ class Sending:
 
     def _arrive(self, batch: Sequence[Outgoing]) -> None:
         """Records are at the broker."""
-        now, there = self._group.clock.time, [each for each in batch if not each.over]
+        now, there = self._group.clock.time, [record for record in batch if not record.over]
         refused = self.may_write()
-        for each in list(there):
-            if refused or not self._group.records.exists(_queue(each)):
-                there.remove(each)
-                self._fail(each, refused or "UNKNOWN_TOPIC_OR_PART")
-        contents = [(_queue(each), Content(each.value, each.key, each.headers, each.timestamp)) for each in there]
-        again, written = [], []
-        for each, offset in zip(there, self._group.records.write(contents), strict=True):
+        for record in list(there):
+            if refused or not self._group.records.exists(record.queue):
+                there.remove(record)
+                self._fail(record, refused or "UNKNOWN_TOPIC_OR_PART")
+        contents = [(record.queue, record.content) for record in there]
+        again, done = [], []
+        for record, offset in zip(there, self._group.records.write(contents), strict=True):
             if offset is not None:
-                each.offset = offset
-                written.append((_queue(each), offset))
-            elif now >= each.made_at + self._configuration.message_timeout:
-                self._fail(each, "_MSG_TIMED_OUT")
+                record.offset = offset
+                done.append(record)
+            elif now >= record.made_at + self._configuration.message_timeout:
+                self._fail(record, "_MSG_TIMED_OUT")
             else:
-                again.append(each)
-        if written:
-            self.wrote(written)
-            done = [each for each in there if each.offset is not None]
-            self.background.at(now + self.latency, lambda: self._acknowledged(done))
+                again.append(record)
+        if done:
+            self.wrote([(record.queue, record.offset) for record in done if record.offset is not None])
+            self._at(now + self.latency, lambda: self._acknowledged(done))
         if again:
-            self.background.at(now + RETRY_MS, lambda: self._arrive(again))
+            self._at(now + RETRY_MS, lambda: self._arrive(again))
 
     def _acknowledged(self, batch: Sequence[Outgoing]) -> None:
-        for each in batch:
-            if not each.over:
-                self._report(each)
+        for record in batch:
+            if not record.over:
+                self._report(record)
 
     def _fail(self, record: Outgoing, error: str) -> None:
         record.error = error
@@ -177,12 +223,8 @@ class Sending:
         """Records are given up; their reports tell."""
         if in_queue:
             given_up, self.waiting = self.waiting, {}
-            for each in given_up:
-                self._fail(each, "_PURGE_QUEUE")
+            for record in given_up:
+                self._fail(record, "_PURGE_QUEUE")
         if in_flight:
-            for each in list(self.in_flight):
-                self._fail(each, "_PURGE_INFLIGHT")
-
-
-def _queue(record: Any) -> Queue:
-    return Queue(record.topic, "", record.partition)
+            for record in list(self.in_flight):
+                self._fail(record, "_PURGE_INFLIGHT")

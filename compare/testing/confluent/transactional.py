@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from compare.testing.confluent import arguments as arguments
-from compare.testing.confluent import errors as errors
-from compare.testing.confluent.group_metadata import decoded
-from compare.testing.confluent.producer_configuration import ProducerConfiguration
+from compare.testing.confluent import arguments, errors
+from compare.testing.confluent.configuration import ProducerConfiguration
+from compare.testing.confluent.errors import where_of
 from compare.testing.confluent.sending import Sending, Written
 from compare.testing.handling import HandlingGroup
 from compare.testing.transactions import Session
@@ -67,12 +66,10 @@ class Transactional:
     def send_offsets(self, offsets: object, metadata: object, timeout: float | None) -> None:
         """Offsets that the transaction is to commit for a group."""
         listed = arguments.partitions(offsets)
-        _, membership = decoded(metadata)
+        _, membership = arguments.decoded(metadata)
         self._check_configured()
         self._check_state(IN_TRANSACTION)
-        valid = {
-            (each.topic, each.partition): (each.offset, each.metadata or "") for each in listed if each.offset >= 0
-        }
+        valid = {where_of(given): (given.offset, given.metadata or "") for given in listed if given.offset >= 0}
         if not valid:
             return
         self._round_trips(2)
@@ -83,7 +80,7 @@ class Transactional:
             error = self._group.transactions.send_offsets(self._its_session, valid, membership)
         if error:
             reason = f"Failed to commit offsets to transaction: {errors.said(error)}"
-            self._wrong = _error(error, reason, aborts=error in _ABORTABLE)
+            self._wrong = errors.error(error, reason, aborts=error in _ABORTABLE)
             raise errors.KafkaException(self._wrong)
 
     def commit(self, timeout: float | None) -> None:
@@ -93,12 +90,12 @@ class Transactional:
         left = self._flush(timeout)
         if left:
             raise errors.KafkaException(
-                _error("_TIMED_OUT", "Failed to flush all outstanding messages", retriable=True)
+                errors.error("_TIMED_OUT", "Failed to flush all outstanding messages", retriable=True)
             )
         self._check_fenced("Failed to end transaction")
         if self.failed:
             reason = f"{self.failed} message(s) failed delivery (see individual delivery reports)"
-            self._wrong = _error("_INCONSISTENT", reason, aborts=True)
+            self._wrong = errors.error("_INCONSISTENT", reason, aborts=True)
             raise errors.KafkaException(self._wrong)
         self._round_trips(1)
         self._check_fenced("Failed to end transaction")
@@ -128,7 +125,7 @@ class Transactional:
 
     def _round_trips(self, count: int) -> None:
         until = self._group.clock.time + 2 * count * self._sending.latency
-        self._sending.background.wait(until, lambda: False)
+        self._sending.wait(until, lambda: False)
 
     @property
     def _its_session(self) -> Session:
@@ -148,7 +145,7 @@ class Transactional:
 
     def _check_fenced(self, what: str) -> None:
         if self._its_session.is_fenced:
-            self._wrong = _error(_FENCED, f"{what}: {errors.said(_FENCED)}", fatal=True)
+            self._wrong = errors.error(_FENCED, f"{what}: {errors.said(_FENCED)}", fatal=True)
             raise errors.KafkaException(self._wrong)
 
     # What the sending asks and tells.
@@ -158,10 +155,3 @@ class Transactional:
 
     def _wrote(self, written: list[Written]) -> None:
         self._group.transactions.wrote(self._its_session, written)
-
-
-def _error(
-    name: str, reason: str, *, fatal: bool = False, retriable: bool = False, aborts: bool = False
-) -> errors.KafkaErrorDouble:
-    code = errors.CODES.get(name, errors.CODES["_STATE"])
-    return errors.KafkaError(code, reason, fatal=fatal, retriable=retriable, txn_requires_abort=aborts)

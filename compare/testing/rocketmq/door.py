@@ -8,7 +8,6 @@ from protocols.errors import UserError
 from protocols.queues import Queue
 
 if TYPE_CHECKING:
-    from compare.testing.rocketmq.callback.clients import Clients as CallbackClients
     from compare.testing.rocketmq.naming import RocketMQGroup
     from compare.testing.rocketmq.popping import Popping
     from compare.testing.rocketmq.push_consumer import PushConsumer
@@ -31,17 +30,7 @@ class RocketMQDoor(ABC):
         from compare.testing.rocketmq.push_consumer import PushConsumer
 
         group = self._rocketmq(f"push consumer, expected consumer({member!r})")
-        consumer = group.handling.made(PushConsumer(group, member, orderly=orderly))
-        group.handling.journal.made(consumer, member, "push_consumer", orderly=orderly)
-        return consumer
-
-    def rocketmq_client(self, *members: str) -> "CallbackClients":
-        """RocketMQ's older Python client (``from rocketmq.client import PushConsumer, Producer``) for this group: see
-        `compare.testing.rocketmq.callback`. Consumers become ``members`` in the order in which they are started, then
-        ``c1``, ``c2``, ..."""
-        from compare.testing.rocketmq.callback.clients import Clients
-
-        return Clients(self._rocketmq("client of RocketMQ, expected consumer(...)"), members)
+        return group.handling.made(PushConsumer(group, member, orderly=orderly))
 
     def rocketmq_v5(self, *members: str, fifo: bool = False, retry_max_times: int | None = None) -> "Clients":
         """RocketMQ's 5.x Python client (``from rocketmq import SimpleConsumer, PushConsumer, Producer``) for this

@@ -1,17 +1,17 @@
 """POP for the members of a test's group: the proxy and the brokers behind doubles of the 5.x client.
 
 Records are those of the group's topics: what the load produces and what producers of the test write. A record that was
-given out and not acked is pending; one that was tried too often goes to the dead letters.
+given out and not acked is pending; one that was tried too often goes to the dead letters. What stands in a message
+beside its body are properties, which a record here keeps in its headers.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from compare.testing.contents import Content
 from compare.testing.handling import HandlingGroup
-from compare.testing.rocketmq.properties import TAGS, message_id, properties_of
 from protocols.engine.nodes import Time
-from protocols.engine.randomness import number_below
+from protocols.engine.randomness import digest, number_below
 from protocols.facts import Committed, Delivered, Position
 from protocols.queues import Queue
 from protocols.scenario.topology import MemberKey
@@ -24,6 +24,39 @@ from rocketmq_selfbalance.pop.topic import PopTopic
 ALL = "*"
 Place = tuple[Queue, int]
 """Queue and offset that a record had at first."""
+
+KEYS: Final = "KEYS"
+TAGS: Final = "TAGS"
+MESSAGE_ID: Final = "UNIQ_KEY"
+SHARDING_KEY: Final = "__SHARDINGKEY"
+OF_THE_SYSTEM: Final = frozenset((KEYS, TAGS, MESSAGE_ID, SHARDING_KEY))
+"""Names that are not the user's own."""
+
+
+def content_of(body: bytes, properties: Mapping[str, str]) -> Content:
+    """A record as a producer sends it."""
+    key = properties.get(KEYS)
+    headers = [(name, value.encode()) for name, value in properties.items()]
+    return Content(body, None if key is None else key.encode(), headers)
+
+
+def properties_of(content: Content) -> dict[str, str]:
+    """The properties of a record; its key stands among them as `KEYS`, also where no producer of a test wrote it."""
+    found = {name: value.decode(errors="replace") for name, value in content.headers or []}
+    if content.key is not None:
+        found.setdefault(KEYS, content.key.decode(errors="replace"))
+    return found
+
+
+def message_id(content: Content, queue: Queue, offset: int) -> str:
+    """The id that the producer gave, else one made from where the record stands."""
+    given = properties_of(content).get(MESSAGE_ID)
+    return given or new_id(*queue, offset)
+
+
+def new_id(*parts: object) -> str:
+    """34 hexadecimal digits, as clients of the 5.x line make ids."""
+    return "01" + digest("message id", *parts, size=16).hex().upper()
 
 
 class Taken(NamedTuple):

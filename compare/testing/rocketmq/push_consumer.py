@@ -43,8 +43,6 @@ CONSUME_SUCCESS = ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 RECONSUME_LATER = ConsumeConcurrentlyStatus.RECONSUME_LATER
 SUCCESS = ConsumeOrderlyStatus.SUCCESS
 SUSPEND_CURRENT_QUEUE_A_MOMENT = ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
-LOST = object()
-"""Returned by a listener that has failed where its client takes the records for consumed all the same."""
 _GOOD = (None, CONSUME_SUCCESS, SUCCESS, CONSUME_SUCCESS.name, SUCCESS.name)
 
 
@@ -91,37 +89,31 @@ class PushConsumer:
         """Subscribe to a topic, at once if it has been started. `UserError` for an expression that selects by tag."""
         if expression not in ALL:
             raise UserError(f"{topic}: expression {expression!r} selects by tags, which are not modelled; expected '*'")
-        self._handling.journal.called(self, "subscribe", topic)
         self._topics.append(topic)
         if self._node is not None:
             self.group.happen(subscribe={self.member: list(dict.fromkeys(self._topics))})
 
     def unsubscribe(self, topic: str) -> None:
         """Subscribe to a topic no more."""
-        self._handling.journal.called(self, "unsubscribe", topic)
         self._topics = [each for each in self._topics if each != topic]
         if self._node is not None:
             self.group.happen(subscribe={self.member: list(dict.fromkeys(self._topics))})
 
     def register_message_listener(self, listener: Listener) -> None:
         """Who gets the records: a list of `MessageExt`, of ``consume_message_batch_max_size`` at most."""
-        self._handling.journal.called(self, "register_message_listener", listener)
         self._listener = listener
 
     def set_consume_message_batch_max_size(self, size: int) -> None:
         """How many records the listener gets at once."""
-        self._handling.journal.called(self, "set_consume_message_batch_max_size", size)
         self._set("consumeMessageBatchMaxSize", size)
 
     def set_max_reconsume_times(self, times: int) -> None:
         """How often a record comes again before it goes to the dead letters. If nobody says otherwise (-1) 16 times, to
         an orderly listener for ever."""
-        self._handling.journal.called(self, "set_max_reconsume_times", times)
         self._set("maxReconsumeTimes", times)
 
     def set_suspend_current_queue_time_millis(self, milliseconds: float) -> None:
         """How long a queue waits whose records an orderly listener could not handle: 1000 if nobody says otherwise."""
-        self._handling.journal.called(self, "set_suspend_current_queue_time_millis", milliseconds)
         self._set("suspendCurrentQueueTimeMillis", milliseconds)
 
     def _set(self, setting: str, value: object) -> None:
@@ -133,7 +125,6 @@ class PushConsumer:
         """Become a member."""
         if self._listener is None:
             raise UserError(f"{self.member}: start() without a listener, expected register_message_listener() before")
-        self._handling.journal.called(self, "start")
         if self.member in self._handling.interruptions.killed:
             raise Crashed(f"{self.member} was killed")
         key = MemberKey(self.group.name, self.member)
@@ -146,7 +137,6 @@ class PushConsumer:
 
     def shutdown(self) -> None:
         """Leave the group properly. Records that the listener has not got are left to others."""
-        self._handling.journal.called(self, "shutdown")
         if self._node is not None and self.is_alive:
             self.group.happen(leave=self.member)
 
@@ -189,15 +179,13 @@ class PushConsumer:
         self.group.clock.keep_up(self.group.world.now)
         with self._handling.served(self):
             try:
-                result = self._listener(messages)
-                success = result is LOST or result in _GOOD
+                success = self._listener(messages) in _GOOD
             except Exception:
-                result, success = None, False
+                success = False
         for origin, offset, _ in records:
             self._tried(origin, offset, success)
             if success:
-                if result is not LOST:
-                    self._handling.handled(self.member, origin, offset)
+                self._handling.handled(self.member, origin, offset)
                 self._handling.pending.discard((origin, offset))
             else:
                 self._handling.pending.add((origin, offset))

@@ -1,10 +1,11 @@
 """What the leader watches and what assignors remember (in Kafka ``isLeader`` and ``assignmentSnapshot`` of
 `ConsumerCoordinator`, ``groupSubscription`` of `SubscriptionState`, and the fields of `AbstractStickyAssignor`)."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from kafka_coordinator.assignors.inputs import NO_GENERATION, Partition
+from protocols.node_state import NodeState
 
 MetadataSnapshot: TypeAlias = tuple[tuple[str, int, tuple[tuple[str, ...], ...]], ...]
 """Topic, number of partitions and, where the client has a rack, the replicas' racks; sorted."""
@@ -21,7 +22,7 @@ class AssignorMemory(NamedTuple):
 
 
 @dataclass(slots=True)
-class Assigning:
+class Assigning(NodeState):
     """The leader's view of the group, and the memories of the assignors that were run."""
 
     is_leader: bool = False
@@ -31,12 +32,3 @@ class Assigning:
     """Sorted topics of the whole group, which the leader watches; empty: not the leader."""
     memories: dict[str, AssignorMemory] = field(default_factory=dict)
     """Name of the assignor to what it remembers."""
-
-    def copy(self) -> "Assigning":
-        """An independent copy."""
-        return replace(self, memories=self.memories.copy())
-
-    def key(self) -> tuple[object, ...]:
-        """All that behaviour depends on."""
-        memories = tuple([(name, self.memories[name]) for name in sorted(self.memories)])
-        return self.is_leader, self.snapshot, self.group_topics, memories

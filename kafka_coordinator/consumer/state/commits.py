@@ -1,10 +1,11 @@
 """Commits that are due or on their way (in Kafka ``nextAutoCommitTimer`` of `ConsumerCoordinator`, commitSync())."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Time
+from protocols.node_state import NodeState
 
 Offsets: TypeAlias = tuple[tuple[Partition, int, str], ...]
 """Partition, offset and the user's metadata."""
@@ -19,7 +20,7 @@ class UserCommit(NamedTuple):
 
 
 @dataclass(slots=True)
-class CommitState:
+class CommitState(NodeState):
     """What is to be committed, and the outcome of the user's last commit."""
 
     auto_due: bool = False
@@ -30,12 +31,3 @@ class CommitState:
     """A commit of the user's that is tried again, and until when."""
     outcome: str = ""
     """The outcome of the user's last commit."""
-
-    def copy(self) -> "CommitState":
-        """An independent copy."""
-        return replace(self)
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """All that behaviour depends on, times relative to ``now``."""
-        by_user = None if self.by_user is None else (*self.by_user[:2], self.by_user.until - now)
-        return self.auto_due, self.stored, by_user, self.outcome

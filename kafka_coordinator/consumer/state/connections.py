@@ -1,10 +1,12 @@
 """Connections that failed, or are to be closed (in Kafka `ClusterConnectionStates`)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from protocols.node_state import NodeState
 
 
 @dataclass(slots=True)
-class Connections:
+class Connections(NodeState):
     """The broker that failed last, and the connection that is given up."""
 
     failed: str = ""
@@ -13,11 +15,3 @@ class Connections:
     """How often in a row."""
     to_close: str = ""
     """The former coordinator, whose connection is closed before anything else happens."""
-
-    def copy(self) -> "Connections":
-        """An independent copy."""
-        return replace(self)
-
-    def key(self) -> tuple[object, ...]:
-        """All that behaviour depends on."""
-        return self.failed, self.failures, self.to_close

@@ -19,8 +19,9 @@ from kafka_coordinator.consumer.state.requests import Requests
 from kafka_coordinator.consumer.state.subscription import SubscriptionState
 from kafka_coordinator.consumer.state.user import UserLoop
 from kafka_coordinator.consumer.states import CONSUMER, GENERATION, JOINED, RESET, UNJOINED
-from protocols.engine.nodes import Outbox, Time
+from protocols.engine.nodes import Outbox
 from protocols.facts import Epoch, Transition
+from protocols.node_state import NodeState
 from protocols.quick_records import quickly_made
 from protocols.state_machine import ALWAYS
 
@@ -31,7 +32,7 @@ CLASSIC_CLIENT = "client"
 
 
 @dataclass(slots=True)
-class ConsumerState:
+class ConsumerState(NodeState):
     """A consumer's state, by concern; times are milliseconds of virtual time. `of` makes one that has not started."""
 
     config: ConsumerConfig
@@ -98,45 +99,6 @@ class ConsumerState:
             self.membership.rejoin_needed = True
             self.membership.rejoin_reason = reason
             self.metadata.is_fresh = False
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        return type(self)(
-            self.config,
-            self.load,
-            self.cooperative,
-            self.requests.copy(),
-            self.connections.copy(),
-            self.metadata.copy(),
-            self.lookup.copy(),
-            self.membership.copy(),
-            self.joining.copy(),
-            self.assigning.copy(),
-            self.heartbeats.copy(),
-            self.subscription.copy(),
-            self.commits.copy(),
-            self.user.copy(),
-            None if self.kip848 is None else self.kip848.copy(),
-        )
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """All that the consumer's behaviour depends on, as plain tuples, times relative to ``now``."""
-        return (
-            self.config,
-            self.load.key(now),
-            self.requests.key(now),
-            self.connections.key(),
-            self.metadata.key(),
-            self.lookup.key(),
-            self.membership.key(),
-            self.joining.key(now),
-            self.assigning.key(),
-            self.heartbeats.key(now),
-            self.subscription.key(now),
-            self.commits.key(now),
-            self.user.key(now),
-            None if self.kip848 is None else self.kip848.key(now),
-        )
 
 
 def protocol_member(c: ConsumerState) -> ConsumerProtocolMember:

@@ -1,11 +1,12 @@
 """What a member of the consumer protocol knows (in Kafka the fields of `AbstractMembershipManager` and
 `HeartbeatRequestState`)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Time
+from protocols.node_state import NodeState
 
 COMMITTING, REVOKING, ASSIGNING = "commit", "revoke", "assign"
 """The steps of a reconciliation: what it waits for. The last two wait for the user's thread."""
@@ -37,7 +38,7 @@ NOTHING_SENT = SentFields()
 
 
 @dataclass(slots=True)
-class Reconciliation:
+class Reconciliation(NodeState):
     """A reconciliation that is under way."""
 
     step: str
@@ -52,7 +53,7 @@ class Reconciliation:
 
 
 @dataclass(slots=True)
-class ConsumerProtocolMember:
+class ConsumerProtocolMember(NodeState):
     """Target and possession, the heartbeats, and what the user's thread is to do."""
 
     wants_to_join: bool
@@ -81,27 +82,3 @@ class ConsumerProtocolMember:
     failures: int = 0
     """Heartbeats that failed in a row."""
     sent: SentFields = NOTHING_SENT
-
-    def copy(self) -> "ConsumerProtocolMember":
-        """An independent copy."""
-        made = replace(self)
-        if self.reconciliation is not None:
-            made.reconciliation = replace(self.reconciliation)
-        return made
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """All that behaviour depends on, times relative to ``now``."""
-        under_way = self.reconciliation
-        steps = under_way and (
-            *(under_way.step, under_way.resolved, under_way.revoked, under_way.added),
-            *(under_way.deadline - now, under_way.outdated),
-        )
-        return (
-            self.wants_to_join,
-            self.target,
-            self.current,
-            steps,
-            *(self.waits_for_metadata, self.at_records, self.releases, self.last_epoch),
-            *(self.interval, self.awaits_answer, self.is_due, self.backs_off, self.failures),
-            self.sent,
-        )

@@ -1,12 +1,13 @@
 """What the heartbeat thread knows (in Kafka the class `Heartbeat`)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from protocols.engine.nodes import Time
+from protocols.node_state import NodeState
 
 
 @dataclass(slots=True)
-class HeartbeatState:
+class HeartbeatState(NodeState):
     """When the coordinator was heard last, and whether a heartbeat is on its way."""
 
     heard_at: Time = 0.0
@@ -15,11 +16,3 @@ class HeartbeatState:
     """A heartbeat is on its way (in Kafka ``heartbeatInFlight``)."""
     failures: int = 0
     """Heartbeats that failed in a row."""
-
-    def copy(self) -> "HeartbeatState":
-        """An independent copy."""
-        return replace(self)
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """All that behaviour depends on, times relative to ``now``."""
-        return self.heard_at - now, self.awaits_answer, self.failures

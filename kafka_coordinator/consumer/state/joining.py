@@ -1,17 +1,18 @@
 """How far the way into the next generation has come (in Kafka `AbstractCoordinator.joinGroupIfNeeded` with
 ``needsJoinPrepare``, and ``joinedSubscription`` of `ConsumerCoordinator`)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kafka_coordinator.messages import JoinGroupAnswer
 from protocols.engine.nodes import Time
+from protocols.node_state import NodeState
 
 NOTHING, METADATA, COMMIT, JOIN, SYNC, BACKOFF = "", "metadata", "commit", "join", "sync", "backoff"
 """What the user's thread waits for on its way to a new assignment."""
 
 
 @dataclass(slots=True)
-class JoinProgress:
+class JoinProgress(NodeState):
     """The steps of the current rebalance that are done, and what the next one waits for."""
 
     awaiting: str = NOTHING
@@ -25,18 +26,3 @@ class JoinProgress:
     """The topics that the last JoinGroup named; the same object as the subscription's as long as that is unchanged."""
     answer_to_leader: JoinGroupAnswer | None = None
     """The answer to the leader's JoinGroup while it waits for metadata."""
-
-    def copy(self) -> "JoinProgress":
-        """An independent copy."""
-        return replace(self)
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """All that behaviour depends on, times relative to ``now``."""
-        return (
-            self.awaiting,
-            self.needs_prepare,
-            self.prepare_deadline - now,
-            self.failures,
-            self.joined_subscription,
-            self.answer_to_leader,
-        )

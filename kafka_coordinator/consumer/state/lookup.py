@@ -1,11 +1,13 @@
 """Who coordinates the group (in Kafka the fields ``coordinator`` and ``findCoordinatorFuture`` of
 `AbstractCoordinator`)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from protocols.node_state import NodeState
 
 
 @dataclass(slots=True)
-class CoordinatorLookup:
+class CoordinatorLookup(NodeState):
     """The coordinator, or how far the lookup has come."""
 
     coordinator: str | None = None
@@ -16,11 +18,3 @@ class CoordinatorLookup:
     """A FindCoordinator is on its way, or will be after a pause."""
     failures: int = 0
     """Lookups that failed in a row."""
-
-    def copy(self) -> "CoordinatorLookup":
-        """An independent copy."""
-        return replace(self)
-
-    def key(self) -> tuple[object, ...]:
-        """All that behaviour depends on."""
-        return self.coordinator, self.awaiting_reconnect, self.in_progress, self.failures

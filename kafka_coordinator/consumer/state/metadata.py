@@ -1,11 +1,13 @@
 """What brokers have said about brokers and topics (in Kafka `org.apache.kafka.clients.Metadata`)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from protocols.node_state import NodeState
 
 
 @dataclass(slots=True)
-class ClusterMetadata:
+class ClusterMetadata(NodeState):
     """The last metadata, and whether newer one is on its way."""
 
     brokers: tuple[str, ...]
@@ -26,21 +28,3 @@ class ClusterMetadata:
     """Refreshed since the current rejoin was requested (a pattern's joins need that)."""
     has_news: bool = False
     """It has changed, and poll() has not looked at it."""
-
-    def copy(self) -> "ClusterMetadata":
-        """An independent copy."""
-        return replace(self)
-
-    def key(self) -> tuple[object, ...]:
-        """All that behaviour depends on."""
-        return (
-            self.brokers,
-            tuple(self.topics.items()),
-            tuple(self.replica_racks.items()),
-            self.requested_topics,
-            self.refreshing,
-            self.failures,
-            self.incomplete,
-            self.is_fresh,
-            self.has_news,
-        )

@@ -1,9 +1,10 @@
 """Requests that are on their way (in Kafka `ConsumerNetworkClient` and `InFlightRequests`)."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from protocols.engine.nodes import Message, Time
+from protocols.node_state import NodeState
 
 
 class InFlightRequest(NamedTuple):
@@ -16,7 +17,7 @@ class InFlightRequest(NamedTuple):
 
 
 @dataclass(slots=True)
-class Requests:
+class Requests(NodeState):
     """The requests without answer, and when the oldest is given up."""
 
     correlation: int = 0
@@ -24,15 +25,3 @@ class Requests:
     in_flight: dict[int, InFlightRequest] = field(default_factory=dict)
     check_at: Time | None = None
     """When the timer looks for requests that were not answered in time."""
-
-    def copy(self) -> "Requests":
-        """An independent copy."""
-        return replace(self, in_flight=self.in_flight.copy())
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """All that behaviour depends on, times relative to ``now``, numbers to the last one."""
-        in_flight = [
-            (self.correlation - number, each.to, each.kind.__name__, each.deadline - now, each.about)
-            for number, each in self.in_flight.items()
-        ]
-        return tuple(in_flight), None if self.check_at is None else self.check_at - now

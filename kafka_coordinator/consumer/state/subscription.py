@@ -1,14 +1,14 @@
 """What the consumer subscribes to, owns and reads (in Kafka `SubscriptionState`)."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kafka_coordinator.assignors.inputs import Partition
-from protocols.engine.nodes import Time
 from protocols.load import Reading
+from protocols.node_state import NodeState
 
 
 @dataclass(slots=True)
-class SubscriptionState:
+class SubscriptionState(NodeState):
     """Topics, partitions and positions."""
 
     topics: tuple[str, ...]
@@ -31,22 +31,3 @@ class SubscriptionState:
     """Owned partitions that are not read any more, because they will be revoked."""
     reading: bool = False
     """Whether the positions advance with time; else they are exactly their ``start``."""
-
-    def copy(self) -> "SubscriptionState":
-        """An independent copy."""
-        return replace(self, positions=self.positions.copy())
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """All that behaviour depends on, times relative to ``now``."""
-        return (
-            self.topics,
-            self.owned,
-            self.assigned_by_user,
-            self.beside,
-            tuple([(each, at.start, at.since - now, at.turn, at.at_once) for each, at in self.positions.items()]),
-            self.unpositioned,
-            self.awaits_offsets,
-            self.paused,
-            tuple(sorted(self.pending_revocation)),
-            self.reading,
-        )

@@ -1,11 +1,12 @@
 """The user's thread: what keeps it from poll(), and how it ends (in Kafka the thread that calls `ConsumerNetworkClient`
 from `KafkaConsumer.poll` and `KafkaConsumer.close`)."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Message, Time
+from protocols.node_state import NodeState
 from protocols.poison import StuckOn
 
 
@@ -20,7 +21,7 @@ class ListenerCall(NamedTuple):
 
 
 @dataclass(slots=True)
-class UserLoop:
+class UserLoop(NodeState):
     """What keeps the user's loop from poll(), and what waits for it there."""
 
     away: bool
@@ -44,23 +45,3 @@ class UserLoop:
     closing: str = ""
     """What close() waits for: ``commit``, ``leave``; empty: not closing."""
     closed: bool = False
-
-    def copy(self) -> "UserLoop":
-        """An independent copy."""
-        return replace(self, deferred=self.deferred.copy())
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """All that behaviour depends on, times relative to ``now``."""
-        return (
-            self.away,
-            None if self.stuck is None else self.stuck.key(now),
-            self.listener_call,
-            tuple([(type(message).__name__, message[1:], about) for message, about in self.deferred]),
-            self.frozen,
-            None if self.resume_at is None else self.resume_at - now,
-            self.polled_at - now,
-            self.batch_end - now,
-            self.fatal,
-            self.closing,
-            self.closed,
-        )

@@ -5,6 +5,7 @@ Nothing here sends, sets timers, writes records or decides when; procedures are 
 In Kafka `ConsumerGroup` and `ModernGroup`.
 """
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
@@ -18,6 +19,7 @@ from kafka_coordinator.coordinator.consumer_groups.uniform_balance import Unifor
 from kafka_coordinator.coordinator.log import CommittedOffset
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
+from protocols.node_state import Apart, Emptied, NodeState
 from protocols.queues import Queue
 from protocols.state_machine import ALWAYS
 
@@ -31,94 +33,62 @@ class Resolved(NamedTuple):
     at: Time
 
 
-class ConsumerGroup:
+@dataclass(slots=True, eq=False)
+class ConsumerGroup(NodeState):
     """One group. Members are held in the order in which they came."""
 
-    __slots__ = (
-        "_standing_at",
-        "_state",
-        "assignors",
-        "balance",
-        "by_name",
-        "by_pattern",
-        "ended_epoch",
-        "epoch",
-        "granted",
-        "id",
-        "image_hash",
-        "iterated",
-        "members",
-        "metadata_hash",
-        "most_members",
-        "moved",
-        "names",
-        "offsets",
-        "owners",
-        "partition",
-        "patterns",
-        "refreshing",
-        "resolved",
-        "spoken_classic",
-        "stale",
-        "static_members",
-        "target",
-        "target_epoch",
-        "told_epochs",
-    )
-
-    def __init__(self, group_id: str, partition: int) -> None:
-        self.id = group_id
-        self.partition = partition
-        """Of ``__consumer_offsets``."""
-        self._state = states.ABSENT
-        self.epoch = 0
-        self.target_epoch = 0
-        """The group epoch for which the target assignment was computed."""
-        self.metadata_hash = ""
-        """Stands for all that is known of the subscribed topics; empty: none of them exists."""
-        self.stale = True
-        """Whether a subscribed topic has changed since the hash was computed."""
-        self.members: dict[str, ConsumerMember] = {}
-        self.most_members = 0
-        """The most members that there have been at once: the orders of Kafka's maps depend on it."""
-        self.static_members: dict[str, str] = {}
-        """Instance id to member id."""
-        self.target: dict[str, tuple[Partition, ...]] = {}
-        """Member id to its target, topics and partitions in the order in which they were given."""
-        self.balance: UniformBalance | None = None
-        """What the last computation of a uniform target left for the next one."""
-        self.iterated: IteratedTargets | None = None
-        """The targets as the last computation of another one saw them."""
-        self.owners: dict[Partition, str] = {}
-        """Partition to the member that has it assigned or pending revocation."""
-        self.by_name: Counts[str] = {}
-        """Topic to how many members subscribe to it by name."""
-        self.by_pattern: Counts[str] = {}
-        """Topic to how many resolved patterns match it."""
-        self.patterns: Counts[str] = {}
-        """Pattern to how many members subscribe to it."""
-        self.resolved: dict[str, Resolved] = {}
-        self.refreshing: tuple[str, ...] = ()
-        """The patterns that are being resolved."""
-        self.assignors: Counts[str] = {}
-        """Server-side assignor to how many members ask for it."""
-        self.offsets: dict[Partition, CommittedOffset] = {}
-        self.names: Counts[str] = {}
-        """Client id to how many members have it."""
-        self.spoken_classic = 0
-        """How many members speak the classic protocol."""
-        self.granted: dict[str, tuple[Queue, ...]] = {}
-        """Client id to the queues that were granted to it as the observer saw; only names that have some."""
-        self.ended_epoch = 0
-        """The last epoch whose rebalance the observer saw end."""
-        self.moved = False
-        """Whether a grant has changed since then."""
-        self.told_epochs = 0, 0
-        """As the observer saw them last."""
-        self._standing_at: Counts[int] = {}
-        """Epoch to how many members are stable at it."""
-        self.image_hash: tuple[int, frozenset[str], str] | None = None
-        """The hash that was computed last, with what it was computed from."""
+    id: str
+    partition: int
+    """Of ``__consumer_offsets``."""
+    _state: str = states.ABSENT
+    epoch: int = 0
+    target_epoch: int = 0
+    """The group epoch for which the target assignment was computed."""
+    metadata_hash: str = ""
+    """Stands for all that is known of the subscribed topics; empty: none of them exists."""
+    stale: bool = True
+    """Whether a subscribed topic has changed since the hash was computed."""
+    members: dict[str, ConsumerMember] = field(default_factory=dict)
+    most_members: int = 0
+    """The most members that there have been at once: the orders of Kafka's maps depend on it."""
+    static_members: dict[str, str] = field(default_factory=dict)
+    """Instance id to member id."""
+    target: dict[str, tuple[Partition, ...]] = field(default_factory=dict)
+    """Member id to its target, topics and partitions in the order in which they were given."""
+    balance: Apart[Emptied[UniformBalance | None]] = None
+    """What the last computation of a uniform target left for the next one."""
+    iterated: Apart[Emptied[IteratedTargets | None]] = None
+    """The targets as the last computation of another one saw them."""
+    owners: dict[Partition, str] = field(default_factory=dict)
+    """Partition to the member that has it assigned or pending revocation."""
+    by_name: Counts[str] = field(default_factory=dict)
+    """Topic to how many members subscribe to it by name."""
+    by_pattern: Counts[str] = field(default_factory=dict)
+    """Topic to how many resolved patterns match it."""
+    patterns: Counts[str] = field(default_factory=dict)
+    """Pattern to how many members subscribe to it."""
+    resolved: dict[str, Resolved] = field(default_factory=dict)
+    refreshing: tuple[str, ...] = ()
+    """The patterns that are being resolved."""
+    assignors: Counts[str] = field(default_factory=dict)
+    """Server-side assignor to how many members ask for it."""
+    offsets: dict[Partition, CommittedOffset] = field(default_factory=dict)
+    names: Counts[str] = field(default_factory=dict)
+    """Client id to how many members have it."""
+    spoken_classic: int = 0
+    """How many members speak the classic protocol."""
+    granted: dict[str, tuple[Queue, ...]] = field(default_factory=dict)
+    """Client id to the queues that were granted to it as the observer saw; only names that have some."""
+    ended_epoch: int = 0
+    """The last epoch whose rebalance the observer saw end."""
+    moved: bool = False
+    """Whether a grant has changed since then."""
+    told_epochs: tuple[int, int] = (0, 0)
+    """As the observer saw them last."""
+    _standing_at: Counts[int] = field(default_factory=dict)
+    """Epoch to how many members are stable at it."""
+    image_hash: tuple[int, frozenset[str], str] | None = None
+    """The hash that was computed last, with what it was computed from."""
 
     # State.
 
@@ -270,31 +240,3 @@ class ConsumerGroup:
     def preferred_assignor(self) -> str | None:
         """The assignor that most members ask for; None: nobody asks."""
         return preferred(self.assignors)
-
-    def copy(self) -> "ConsumerGroup":
-        """An independent copy."""
-        copied = ConsumerGroup.__new__(ConsumerGroup)
-        for name in ConsumerGroup.__slots__:
-            value = getattr(self, name)
-            setattr(copied, name, dict(value) if isinstance(value, dict) else value)
-        copied.balance = copied.iterated = None
-        copied.members = {member_id: member.copy() for member_id, member in self.members.items()}
-        return copied
-
-    def key(self, now: Time) -> tuple[object, ...]:
-        """The state as plain tuples, times relative to now."""
-        return (
-            self.id,
-            self._state,
-            self.epoch,
-            self.target_epoch,
-            self.metadata_hash,
-            self.stale,
-            tuple([member.key() for member in self.members.values()]),
-            tuple(sorted(self.target.items())),
-            tuple([(regex, tuple(sorted(each.topics)), each.at - now) for regex, each in self.resolved.items()]),
-            self.refreshing,
-            tuple(
-                sorted((partition, *value[:2], value.committed_at - now) for partition, value in self.offsets.items())
-            ),
-        )

@@ -8,7 +8,6 @@ In Kafka `GroupMetadataManager.replay`, `onLoaded` and `onUnloaded`.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.epoch_facts import observe_member_epoch
@@ -27,12 +26,12 @@ from kafka_coordinator.coordinator.consumer_groups.records import (
 from kafka_coordinator.coordinator.consumer_groups.sessions import restart_session
 from kafka_coordinator.coordinator.consumer_groups.timers import cancel_timers, resolve_timer, revocation_timer
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.log import Key
+from kafka_coordinator.coordinator.log import Key, Value
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
 
 
-def replayed(core: Core, partition: int, latest: Mapping[Key, Any]) -> dict[str, ConsumerGroup]:
+def replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> dict[str, ConsumerGroup]:
     """The groups of the consumer protocol among the newest records of a log, without their offsets."""
     groups = {key.group: ConsumerGroup(key.group, partition) for key in latest if isinstance(key, EpochKey)}
     for key, value in latest.items():

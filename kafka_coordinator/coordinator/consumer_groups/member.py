@@ -3,11 +3,13 @@
 In Kafka `ConsumerGroupMember`.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafka_coordinator.consumer_group_messages import LEAVES_FOR_A_WHILE
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import JOINING, Standing
 from kafka_coordinator.coordinator.members import Protocols
+from protocols.node_state import NodeState
 
 
 class ClassicPart(NamedTuple):
@@ -34,19 +36,17 @@ class Profile(NamedTuple):
     """None for a member that speaks the consumer protocol."""
 
 
-class ConsumerMember:
+@dataclass(slots=True, eq=False)
+class ConsumerMember(NodeState):
     """One member: its profile and where it stands. Both are replaced whole, never changed."""
 
-    __slots__ = ("id", "must_rejoin", "profile", "revoking_at", "standing")
-
-    def __init__(self, member_id: str, profile: Profile = Profile(), standing: Standing = JOINING) -> None:  # noqa: B008
-        self.id = member_id
-        self.profile = profile
-        self.standing = standing
-        self.must_rejoin = False
-        """Whether a classic member has been told to join again, and has not yet."""
-        self.revoking_at: int | None = None
-        """The epoch at which its time to give partitions up began last."""
+    id: str
+    profile: Profile
+    standing: Standing = JOINING
+    must_rejoin: bool = False
+    """Whether a classic member has been told to join again, and has not yet."""
+    revoking_at: int | None = None
+    """The epoch at which its time to give partitions up began last."""
 
     @property
     def called(self) -> str:
@@ -57,23 +57,3 @@ class ConsumerMember:
     def is_away(self) -> bool:
         """Whether it is a static member that has left for a while."""
         return self.standing.epoch == LEAVES_FOR_A_WHILE
-
-    def copy(self) -> "ConsumerMember":
-        """An independent copy."""
-        copied = ConsumerMember(self.id, self.profile, self.standing)
-        copied.must_rejoin, copied.revoking_at = self.must_rejoin, self.revoking_at
-        return copied
-
-    def key(self) -> tuple[object, ...]:
-        """The state as plain tuples."""
-        epoch, previous, state, assigned, pending = self.standing
-        return (
-            self.id,
-            self.profile,
-            epoch,
-            previous,
-            state,
-            tuple(sorted(assigned)),
-            tuple(sorted(pending)),
-            self.must_rejoin,
-        )

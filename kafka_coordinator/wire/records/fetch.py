@@ -1,8 +1,10 @@
-"""Fetch: batches from an offset on, at once or when there are enough; with sessions, or without.
+"""Fetch: batches from an offset on, at once or when there are enough; with sessions, or without. A fetch that waits is
+answered when there is enough for it, when its time is over, or when something is wrong.
 
-In Kafka `KafkaApis.handleFetchRequest`, `ReplicaManager.fetchMessages`, `FetchSession`.
+In Kafka `KafkaApis.handleFetchRequest`, `ReplicaManager.fetchMessages`, `FetchSession`, `DelayedFetch`.
 """
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -11,17 +13,16 @@ from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.fetches import Context, FetchedPartition, Key, WaitingFetch
 from kafka_coordinator.wire.records.partitions import LeaderHints, led
-from kafka_coordinator.wire.refusals import RefusedError
 from kafka_coordinator.wire.requests import Answer, Fetch
-from kafka_coordinator.wire.state import BrokerState
+from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time, TimerName
 
 FETCH_KEY: Final = 1
 _BY_ID: Final = 13
 """From this version on topics are named by their ids."""
-_NO_TIME: Final = timedelta(0)
 _WAIT: Final = "wait"
 _OF_THE_SESSION: Final = frozenset(
     (
@@ -228,7 +229,7 @@ def _body(
     kind: entities.Kind, code: ErrorCode, number: int, topics: tuple[Entity, ...], nodes: tuple[Entity, ...]
 ) -> Entity:
     return entities.make(
-        kind, throttle_time=_NO_TIME, error_code=code, session_id=number, responses=topics, node_endpoints=nodes
+        kind, throttle_time=NO_THROTTLE, error_code=code, session_id=number, responses=topics, node_endpoints=nodes
     )
 
 
@@ -250,3 +251,35 @@ def _partition(kind: entities.Kind, each: FetchedPartition, read: Read, topic: s
         epoch, end = read.diverging
         values["diverging_epoch"] = entities.part(kind, "diverging_epoch")(epoch=epoch, end_offset=end)
     return entities.make(kind, **values)
+
+
+def wake(state: BrokerState, now: Time, changed: Iterable[tuple[str, int]], out: Outbox) -> None:
+    """Records were written to these partitions."""
+    fetches = state.fetches
+    if not fetches.waiting:
+        return
+    for partition in changed:
+        for sender in list(fetches.waiting_for.get(partition, ())):
+            fetch = fetches.waiting.get(sender)
+            if fetch is not None and enough(state, fetch):
+                _complete(state, now, fetch, out)
+
+
+def look_again(state: BrokerState, now: Time, out: Outbox) -> None:
+    """The cluster has changed: fetches from partitions that this broker leads no longer are answered now."""
+    for fetch in list(state.fetches.waiting.values()):
+        if any(not state.leads(name, key[1]) for key, name in fetch.names.items()) or enough(state, fetch):
+            _complete(state, now, fetch, out)
+
+
+def time_is_over(state: BrokerState, now: Time, sender: str, out: Outbox) -> None:
+    """The fetch has waited as long as it wants to."""
+    fetch = state.fetches.forget(sender)
+    if fetch is not None:
+        answer(state, now, sender, fetch.request, fetch.context, out)
+
+
+def _complete(state: BrokerState, now: Time, fetch: WaitingFetch, out: Outbox) -> None:
+    state.fetches.forget(fetch.sender)
+    stop_timer(fetch.sender, out)
+    answer(state, now, fetch.sender, fetch.request, fetch.context, out)

@@ -6,20 +6,19 @@ In Kafka `ReplicaManager` (`fetchOffset`, `lastOffsetForLeaderEpoch`, `deleteRec
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.batches import header_of
 from kafka_coordinator.wire.records.contents import UnreadableError, records
 from kafka_coordinator.wire.records.log import Batch, PartitionLog
 from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, check_known, led
-from kafka_coordinator.wire.refusals import RefusedError
 from kafka_coordinator.wire.requests import Answer, DeleteRecords, ListOffsets, OffsetForLeaderEpoch
-from kafka_coordinator.wire.state import BrokerState
+from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ _SINCE: Final[Mapping[int, int]] = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EA
 """What a negative timestamp asks for, and the version from which on it may be asked."""
 _ANY_REPLICA: Final = -2
 _LIST_KEY, _EPOCH_KEY, _DELETE_KEY = 2, 23, 21
-_NO_TIME: Final = timedelta(0)
 
 
 class Found(NamedTuple):
@@ -82,7 +80,7 @@ def list_offsets(state: BrokerState, now: Time, sender: str, request: ListOffset
             for topic in body.topics
         ]
     )
-    out.send(sender, Answer(request.correlation, entities.make(kind, throttle_time=_NO_TIME, topics=topics)))
+    out.send(sender, Answer(request.correlation, entities.make(kind, throttle_time=NO_THROTTLE, topics=topics)))
 
 
 def offset_at(log: PartitionLog, time: int) -> Found:
@@ -146,7 +144,7 @@ def offsets_for_leader_epochs(
             for topic in request.body.topics
         ]
     )
-    out.send(sender, Answer(request.correlation, entities.make(kind, throttle_time=_NO_TIME, topics=topics)))
+    out.send(sender, Answer(request.correlation, entities.make(kind, throttle_time=NO_THROTTLE, topics=topics)))
 
 
 def delete_records(state: BrokerState, now: Time, sender: str, request: DeleteRecords, out: Outbox) -> None:
@@ -169,7 +167,7 @@ def delete_records(state: BrokerState, now: Time, sender: str, request: DeleteRe
             for topic in request.body.topics
         ]
     )
-    out.send(sender, Answer(request.correlation, kind(throttle_time=_NO_TIME, topics=topics)))
+    out.send(sender, Answer(request.correlation, kind(throttle_time=NO_THROTTLE, topics=topics)))
 
 
 def _delete(state: BrokerState, topic: str, partition: int, offset: int) -> int:

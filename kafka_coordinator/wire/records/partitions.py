@@ -6,8 +6,8 @@ from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.log import PartitionLog
-from kafka_coordinator.wire.refusals import RefusedError
 from kafka_coordinator.wire.state import NO_ID, BrokerState
 
 if TYPE_CHECKING:

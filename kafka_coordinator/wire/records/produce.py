@@ -1,18 +1,21 @@
-"""Produce: batches are checked as the real broker checks them, and kept as they came.
+"""Produce: batches are checked as the real broker checks them, and kept as they came. InitProducerId: every idempotent
+producer gets an id; transactions are refused.
 
 What is inside a compressed batch is not looked at (but for keys of compacted topics and times that are out of range).
 
-In Kafka `KafkaApis.handleProduceRequest`, `ReplicaManager.appendRecords`, `LogValidator`.
+In Kafka `KafkaApis.handleProduceRequest`, `ReplicaManager.appendRecords`, `LogValidator`,
+`TransactionCoordinator.handleInitProducerId`, `ProducerIdManager`.
 """
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
+from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.batches import (
     COMPRESSIONS,
     Header,
@@ -22,20 +25,18 @@ from kafka_coordinator.wire.records.batches import (
     with_append_time,
 )
 from kafka_coordinator.wire.records.contents import UnreadableError, records
+from kafka_coordinator.wire.records.fetch import wake
 from kafka_coordinator.wire.records.log import PartitionLog
 from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, LeaderHints, check_known, led, topic_of
 from kafka_coordinator.wire.records.settings import TopicSettings
-from kafka_coordinator.wire.records.waking import wake
-from kafka_coordinator.wire.refusals import RefusedError
-from kafka_coordinator.wire.requests import Answer, Produce
-from kafka_coordinator.wire.state import BrokerState
+from kafka_coordinator.wire.requests import Answer, InitProducerId, Produce
+from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time
 
 if TYPE_CHECKING:
     from kio.schema.produce.v13.request import PartitionProduceData, TopicProduceData
 
 PRODUCE_KEY: Final = 0
-_NO_TIME: Final = timedelta(0)
 
 
 class Appended(NamedTuple):
@@ -223,7 +224,9 @@ class _Answers:
                 for topic, parts in self._topics
             ]
         )
-        return entities.make(self._kind, responses=topics, throttle_time=_NO_TIME, node_endpoints=self._hints.nodes())
+        return entities.make(
+            self._kind, responses=topics, throttle_time=NO_THROTTLE, node_endpoints=self._hints.nodes()
+        )
 
     def _add(
         self,
@@ -253,3 +256,22 @@ class _Answers:
         if leader is not None:
             values["current_leader"] = leader
         self._topics[-1][1].append(entities.make(self._part_kind, **values))
+
+
+_INIT_PRODUCER_ID_KEY: Final = 22
+
+
+def init_producer_id(state: BrokerState, now: Time, sender: str, request: InitProducerId, out: Outbox) -> None:
+    """A new id with epoch 0. A producer that has one already gets a new one, too."""
+    body = request.body
+    code, number, epoch = ErrorCode.none, -1, -1
+    if body.transactional_id is not None:
+        code = ErrorCode.transactional_id_authorization_failed
+    elif (getattr(body, "producer_id", -1) == -1) != (getattr(body, "producer_epoch", -1) == -1):
+        code = ErrorCode.invalid_request
+    else:
+        number, epoch = state.storage.next_producer_id, 0
+        state.storage.next_producer_id += 1
+    kind = entities.response(_INIT_PRODUCER_ID_KEY, request.version)
+    answer = entities.make(kind, throttle_time=NO_THROTTLE, error_code=code, producer_id=number, producer_epoch=epoch)
+    out.send(sender, Answer(request.correlation, answer))

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from kafka_coordinator.wire.records.log import PartitionLog
-from kafka_coordinator.wire.records.settings import Bounds, TopicSettings
-from kafka_coordinator.wire.records.topic_defaults import TOPIC_CONFIGS
+from kafka_coordinator.wire.records.settings import TOPIC_CONFIGS, Bounds, TopicSettings
 from protocols.engine.nodes import Time
 
 Replicas: TypeAlias = tuple[tuple[str, ...], ...]

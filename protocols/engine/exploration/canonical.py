@@ -1,28 +1,25 @@
 """States as values: what equal states have in common (`Keys`), and times that say nothing of how long a story took.
 
-The explorer compares whole nodes, field by field, so that no field is forgotten. What a class keeps only to be faster
-is left out where the class says so: `NodeRules.caches`.
+The explorer compares whole nodes, field by field, so that no field is forgotten; but for those that a class declares as
+`protocols.node_state.Apart`.
 """
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import is_dataclass
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MappingProxyType
 
+from protocols.node_state import NodeState, fields_of
+
 ATOMS = (int, str, bytes, bool, type(None), float, FunctionType, BuiltinFunctionType, type, Enum)
 """Values that stand for themselves."""
-
-Caches = Mapping[str, frozenset[str]]
-"""Name of a class to those of its fields that change nothing but speed."""
 
 
 class Keys:
     """Objects to hashable values that are equal exactly where the objects are: the same classes with the same fields,
     mappings and lists in the same order. Frozen dataclasses (settings) are looked at once."""
 
-    def __init__(self, caches: Caches) -> None:
-        self._caches = caches
-        self._names: dict[type, tuple[str, ...]] = {}
+    def __init__(self) -> None:
         self._frozen: dict[int, tuple[object, Hashable]] = {}
 
     def key(self, value: object) -> Hashable:
@@ -41,12 +38,7 @@ class Keys:
             return ("set", frozenset(map(self.key, value)))
         if isinstance(value, MappingProxyType) or _is_frozen(kind):
             return self._once(value)
-        names = self._names.get(kind)
-        if names is None:
-            names = self._names[kind] = tuple(
-                name for name in field_names(kind) if name not in self._caches.get(kind.__name__, ())
-            )
-        return (kind.__name__, *[self.key(getattr(value, name)) for name in names])
+        return (kind.__name__, *[self.key(getattr(value, name)) for name in _telling(kind)])
 
     def _once(self, value: object) -> Hashable:
         known = self._frozen.get(id(value))
@@ -55,7 +47,7 @@ class Keys:
                 made: Hashable = self.key(dict(value))
             else:
                 kind = type(value)
-                made = (kind.__name__, *[self.key(getattr(value, name)) for name in field_names(kind)])
+                made = (kind.__name__, *[self.key(getattr(value, name)) for name in fields_of(kind)])
             known = self._frozen[id(value)] = value, made  # held, so that no other object has its id
         return known[1]
 
@@ -63,65 +55,50 @@ class Keys:
 _PLAIN = frozenset((int, str, bool, float, bytes, type(None)))
 
 
-def field_names(kind: type) -> tuple[str, ...]:
-    """The fields of a class of plain state; `TypeError` for one whose objects can have any."""
-    known = _FIELDS.get(kind)
+def _telling(kind: type) -> tuple[str, ...]:
+    """The fields that tell states apart."""
+    known = _TELLING.get(kind)
     if known is None:
-        if is_dataclass(kind):
-            known = tuple(each.name for each in fields(kind))
-        elif any("__dict__" in base.__dict__ for base in kind.__mro__):
-            raise TypeError(f"{kind.__name__} is no plain state: expected __slots__")
-        else:
-            found: dict[str, None] = {}
-            for base in reversed(kind.__mro__):
-                slots = base.__dict__.get("__slots__", ())
-                found.update(dict.fromkeys((slots,) if isinstance(slots, str) else slots))
-            known = tuple(found)
-        _FIELDS[kind] = known
+        apart = kind.apart if issubclass(kind, NodeState) else ()
+        known = _TELLING[kind] = tuple([name for name in fields_of(kind) if name not in apart])
     return known
 
 
-_FIELDS: dict[type, tuple[str, ...]] = {}
+_TELLING: dict[type, tuple[str, ...]] = {}
 
 
 def _is_frozen(kind: type) -> bool:
     return is_dataclass(kind) and bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
 
 
-def floats_of(value: object, found: set[float], skipped: Caches) -> None:
+def floats_of(value: object, found: set[float]) -> None:
     """Collect all floats inside of a state."""
-    _mapped(value, lambda each: found.add(each) or each, skipped)  # type: ignore[func-returns-value]
+    map_times(value, lambda each: found.add(each) or each)  # type: ignore[func-returns-value]
 
 
-def map_times(value: object, change: Callable[[float], float], skipped: Caches) -> None:
-    """Replace each float inside of a node's own objects, in place; what is frozen stays."""
-    _mapped(value, change, skipped)
-
-
-def _mapped(value: object, change: Callable[[float], float], skipped: Caches) -> object:
+def map_times(value: object, change: Callable[[float], float]) -> object:
+    """Replace each float inside of a node's own objects, in place; what is frozen stays. Returns the value, changed."""
     kind = type(value)
-    if type(value) is float:
+    if kind is float and isinstance(value, float):
         return change(value)
     if kind in _PLAIN or isinstance(value, ATOMS):
         return value
     if isinstance(value, tuple):
-        inner = [_mapped(each, change, skipped) for each in value]
+        inner = [map_times(each, change) for each in value]
         if all(one is other for one, other in zip(inner, value, strict=True)):
             return value
         return tuple(inner) if kind is tuple else tuple.__new__(type(value), inner)
     if isinstance(value, list):
-        value[:] = [_mapped(each, change, skipped) for each in value]
+        value[:] = [map_times(each, change) for each in value]
     elif isinstance(value, dict):
         for name, each in value.items():
-            value[name] = _mapped(each, change, skipped)
+            value[name] = map_times(each, change)
     elif isinstance(value, set | frozenset | MappingProxyType) or _is_frozen(kind):
         pass
     else:
-        left_out = skipped.get(kind.__name__, ())
-        for name in field_names(kind):
-            if name not in left_out:
-                before = getattr(value, name)
-                after = _mapped(before, change, skipped)
-                if after is not before:
-                    setattr(value, name, after)
+        for name in _telling(kind):
+            before = getattr(value, name)
+            after = map_times(before, change)
+            if after is not before:
+                setattr(value, name, after)
     return value

@@ -7,7 +7,7 @@ from protocols.engine.exploration.connections import NOTHING, Pair
 from protocols.engine.exploration.observing import Watch
 from protocols.engine.exploration.states import GONE, Bounds, Interned, Moved, Progress, Run
 from protocols.engine.exploration.steps import TIMEOUT, Branch, Steps
-from protocols.engine.nodes import Node
+from protocols.engine.nodes import ExploredNode
 
 
 class Script:
@@ -104,7 +104,7 @@ class Holdings:
             after = tuple([watch.remember(each, fact) for watch, each in zip(self.watches, after, strict=True)])
         return after
 
-    def firings_of(self, node: Node) -> int:
+    def firings_of(self, node: ExploredNode) -> int:
         """How often the timers of a new process may fire."""
         is_client = isinstance(node, self.steps.rules.clients)
         return self.bounds.client_firings if is_client else self.bounds.server_firings

@@ -4,8 +4,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from protocols.engine.exploration.canonical import Caches
-from protocols.engine.nodes import Node, Time, TimerName
+from protocols.engine.nodes import ExploredNode, Time, TimerName
 
 N_contra = TypeVar("N_contra", contravariant=True)
 Left = TypeVar("Left")
@@ -65,11 +64,10 @@ class Lasting(Protocol[N_contra, Left]):
 class NodeRules:
     """Of one system, by the nodes' classes.
 
-    ``numberings``: how a client numbers its requests. ``caches``: fields that change nothing but speed. ``clients``:
-    nodes whose timers fire as often as those of clients. ``seen``: what the system's cluster looks at in a node when an
-    event happens; never None. ``adopt``: called with a node that comes into the world. ``forget``: called after each
-    step, takes away what makes no difference from then on. ``lasting``: nodes of servers whose end is not the end of
-    all they hold.
+    ``numberings``: how a client numbers its requests. ``clients``: nodes whose timers fire as often as those of
+    clients. ``seen``: what the system's cluster looks at in a node when an event happens; never None. ``adopt``: called
+    with a node that comes into the world. ``forget``: called after each step, takes away what makes no difference from
+    then on. ``lasting``: nodes of servers whose end is not the end of all they hold.
 
     ``answering``: nodes that send nothing to a client but answers to its requests, and close none of its connections.
     ``constant``: requests that change nothing at the server and have the same answer at any time. ``housekeeping``:
@@ -78,9 +76,8 @@ class NodeRules:
     """
 
     numberings: Mapping[type, Numbering[Any]]
-    caches: Caches
     clients: tuple[type, ...]
-    seen: Callable[[Node], Hashable]
+    seen: Callable[[ExploredNode], Hashable]
     answering: tuple[type, ...] = ()
     constant: tuple[type, ...] = ()
     housekeeping: Callable[[TimerName], bool] = lambda timer: False

@@ -13,7 +13,7 @@ from protocols.engine.exploration.canonical import Keys, floats_of, map_times
 from protocols.engine.exploration.numbering import FRESH, renumbered
 from protocols.engine.exploration.observing import BrokenInvariant
 from protocols.engine.exploration.rules import NodeRules, Unnumbered
-from protocols.engine.nodes import OPERATOR, TICK, Message, Node, Time, TimerName, WakingNode
+from protocols.engine.nodes import OPERATOR, TICK, ExploredNode, Message, Time, TimerName, WakingNode
 from protocols.engine.randomness import uuid_like
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class Living(NamedTuple):
     """A node with its world: timers that are set (name to due time, by name), how many ids were made up with each
     prefix, numbers of requests that are not waited for any more while answers may still come (number, peer)."""
 
-    node: Node
+    node: ExploredNode
     timers: tuple[tuple[TimerName, Time], ...]
     ids: tuple[tuple[str, int], ...]
     given_up: tuple[tuple[int, str], ...]
@@ -108,7 +108,7 @@ class Steps:
 
     def __init__(self, rules: NodeRules, now: Time, seed: int) -> None:
         self.rules, self.now, self._seed = rules, now, seed
-        self.keys = Keys(rules.caches)
+        self.keys = Keys()
         self.livings: list[Living | None] = [None]
         """0: no process."""
         self.messages: list[Message] = [(), ()]
@@ -153,10 +153,10 @@ class Steps:
             self.livings.append(living)
         return number
 
-    def adopt(self, node: Node, timers: Mapping[TimerName, Time], ids: Mapping[str, int]) -> int:
+    def adopt(self, node: ExploredNode, timers: Mapping[TimerName, Time], ids: Mapping[str, int]) -> int:
         """The number of a node that has lived in another world, where it is `now`; the node is changed. Requests that
         are under way keep their numbers."""
-        map_times(node, self._past, self.rules.caches)
+        map_times(node, self._past)
         standing = dict(timers)
         self._forget(node, standing)
         return self.living(Living(node, tuple(standing.items()), tuple(sorted(ids.items())), ()))
@@ -178,7 +178,7 @@ class Steps:
             self.left.append(left)
         return number
 
-    def begin(self, name: str, node: Node, ids: tuple[tuple[str, int], ...]) -> tuple[Branch, ...]:
+    def begin(self, name: str, node: ExploredNode, ids: tuple[tuple[str, int], ...]) -> tuple[Branch, ...]:
         """A new process starts."""
         return self._branches(name, Living(node, (), ids, ()), NodeEvent(START))
 
@@ -224,7 +224,7 @@ class Steps:
             out.facts.append(BrokenInvariant(f"{name}: {broken}"))
         kept: set[float] = set()
         if now != self.now:
-            floats_of(before.node, kept, self.rules.caches)
+            floats_of(before.node, kept)
         lost = event.peer if event.kind == CLOSED else None
         given_up, sent = renumbered(numbering, node, outstanding, before.given_up, out.sent, answered, lost)
         elapsed = now - self.now
@@ -232,19 +232,19 @@ class Steps:
         def rebased(each: float) -> float:
             return self._past(each if each in kept else each - elapsed if each > self._least else each)
 
-        map_times(node, rebased, self.rules.caches)
+        map_times(node, rebased)
         set_now = {each: at if timers.get(each) == at else at - elapsed for each, at in out.timers.items()}
         self._forget(node, set_now)
         living = Living(node, tuple(set_now.items()), tuple(sorted(out.ids.items())), given_up)
         sends = tuple([(to, -1 if message is None else self.message(message)) for to, message in sent])
         return Branch(self.living(living), sends, tuple(out.facts), tuple(out.chosen))
 
-    def _forget(self, node: Node, timers: dict[TimerName, Time]) -> None:
+    def _forget(self, node: ExploredNode, timers: dict[TimerName, Time]) -> None:
         forget = self.rules.forget.get(type(node))
         if forget is not None:
             forget(node, timers)
 
-    def _handle(self, node: Node, now: Time, event: NodeEvent, out: StepOutbox) -> int | None:
+    def _handle(self, node: ExploredNode, now: Time, event: NodeEvent, out: StepOutbox) -> int | None:
         """Give the event to the node; the number that an answer repeats."""
         kind, peer, what = event
         if kind == RECEIVE:

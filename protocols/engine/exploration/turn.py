@@ -19,7 +19,7 @@ from protocols.engine.exploration.steps import (
     Branch,
     NodeEvent,
 )
-from protocols.engine.nodes import OPERATOR, Message, Node
+from protocols.engine.nodes import OPERATOR, ExploredNode, Message
 
 _NAMES = {
     START: "start",
@@ -60,7 +60,7 @@ class Turn(Draft):
 
     # What events do.
 
-    def start(self, name: str, node: Node) -> None:
+    def start(self, name: str, node: ExploredNode) -> None:
         """A process starts."""
         before = self.run(name)
         if before.living:
@@ -157,7 +157,7 @@ class Turn(Draft):
 
     # Within.
 
-    def _with_remains(self, name: str, node: Node) -> Node:
+    def _with_remains(self, name: str, node: ExploredNode) -> ExploredNode:
         """The node with what outlives processes, its own or others, where there is such a thing."""
         world = self.world
         lasting = world.steps.rules.lasting.get(type(node))

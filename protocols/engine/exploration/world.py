@@ -20,7 +20,7 @@ from protocols.engine.exploration.states import (
 )
 from protocols.engine.exploration.steps import TIMEOUT, NodeEvent
 from protocols.engine.exploration.turn import Turn
-from protocols.engine.nodes import Message, Node, TimerName
+from protocols.engine.nodes import ExploredNode, Message, TimerName
 
 
 class World(Holdings):
@@ -112,7 +112,7 @@ class World(Holdings):
         """A process; `GONE` where it does not run and never did."""
         return self.runs.values[state[self.column[name]]]
 
-    def node(self, state: State, name: str) -> Node | None:
+    def node(self, state: State, name: str) -> ExploredNode | None:
         """The node of a process, not to be changed; None where none runs."""
         living = self.steps.livings[self.run(state, name).living]
         return None if living is None else living.node

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from heapq import heapify
 from math import floor
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from protocols.engine.fast_forward.adapters import Adapter, FlowReader, FlowSource
 from protocols.engine.fast_forward.contract import Flow, Quiescence, Stretch
@@ -118,7 +118,7 @@ class Currents:
         for simulation.now, _, (process, _, link, _, reader, source), stretch in steps:
             later = stretch.until > first
             reader.replay_reading(stretch.until, stretch, ReplayOutbox(process, tells=True, later=later))
-            out = ReplayOutbox(link.receiver, tells=True, later=later)
+            out = ReplayOutbox(cast(Process, link.receiver), tells=True, later=later)
             source.replay_reader(stretch.until, process.name, stretch, out)
         simulation.now = since
         return True

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from protocols.engine.fast_forward.adapters import Adapter
 from protocols.engine.fast_forward.contract import Call, Exchange, Held, Judge, Quiescence
@@ -177,7 +177,7 @@ class QuiescentWorld(NamedTuple):
             if type(place) is Link:
                 if place.receiver.hung or place.shut or currents.has_message(place, what):
                     continue
-                kind, receiver = type(what), place.receiver
+                kind, receiver = type(what), cast(Process, place.receiver)
                 adapter = self.adapters.get(receiver)
                 judge = None if adapter is None else adapter.judges.get(kind)
                 if judge is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from protocols.engine.fast_forward.adapters import Adapter
 from protocols.engine.fast_forward.outbox import ReplayOutbox
@@ -51,8 +51,9 @@ def catch_up(
                 tell = partial(replay, ended, exchange.timer, begun, ReplayOutbox(scheduled.process))
                 steps.append((ended, begun, order, 1, root, tell))
         for (receiver, sender, kind, about), came in passed.last.items():
-            outbox = ReplayOutbox(receiver)
-            hear = partial(adapters[receiver].replay_messages, came.time, sender, kind, about, outbox)
+            process = cast(Process, receiver)
+            outbox = ReplayOutbox(process)
+            hear = partial(adapters[process].replay_messages, came.time, sender, kind, about, outbox)
             steps.append((came.time, came.sent, came.order, 2, came.root, hear))
     steps.sort(key=lambda step: step[:4])
     for simulation.now, _, _, _, simulation.root, step in steps:

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from typing import NamedTuple, TypeAlias
 
 from protocols.engine.fast_forward.contract import Exchange
-from protocols.engine.links import Link
+from protocols.engine.links import End, Link
 from protocols.engine.nodes import Message, Time
 from protocols.engine.process import Entry, Process
 
@@ -36,7 +36,7 @@ class Came(NamedTuple):
     root: int
 
 
-Traffic: TypeAlias = tuple[Process, str, type[Message], Hashable]
+Traffic: TypeAlias = tuple[End, str, type[Message], Hashable]
 """Receiver, sender and type of messages, and what they are about (`Exchange.about`)."""
 
 Last: TypeAlias = dict[Traffic, Came]

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from compare.cli import cli
-from compare.comparison import measuring, runs
+from compare.comparison import plan, runs
 from compare.comparison.runs import MeasuredRun, RunOrder, run_all
 from compare.scenarios.variants import Variant, variants_of
 from tests.compare.compared import made
@@ -34,7 +34,7 @@ def interrupted_after(count: int) -> Callable[..., Generator[MeasuredRun, None, 
 
 
 def told(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *more: str) -> str:
-    monkeypatch.setattr(measuring, "run_all", interrupted_after(count))
+    monkeypatch.setattr(plan, "run_all", interrupted_after(count))
     for name in ("first", "second"):
         (tmp_path / f"{name}.yaml").write_text(SCENARIO.format(name=name), encoding="utf-8")
     paths = [str(tmp_path / f"{name}.yaml") for name in ("first", "second")]
@@ -126,7 +126,7 @@ def test_a_variant_without_its_record_is_not_told(tmp_path: Path, monkeypatch: p
         yield from islice(run_all([order for order in orders if not order.whole], tell, 1), 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(measuring, "run_all", without_the_first)
+    monkeypatch.setattr(plan, "run_all", without_the_first)
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(name="first"), encoding="utf-8")
     answer = CliRunner().invoke(cli, ["compare", str(path), "--system", "kafka:range", "--seeds", "3"])

@@ -1,5 +1,8 @@
-"""Estimates before a comparison begins: what they grow with, what is told, and what is refused."""
+"""Before a comparison begins: what is counted of it, and what is refused; while it runs: how long the rest takes."""
 
+import io
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from compare.cli import cli
-from compare.comparison import command, limits
-from compare.comparison.limits import LONG_S, MOST_S, Machine, about, check_work
+from compare.comparison import command
+from compare.comparison.limits import LOADED_BYTES, MOST_EVENTS, Machine, Sizes, check_work
 from compare.comparison.plan import Plan, SeedChoice
-from compare.comparison.work import COSTS, Sizes, Work, work_of
+from compare.comparison.progress import about, left, run_progress
 from compare.scenarios.systems import SYSTEMS
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
@@ -19,7 +22,6 @@ from protocols.scenario.reading import scenario
 from tests.compare.console import equipoise
 
 ONE_OF_EACH = ("kafka:range", "kafka-zookeeper:range", "rocketmq:AVG")
-LARGE = Machine(1, 1e12)
 
 
 def made(
@@ -39,125 +41,78 @@ def made(
     return scenario(fields | more)
 
 
-def plan(of: Scenario, *systems: str, seeds: int = 1, full: bool = False) -> Plan:
-    return Plan.of("s.yaml", of, systems, SeedChoice(many=seeds), full)
+def plan(of: Scenario, *systems: str, seeds: int = 1) -> Plan:
+    return Plan.of("s.yaml", of, systems, SeedChoice(many=seeds), False)
 
 
-def work(of: Scenario, system: str, seeds: int = 1, full: bool = False, processors: int = 1) -> Work:
-    each = plan(of, system, seeds=seeds, full=full)
-    return work_of([(each.scenario, each.variants, each.full)], processors)
-
-
-def test_every_system_has_its_costs() -> None:
-    assert COSTS.keys() == SYSTEMS.keys()
-
-
-@pytest.mark.parametrize("system", ONE_OF_EACH)
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
         ("members", [10, 100, 1_000, 10_000]),
         ("queues", [10, 1_000, 100_000, 10_000_000]),
         ("length", ["1h", "30d", "36500d"]),
-        ("load", [1, 10, 1_000]),
         ("events", [1, 10, 290]),
     ],
 )
-def test_more_of_anything_is_more_work(system: str, name: str, sizes: list[Any]) -> None:
-    found = [work(made(**({"load": 10} | {name: size})), system) for size in sizes]
-    seconds = [each.seconds for each in found]
-    assert seconds == sorted(seconds)
-    assert seconds[0] < seconds[-1] or (name, system.partition(":")[0]) in {
-        ("load", "kafka"),
-        ("load", "kafka-zookeeper"),
-    }
-    assert [each.bytes for each in found] == sorted(each.bytes for each in found)
+def test_more_of_anything_is_more_events(name: str, sizes: list[Any]) -> None:
+    found = [Sizes.of(made(**{name: size})) for size in sizes]
+    assert [size.events for size in found] == sorted({size.events for size in found})
+    assert [size.bytes("kafka") for size in found] == sorted(size.bytes("kafka") for size in found)
 
 
-@pytest.mark.parametrize("system", ONE_OF_EACH)
-def test_an_everyday_comparison_takes_less_than_is_told(system: str) -> None:
-    assert work(made(members=40, queues=80, load=10, events=20), system).seconds < LONG_S / 4
-    assert work(made(), system, seeds=100, processors=2).seconds < LONG_S
-
-
-def test_runs_add_up_and_processors_share_them() -> None:
-    one = work(made(), "kafka:range").seconds
-    assert work(made(), "kafka:range", seeds=50).seconds == pytest.approx(50 * one)
-    assert work(made(), "kafka:range", seeds=50, processors=5).seconds == pytest.approx(10 * one)
-    assert work(made(), "kafka:range", processors=5).seconds == pytest.approx(one)
-
-
-def test_what_is_not_skipped_or_not_kept_up_with_takes_longer() -> None:
-    busy = made(load=100, length="1h")
-    assert work(busy, "rocketmq:AVG", full=True).seconds > 20 * work(busy, "rocketmq:AVG").seconds
-    slow = made(
-        load=100, length="1h", group={"name": "g", "members": {"c1": {"subscribe": ["orders"], "handle": "1s"}}}
-    )
-    assert work(slow, "rocketmq:AVG").seconds > 20 * work(busy, "rocketmq:AVG").seconds
+def test_an_everyday_comparison_is_far_from_the_limit() -> None:
+    large = made(members=40, queues=80, load=10, events=20, length="2h")
+    assert 100 * 3 * Sizes.of(large).events < MOST_EVENTS / 20
+    check_work([plan(large, *ONE_OF_EACH, seeds=100)], Machine(2, 4e9))
 
 
 def test_members_that_join_and_queues_that_come_are_counted() -> None:
     joins = [{"at": "1s", "join": f"d{number}", "subscribe": ["orders"]} for number in range(50)]
     grown = [{"at": "1s", "queues": {"orders": 500}}, {"at": "2s", "add_topic": {"more": 100}}]
     sizes = Sizes.of(made(events=joins + grown))
-    assert (sizes.members, sizes.queues, sizes.events) == (54, 600, 52)
+    assert (sizes.members, sizes.queues, sizes.written) == (54, 600, 52)
     again = [{"at": "1s", "leave": "c1"}, {"at": "2s", "join": "c1"}, {"at": "3s", "queues": {"orders": 4}}]
-    assert Sizes.of(made(events=again)) == replace(Sizes.of(made()), events=3)
+    assert Sizes.of(made(events=again)) == replace(Sizes.of(made()), written=3)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "told"),
-    [(0.4, "0 s"), (70.0, "70 s"), (720.0, "12 min"), (54_000.0, "15 h"), (9 * 86_400.0, "9 days"), (1e9, "32 years")],
-)
-def test_how_long_is_told_roughly(seconds: float, told: str) -> None:
-    assert about(seconds) == told
-
-
-def test_what_takes_long_is_told_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    check_work([plan(made(), *ONE_OF_EACH)], LARGE, True)
-    assert capsys.readouterr().err == ""
-    check_work([plan(made(), *ONE_OF_EACH), plan(made(members=40, queues=80), "kafka:range", seeds=4_000)], LARGE, True)
-    told = capsys.readouterr().err
-    assert told.startswith("estimated at about ")
-    assert told.endswith(": 4,000 runs of 80 queues x 40 members; Ctrl-C prints what is finished\n")
-
-
-@pytest.mark.parametrize("system", ONE_OF_EACH)
 @pytest.mark.parametrize(
     ("monster", "reason"),
     [
-        ({"length": "36500d", "members": 400}, "876000h x 400 members"),
-        ({"queues": 10_000_000}, "10,000,000 queues x 4 members"),
-        ({"members": 10_000, "queues": 100_000, "length": "365d"}, "10,000"),
+        ({"length": "36500d", "members": 400}, "876000h with 0 events, 400 members, 8 queues"),
+        ({"queues": 10_000_000}, "10,000,000 queues"),
+        ({"members": 10_000, "queues": 100_000, "length": "365d"}, "10,000 members, 100,000 queues"),
     ],
 )
-def test_monsters_are_refused(system: str, monster: dict[str, Any], reason: str) -> None:
+def test_monsters_are_refused(monster: dict[str, Any], reason: str) -> None:
     with pytest.raises(UserError) as refused:
-        check_work([plan(made(**monster), system)], Machine(2, 16e9), True)
-    assert "s.yaml: estimated at about " in str(refused.value)
+        check_work([plan(made(), "kafka:range"), plan(made(**monster), "kafka:range")], Machine(2, 16e9))
+    assert str(refused.value).startswith("s.yaml: about ")
     assert reason in str(refused.value)
     assert ", expected at most " in str(refused.value)
-    assert "--no-limit" in str(refused.value)
-    check_work([plan(made(**monster), system)], Machine(2, 16e9), False)
+    assert str(refused.value).endswith(", or --no-limit to run it all the same")
 
 
-def test_the_limit_is_a_day(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    day = plan(made(length="36500d"), "rocketmq:AVG")
-    needed = work_of([(day.scenario, day.variants, False)], 1).seconds
-    monkeypatch.setattr(limits, "MOST_S", needed)
-    check_work([day], LARGE, True)
-    assert "estimated at about" in capsys.readouterr().err
-    monkeypatch.setattr(limits, "MOST_S", needed * 0.99)
-    with pytest.raises(UserError, match="expected at most a day"):
-        check_work([day], LARGE, True)
-    assert MOST_S == 86_400
+def test_the_events_of_all_runs_count_together() -> None:
+    one = made(members=500, queues=1_500, length="100h")
+    runs = MOST_EVENTS // 200_000
+    check_work([plan(one, "kafka:range", seeds=runs)], Machine(1, 1e12))
+    with pytest.raises(UserError, match=r"about 50,200,000 events \(251 runs of 100h with 0 events, 500 members"):
+        check_work([plan(one, "kafka:range", seeds=runs + 1)], Machine(1, 1e12))
 
 
 def test_memory_counts_for_all_processes_at_the_same_time() -> None:
     many = plan(made(queues=100_000), "kafka:range", seeds=8)
-    check_work([many], Machine(1, 1e9), True)
-    with pytest.raises(UserError, match="GB of memory"):
-        check_work([many], Machine(8, 1e9), True)
+    check_work([many], Machine(1, 2e9))
+    with pytest.raises(UserError, match=r"about 10 GB of memory .* expected at most 2 GB, which this machine has"):
+        check_work([many], Machine(8, 2e9))
+
+
+def test_every_system_has_its_memory_for_records() -> None:
+    assert LOADED_BYTES.keys() == SYSTEMS.keys()
+    loaded = made(queues=1_000, load=10, length="48h")
+    check_work([plan(loaded, "rocketmq:AVG")], Machine(1, 1e10))
+    with pytest.raises(UserError, match="about 16 GB of memory"):
+        check_work([plan(loaded, "rocketmq:AVG", "kafka:range")], Machine(1, 1e10))
 
 
 @pytest.fixture
@@ -177,7 +132,7 @@ def test_the_command_refuses_in_one_line(path: str, options: tuple[str, ...]) ->
     assert refused.returncode == 2
     assert refused.stdout == ""
     assert refused.stderr.count("\n") == 1
-    assert "876000h x 400 members" in refused.stderr
+    assert "876000h with 0 events, 400 members" in refused.stderr
 
 
 def test_without_the_limit_it_begins(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,5 +141,39 @@ def test_without_the_limit_it_begins(path: str, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(command, "measured", begins)
     begun = CliRunner().invoke(cli, ["compare", path, "--no-limit"])
-    assert "estimated at about" in begun.stderr
     assert str(begun.exception) == "begun"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0.4, "0 s"), (70.0, "70 s"), (720.0, "12 min"), (54_000.0, "15 h"), (9 * 86_400.0, "9 days"), (1e9, "32 years")],
+)
+def test_how_long_is_told_roughly(seconds: float, told: str) -> None:
+    assert about(seconds) == told
+
+
+def test_the_rest_takes_as_long_as_what_is_done() -> None:
+    assert left(0, 4, 10.0) == ""
+    assert left(1, 4, 10.0) == ", 30 s left"
+    assert left(4, 4, 10.0) == ""
+
+
+@pytest.mark.parametrize(
+    ("runs", "seconds", "expected"),
+    [
+        (4, 1.0, []),
+        (4, 60.0, ["1 of 4 runs, 3 min left", "2 of 4 runs, 2 min left", "3 of 4 runs, 60 s left", "4 of 4 runs"]),
+        (40, 1.0, ["4 of 40 runs, 36 s left", "8 of 40 runs, 32 s left", "12 of 40 runs, 28 s left"]),
+    ],
+)
+def test_the_time_to_go_is_told_from_the_first_run_on(
+    runs: int, seconds: float, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finished, now = plan(made(), "kafka:range").variants[0], [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(sys, "stderr", written := io.StringIO())
+    with run_progress(runs) as tell:
+        for _ in range(min(runs, 12)):
+            now[0] += seconds
+            tell(finished)
+    assert written.getvalue().splitlines() == expected

@@ -24,9 +24,8 @@ from kafka_coordinator.messages import (
     SyncGroup,
     SyncGroupAnswer,
 )
-from kafka_coordinator.wire.records.batches import has_right_crc, header_of
+from kafka_coordinator.wire.records.batches import NewRecord, batch, has_right_crc, header_of
 from kafka_coordinator.wire.records.contents import records
-from kafka_coordinator.wire.records.writing import NewRecord, batch
 from kafka_coordinator.wire.requests import Fetch
 from protocols.engine.nodes import Message
 

@@ -29,7 +29,7 @@ def joined(system: str, seed: int, *events: dict[str, object]) -> RunResult:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_an_eager_member_gives_up_its_partitions_before_it_asks_to_join(seed: int) -> None:
-    """onJoinPrepare comes before JoinGroup (spec 4.4), though all of it happens at one time."""
+    """onJoinPrepare comes before JoinGroup (spec kafka 4.4), though all of it happens at one time."""
     words = messages(joined("kafka:range", seed), 30, 40, JOIN).words.splitlines()
     for member in ("c1", "c2"):
         own = [line for line in words if re.search(rf" {member}: | {member} ->", line)]

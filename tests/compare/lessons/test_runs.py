@@ -21,7 +21,7 @@ def joined(seed: int = 1) -> Scenario:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_epochs_of_the_worked_example_as_the_tools_show_them(seed: int) -> None:
-    """Spec 6.11: B joins at 12 s, A is told at 15 s, B gets its partitions at 17 s."""
+    """Spec kafka 6.11: B joins at 12 s, A is told at 15 s, B gets its partitions at 17 s."""
     told = [
         (
             moment,

@@ -2,10 +2,11 @@
 
 import pytest
 
-from compare.sweeping.parts import parts_of
+from compare.sweeping import folder
+from compare.sweeping.folder import parts_of
 from compare.sweeping.reading import read_text
-from compare.sweeping.shapes import SHAPES, subscription
-from compare.sweeping.trial import try_variants
+from compare.sweeping.running import try_variants
+from compare.sweeping.stories import SHAPES, subscription
 from protocols.errors import UserError
 
 GRID = """\
@@ -49,6 +50,7 @@ def test_settings_in_a_list_make_variants_and_the_optimum_is_always_there() -> N
         ("queues: 4", "queues: []", 5, "an empty list"),
         ("queues: 4", "queue: 4", 5, "unknown field 'queue', did you mean queues?"),
         ("queues: 4", "queues: 500000", 5, "1,000,000 queues in all topics"),
+        ("members: [1..3, 8]", "members: 1..5000\nbrokers: 1..1000", 1, "160,000,000 cells in all variants, expected"),
         ("[equal, nested]", "[equal, nestd]", 6, "unknown 'nestd', did you mean nested?"),
         ("[none, leave]", "[none, crash]", 7, "unknown 'crash', expected one of none, join, leave, grow"),
         ("kafka:range", "kafka:rang", 8, "unknown strategy 'rang' of kafka, did you mean range?"),
@@ -90,11 +92,20 @@ def test_everybody_reads_something_and_every_topic_is_read() -> None:
                 assert {topic for each in read for topic in each} == set(range(topics)), (shape, members, topics)
 
 
-def test_parts_cover_every_cell_once_whatever_their_cost() -> None:
-    sweep = read_text(GRID.replace("members: [1..3, 8]", "members: 1..40").replace("queues: 4", "queues: 1..60")).sweep
+def test_parts_cover_every_cell_once_and_none_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(folder.MOST_SIZE, "allocations", 5_000)
+    sweep = read_text(GRID.replace("members: [1..3, 8]", "members: 1..40").replace("queues: 4", "queues: 1..9")).sweep
+    parts = parts_of(sweep)
+    assert all(part.size <= 5_000 for part in parts)
     for variant in range(len(sweep.systems)):
-        parts = [part for part in parts_of(sweep) if part.variant == variant]
-        assert [part.first for part in parts] == [0, *(part.last for part in parts[:-1])]
-        assert parts[-1].last == sweep.cells
-        assert [part.number for part in parts] == list(range(len(parts)))
-    assert len(parts_of(sweep)) > len(sweep.systems)
+        of_variant = [part for part in parts if part.variant == variant]
+        assert [part.number for part in of_variant] == list(range(len(of_variant)))
+        assert len(of_variant) > 8
+        cells = [cell.number for part in of_variant for cell in part.cells(sweep)]
+        assert sorted(cells) == [number for number in range(sweep.cells) if sweep.cell(number).counts]
+
+
+def test_a_group_that_is_too_large_is_a_part_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(folder.MOST_SIZE, "allocations", 1)
+    sweep = read_text(GRID).sweep
+    assert len(parts_of(sweep)) == len(sweep.systems) * len(sweep.subscriptions) * sweep.stretch

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from compare.measure.spark.java import spark_java_home
-from compare.sweeping import parts as cutting
-from compare.sweeping.folder import write_part
-from compare.sweeping.parts import parts_of
+from compare.sweeping import folder
+from compare.sweeping.folder import parts_of, write_part
 from compare.sweeping.reading import read_text
-from compare.sweeping.rows import table_of
+from compare.sweeping.running import table_of
 
 GRID = """\
 name: on two machines
@@ -29,7 +28,7 @@ seeds: 0..9
 produce: 5/s
 """
 MOST_S = 500
-PART_S = 0.15
+MOST_SIZE = 130
 """Parts are small, so that some are missing when the first one is finished."""
 
 
@@ -63,7 +62,7 @@ def executors(pid: int) -> list[int]:
 def test_a_worker_that_is_killed_changes_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, out = tmp_path / "sweep.yaml", tmp_path / "out"
     file.write_text(GRID)
-    monkeypatch.setattr(cutting, "PART_S", PART_S)
+    monkeypatch.setitem(folder.MOST_SIZE, "simulations", MOST_SIZE)
     sweep = read_text(GRID).sweep
     parts = parts_of(sweep)
     assert len(parts) > 6
@@ -76,8 +75,8 @@ def test_a_worker_that_is_killed_changes_no_byte(tmp_path: Path, monkeypatch: py
     environment.pop("PYTHONPATH", None)
     # Only the driver is told where the source is: workers have the package that is sent to them.
     source = str(Path(__file__).parents[3])
-    start = f"import sys; sys.path.insert(0, {source!r}); from compare.sweeping import parts; parts.PART_S = {PART_S};"
-    start += " from compare.cli import main; main()"
+    start = f"import sys; sys.path.insert(0, {source!r}); from compare.sweeping import folder;"
+    start += f" folder.MOST_SIZE['simulations'] = {MOST_SIZE}; from compare.cli import main; main()"
     command = [sys.executable, "-c", start, "sweep", str(file), "--out", str(out), "--format", "json"]
     with subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as running:
         try:

@@ -3,11 +3,11 @@
 import pytest
 
 from compare.measure.figures import fairness
-from compare.sweeping.allocations import RATIOS, answer
-from compare.sweeping.groups import group_of
-from compare.sweeping.parts import parts_of
+from compare.measure.groups.what_if import moves_between, with_withheld
+from compare.sweeping.allocations import RATIOS, after_event, answer, group_of
+from compare.sweeping.folder import parts_of
 from compare.sweeping.reading import read_text
-from compare.sweeping.rows import schema_of, table_of
+from compare.sweeping.running import schema_of, table_of
 from compare.sweeping.simulations import FIGURES, run_row
 from kafka_coordinator import assign
 from protocols.scenario.model import SystemPart
@@ -28,19 +28,26 @@ def test_figures_are_those_of_the_strategies_allocations() -> None:
     sweep = read_text(ALLOCATIONS).sweep
     for number in range(sweep.cells):
         cell = sweep.cell(number)
-        if cell.event.name != "none":
-            continue
-        for name in ("kafka:sticky", "rocketmq:AVG"):
+        for name in ("kafka:sticky", "kafka:cooperative-sticky", "rocketmq:AVG", "rocketmq:CONSISTENT_HASH"):
             system, strategy = name.split(":")
-            group = group_of(cell, system, strategy)
-            allocation = assign(strategy, group) if system == "kafka" else allocate(strategy, group)
+            before = group_of(cell.size, system, strategy)
+            after = after_event(cell, before, system, strategy)
+            if system == "kafka":
+                owned = assign(strategy, before)
+                allocation = owned if after is before else with_withheld(assign(strategy, after, owned))
+            else:
+                owned, allocation = allocate(strategy, before), allocate(strategy, after)
             expected = fairness(allocation)
-            found = answer(cell, SystemPart(system=name)).figures
+            found = answer(cell, SystemPart(system=name))
             assert {key: found[key] for key in RATIOS} == {key: getattr(expected, key) for key in RATIOS}
-            assert (found["unowned_queues"], found["idle_members"]) == (
+            assert [found[key] for key in ("queues", "unowned_queues", "idle_members", "min", "max", "moves")] == [
+                expected.queues,
                 len(allocation.unowned),
                 sum(not queues for queues in allocation.values()),
-            )
+                min(map(len, allocation.values())),
+                max(map(len, allocation.values())),
+                moves_between(allocation, owned),
+            ]
 
 
 def test_no_strategy_that_hands_out_all_is_fairer_than_the_optimum() -> None:
@@ -49,17 +56,17 @@ def test_no_strategy_that_hands_out_all_is_fairer_than_the_optimum() -> None:
     for number in range(sweep.cells):
         cell = sweep.cell(number)
         fairest = answer(cell, best)
-        assert fairest.figures["unowned_queues"] == 0
+        assert fairest["unowned_queues"] == 0
         for part in sweep.systems[:-1]:
             found = answer(cell, part)
-            if not found.figures["unowned_queues"] and not found.figures["double_owned_queues"]:
-                assert sorted(found.loads, reverse=True) >= sorted(fairest.loads, reverse=True), (cell, part)
+            if not found["unowned_queues"] and not found["double_owned_queues"]:
+                assert sorted(found["loads"], reverse=True) >= sorted(fairest["loads"], reverse=True), (cell, part)
 
 
 def test_queues_that_move_are_counted_by_hand() -> None:
     sweep = read_text(ALLOCATIONS.replace("[2, 5]", "2").replace("topics: 3", "topics: 1")).sweep
     found = {
-        (sweep.cell(number).event.name, part.label): answer(sweep.cell(number), part).figures["moves"]
+        (sweep.cell(number).event.name, part.label): answer(sweep.cell(number), part)["moves"]
         for number in range(4)
         for part in sweep.systems
         if part.label in ("kafka:range", "kafka:roundrobin", "kafka:sticky")

@@ -12,14 +12,12 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from compare.cli import cli
-from compare.measure.spark.part_tasks import run_in_python
-from compare.sweeping import parts as cutting
-from compare.sweeping.folder import Finished, opened, write_part
+from compare.measure.spark.sweeps import for_each_part
+from compare.sweeping import folder
+from compare.sweeping.folder import Finished, opened, parts_of, write_part
 from compare.sweeping.grid import Sweep
-from compare.sweeping.parts import parts_of
 from compare.sweeping.reading import read_text
-from compare.sweeping.rows import table_of
-from compare.sweeping.running import run_parts
+from compare.sweeping.running import run_parts, table_of
 from tests.compare.measure.spark.spark_fixture import session
 
 __all__ = ["session"]
@@ -49,21 +47,21 @@ produce: 5/s
 pytestmark = pytest.mark.usefixtures("session")
 
 
-def files_of(folder: Path) -> Mapping[str, str]:
+def files_of(out: Path) -> Mapping[str, str]:
     """Every file of rows with the hash of its bytes."""
-    found = sorted((folder / "rows").rglob("*.parquet"))
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+    found = sorted((out / "rows").rglob("*.parquet"))
+    return {str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
 
 
-def run(sweep: Sweep, folder: Path, tasks: int | None = None) -> Finished:
+def run(sweep: Sweep, out: Path, tasks: int | None = None) -> Finished:
     parts = parts_of(sweep)
-    opened(folder, sweep, parts)
-    return run_parts(sweep, parts, folder, lambda finished: None, tasks)
+    opened(out, sweep, parts)
+    return run_parts(sweep, parts, out, lambda finished: None, tasks)
 
 
 @pytest.fixture
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cutting, "PART_S", 0.02)
+    monkeypatch.setitem(folder.MOST_SIZE, "allocations", 1_500)
 
 
 @pytest.mark.usefixtures("_small_parts")
@@ -76,18 +74,6 @@ def test_the_same_bytes_in_one_task_in_many_and_without_spark(tmp_path: Path) ->
         write_part(tmp_path / "plain", sweep, part, table_of(sweep, part))
     assert files_of(tmp_path / "one") == files_of(tmp_path / "many") == files_of(tmp_path / "plain")
     assert len(one.records) == len(many.records) == len(parts)
-
-
-def test_native_columns_write_the_rows_that_python_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sweep = read_text(GRID.replace("[kafka:range, kafka:sticky, rocketmq:AVG]", "kafka:range")).sweep
-    monkeypatch.setattr(cutting, "NATIVE_FROM", 1)
-    native = parts_of(sweep)
-    assert {part.native for part in native} == {True, False}
-    assert any(part.native and sweep.cell(part.first).event.name == "leave" for part in native)
-    run(sweep, tmp_path / "native")
-    for part in native:
-        write_part(tmp_path / "plain", sweep, part, table_of(sweep, part))
-    assert files_of(tmp_path / "native") == files_of(tmp_path / "plain")
 
 
 @pytest.mark.usefixtures("_small_parts")
@@ -115,7 +101,7 @@ def test_a_task_that_fails_is_tried_again(session: SparkSession, tmp_path: Path)
             os._exit(1)
         (tmp_path / str(part)).write_text("done")
 
-    run_in_python(session, fails_once, [3, 5], 2)
+    for_each_part(session, fails_once, [3, 5], 2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["3", "5"]
 
 
@@ -192,9 +178,3 @@ def test_a_condition_on_a_column_that_is_not_there_is_refused_before_anything_ru
     with pytest.raises(Exception, match="no column 'max_over_bests', did you mean max_over_best"):
         invoked(write(GRID), "--out", str(tmp_path / "out"), "--fail-if", "max_over_bests > 2")
     assert not (tmp_path / "out").exists()
-
-
-def test_what_takes_longer_than_a_day_is_refused(write: Callable[[str], str], tmp_path: Path) -> None:
-    large = RUNS.replace("seeds: 0..2", "seeds: 0..2999999")
-    with pytest.raises(Exception, match="expected at most a day"):
-        invoked(write(large), "--out", str(tmp_path / "out"))

@@ -54,7 +54,7 @@ def test_the_bug_is_found_and_told(bug: str, buggy: Mapping[str, tuple[str, str]
     story = "\n".join(re.findall(r"^E +(.*)$", told.partition("Failing test case")[0], re.MULTILINE))
     assert story.startswith("AssertionError: kafka at")
     assert [each for each in STORIES[bug] if each not in story] == []
-    assert re.search(rf"from shop\.{bug} import .*buggy", told)
+    assert "simulated consumers stand for your own code of" in told
 
 
 @pytest.mark.parametrize("bug", STORIES)

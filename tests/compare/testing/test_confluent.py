@@ -2,20 +2,19 @@
 
 import sys
 from collections.abc import Iterator
-from concurrent.futures import wait
 from types import ModuleType
 from typing import Any
 
 import confluent_kafka
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic, OffsetSpec
-from confluent_kafka.error import ValueDeserializationError
-from confluent_kafka.serialization import StringDeserializer, StringSerializer
+from confluent_kafka.admin import AdminClient
 
 from compare.testing import Group, kafka_group
-from compare.testing.confluent.installing import real_package
+from compare.testing.confluent.door import real_package
+from compare.testing.confluent.properties import murmur2
 from compare.testing.handling import Crashed
+from protocols.errors import UserError
 
 CONFIG: dict[str, Any] = {
     "bootstrap.servers": "kafka:9092",
@@ -128,6 +127,23 @@ def test_delivery_reports_come_in_poll_or_flush(group: Group) -> None:
     ]
     assert [each.value for _, _, each in group.records.of("orders")] == [b"v0", b"v1", b"v2"]
     assert producer.flush() == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "hashed"),
+    [
+        ("21", -973932308),
+        ("foobar", -790332482),
+        ("a-little-bit-long-string", -985981536),
+        ("a-little-bit-longer-string", -1486304829),
+        ("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
+        ("abc", 479470107),
+    ],
+)
+def test_murmur2_is_javas(key: str, hashed: int) -> None:
+    """As Kafka's own UtilsTest says; signs are taken away before partitions are counted off."""
+    assert murmur2(key.encode(), 2**31) == hashed & 0x7FFFFFFF
+    assert murmur2(key.encode(), 7) == (hashed & 0x7FFFFFFF) % 7
 
 
 def test_a_topic_that_is_not_there_fails_after_its_time(group: Group) -> None:
@@ -286,64 +302,19 @@ def test_control_records_are_not_missed(group: Group) -> None:
     assert group.never_handled() == group.handled_twice() == []
 
 
-# Serialisers, administration.
+# What is gone.
 
 
-def test_values_are_serialised_and_deserialised(group: Group) -> None:
-    producer = confluent_kafka.SerializingProducer({"value.serializer": StringSerializer()})
-    consumer = confluent_kafka.DeserializingConsumer({**CONFIG, "value.deserializer": StringDeserializer()})
-    producer.produce("out", value="grün")
-    producer.flush()
-    consumer.subscribe(["out"])
-    assert consumer.poll(30).value() == "grün"
-    confluent_kafka.Producer({"linger.ms": 0}).produce("out", b"\xff")
-    with pytest.raises(ValueDeserializationError):
-        consumer.poll(30)
+@pytest.mark.parametrize("name", ["AdminClient", "DeserializingConsumer", "SerializingProducer"])
+def test_a_class_that_is_gone_says_what_to_take_instead(group: Group, name: str) -> None:
+    home = confluent_kafka.admin if name == "AdminClient" else confluent_kafka
+    for kind in (getattr(home, name), getattr(group.confluent(), name)):
+        with pytest.raises(
+            UserError, match=f"^confluent-kafka's {name} .* the fixture kafka_broker, see docs/testing.md$"
+        ):
+            kind(CONFIG)
 
 
-def test_topics_are_made_and_changed_by_the_administrator(group: Group) -> None:
-    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": "x"})
-    asked = admin.create_topics([NewTopic("new", 3, 1), NewTopic("out", 1, 1)])
-    before = group.clock.now
-    assert asked["new"].result() is None
-    assert group.clock.now > before
-    with pytest.raises(KafkaException) as failure:
-        asked["out"].result()
-    assert failure.value.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS
-    assert wait(admin.create_partitions([NewPartitions("new", 5)]).values()).not_done == set()
-    assert len(group.topics["new"]) == len(admin.list_topics("new").topics["new"].partitions) == 5
-    config = ConfigResource(ConfigResource.Type.TOPIC, "new")
-    assert admin.describe_configs([config])[config].result()["cleanup.policy"].value == "delete"
-    admin.delete_topics(["new"])["new"].result()
-    assert "new" not in group.topics
-
-
-def test_groups_and_offsets_as_the_administrator_sees_them(group: Group) -> None:
-    group.produce("orders-0", 5)
-    admin, consumer = confluent_kafka.admin.AdminClient({}), confluent_kafka.Consumer(CONFIG)
-    consumer.subscribe(["orders"])
-    consumer.commit(consumer.poll(30), asynchronous=False)
-    asked = confluent_kafka.ConsumerGroupTopicPartitions("group")
-    (listed,) = admin.list_consumer_groups().result().valid
-    described = admin.describe_consumer_groups(["group"])["group"].result()
-    offsets = admin.list_consumer_group_offsets([asked])["group"].result().topic_partitions
-    assert (listed.group_id, listed.state.name) == ("group", "STABLE")
-    assert [each.client_id for each in described.members] == ["c1"]
-    assert [(each.topic, each.partition) for each in described.members[0].assignment.topic_partitions] == [
-        ("orders", 0),
-        ("orders", 1),
-    ]
-    assert [(each.partition, each.offset) for each in offsets] == [(0, 1)]
-    latest = {TopicPartition("orders", 0): OffsetSpec.latest()}
-    assert [each.result().offset for each in admin.list_offsets(latest).values()] == [5]
-    altered = confluent_kafka.ConsumerGroupTopicPartitions("group", [TopicPartition("orders", 0, 3)])
-    (refused,) = admin.alter_consumer_group_offsets([altered])["group"].result().topic_partitions
-    assert refused.error.code() == KafkaError.UNKNOWN_MEMBER_ID
-    with pytest.raises(KafkaException, match="NON_EMPTY_GROUP"):
-        admin.delete_consumer_groups(["group"])["group"].result()
-    consumer.close()
-    (taken,) = admin.alter_consumer_group_offsets([altered])["group"].result().topic_partitions
-    assert (taken.error, taken.offset) == (None, 3)
-    offsets = admin.list_consumer_group_offsets([asked])["group"].result().topic_partitions
-    assert [(each.partition, each.offset) for each in offsets] == [(0, 3)]
-    assert admin.delete_consumer_groups(["group"])["group"].result() is None
+def test_the_module_admin_is_gone_with_its_client(group: Group) -> None:
+    with pytest.raises(AttributeError, match="AdminClient has no double any more"):
+        _ = group.confluent().admin

@@ -59,21 +59,93 @@ def test_the_plugin_is_an_entry_point_with_documented_fixtures(pytester: pytest.
         assert re.search(rf"^{name} --", listed, re.MULTILINE)
 
 
-def test_the_report_of_a_failure_holds_a_scenario_that_replays_it(pytester: pytest.Pytester, tmp_path: Path) -> None:
-    pytester.makepyfile(
-        """
-        def test_it(kafka_group):
-            group = kafka_group(members=["c1", "c2"]).settle()
-            group.crash("c2").settle()
-            assert group.owner("orders", 0) == "c2"
-        """
-    )
+LOOP = """
+    import json
+    from pathlib import Path
+
+    CONFIG = {"auto.offset.reset": "earliest", "enable.auto.commit": False}
+
+    def loop(consumer, handle):
+        consumer.subscribe(["orders"])
+        while True:
+            message = consumer.poll(1.0)
+            if message is not None:
+                consumer.commit(message=message, asynchronous=False)
+                handle(message)
+
+    def lived(group):
+        began = [[told.generation, told.began / 1000, told.trigger, told.by] for told in group.timeline.rebalances]
+        owned = {member: [list(queue) for queue in queues] for member, queues in group.owners().items()}
+        Path("lived.json").write_text(json.dumps([began, owned]))
+"""
+"""A consumer of one's own, and what a group has lived through."""
+
+SIMULATED = """
+    def test_it({system}_group):
+        group = {system}_group(members=["c1", "c2"], produce=3, seed=7, name="billing", {more}).settle()
+        group.join("c3")
+        group.clock.advance(seconds=4)
+        group.hang("c1", seconds=60).settle()
+        group.clock.advance(seconds=1)
+        group.crash("c2").settle()
+        lived(group)
+        assert group.owner("orders", 0) == "c2"
+"""
+
+OWN_CODE = """
+    def test_it(kafka_group):
+        group = kafka_group(members=["c2"], seed=3).settle()
+        group.interrupt(lambda: group.crash("c1"), after_calls=21)
+        consumer = group.consumer("c1", CONFIG)
+        group.run(lambda: loop(consumer, group.watch(lambda message: None)), seconds=60)
+        group.settle()
+        lived(group)
+        group.assert_nothing_lost()
+"""
+
+LISTENER = """
+    def test_it(rocketmq_group):
+        group = rocketmq_group(members=["c2"]).settle()
+        consumer = group.push_consumer("c1", orderly=True)
+        consumer.set_max_reconsume_times(0)
+        consumer.subscribe("orders")
+        consumer.register_message_listener(lambda messages: 1 / (messages[0].queue_offset - 20))
+        consumer.start()
+        group.clock.advance(seconds=60)
+        lived(group)
+        group.assert_nothing_lost()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "head"),
+    [
+        (SIMULATED.format(system="kafka", more='assignor="sticky"'), "# seed 7, failed at "),
+        (SIMULATED.format(system="kafka", more='protocol="consumer"'), "# seed 7, failed at "),
+        (SIMULATED.format(system="rocketmq", more=""), "# seed 7, failed at "),
+        (OWN_CODE, "; simulated consumers stand for your own code of c1"),
+        (LISTENER, "; simulated consumers stand for your own code of c1"),
+    ],
+    ids=["classic", "consumer", "rocketmq", "own code", "own listener"],
+)
+def test_the_scenario_in_the_report_of_a_failure_has_the_same_rebalances(
+    test: str, head: str, pytester: pytest.Pytester, tmp_path: Path
+) -> None:
+    pytester.makepyfile(LOOP + test)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(failed=1)
     path = tmp_path / "that.yaml"
     path.write_text(_scenario_in(done.stdout.str()))
+    assert head in path.read_text().splitlines()[1]
     (variant,) = _compare(path)["variants"]  # type: ignore[misc]
-    assert {member: len(queues) for member, queues in variant["owners"].items()} == {"c1": 6}
+    began = [[told[name] for name in ("generation", "began_s", "trigger", "by")] for told in variant["causes"]]
+    lived, owners = json.loads((pytester.path / "lived.json").read_text())
+    if "own code" in head:  # its commits tell the coordinator that it lives, too, so that its session ends later
+        assert [told[1] for told in began] == pytest.approx([told[1] for told in lived], abs=3.1)
+        began, lived = ([[*told[:1], *told[2:]] for told in which] for which in (began, lived))
+    owned = {name: [queue for queue in queues if queue[0] == "orders"] for name, queues in variant["owners"].items()}
+    assert (began, owned) == (lived, owners)
+    assert len(began) > 1
 
 
 def test_a_shrunk_failure_prints_the_smallest_scenario(pytester: pytest.Pytester, tmp_path: Path) -> None:
@@ -146,7 +218,7 @@ def test_hypothesis_prints_a_scenario_once_and_again_only_when_it_has_gone_on(py
     assert "crash: c1" in second
 
 
-def test_hypothesis_prints_a_replay_of_the_users_own_loop_where_records_are_handled_twice_or_never(
+def test_hypothesis_prints_a_scenario_where_records_of_own_code_are_handled_twice_or_never(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makepyfile(
@@ -175,9 +247,8 @@ def test_hypothesis_prints_a_replay_of_the_users_own_loop_where_records_are_hand
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(failed=1)
     told = _without_summary(done.stdout.str())
-    assert told.count("Paste this into a test") == 1
-    assert "save this as a file" not in told
-    assert "group.crash('c1')" in told
+    assert told.count("save this as a file") == 1
+    assert "crash: c1" in told
 
 
 def test_the_sample_project_fails_only_where_its_group_is_unfair(tmp_path: Path) -> None:

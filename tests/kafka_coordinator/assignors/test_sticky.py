@@ -1,4 +1,4 @@
-"""The sticky and cooperative-sticky assignors (spec 5.5-5.8): the spec's examples and the oddities worth a name."""
+"""The sticky and cooperative-sticky assignors (spec 5.5 to 5.8): the spec's examples and the oddities worth a name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The sticky assignors word for word after spec 5.5-5.7: slow, without a clever line, the judge of the fast ones.
+"""The sticky assignors word for word after spec 5.5 to 5.7: slow, without a clever line, the judge of the fast ones.
 
 Everything is a partition (topic, number) or a member id; every order is sorted anew where it is needed. A claim on a
 partition that does not exist is a claim like any other, as long as its topic is there.

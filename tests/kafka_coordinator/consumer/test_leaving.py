@@ -112,16 +112,3 @@ def test_wrong_settings_are_told(given: dict[str, object], message: str) -> None
 def test_a_step_that_the_table_of_states_lacks_raises() -> None:
     with pytest.raises(IllegalTransition, match="a consumer in UNJOINED has no edge for 'synced'"):
         CONSUMER.next_state("UNJOINED", "synced")
-
-
-def test_a_copy_lives_its_own_life() -> None:
-    c = Scripted(rate=5.0)
-    c.stable(T0)
-    node = c.world.node
-    copied = node.copy()
-    assert copied.key(c.now) == node.key(c.now)
-    key = copied.key(c.now)
-    c.hears_of_rebalance()
-    assert node.key(c.now) != key
-    assert copied.key(0.0) == key
-    assert len({copied.key(0.0), key}) == 1

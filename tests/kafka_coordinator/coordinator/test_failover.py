@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kafka_coordinator.coordinator import BrokerSettings, OffsetsLeaders, OffsetsTopic
 from kafka_coordinator.coordinator.log import CommittedOffset, GroupKey, OffsetKey, PartitionLog, offsets_partition
-from kafka_coordinator.coordinator.node import Coordinator, offsets_topic
+from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.states import (
     DEAD,
     EMPTY,
@@ -162,27 +162,6 @@ def test_leadership_may_go_back_and_forth() -> None:
     assert old.state == STABLE
     new.advance(100)
     assert new.heartbeat(ids[0], 1) == "NOT_COORDINATOR"
-
-
-def test_a_copy_lives_its_own_life_and_has_the_same_key() -> None:
-    desk = Desk()
-    ids = desk.stable(2)
-    desk.commit(ids[0], 1)
-    copied: Coordinator = desk.world.node.copy()
-    assert copied.key(desk.now) == desk.world.node.key(desk.now)
-    desk.advance(1000)
-    desk.leave(*ids)
-    assert copied.key(6000) != desk.world.node.key(desk.now)
-    assert copied.core.groups["g"].state == STABLE
-    assert copied.core.storage.partitions[0].end < desk.world.node.core.storage.partitions[0].end
-
-
-def test_keys_do_not_depend_on_when() -> None:
-    early, late = Desk(), Desk()
-    late.advance(3_000_000)
-    for desk in (early, late):
-        desk.stable(2)
-    assert early.world.node.key(early.now) == late.world.node.key(late.now)
 
 
 # --- the log ---------------------------------------------------------------------------------------------------------

@@ -37,8 +37,7 @@ from kafka_coordinator.wire.names import ClientName, Names
 from kafka_coordinator.wire.opaque import assignment, bytes_of, subscription
 from kafka_coordinator.wire.records.storage import Storage
 from kafka_coordinator.wire.requests import Answer, AskedNothing, Request
-from kafka_coordinator.wire.settings import ServerSettings
-from kafka_coordinator.wire.state import BrokerAddress, BrokerState
+from kafka_coordinator.wire.state import BrokerAddress, BrokerState, ServerSettings
 from protocols.engine.conversations import WireError
 from protocols.engine.nodes import Message
 from tests.kafka_coordinator.wire.frames_made import VERSIONS, any_request, broken_frames, frame

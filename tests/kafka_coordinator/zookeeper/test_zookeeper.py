@@ -234,11 +234,3 @@ def test_no_partition_has_two_owner_nodes_and_beliefs_end_where_the_nodes_are(
     assert all(len(each) == 1 for each in owners.values())
     assert sorted(f"/consumers/g/owners/t/{queue.number}" for queue in owners) == sorted(nodes)
     assert len(nodes) == 5, "c3 is always there"
-
-
-def test_a_copy_of_a_node_is_independent() -> None:
-    processes = Story(seconds=10).variant.simulation.processes
-    for name in ("c1", SERVER):
-        node = processes[name].node
-        again = node.copy()
-        assert again.key(10_000.0) == node.key(10_000.0)

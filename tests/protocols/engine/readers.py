@@ -5,7 +5,7 @@ how far it has come. The store holds a question until there is something to answ
 """
 
 from collections.abc import Hashable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from protocols.engine.fast_forward.adapters import NO_JUDGEMENTS, Adapters, FlowReader, FlowSource
 from protocols.engine.fast_forward.contract import Flow, Held, Quiescence, Stretch
@@ -74,12 +74,6 @@ class Store:
         self.held.pop(peer, None)
         out.cancel_timer(peer)
 
-    def copy(self) -> "Store":
-        raise NotImplementedError
-
-    def key(self, now: Time) -> tuple[Any, ...]:
-        raise NotImplementedError
-
 
 class Reader:
     """``handle``: how long it takes for what an answer brings."""
@@ -118,12 +112,6 @@ class Reader:
     def connected(self, now: Time, peer: str, out: Outbox) -> None: ...
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None: ...
-
-    def copy(self) -> "Reader":
-        raise NotImplementedError
-
-    def key(self, now: Time) -> tuple[Any, ...]:
-        raise NotImplementedError
 
 
 class StoreAdapter:

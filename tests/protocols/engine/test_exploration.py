@@ -9,6 +9,7 @@ import pytest
 from protocols.engine.exploration import connections
 from protocols.engine.exploration.canonical import Keys, floats_of, map_times
 from protocols.engine.exploration.connections import CLOSES, NOTHING, OPENS, Pair
+from protocols.node_state import Apart, NodeState
 
 HELLO, ANSWER = 2, 3
 
@@ -82,19 +83,16 @@ class _Settings:
     names: Mapping[str, int]
 
 
-class _Node:
-    __slots__ = ("cache", "said", "settings", "told")
-
-    def __init__(self, said: tuple[_Said, ...], told: dict[str, float], cache: int) -> None:
-        self.said, self.told, self.cache = said, told, cache
-        self.settings = _Settings(5000.0, {"a": 1})
-
-
-CACHES = {"_Node": frozenset({"cache"})}
+@dataclass(slots=True)
+class _Node(NodeState):
+    said: tuple[_Said, ...]
+    told: dict[str, float]
+    cache: Apart[float]
+    settings: _Settings = _Settings(5000.0, {"a": 1})
 
 
-def test_keys_hold_every_field_but_caches() -> None:
-    keys = Keys(CACHES)
+def test_keys_hold_every_field_but_those_apart() -> None:
+    keys = Keys()
     one, other = _Node((_Said(1, 2.0),), {"a": 1.0}, 1), _Node((_Said(1, 2.0),), {"a": 1.0}, 2)
     assert keys.key(one) == keys.key(other)
     hash(keys.key(one))
@@ -106,12 +104,12 @@ def test_keys_hold_every_field_but_caches() -> None:
 
 def test_times_are_replaced_in_a_nodes_own_objects() -> None:
     node = _Node((_Said(1, 7.0),), {"a": 8.0}, 0)
-    map_times(node, lambda each: each + 1, CACHES)
+    map_times(node, lambda each: each + 1)
     assert node.said == (_Said(1, 8.0),)
     assert node.told == {"a": 9.0}
     assert node.settings.limit == 5000.0
     found: set[float] = set()
-    floats_of(node, found, CACHES)
+    floats_of(node, found)
     assert found == {8.0, 9.0}
 
 
@@ -120,4 +118,4 @@ def test_only_plain_state_has_a_key() -> None:
         pass
 
     with pytest.raises(TypeError, match="expected __slots__"):
-        Keys({}).key(Anything())
+        Keys().key(Anything())

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -78,12 +78,6 @@ class Teller:
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         self.seen.append(("closed", peer))
-
-    def copy(self) -> Self:
-        raise NotImplementedError
-
-    def key(self, now: Time) -> tuple[Any, ...]:
-        return tuple(self.seen)
 
 
 class Client:

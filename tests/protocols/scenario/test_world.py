@@ -1,6 +1,6 @@
 """What befalls processes and the network happens the same way whatever system runs in them."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -48,12 +48,6 @@ class Beating:
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         self.told.append((now, "closed", peer))
-
-    def copy(self) -> Self:
-        raise NotImplementedError
-
-    def key(self, now: Time) -> tuple[Any, ...]:
-        raise NotImplementedError
 
 
 class Cluster:

@@ -1,7 +1,7 @@
 """A timeline as rows, tables, text, a diagram; its properties and the stories of their failures."""
 
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import pyarrow.parquet as pq
 import pytest
@@ -49,12 +49,6 @@ class Server:
     def connected(self, now: Time, peer: str, out: Outbox) -> None: ...
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None: ...
-
-    def copy(self) -> Self:
-        return self
-
-    def key(self, now: Time) -> tuple[str, ...]:
-        return ()
 
 
 class Client(Server):

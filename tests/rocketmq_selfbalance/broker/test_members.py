@@ -206,7 +206,6 @@ def test_a_broker_lists_exactly_who_has_come_and_not_gone(steps: list[tuple[str,
                     members.discard(client)
         for each, members in inside.items():
             assert broker.members(number, each) == sorted(members)
-        assert broker.world.node.copy().key(broker.world.now) == broker.world.node.key(broker.world.now)
 
 
 def test_with_fast_channel_events_a_channel_keeps_the_groups_it_told_its_topics_to_and_has_no_others() -> None:

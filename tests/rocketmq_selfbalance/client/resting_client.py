@@ -1,8 +1,7 @@
 """A client that does what a RocketMQ client at rest does, no more, and can tell when it is at rest."""
 
 from collections.abc import Mapping
-from copy import deepcopy
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from protocols import Queue
 from protocols.engine.fast_forward.adapters import Judgement
@@ -136,12 +135,6 @@ class RestingClient:
             table.pop(peer, None)
         if peer in BROKERS:
             out.set_timer(f"pull {peer}", now + HOLD_MS)
-
-    def copy(self) -> Self:
-        return deepcopy(self)
-
-    def key(self, now: Time) -> tuple[Any, ...]:
-        return (self.name, self.route, *sorted(self.members.items()))
 
 
 class RestingAdapter:

@@ -3,7 +3,7 @@
 from dataclasses import fields, is_dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.errors import UserError
@@ -60,8 +60,6 @@ def test_ordered_consumption_never_loses_or_repeats_a_committed_record(steps: li
             assert offset is None or offset >= committed
             committed = committed if offset is None else offset
         assert process_queue.count == put - committed
-        copy = process_queue.copy()
-        assert copy.key(5.0) == process_queue.key(5.0)
 
 
 @given(st.dictionaries(QUEUES, st.integers(0, 1 << 60), max_size=30))
@@ -185,18 +183,3 @@ def test_a_step_that_the_table_does_not_have_raises() -> None:
         PROCESS_QUEUE.next_state("ABSENT", "dropped")
     with pytest.raises(IllegalTransition, match="client in SHUTDOWN_ALREADY"):
         CLIENT.next_state("SHUTDOWN_ALREADY", "start")
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.integers(0, 6_000), st.booleans(), st.sampled_from(["push", "lite_pull", "pull"]))
-def test_a_copy_is_independent_and_has_the_same_key(at: int, orderly: bool, kind: str) -> None:
-    cluster = Cluster({"T": 2}, produce=5.0)
-    cluster.start("c1", orderly=orderly, kind=kind, handle=30.0)
-    cluster.run(float(at))
-    now, node = cluster.simulation.now, cluster.simulation.processes["c1"].node
-    copy = node.copy()
-    key = copy.key(now)
-    assert key == node.key(now)
-    hash(key)
-    cluster.run(2_500)
-    assert copy.key(now) == key

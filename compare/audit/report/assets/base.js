@@ -11,7 +11,6 @@ for (const group of groups) {
   group.findings = group.findings.map(([cause, remedies]) => [textAt(cause), remedies.map(([text, terms, risks]) => [textAt(text), textAt(terms), risks.map(textAt)])]);
   group.notes = group.notes.map(textAt);
   group.sources = group.sources.map(textAt);
-  group.atlas = group.atlas && [group.atlas[0].map(textAt), group.atlas[1]];
 }
 const figureAt = Object.fromEntries(payload.figures.map(([name], at) => [name, at]));
 

@@ -125,15 +125,6 @@ function whatIf(group) {
     whys.length ? el("ul", { class: "notes" }, ...whys) : null);
 }
 
-function atlas(group) {
-  if (!group.atlas) return null;
-  const [lines, rows] = group.atlas;
-  const heads = [["strategy", "who"], ["fairest", "n"], ["max/best", "n"], ["worst", "n"], ["idle", "n"], ["join moves", "n"], ["leave moves", "n"], ["twice the queues move", "n"]];
-  return el("section", {}, el("h3", {}, "Groups like this one"),
-    el("ul", { class: "notes" }, ...lines.map((line) => el("li", {}, line))),
-    table("What the atlas has of groups like this one", heads, rows.map((row) => row.map(String)), (at) => (rows[at][0] === group.strategy ? "today" : null)));
-}
-
 function more(group) {
   const list = group.notes.length ? el("ul", { class: "notes" }, ...group.notes.map((line) => el("li", {}, line))) : null;
   const from = group.sources.length ? el("p", { class: "quiet" }, "Read from ", ...group.sources.flatMap((source, at) => [at ? ", " : "", el("bdi", {}, source)])) : null;
@@ -150,7 +141,6 @@ function detailsOf(group) {
       group.remarks.length ? el("ul", { class: "notes" }, ...group.remarks.map((line) => el("li", {}, line))) : null, ownersTable(group))
       : !group.detailed ? null : el("p", { class: "quiet" }, group.mode === "shared" ? "No member is known, so there is nothing to draw." : "Every member reads every queue, so there is no allocation to draw."),
     el("div", { class: "columns" }, whatIf(group), perTopic(group)),
-    atlas(group),
     figures(group),
     more(group));
   return { box, redraw: drawings ? drawings.redraw : () => {} };

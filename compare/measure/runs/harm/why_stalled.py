@@ -201,7 +201,7 @@ class WhyStalled:
 
     def _refused(self, stall: Stall) -> Iterator[Explained]:
         """Pulls of the queue fail: where no link and no broker does, because the broker does not know the member's
-        subscription, or not the latest one (spec 2.10), which comes with a heartbeat."""
+        subscription, or not the latest one (spec rocketmq 2.10), which comes with a heartbeat."""
         name = queue_name(stall.read.queue)
         failed = [
             (at, of) for at, of in self._failed_pulls if stall.since <= at <= stall.until and of.endswith(f" {name}")

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from compare.testing.rocketmq.installing import replaced
-from compare.testing.rocketmq.naming import Naming, RocketMQGroup
+from compare.testing.rocketmq.naming import Naming, RocketMQGroup, replaced
 from compare.testing.rocketmq.v5 import producer, push_consumer, simple_consumer
 from compare.testing.rocketmq.v5.types import CLASSES, EXCEPTIONS
 

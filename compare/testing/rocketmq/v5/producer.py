@@ -7,7 +7,7 @@ from hashlib import sha256
 from operator import index
 from typing import NamedTuple
 
-from compare.testing.rocketmq.properties import KEYS, MESSAGE_ID, SHARDING_KEY, TAGS, content_of, new_id
+from compare.testing.rocketmq.popping import KEYS, MESSAGE_ID, SHARDING_KEY, TAGS, content_of, new_id
 from compare.testing.rocketmq.v5.client import Client, completed
 from compare.testing.rocketmq.v5.doubles import SendReceipt, TransactionChecker
 from compare.testing.rocketmq.v5.message_double import Message

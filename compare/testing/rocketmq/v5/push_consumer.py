@@ -8,8 +8,7 @@ group waits.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from compare.testing.rocketmq.popping import Taken
-from compare.testing.rocketmq.properties import SHARDING_KEY, properties_of
+from compare.testing.rocketmq.popping import SHARDING_KEY, Taken, properties_of
 from compare.testing.rocketmq.v5.consumer import Consumer
 from compare.testing.rocketmq.v5.doubles import FilterExpression, MessageListener
 from compare.testing.rocketmq.v5.message_double import Message

@@ -6,8 +6,7 @@ User's code that catches ``rocketmq.v5.exception.BadRequestException`` catches w
 import importlib
 from typing import Any
 
-from compare.testing.rocketmq.popping import Taken
-from compare.testing.rocketmq.properties import KEYS, OF_THE_SYSTEM, SHARDING_KEY, TAGS, message_id, properties_of
+from compare.testing.rocketmq.popping import KEYS, OF_THE_SYSTEM, SHARDING_KEY, TAGS, Taken, message_id, properties_of
 from compare.testing.rocketmq.v5 import doubles, message_double
 
 ILLEGAL_INVISIBLE_TIME, INVALID_RECEIPT_HANDLE, INTERNAL_SERVER_ERROR = 40011, 40013, 50001

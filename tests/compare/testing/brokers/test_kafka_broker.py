@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import TopicPartition
-from confluent_kafka import Consumer, KafkaException
+from confluent_kafka import Consumer, DeserializingConsumer, KafkaException, SerializingProducer
+from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.serialization import StringDeserializer, StringSerializer
 
 from compare.testing.brokers import KafkaBroker, RealGroup
 from protocols.errors import UserError
@@ -217,3 +219,20 @@ def test_what_cannot_be_is_one_clear_line(broker: KafkaBroker, call: Callable[[K
     with pytest.raises(UserError, match=told) as raised:
         call(broker)
     assert "\n" not in str(raised.value)
+
+
+def test_values_are_serialised_into_a_topic_that_the_administrator_made(broker: KafkaBroker) -> None:
+    address = {"bootstrap.servers": broker.bootstrap}
+    admin = AdminClient(address)
+    admin.create_topics([NewTopic("invoices", 1, 1)])["invoices"].result(10)
+    producer = SerializingProducer({**address, "value.serializer": StringSerializer()})
+    producer.produce("invoices", value="grün")
+    assert producer.flush(10) == 0
+    config = {**address, "group.id": "g", "auto.offset.reset": "earliest", "value.deserializer": StringDeserializer()}
+    consumer = DeserializingConsumer(config)
+    consumer.subscribe(["invoices"])
+    message = None
+    while message is None:
+        message = consumer.poll(0.2)
+    assert message.value() == "grün"
+    consumer.close()

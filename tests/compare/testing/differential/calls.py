@@ -15,8 +15,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from tests.compare.testing.differential.plain import told
-from tests.compare.testing.differential.probing import add
+from tests.compare.testing.differential.probing import add, told
 from tests.compare.testing.differential.worlds import World
 
 WAIT: Final = 2.0

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from tests.compare.testing.differential.plain import plain, told
-from tests.compare.testing.differential.probing import probe
-from tests.compare.testing.differential.story import alone
+from tests.compare.testing.differential.probing import alone, plain, probe, told
 from tests.compare.testing.differential.worlds import World
 
 

@@ -4,9 +4,7 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID
 
-from tests.compare.testing.differential.plain import told
-from tests.compare.testing.differential.probing import probe
-from tests.compare.testing.differential.story import alone, offsets, seen
+from tests.compare.testing.differential.probing import alone, offsets, probe, seen, told
 from tests.compare.testing.differential.worlds import World
 
 

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from compare.testing import kafka_group
-from tests.compare.testing.differential.mock_cluster import MockCluster
+from tests.compare.testing.differential.worlds import MockCluster
 
 SHOP = Path(__file__).parents[4] / "examples" / "classic-bugs"
 RECORDS, KILLED_AT = 12, 7

@@ -179,83 +179,20 @@ def test_consumers_of_another_group_and_in_kafka_are_refused() -> None:
         mq.SimpleConsumer(configuration, "other")
     with pytest.raises(UserError, match="has no POP"):
         kafka_group().rocketmq_v5()
-    with pytest.raises(UserError, match="has no client of RocketMQ"):
-        kafka_group().rocketmq_client()
 
 
 def test_doubles_stand_where_a_program_imports_the_package() -> None:
     group = _group()
-    with group.rocketmq_client().installed() as clients:
-        from rocketmq.client import ConsumeStatus, PushConsumer  # type: ignore[import-not-found]
-        from rocketmq.exceptions import PushConsumerStartFailed  # type: ignore[import-not-found]
+    with group.rocketmq_v5().installed() as clients:
+        from rocketmq import ConsumeResult, SimpleConsumer  # type: ignore[import-not-found]
 
-        assert PushConsumer is clients.PushConsumer
-        assert ConsumeStatus is clients.ConsumeStatus
-        with pytest.raises(PushConsumerStartFailed):
-            PushConsumer("billing").start()
+        assert SimpleConsumer is clients.SimpleConsumer
+        assert ConsumeResult is clients.ConsumeResult
     assert not [
         name for name, module in sys.modules.items() if name.startswith("rocketmq.") and type(module) is ModuleType
     ]
 
 
-class _Callback:
-    """A started consumer of the older client, and what its callback got."""
-
-    def __init__(self, group: Group, answer: Any, *, orderly: bool = False) -> None:
-        self.mq, self.seen = group.rocketmq_client(), []
-        self.seen: list[tuple[bytes, int, float]]
-        consumer = self.mq.PushConsumer("billing", orderly=orderly)
-        consumer.set_name_server_address("127.0.0.1:9876")
-
-        def callback(message: Any) -> Any:
-            self.seen.append((message.body, message.reconsume_times, round(group.clock.now, 1)))
-            return answer(message, len(self.seen))
-
-        consumer.subscribe("orders", callback)
-        consumer.start()
-        group.settle()
-        producer = self.mq.Producer("producers")
-        producer.start()
-        message = self.mq.Message("orders")
-        message.set_body("text")
-        assert producer.send_sync(message).status == self.mq.SendStatus.OK
-        group.clock.advance(seconds=60)
-
-
-@pytest.mark.parametrize("bad", [None, 5, "raise"])
-def test_a_callback_that_raises_or_returns_no_status_loses_the_message(bad: Any) -> None:
-    def answer(message: Any, number: int) -> Any:
-        if bad == "raise":
-            raise ZeroDivisionError
-        return bad
-
-    group = _group()
-    assert len(_Callback(group, answer).seen) == 1
-    assert len(group.never_handled()) == 1
-
-
-def test_a_callback_that_says_later_gets_it_later() -> None:
-    group = _group()
-    got = _Callback(group, lambda message, number: (number > 2 and 0) or 1)
-    (_, _, first), (_, _, second), (_, _, third) = got.seen
-    assert [times for _, times, _ in got.seen] == [0, 1, 2]
-    assert (second - first, third - second) == (pytest.approx(10, abs=1), pytest.approx(30, abs=1))
-    assert group.never_handled() == group.handled_twice() == []
-
-
-def test_an_orderly_callback_gets_it_again_at_once_and_is_not_told_how_often() -> None:
-    got = _Callback(_group(), lambda message, number: 0 if number == 4 else 1, orderly=True)
-    assert [times for _, times, _ in got.seen] == [0, 0, 0, 0]
-    assert got.seen[-1][2] - got.seen[0][2] == pytest.approx(0.3, abs=0.1)
-
-
-def test_the_last_callback_gets_the_messages_of_all_topics() -> None:
-    group = _group(topics={"orders": 1, "more": 1}, produce=1)
-    mq = group.rocketmq_client()
-    seen: list[tuple[str, str]] = []
-    consumer = mq.PushConsumer("billing")
-    consumer.subscribe("orders", lambda message: seen.append(("first", message.topic)))
-    consumer.subscribe("more", lambda message: seen.append(("last", message.topic)) or 0)
-    consumer.start()
-    group.clock.advance(seconds=20)
-    assert set(seen) == {("last", "orders"), ("last", "more")}
+def test_the_callback_client_says_what_to_take_instead() -> None:
+    with pytest.raises(AttributeError, match=r"^rocketmq-client-python has no double any more: group\.push_consumer"):
+        _group().rocketmq_client()

@@ -18,7 +18,7 @@ from kafka.admin import KafkaAdminClient
 from kafka.admin import NewTopic as PythonTopic
 
 from kafka_coordinator.wire.records.contents import UnreadableError, records
-from kafka_coordinator.wire.settings import ServerSettings
+from kafka_coordinator.wire.state import ServerSettings
 from tests.kafka_coordinator.wire.serving import Serving, serving, until
 
 Row: TypeAlias = tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...], int]

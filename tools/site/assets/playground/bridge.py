@@ -37,7 +37,7 @@ def compare(text: str, systems: str = "") -> Iterator[dict[str, str]]:
         orders = list(plan.orders(0, True, True))
         if len(orders) > MOST_VARIANTS:
             raise UserError(f"{len(orders)} variants, expected at most {MOST_VARIANTS} here: name some of them")
-        check_work([plan], Machine(1, LARGEST_MEMORY), True)
+        check_work([plan], Machine(1, LARGEST_MEMORY))
         runs = []
         for run in run_all(orders, lambda _: None, processes=1):
             runs.append(run)

@@ -1,0 +1,326 @@
+"""Requests of administrators: topics created, deleted, grown and described, settings, the cluster.
+
+What changes the cluster a broker passes on to the controller (`kafka_coordinator.wire.controller`), what describes it
+every broker answers itself. `create_missing` asks for topics that clients want and that are not there.
+
+In Kafka `AuthHelper.computeDescribeClusterResponse`, `DescribeTopicPartitionsRequestHandler`,
+`ConfigHelper.handleDescribeConfigsRequest` and `KafkaApis.handleListConfigResources`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
+
+from kafka_coordinator.wire import entities, requests
+from kafka_coordinator.wire.config_values import check_name
+from kafka_coordinator.wire.controller import Administer, Administered, Change, CreateMissing
+from kafka_coordinator.wire.described_configs import (
+    Described,
+    broker_described,
+    broker_values,
+    group_configs,
+    named,
+    topic_configs,
+)
+from kafka_coordinator.wire.entities import RefusedError
+from kafka_coordinator.wire.records.storage import BROKER_CONFIG, GROUP_CONFIG, TOPIC_CONFIG
+from kafka_coordinator.wire.requests import (
+    Answer,
+    DescribeCluster,
+    DescribeConfigs,
+    DescribeTopicPartitions,
+    ListConfigResources,
+)
+from kafka_coordinator.wire.state import CONTROLLER, NO_ID, NO_THROTTLE, BrokerState, Handler
+from protocols.engine.addresses import at_port
+from protocols.engine.nodes import Message, Outbox, Time
+
+if TYPE_CHECKING:
+    from kio.schema.describe_configs.v4.request import DescribeConfigsResource
+
+_CLUSTER_KEY, _PARTITIONS_KEY = 60, 75
+_OF_BROKERS, _OF_CONTROLLERS = 1, 2
+_NO_OPERATIONS: Final = -(2**31)
+_CLUSTER_OPERATIONS: Final = sum(1 << number for number in (5, 7, 8, 9, 10, 11, 12))
+_TOPIC_OPERATIONS: Final = sum(1 << number for number in (3, 4, 5, 6, 7, 8, 10, 11))
+"""Everybody may do everything: there are no ACLs."""
+_MOST_PARTITIONS: Final = 2000
+"""Per answer (``max.request.partition.size.limit``)."""
+
+
+def describe_cluster(state: BrokerState, now: Time, sender: str, request: DescribeCluster, out: Outbox) -> None:
+    """The live brokers."""
+    kind = entities.response(_CLUSTER_KEY, request.version)
+    wanted = getattr(request.body, "endpoint_type", _OF_BROKERS)
+    if wanted != _OF_BROKERS:
+        code = ErrorCode.unsupported_endpoint_type
+        text = f"Unsupported endpoint type {wanted}"
+        if wanted == _OF_CONTROLLERS:
+            code = ErrorCode.mismatched_endpoint_type
+            text = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
+        answer = entities.make(
+            kind,
+            throttle_time=NO_THROTTLE,
+            error_code=code,
+            error_message=text,
+            cluster_id="",
+            controller_id=-1,
+            brokers=(),
+        )
+        out.send(sender, Answer(request.correlation, answer))
+        return
+    item = entities.part(kind, "brokers")
+    addresses = [state.addresses[name] for name in state.cluster.brokers]
+    operations = request.body.include_cluster_authorized_operations
+    answer = entities.make(
+        kind,
+        throttle_time=NO_THROTTLE,
+        error_code=ErrorCode.none,
+        error_message=None,
+        endpoint_type=_OF_BROKERS,
+        cluster_id=state.settings.cluster_id,
+        controller_id=min((each.node_id for each in addresses), default=-1),
+        brokers=tuple(
+            [
+                entities.make(item, broker_id=each.node_id, host=each.host, port=each.port, rack=None, is_fenced=False)
+                for each in addresses
+            ]
+        ),
+        cluster_authorized_operations=_CLUSTER_OPERATIONS if operations else _NO_OPERATIONS,
+    )
+    out.send(sender, Answer(request.correlation, answer))
+
+
+def describe_topic_partitions(
+    state: BrokerState, now: Time, sender: str, request: DescribeTopicPartitions, out: Outbox
+) -> None:
+    """Topics in the order of their names, page by page."""
+    body = request.body
+    kind = entities.response(_PARTITIONS_KEY, request.version)
+    item = entities.part(kind, "topics")
+    names = [each.name for each in body.topics]
+    cursor = body.cursor
+    if cursor is not None and cursor.partition_index < 0:
+        topics = tuple([_without(item, name, ErrorCode.invalid_request, _NO_OPERATIONS) for name in names])
+        refused = entities.make(kind, throttle_time=NO_THROTTLE, topics=topics, next_cursor=None)
+        out.send(sender, Answer(request.correlation, refused))
+        return
+    left = max(1, min(body.response_partition_limit, _MOST_PARTITIONS))
+    described, after, unknown = [], None, []
+    for name in sorted(set(names) if names else state.cluster.topics):
+        if cursor is not None and name < cursor.topic_name:
+            continue
+        leaders = state.cluster.topics.get(name)
+        if leaders is None:
+            unknown.append(name)
+            continue
+        first = cursor.partition_index if cursor is not None and name == cursor.topic_name else 0
+        if left <= 0:
+            after = (name, first)
+            break
+        numbers = range(first, min(len(leaders), first + left))
+        left -= len(numbers)
+        parts = tuple([_partition(item, state, name, number) for number in numbers])
+        described.append(
+            item(
+                error_code=ErrorCode.none,
+                name=name,
+                topic_id=state.topic_ids.get(name, NO_ID),
+                is_internal=False,
+                partitions=parts,
+                topic_authorized_operations=_TOPIC_OPERATIONS,
+            )
+        )
+        if numbers.stop < len(leaders):
+            after = (name, numbers.stop)
+            break
+    if after is None:
+        described += [_missing(item, name) for name in unknown]
+    made = None
+    if after is not None:
+        made = entities.part(kind, "next_cursor")(topic_name=after[0], partition_index=after[1])
+    answer = entities.make(kind, throttle_time=NO_THROTTLE, topics=tuple(described), next_cursor=made)
+    out.send(sender, Answer(request.correlation, answer))
+
+
+def _missing(item: entities.Kind, name: str) -> Entity:
+    if name == "":
+        return _without(item, name, ErrorCode.unknown_server_error, _NO_OPERATIONS)
+    return _without(item, name, ErrorCode.unknown_topic_or_partition, _TOPIC_OPERATIONS)
+
+
+def _without(item: entities.Kind, name: str, code: ErrorCode, operations: int) -> Entity:
+    return item(
+        error_code=code,
+        name=name,
+        topic_id=NO_ID,
+        is_internal=False,
+        partitions=(),
+        topic_authorized_operations=operations,
+    )
+
+
+def _partition(item: entities.Kind, state: BrokerState, topic: str, number: int) -> Entity:
+    kind = entities.part(item, "partitions")
+    leader = state.cluster.topics[topic][number]
+    kept = state.storage.replicas.get(topic, ())
+    replicas = kept[number] if number < len(kept) else (leader,) * bool(leader)
+    alive = state.cluster.brokers
+    ids = {name: state.addresses[name].node_id for name in replicas}
+    return kind(
+        error_code=ErrorCode.none if leader else ErrorCode.leader_not_available,
+        partition_index=number,
+        leader_id=state.addresses[leader].node_id if leader else -1,
+        leader_epoch=state.storage.log(topic, number).leader_epoch,
+        replica_nodes=tuple(ids.values()),
+        isr_nodes=tuple([ids[name] for name in replicas if name in alive]),
+        eligible_leader_replicas=(),
+        last_known_elr=(),
+        offline_replicas=tuple([ids[name] for name in replicas if name not in alive]),
+    )
+
+
+_KEY: Final = 32
+_LIST_KEY: Final = 74
+_BROKER_LOGGER, _CLIENT_METRICS = 8, 16
+_MALFORMED: Final = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
+
+
+def describe_configs(state: BrokerState, now: Time, sender: str, request: DescribeConfigs, out: Outbox) -> None:
+    """Settings of topics, groups and brokers, with what they come from."""
+    kind = entities.response(_KEY, request.version)
+    item = entities.part(kind, "results")
+    with_synonyms = request.body.include_synonyms
+    results = []
+    for resource in request.body.resources:
+        code, message, configs = ErrorCode.none, "", list[Described]()
+        try:
+            configs = named(_configs(state, resource), resource.configuration_keys)
+        except RefusedError as error:
+            code, message = error.code, error.message or ""
+        results.append(
+            entities.make(
+                item,
+                error_code=code,
+                error_message=message,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+                configs=tuple([_entity(item, each, with_synonyms=with_synonyms) for each in configs]),
+            )
+        )
+    out.send(
+        sender, Answer(request.correlation, entities.make(kind, throttle_time=NO_THROTTLE, results=tuple(results)))
+    )
+
+
+def list_config_resources(
+    state: BrokerState, now: Time, sender: str, request: ListConfigResources, out: Outbox
+) -> None:
+    """Names of what has settings: topics, brokers, and the groups to which some were given."""
+    brokers = [str(state.addresses[name].node_id) for name in state.cluster.brokers]
+    groups = [name for kind, name in state.storage.configs if kind == GROUP_CONFIG]
+    known = {
+        GROUP_CONFIG: groups,
+        _CLIENT_METRICS: list[str](),
+        _BROKER_LOGGER: brokers,
+        BROKER_CONFIG: brokers,
+        TOPIC_CONFIG: sorted(state.cluster.topics),
+    }
+    wanted = getattr(request.body, "resource_types", (_CLIENT_METRICS,)) or tuple(known)
+    kind = entities.response(_LIST_KEY, request.version)
+    item = entities.part(kind, "config_resources")
+    code, found = ErrorCode.none, list[Entity]()
+    if not set(wanted) <= known.keys():
+        code = ErrorCode.unsupported_version
+    else:
+        found = [
+            entities.make(item, resource_name=name, resource_type=each)
+            for each, names in known.items()
+            if each in wanted
+            for name in names
+        ]
+    answer = entities.make(kind, throttle_time=NO_THROTTLE, error_code=code, config_resources=tuple(found))
+    out.send(sender, Answer(request.correlation, answer))
+
+
+def own_settings(state: BrokerState) -> dict[str, str]:
+    """What a broker was started with, under Kafka's names."""
+    address = state.addresses.get(state.name)
+    where = {}
+    if address is not None:
+        where["listeners"] = f"PLAINTEXT://{at_port(address.listens_on or address.host, address.port)}"
+        where["advertised.listeners"] = f"PLAINTEXT://{at_port(address.host, address.port)}"
+    given = broker_values(state.settings, state.broker.coordinator.core.settings)
+    return {"node.id": str(state.node_id), "broker.id": str(state.node_id), **where, **given}
+
+
+def _configs(state: BrokerState, resource: "DescribeConfigsResource") -> list[Described]:
+    kind, name = resource.resource_type, resource.resource_name
+    if kind == TOPIC_CONFIG:
+        check_name(name)
+        if name not in state.cluster.topics:
+            raise RefusedError(ErrorCode.unknown_topic_or_partition)
+        return topic_configs(state.storage, state.storage.config(TOPIC_CONFIG, name))
+    if kind == GROUP_CONFIG:
+        if not name:
+            raise RefusedError(ErrorCode.invalid_request, "Group name must not be empty")
+        return group_configs(state.storage, name, own_settings(state))
+    if kind == BROKER_CONFIG:
+        if name and not name.lstrip("-").isdigit():
+            raise RefusedError(ErrorCode.invalid_request, f"Broker id must be an integer, but it is: {name}")
+        if name and int(name) != state.node_id:
+            text = f"Unexpected broker id, expected {state.node_id} or empty string, but received {name}"
+            raise RefusedError(ErrorCode.invalid_request, text)
+        return broker_described(state.storage, name, own_settings(state))
+    raise RefusedError(ErrorCode.invalid_request, _MALFORMED)
+
+
+def _entity(item: entities.Kind, each: Described, *, with_synonyms: bool) -> Entity:
+    kind = entities.part(item, "configs")
+    synonyms = entities.part(kind, "synonyms")
+    found = each.synonyms if with_synonyms else ()
+    return entities.make(
+        kind,
+        name=each.name,
+        value=each.value,
+        read_only=each.is_read_only,
+        config_source=each.source,
+        is_sensitive=each.is_sensitive,
+        synonyms=tuple([synonyms(**one._asdict()) for one in found]),
+        config_type=each.type,
+        documentation=None,
+    )
+
+
+def _pass_on(state: BrokerState, now: Time, sender: str, request: Change, out: Outbox) -> None:
+    out.send(CONTROLLER, Administer(sender, request, state.node_id, own_settings(state)))
+
+
+def _answered(state: BrokerState, now: Time, sender: str, message: Administered, out: Outbox) -> None:
+    out.send(message.client, message.answer)
+
+
+def create_missing(topics: Iterable[str], out: Outbox) -> None:
+    """Ask the controller for these topics, with the defaults; brokers learn of them as of any other."""
+    wanted = tuple(topics)
+    if wanted:
+        out.send(CONTROLLER, CreateMissing(wanted))
+
+
+HANDLERS: Final[Mapping[type[Message], Handler]] = {
+    requests.CreateTopics: _pass_on,
+    requests.DeleteTopics: _pass_on,
+    requests.CreatePartitions: _pass_on,
+    requests.AlterConfigs: _pass_on,
+    requests.IncrementalAlterConfigs: _pass_on,
+    Administered: _answered,
+    requests.DescribeConfigs: describe_configs,
+    requests.ListConfigResources: list_config_resources,
+    requests.DescribeCluster: describe_cluster,
+    requests.DescribeTopicPartitions: describe_topic_partitions,
+}
