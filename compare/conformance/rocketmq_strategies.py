@@ -10,7 +10,7 @@ queues without an owner.
 from collections.abc import Callable, Mapping
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
-from compare.conformance.rocketmq_fields import MOST_VIRTUAL_NODES, NO_FIELD, count, get, only, queue, queues, texts
+from compare.conformance.fields import MOST_VIRTUAL_NODES, NO_FIELD, count, get, only, queue, queues, texts
 from compare.json_types import Json
 from protocols import Allocation, Group, Member, Queue, sort_queues
 from protocols.java import sorted_as_java, string_hash, utf16_key

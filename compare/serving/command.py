@@ -11,8 +11,7 @@ import click
 from compare.console.option_files import check_report, save_report
 from compare.console.output import HELP_OPTIONS
 from compare.serving.cluster import Served, start
-from compare.serving.record import NAME, measured, result_of
-from compare.serving.recorded import recordings
+from compare.serving.record import NAME, measured, recordings, result_of
 from protocols import UserError, files
 from protocols.scenario.model import Scenario
 from protocols.scenario.units import milliseconds

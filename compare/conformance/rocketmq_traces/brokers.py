@@ -11,7 +11,7 @@ from functools import partial
 from itertools import groupby
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.rocketmq_fields import get, only, queue, queues
+from compare.conformance.fields import get, only, queue, queues
 from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, does, tells
 from compare.json_types import Json
 from protocols import Queue, sort_queues

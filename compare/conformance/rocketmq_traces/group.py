@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.rocketmq_fields import counted, get, only, queue, texts
+from compare.conformance.fields import counted, get, only, queue, texts
 from compare.conformance.rocketmq_traces.clients import (
     LOCK_MAX_LIVE_MS,
     Answer,

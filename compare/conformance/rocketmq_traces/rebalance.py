@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.rocketmq_fields import NO_FIELD, counted, get, numbers, only, queue, queues, texts
+from compare.conformance.fields import NO_FIELD, counted, get, numbers, only, queue, queues, texts
 from compare.conformance.rocketmq_traces.clients import (
     CREATE_CLIENT,
     Answer,

@@ -11,7 +11,7 @@ from protocols.engine.interference import Hold, Matches, Reply
 from protocols.engine.nodes import Message
 from protocols.errors import UserError
 from protocols.queues import Queue
-from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Queues
+from protocols.scenario.events import AddTopic, DeleteTopic, Queues
 from protocols.scenario.groups import TopicPart
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 from rocketmq_selfbalance.wire.refusals import ERRORS, REQUESTS, groups_of, kind_of, plain, refusal
@@ -50,10 +50,7 @@ class RocketMQBrokers:
 
     def close(self) -> None:
         """End the servers. Raises `AssertionError` where one of them failed: that is a fault of this package."""
-        failures = self._background.failures()
-        self._background.close()
-        if failures:
-            raise AssertionError(f"a server failed: {failures[0]!r}") from failures[0]
+        self._background.close("a server")
 
     def create_topic(self, topic: str, queues: int | Mapping[str, int] = 4) -> None:
         """Create a topic with so many queues on every broker, or per broker."""
@@ -99,15 +96,15 @@ class RocketMQBrokers:
 
     def stop(self, broker: str = "broker-a") -> None:
         """Stop a broker properly."""
-        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="stop"))
+        self._background.broker(broker, "stop")
 
     def kill(self, broker: str = "broker-a") -> None:
         """Let a broker die."""
-        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="kill"))
+        self._background.broker(broker, "kill")
 
     def start(self, broker: str = "broker-a") -> None:
         """Start a broker that was stopped or killed, at its port."""
-        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="return"))
+        self._background.broker(broker, "return")
 
     def disconnect(self, client_id: str) -> None:
         """Cut all connections of this client with the brokers."""

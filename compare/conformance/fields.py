@@ -1,6 +1,6 @@
-"""Reads the fields of RocketMQ's recorded strategy cases. Whatever is not as FORMAT.md has it is a `MalformedCase`."""
+"""Fields of recorded cases, read and compared. Whatever is not as the format has it is a `MalformedCase`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar, overload
 
 from compare.conformance.cases import MalformedCase
@@ -99,3 +99,17 @@ def texts(record: Mapping[str, Json], name: str, nullable: bool = False) -> list
             raise MalformedCase(name, "a list of texts", each)
         found.append(each)
     return found
+
+
+def differing(path: str, expected: object, got: object, missing: str) -> Iterator[tuple[str, object, object]]:
+    """The smallest parts in which two JSON values differ, with their paths; ``missing`` stands for a field that one of
+    them does not have."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        for name in dict.fromkeys([*expected, *got]):
+            yield from differing(f"{path}.{name}", expected.get(name, missing), got.get(name, missing), missing)
+    elif isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        for number, (one, other) in enumerate(zip(expected, got, strict=True)):
+            yield from differing(f"{path}[{number}]", one, other, missing)
+    # In JSON true is no number, in Python True == 1.
+    elif expected != got or isinstance(expected, bool) != isinstance(got, bool):
+        yield path, expected, got
