@@ -5,77 +5,28 @@ from functools import partial
 from typing import Final
 
 from compare.judging.kafka_stage import Stage
-from compare.judging.playing import FIRST, SECOND, Script, Situation, Wait
+from compare.judging.playing import (
+    FIRST,
+    SECOND,
+    Script,
+    Situation,
+    Wait,
+    connections_lost,
+    in_place,
+    instance_of,
+    joins,
+    refused_at_start,
+    refused_at_work,
+    stopped,
+    watched,
+)
 from kafka_coordinator.consumer import commits
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.messages import FindCoordinator, Heartbeat, JoinGroup, OffsetCommit, OffsetFetch, SyncGroup
 from protocols.engine.nodes import Message
 
-IN_PLACE_MS, REACHED_MS, BACK_MS, WATCHED_MS = 15_000.0, 8_000.0, 8_000.0, 3_500.0
-"""How long we wait, at most, until programs have joined and committed, until the situation comes about, and until the
-member works again; and how long we watch at least, a heartbeat of the default interval among it."""
-
 SLOW_MS: Final = 4_000
 """How long a slow callback takes: longer than the default interval of heartbeats."""
-
-
-def instance_of(member: str) -> str:
-    """The id that makes it a static member."""
-    return f"instance-{member}"
-
-
-def in_place(stage: Stage, *members: str, static: bool = False) -> Script:
-    """Programs start and work as members of the group, one after the other."""
-    for member in members:
-        stage.members.start(member, instance_of(member) if static else None)
-        yield Wait(partial(_works_or_gone, stage, member), IN_PLACE_MS)
-
-
-def _works_or_gone(stage: Stage, member: str) -> bool:
-    return not stage.members.alive(member) or (stage.works(member) and stage.commits(member))
-
-
-def watched(stage: Stage, *, least: float = WATCHED_MS) -> Script:
-    """What the member does: until it works again as a member or has ended, and for some time at least."""
-    mark = stage.mark
-    if mark is None:
-        return
-
-    def settled() -> bool:
-        if not stage.members.alive(FIRST):
-            return True
-        return stage.world.now >= mark.at + least and stage.works(FIRST, mark.place, mark.at + 500)
-
-    yield Wait(settled, least + BACK_MS)
-
-
-def reached(stage: Stage, within: float = REACHED_MS) -> Script:
-    """Until what is judged has begun."""
-    yield Wait(lambda: stage.mark is not None or not stage.members.alive(FIRST), within)
-
-
-def joins(stage: Stage) -> Script:
-    stage.begin()
-    yield from in_place(stage, FIRST)
-
-
-def refused_at_work(kind: type[Message], error: str, stage: Stage) -> Script:
-    yield from in_place(stage, FIRST)
-    stage.refuse(kind, error)
-    yield from reached(stage)
-    yield from watched(stage)
-
-
-def refused_at_start(kind: type[Message], error: str, stage: Stage) -> Script:
-    stage.refuse(kind, error, _is_decided_on)
-    stage.members.start(FIRST)
-    yield from reached(stage, IN_PLACE_MS)
-    yield from watched(stage, least=1_500.0)
-
-
-def _is_decided_on(message: Message) -> bool:
-    """Not the JoinGroup of a client that is only given its member id."""
-    return not isinstance(message, JoinGroup) or bool(message.member_id) or message.version < 4
 
 
 def another_joins(stage: Stage) -> Script:
@@ -94,7 +45,7 @@ def slow_callback(stage: Stage) -> Script:
 
 def another_leaves(stage: Stage) -> Script:
     yield from in_place(stage, FIRST, SECOND)
-    yield Wait(lambda: stage.works(FIRST), BACK_MS)
+    yield Wait(lambda: stage.works(FIRST), stage.waits.back)
     stage.begin()
     stage.members.stop(SECOND)
     yield from watched(stage)
@@ -104,13 +55,6 @@ def coordinator_moves(stage: Stage) -> Script:
     yield from in_place(stage, FIRST)
     stage.begin()
     stage.world.move_coordinator()
-    yield from watched(stage)
-
-
-def connections_lost(stage: Stage) -> Script:
-    yield from in_place(stage, FIRST)
-    stage.begin()
-    stage.world.cut(FIRST)
     yield from watched(stage)
 
 
@@ -124,7 +68,7 @@ def session_expires(stage: Stage) -> Script:
 def frozen(stage: Stage) -> Script:
     """Its process stands still, its session ends, another member takes over; then it goes on."""
     yield from in_place(stage, FIRST, SECOND)
-    yield Wait(lambda: stage.works(FIRST), BACK_MS)
+    yield Wait(lambda: stage.works(FIRST), stage.waits.back)
     stage.members.freeze(FIRST)
     stage.world.expire(stage.member_id(FIRST))
     yield Wait(lambda: False, 4_500.0)
@@ -133,37 +77,23 @@ def frozen(stage: Stage) -> Script:
     yield from watched(stage)
 
 
-def stopped(stage: Stage) -> Script:
-    yield from in_place(stage, FIRST)
-    stage.begin()
-    stage.members.stop(FIRST)
-    yield Wait(lambda: not stage.members.alive(FIRST), BACK_MS)
-
-
 def static_is_killed(stage: Stage) -> Script:
     """Its process is killed, and another one with its instance id is there before the session ends."""
     yield from in_place(stage, FIRST, SECOND, static=True)
-    yield Wait(lambda: stage.works(FIRST), BACK_MS)
+    yield Wait(lambda: stage.works(FIRST), stage.waits.back)
     stage.members.kill(FIRST)
-    yield Wait(lambda: not stage.members.alive(FIRST), REACHED_MS)
+    yield Wait(lambda: not stage.members.alive(FIRST), stage.waits.reached)
     stage.begin()
     stage.members.start(FIRST, instance_of(FIRST))
     yield from watched(stage)
 
 
-def static_is_stopped(stage: Stage) -> Script:
-    yield from in_place(stage, FIRST, static=True)
-    stage.begin()
-    stage.members.stop(FIRST)
-    yield Wait(lambda: not stage.members.alive(FIRST), BACK_MS)
-
-
 def static_comes_back(stage: Stage) -> Script:
     """It is told to end, and started again before its session ends."""
     yield from in_place(stage, FIRST, SECOND, static=True)
-    yield Wait(lambda: stage.works(FIRST), BACK_MS)
+    yield Wait(lambda: stage.works(FIRST), stage.waits.back)
     stage.members.stop(FIRST)
-    yield Wait(lambda: not stage.members.alive(FIRST), BACK_MS)
+    yield Wait(lambda: not stage.members.alive(FIRST), stage.waits.back)
     stage.begin()
     stage.members.start(FIRST, instance_of(FIRST))
     yield from watched(stage)
@@ -175,8 +105,8 @@ def static_is_replaced(stage: Stage) -> Script:
     stage.begin()
     begin = stage.world.now
     stage.members.start(SECOND, instance_of(FIRST))
-    yield Wait(lambda: any(each.joins and each.answer for each in stage.exchanges.of(SECOND)), IN_PLACE_MS)
-    yield from watched(stage, least=stage.world.now - begin + WATCHED_MS)
+    yield Wait(lambda: any(each.joins and each.answer for each in stage.exchanges.of(SECOND)), stage.waits.in_place)
+    yield from watched(stage, least=stage.world.now - begin + stage.waits.watched)
 
 
 def static_expires(stage: Stage) -> Script:
@@ -276,7 +206,7 @@ STORIES: Final = (
         java_place="AbstractCoordinator.HeartbeatThread goes on while the user's thread is in the callback",
     ),
     Situation("told to end (SIGTERM)", stopped, BOTH, stopped=True),
-    Situation("static: told to end (SIGTERM)", static_is_stopped, BOTH, stopped=True, static=True),
+    Situation("static: told to end (SIGTERM)", partial(stopped, static=True), BOTH, stopped=True, static=True),
     Situation("static: told to end, started again", static_comes_back, BOTH, static=True),
     Situation("static: killed, started again", static_is_killed, BOTH, static=True),
     Situation("static: another process with its id", static_is_replaced, BOTH, static=True),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from compare.judging.playing import FIRST, Members
+from compare.judging.playing import FIRST, AnyWorld, Members, Waits
 from compare.judging.worlds import NEVER, Listener
 from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator.refusals import refusal
@@ -80,17 +80,12 @@ class Mark:
     refused: Message | None = None
 
 
-class World(Protocol):
+WAITS: Final = Waits(in_place=15_000.0, reached=8_000.0, back=8_000.0, watched=3_500.0, watched_at_start=1_500.0)
+"""A heartbeat of the default interval comes while we watch."""
+
+
+class World(AnyWorld, Protocol):
     """What a stage needs of the world below it."""
-
-    @property
-    def members(self) -> Members: ...
-
-    @property
-    def now(self) -> Time: ...
-
-    def cut(self, member: str) -> None:
-        """Cut its connections."""
 
     def move_coordinator(self) -> None:
         """Another broker is the group's coordinator from now on."""
@@ -108,6 +103,7 @@ class Stage:
     interference: Interference
     is_classic: bool
     mark: Mark | None = None
+    waits: Waits = WAITS
 
     @property
     def members(self) -> Members:
@@ -131,11 +127,11 @@ class Stage:
         joins = [each.request for each in self.exchanges.of(member) if each.joins]
         return any(getattr(each, "instance_id", None) is not None for each in joins)
 
-    def refuse(self, kind: type[Message], error: str, matches: Callable[[Message], bool] = lambda _: True) -> None:
+    def refuse(self, kind: type[Message], error: str) -> None:
         """Answer the next request of this kind of the first member with an error, and judge from then on."""
 
         def meant(node: str, sender: str, message: Message) -> bool:
-            if type(message) is not kind or not matches(message):
+            if type(message) is not kind or not _is_decided_on(message):
                 return False
             return next(each for each in reversed(self.exchanges.all) if each.request is message).member == FIRST
 
@@ -158,9 +154,21 @@ class Stage:
                 good = good or bool(each.member_id)
         return good
 
-    def commits(self, member: str) -> bool:
-        """Whether it has committed."""
-        return any(isinstance(each.request, OffsetCommit) and each.error == NONE for each in self.exchanges.of(member))
+    def in_place(self, member: str) -> bool:
+        """Whether it is in good standing and has committed."""
+        return self.works(member) and any(
+            isinstance(each.request, OffsetCommit) and each.error == NONE for each in self.exchanges.of(member)
+        )
+
+    def is_back(self) -> bool:
+        """Whether the first member is in good standing again."""
+        mark = self.mark
+        return mark is not None and self.works(FIRST, mark.place, mark.at + 500)
+
+
+def _is_decided_on(message: Message) -> bool:
+    """Not the JoinGroup of a client that is only given its member id."""
+    return not isinstance(message, JoinGroup) or bool(message.member_id) or message.version < 4
 
 
 _SIGNS = (Heartbeat, ConsumerGroupHeartbeat, OffsetCommit)

@@ -8,9 +8,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation
 
 BY_LINES, BY_REQUESTS = "printed lines", "fetches and commits"
@@ -199,3 +200,128 @@ def follow_simulated(script: Script, simulation: Simulation) -> None:
                 came = False
                 break
             simulation.run(simulation.now + STEP_MS)
+
+
+# --- scripts of both systems ---------------------------------------------------------------------------------------
+
+
+class Waits(NamedTuple):
+    """Milliseconds: how long we wait, at most, until members are in place, until the situation comes about, and until
+    the first one is back; and how long we watch at least, at work and at the start."""
+
+    in_place: float
+    reached: float
+    back: float
+    watched: float
+    watched_at_start: float
+
+
+class AnyMark(Protocol):
+    """When what is judged began."""
+
+    at: Time
+
+
+class AnyWorld(Protocol):
+    """The world below a stage."""
+
+    @property
+    def now(self) -> Time: ...
+
+    @property
+    def members(self) -> Members: ...
+
+    def cut(self, member: str) -> None:
+        """Cut its connections with the brokers, as they do with one that is idle for too long."""
+
+
+class AnyStage(Protocol):
+    """One situation while it is played, of either system."""
+
+    @property
+    def world(self) -> AnyWorld: ...
+
+    @property
+    def members(self) -> Members: ...
+
+    @property
+    def mark(self) -> AnyMark | None: ...
+
+    @property
+    def waits(self) -> Waits: ...
+
+    def begin(self) -> None:
+        """What happens from now on is judged."""
+
+    def refuse(self, kind: type[Message], error: str) -> None:
+        """Answer the next request of this kind of the first member with an error, and judge from then on."""
+
+    def in_place(self, member: str) -> bool:
+        """Whether it works as a member and has committed."""
+
+    def is_back(self) -> bool:
+        """Whether the first member works again (or all that it should read is read again)."""
+
+
+def instance_of(member: str) -> str:
+    """The id that makes it a static member."""
+    return f"instance-{member}"
+
+
+def in_place(stage: AnyStage, *members: str, static: bool = False) -> Script:
+    """Programs start and work as members of the group, one after the other."""
+    for member in members:
+        stage.members.start(member, instance_of(member) if static else None)
+        yield Wait(partial(_in_place_or_gone, stage, member), stage.waits.in_place)
+
+
+def _in_place_or_gone(stage: AnyStage, member: str) -> bool:
+    return not stage.members.alive(member) or stage.in_place(member)
+
+
+def watched(stage: AnyStage, *, least: float | None = None) -> Script:
+    """What the member does: until it is back or has ended, and for some time at least."""
+    mark, shortest = stage.mark, stage.waits.watched if least is None else least
+    if mark is not None:
+        yield Wait(
+            lambda: not stage.members.alive(FIRST) or (stage.world.now >= mark.at + shortest and stage.is_back()),
+            shortest + stage.waits.back,
+        )
+
+
+def reached(stage: AnyStage, within: float) -> Script:
+    """Until what is judged has begun."""
+    yield Wait(lambda: stage.mark is not None or not stage.members.alive(FIRST), within)
+
+
+def joins(stage: AnyStage) -> Script:
+    stage.begin()
+    yield from in_place(stage, FIRST)
+
+
+def refused_at_work(kind: type[Message], error: str, stage: AnyStage) -> Script:
+    yield from in_place(stage, FIRST)
+    stage.refuse(kind, error)
+    yield from reached(stage, stage.waits.reached)
+    yield from watched(stage)
+
+
+def refused_at_start(kind: type[Message], error: str, stage: AnyStage) -> Script:
+    stage.refuse(kind, error)
+    stage.members.start(FIRST)
+    yield from reached(stage, stage.waits.in_place)
+    yield from watched(stage, least=stage.waits.watched_at_start)
+
+
+def connections_lost(stage: AnyStage) -> Script:
+    yield from in_place(stage, FIRST)
+    stage.begin()
+    stage.world.cut(FIRST)
+    yield from watched(stage)
+
+
+def stopped(stage: AnyStage, *, static: bool = False) -> Script:
+    yield from in_place(stage, FIRST, static=static)
+    stage.begin()
+    stage.members.stop(FIRST)
+    yield Wait(lambda: not stage.members.alive(FIRST), stage.waits.back)

@@ -7,7 +7,24 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
 
-from compare.judging.playing import FIRST, SECOND, TOPIC, Members, Script, Situation, Wait
+from compare.judging.playing import (
+    FIRST,
+    SECOND,
+    TOPIC,
+    AnyWorld,
+    Members,
+    Script,
+    Situation,
+    Wait,
+    Waits,
+    connections_lost,
+    in_place,
+    joins,
+    refused_at_start,
+    refused_at_work,
+    stopped,
+    watched,
+)
 from compare.judging.worlds import NEVER, Listener
 from protocols.engine.interference import Hold, Interference
 from protocols.engine.nodes import Message, Time
@@ -79,19 +96,14 @@ class Mark:
     refused: Exchange | None = None
 
 
-class World(Protocol):
+WAITS: Final = Waits(in_place=40_000.0, reached=25_000.0, back=45_000.0, watched=4_000.0, watched_at_start=4_000.0)
+"""A pass comes each 20 s, a retry of a lock as well."""
+
+
+class World(AnyWorld, Protocol):
     """What a stage needs of the world below it."""
 
     real: bool
-
-    @property
-    def members(self) -> Members: ...
-
-    @property
-    def now(self) -> Time: ...
-
-    def cut(self, member: str) -> None:
-        """Cut its connections with the brokers, as they do with one that is idle for too long."""
 
     def stop_broker(self, broker: str) -> None: ...
 
@@ -109,6 +121,7 @@ class Stage:
     interference: Interference
     mark: Mark | None = None
     held: list[Hold] = field(default_factory=list)
+    waits: Waits = WAITS
 
     @property
     def members(self) -> Members:
@@ -132,15 +145,16 @@ class Stage:
                 found.add(each.queue)
         return frozenset(found)
 
-    def settled(self) -> bool:
+    def is_back(self) -> bool:
         """Whether every queue of a broker that runs is read by one program, and by one alone."""
         alive = [self.reads(member) for member in (FIRST, SECOND) if self.members.alive(member)]
         wanted = {queue for queue in QUEUES if self.world.running(queue.broker)}
         return set().union(*alive) >= wanted and sum(map(len, alive)) == len(set().union(*alive))
 
-    def commits(self, member: str) -> bool:
-        """Whether it has committed."""
-        return any(each.kind is UpdateConsumerOffset and each.queue for each in self.exchanges.of(member))
+    def in_place(self, member: str) -> bool:
+        """Whether it has its share of the queues and has committed."""
+        commits = any(each.kind is UpdateConsumerOffset and each.queue for each in self.exchanges.of(member))
+        return self.is_back() and bool(self.reads(member)) and commits
 
     def refuse(self, kind: type[Message], error: str) -> None:
         """Answer the next request of this kind of the first member with an error, and judge from then on."""
@@ -177,10 +191,6 @@ class Stage:
 CONCURRENT, ORDERLY = "concurrent", "orderly"
 BOTH: Final = frozenset((CONCURRENT, ORDERLY))
 
-IN_PLACE_MS, REACHED_MS, BACK_MS, WATCHED_MS = 40_000.0, 25_000.0, 45_000.0, 4_000.0
-"""How long we wait, at most, until programs share the queues, until the situation comes about, and until all queues are
-read again (a pass comes each 20 s, a retry of a lock as well); and how long we watch at least."""
-
 SLOW_MS: Final = 400
 """How long a slow listener takes for a record: it is nearly always at one, and keeps up."""
 
@@ -188,53 +198,11 @@ LATE_MS: Final = 1_000.0
 """By how much a name server answers late: less than clients wait for it (3 s)."""
 
 
-def in_place(stage: Stage, *members: str) -> Script:
-    """Programs start and share the queues, one after the other."""
-    for member in members:
-        stage.members.start(member)
-        yield Wait(partial(_shares_or_gone, stage, member), IN_PLACE_MS)
-
-
-def _shares_or_gone(stage: Stage, member: str) -> bool:
-    if not stage.members.alive(member):
-        return True
-    return stage.settled() and bool(stage.reads(member)) and stage.commits(member)
-
-
-def watched(stage: Stage, *, least: float = WATCHED_MS) -> Script:
-    """What the member does: until all queues are read again or it has ended, and for some time at least."""
-    mark = stage.mark
-    if mark is not None:
-        yield Wait(
-            lambda: not stage.members.alive(FIRST) or (stage.world.now >= mark.at + least and stage.settled()),
-            least + BACK_MS,
-        )
-
-
-def _joins(stage: Stage) -> Script:
-    stage.begin()
-    yield from in_place(stage, FIRST)
-
-
-def _refused_at_work(kind: type[Message], error: str, stage: Stage) -> Script:
-    yield from in_place(stage, FIRST)
-    stage.refuse(kind, error)
-    yield Wait(lambda: stage.mark is not None or not stage.members.alive(FIRST), REACHED_MS)
-    yield from watched(stage)
-
-
-def _refused_at_start(kind: type[Message], error: str, stage: Stage) -> Script:
-    stage.refuse(kind, error)
-    stage.members.start(FIRST)
-    yield Wait(lambda: stage.mark is not None or not stage.members.alive(FIRST), IN_PLACE_MS)
-    yield from watched(stage)
-
-
 def _another_joins(stage: Stage) -> Script:
     yield from in_place(stage, FIRST)
     stage.begin()
     stage.members.start(SECOND)
-    yield Wait(lambda: bool(stage.reads(SECOND)), IN_PLACE_MS)
+    yield Wait(lambda: bool(stage.reads(SECOND)), stage.waits.in_place)
     yield from watched(stage)
 
 
@@ -242,7 +210,7 @@ def _another_goes(how: str, stage: Stage) -> Script:
     yield from in_place(stage, FIRST, SECOND)
     stage.begin()
     (stage.members.stop if how == "leaves" else stage.members.kill)(SECOND)
-    yield Wait(lambda: not stage.members.alive(SECOND), BACK_MS)
+    yield Wait(lambda: not stage.members.alive(SECOND), stage.waits.back)
     yield from watched(stage)
 
 
@@ -259,16 +227,9 @@ def _late_name_server(stage: Stage) -> Script:
     stage.hold(GetRouteInfo)
     stage.begin()
     stage.members.start(FIRST)
-    yield Wait(lambda: any(each.kept for each in stage.held), IN_PLACE_MS)
+    yield Wait(lambda: any(each.kept for each in stage.held), stage.waits.in_place)
     yield Wait(lambda: False, LATE_MS)
     stage.release()
-    yield from watched(stage)
-
-
-def _connections_lost(stage: Stage) -> Script:
-    yield from in_place(stage, FIRST)
-    stage.begin()
-    stage.world.cut(FIRST)
     yield from watched(stage)
 
 
@@ -278,7 +239,7 @@ def _frozen(stage: Stage) -> Script:
     stage.members.freeze(FIRST)
     yield Wait(lambda: False, 2_000.0)
     stage.world.cut(FIRST)
-    yield Wait(lambda: len(stage.reads(SECOND)) == 4, BACK_MS)
+    yield Wait(lambda: len(stage.reads(SECOND)) == 4, stage.waits.back)
     stage.begin()
     stage.members.thaw(FIRST)
     yield from watched(stage, least=5_000.0)
@@ -290,15 +251,8 @@ def _fails_once(stage: Stage) -> Script:
     yield from watched(stage)
 
 
-def _stopped(stage: Stage) -> Script:
-    yield from in_place(stage, FIRST)
-    stage.begin()
-    stage.members.stop(FIRST)
-    yield Wait(lambda: not stage.members.alive(FIRST), BACK_MS)
-
-
 STORIES: Final = (
-    Situation("joins", _joins, BOTH),
+    Situation("joins", joins, BOTH),
     Situation("another member joins", _another_joins, BOTH),
     Situation("another member joins while its listener is busy", _another_joins, BOTH, slow=True),
     Situation("another member joins and the notice is lost", _another_joins, BOTH, without_notices=True),
@@ -306,10 +260,10 @@ STORIES: Final = (
     Situation("another member crashes", partial(_another_goes, "crashes"), BOTH),
     Situation("a broker stops and returns", _broker_returns, BOTH, heartbeats_count=True),
     Situation("name server answers late", _late_name_server, BOTH),
-    Situation("connections lost", _connections_lost, BOTH, heartbeats_count=True),
+    Situation("connections lost", connections_lost, BOTH, heartbeats_count=True),
     Situation("frozen until another has its queues", _frozen, BOTH, heartbeats_count=True),
     Situation("its listener fails on a record", _fails_once, frozenset((CONCURRENT,)), fails_once=True),
-    Situation("told to end (SIGTERM)", _stopped, BOTH, stopped=True),
+    Situation("told to end (SIGTERM)", stopped, BOTH, stopped=True),
 )
 
 AT_START: Final[Mapping[type[Message], tuple[str, ...]]] = {
@@ -342,7 +296,7 @@ _NAMES: Final = {kind: name for name, kind in REQUESTS.items()}
 
 
 def _refusals() -> Iterator[Situation]:
-    for table, script, when in ((AT_START, _refused_at_start, "at the start"), (AT_WORK, _refused_at_work, "at work")):
+    for table, script, when in ((AT_START, refused_at_start, "at the start"), (AT_WORK, refused_at_work, "at work")):
         for kind, errors in table.items():
             only = frozenset((ORDERLY,)) if kind is LockBatchMq else BOTH
             for error in errors:

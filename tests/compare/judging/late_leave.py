@@ -3,8 +3,8 @@ end, and brokers do not answer its leave-taking, so that a round in which locks 
 
 from collections import Counter
 
-from compare.judging.playing import FIRST, Script, Situation, Wait
-from compare.judging.rocketmq_situations import BOTH, Exchange, Stage, in_place
+from compare.judging.playing import FIRST, Script, Situation, Wait, in_place
+from compare.judging.rocketmq_situations import BOTH, Exchange, Stage
 from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import UnregisterClient
 
