@@ -21,21 +21,21 @@ import click
 from tabulate import tabulate
 
 from benchmarks.process_tree import peak_megabytes
-from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.cluster.cluster import KafkaCluster
 from kafka_coordinator.consumer import Close, Consumer
 from kafka_coordinator.consumer.states import STABLE
 from protocols.engine.links import Latency
 from protocols.engine.simulation import Simulation, Unobserved
 from protocols.facts import Owns
 from protocols.scenario.events import Crash, Event, Join, Leave
-from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
+from protocols.scenario.fields import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import RunPart, Scenario, SystemPart
 from protocols.scenario.running import Run
 from protocols.timeline import Recorder
 from rocketmq_selfbalance.client.commands import Shutdown
 from rocketmq_selfbalance.client.node import Client
-from rocketmq_selfbalance.cluster import RocketMQCluster
-from rocketmq_selfbalance.servers import NAME_SERVER
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
+from rocketmq_selfbalance.cluster.servers import NAME_SERVER
 
 COLUMNS = ("CPU s", "peak MB of the process", "messages", "of these and of timers handled")
 """Of a table of `each_alone`, after the size."""

@@ -21,12 +21,10 @@ import pyarrow as pa
 from tabulate import tabulate
 
 from benchmarks.process_tree import cpu_seconds, peak_memory
-from compare.measure.figures.definitions import COUNTS, LOADS
-from compare.measure.spark.history import KEYS, Unfair, history, read_snapshots
-from compare.measure.spark.sessions import session
-from compare.snapshots.columns import TOPIC_COUNTS, TOPIC_LOADS, snapshot_schema
-from compare.snapshots.compacting import compact
-from compare.snapshots.folder import day_of, write_snapshot_file
+from compare.figures.definitions import COUNTS, LOADS
+from compare.figures.spark.history import KEYS, Unfair, history, read_snapshots
+from compare.figures.spark.sessions import session
+from compare.snapshots import TOPIC_COUNTS, TOPIC_LOADS, compact, day_of, snapshot_schema, write_snapshot_file
 
 START = 1_795_305_600.0
 """2026-11-22 00:00:00 UTC."""
@@ -278,7 +276,7 @@ from uneven group by all
 
 
 def by_duckdb(folder: Path) -> dict[str, pa.Table]:
-    """The tables of `compare.measure.spark.history.HistoryTables`, by name."""
+    """The tables of `compare.figures.spark.history.HistoryTables`, by name."""
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'")
         connection.execute(_ROWS.format(root=folder / "snapshots"))

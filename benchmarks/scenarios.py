@@ -23,15 +23,14 @@ from ruamel.yaml import YAML
 from tabulate import tabulate
 
 from benchmarks import run_parts
-from compare.measure.runs.record import run_record
 from compare.planning import simulating
 from compare.planning.routes import route
-from compare.planning.subject import of_scenario
-from compare.planning.target import parse
-from compare.planning.timetable import Timing
-from compare.scenarios.reading import read, scenario
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.variants import Variant, variants_of
+from compare.planning.simulating import Timing
+from compare.planning.subject import of_scenario, parse
+from compare.running.record import run_record
+from compare.running.run_variant import run_variant
+from compare.running.systems import read, scenario
+from compare.running.variants import Variant, variants_of
 from tests.compare.browser import browsing, find_browser
 
 ROOT = Path(__file__).parent.parent

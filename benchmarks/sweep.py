@@ -14,7 +14,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from benchmarks.process_tree import cpu_seconds
-from compare.measure.spark.sessions import session
+from compare.figures.spark.sessions import session
 from compare.sweeping.folder import Part, opened, parts_of
 from compare.sweeping.grid import Sweep
 from compare.sweeping.reading import read_text

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import compare.spark as spark
-    from compare.measure.figures import Fairness, fairness
-    from compare.measure.optimum import Optimum, optimum
+    from compare.figures import Fairness, fairness
+    from compare.optimum import Optimum, optimum
 
 __all__ = ["Fairness", "Optimum", "fairness", "optimum", "spark"]
 
 _HOMES = {
-    "Fairness": ".measure.figures",
-    "Optimum": ".measure.optimum",
-    "fairness": ".measure.figures",
-    "optimum": ".measure.optimum",
+    "Fairness": ".figures",
+    "Optimum": ".optimum",
+    "fairness": ".figures",
+    "optimum": ".optimum",
 }
 
 

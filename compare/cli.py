@@ -8,33 +8,33 @@ from typing import NoReturn
 
 import click
 
-from compare.console.output import HELP_OPTIONS
-from compare.console.termination import EXIT_CODE, Terminated, hear_sigterm
+from compare.showing.console import HELP_OPTIONS
+from compare.verbs.options import EXIT_CODE, Terminated, hear_sigterm
 from protocols import UserError
 from protocols.named_modules import module_named
 
 VERBS: Mapping[str, tuple[str, str]] = {
-    "audit": ("compare.audit.command", "Report how fairly the groups in the output of admin tools share their queues."),
-    "compare": ("compare.comparison.command", "Run a scenario on several systems and compare the results."),
+    "audit": ("compare.verbs.audit", "Report how fairly the groups in the output of admin tools share their queues."),
+    "compare": ("compare.verbs.compare", "Run a scenario on several systems and compare the results."),
     "conformance": (
-        "compare.conformance.command",
+        "compare.verbs.conformance",
         "Check the models against recordings, or a client against the model.",
     ),
     "explore": (
-        "compare.exploring.command",
+        "compare.verbs.explore",
         "Search everything that can happen in a scenario for a violation of a property.",
     ),
-    "examples": ("compare.examples.command", "List or copy the example scenarios and captures."),
-    "history": ("compare.history.command", "Say from snapshots how fair and how restless groups were, on Spark."),
-    "logs": ("compare.logs.command", "Say from logs of brokers and clients why groups rebalanced."),
+    "examples": ("compare.verbs.examples", "List or copy the example scenarios and captures."),
+    "history": ("compare.verbs.history", "Say from snapshots how fair and how restless groups were, on Spark."),
+    "logs": ("compare.verbs.logs", "Say from logs of brokers and clients why groups rebalanced."),
     "plan": (
-        "compare.planning.command",
+        "compare.verbs.plan",
         "Plan the way of a group to another way of sharing, with the cost of each step.",
     ),
-    "serve": ("compare.serving.command", "Let real clients use brokers of Kafka or RocketMQ, and record what they do."),
-    "states": ("compare.states.command", "Draw the state machines of the systems' models."),
-    "sweep": ("compare.sweeping.command", "Compute a grid of groups, allocations or whole simulations, on Spark."),
-    "watch": ("compare.watching.command", "Poll clusters, keep snapshots, tell what changed, and serve Prometheus."),
+    "serve": ("compare.verbs.serve", "Let real clients use brokers of Kafka or RocketMQ, and record what they do."),
+    "states": ("compare.verbs.states", "Draw the state machines of the systems' models."),
+    "sweep": ("compare.verbs.sweep", "Compute a grid of groups, allocations or whole simulations, on Spark."),
+    "watch": ("compare.verbs.watch", "Poll clusters, keep snapshots, tell what changed, and serve Prometheus."),
 }
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""
 

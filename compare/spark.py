@@ -4,12 +4,12 @@ from compare import spark
 spark.fairness("ownership.parquet", "members.parquet").orderBy("jain").show()
 """
 
-from compare.measure.spark.columns import cv, gini, idle_members, jain, max_over_mean, spread, theil
-from compare.measure.spark.counting import fairness
-from compare.measure.spark.groups import figures_on_spark
-from compare.measure.spark.progress import progress
-from compare.measure.spark.sessions import session, warm_up
-from compare.measure.spark.snapshots import Snapshot, write_snapshot
+from compare.figures.spark.columns import cv, gini, idle_members, jain, max_over_mean, spread, theil
+from compare.figures.spark.counting import fairness
+from compare.figures.spark.groups import figures_on_spark
+from compare.figures.spark.progress import progress
+from compare.figures.spark.sessions import session, warm_up
+from compare.figures.spark.snapshots import Snapshot, write_snapshot
 
 __all__ = [
     "Snapshot",

@@ -10,13 +10,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypeVar
 
-from kafka_coordinator.assignor import Assignor, Strategy
 from kafka_coordinator.assignors.inputs import AssignorError
+from kafka_coordinator.assignors.translation import Assignor, Owned, Strategy
 from kafka_coordinator.catalogue import CATALOGUE, CLASSIC
-from kafka_coordinator.translation import Owned
-from protocols.allocations import Allocation
 from protocols.errors import StrategyError
-from protocols.groups import Group
+from protocols.groups import Allocation, Group
 from protocols.strategies import Registry, StrategyRecord, never
 
 STRATEGIES: Registry[Assignor] = Registry("Kafka", CATALOGUE)

@@ -5,17 +5,16 @@ To add one: a file in `kafka_coordinator.assignors`, and a record here.
 
 from collections.abc import Mapping
 
-from kafka_coordinator.assignor import (
+from kafka_coordinator.assignors.range import range_, server_range
+from kafka_coordinator.assignors.roundrobin import roundrobin
+from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
+from kafka_coordinator.assignors.translation import (
     Assignor,
     of_coordinator,
     of_coordinator_with_targets,
     of_leader,
     of_leader_with_claims,
 )
-from kafka_coordinator.assignors.range import range_
-from kafka_coordinator.assignors.roundrobin import roundrobin
-from kafka_coordinator.assignors.server_range import server_range
-from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
 from kafka_coordinator.assignors.uniform import uniform
 from protocols.strategies import ScenarioContext, StrategyRecord
 

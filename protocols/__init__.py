@@ -1,9 +1,8 @@
 """What Kafka and RocketMQ share: queues, members, groups, allocations, strategies. The package knows neither system."""
 
-from protocols.allocations import Allocation
 from protocols.errors import GroupError, StrategyError, UserError
-from protocols.groups import Group, Member
-from protocols.queues import Queue, queue_key, sort_queues
+from protocols.groups import Allocation, Group, Member
+from protocols.java import Queue, queue_key, sort_queues
 from protocols.strategies import Registry
 
 __all__ = [

@@ -7,7 +7,7 @@ scenario (in RocketMQ the consumer of one group within a client), never the id t
 
 from typing import NamedTuple, TypeAlias
 
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 class Owns(NamedTuple):

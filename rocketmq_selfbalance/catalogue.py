@@ -12,7 +12,7 @@ from rocketmq_selfbalance.strategies import (
     machine_room,
     machine_room_nearby,
 )
-from rocketmq_selfbalance.strategies.making import Make
+from rocketmq_selfbalance.strategies.interface import Make
 
 CLIENTS = "clients"
 """The protocol: every client computes its own share of a topic, and nobody makes the shares fit together."""

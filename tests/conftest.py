@@ -58,7 +58,7 @@ if sys.dont_write_bytecode:
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 """Java's better compiler takes longer than all that the tests let Spark do."""
 
-_SPARK = ("tests/compare/measure/spark/", "tests/compare/sweeping/test_sweep.py")
+_SPARK = ("tests/compare/figures/spark/", "tests/compare/sweeping/test_sweep.py")
 
 _LONGEST = (
     _SPARK,
@@ -69,7 +69,7 @@ _LONGEST = (
     "tests/compare/testing/test_classic_bugs.py",
     "tests/compare/testing/",
     "tests/compare/conformance/",
-    "tests/compare/comparison/",
+    "tests/compare/verbs/comparison/",
     "tests/compare/test_",
     "tests/test_docs.py",
 )

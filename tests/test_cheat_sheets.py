@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from compare.states.machines import machine
+from compare.running.systems import machine
 from kafka_coordinator import assign
 from kafka_coordinator.consumer.settings import ConsumerSettings
 from kafka_coordinator.coordinator.settings import BrokerSettings as KafkaBrokerSettings

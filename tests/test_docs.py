@@ -6,17 +6,17 @@ from typing import get_args
 
 import pytest
 
-from compare.audit.columns import NAMES as COLUMN_NAMES
-from compare.diagnosis.explain import MOST_DETAILED
-from compare.diagnosis.remedies import remedy
-from compare.measure.figures.definitions import NAMES
-from compare.measure.groups import cost, score
-from compare.measure.runs.record import run_record
+from compare.auditing import group_figures, score
+from compare.explaining.diagnosis import MOST_DETAILED
+from compare.explaining.remedies import remedy
+from compare.figures.definitions import NAMES
 from compare.reading.group_kinds import Kind
-from compare.scenarios.reading import read as read_scenario
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import variants_of
+from compare.running.record import run_record
+from compare.running.run_variant import run_variant
+from compare.running.systems import known_strategies
+from compare.running.systems import read as read_scenario
+from compare.running.variants import variants_of
+from compare.showing.audit.tables import NAMES as COLUMN_NAMES
 from compare.sweeping.reading import read as read_sweep
 from protocols.scenario.reading import read
 from tools.pages import DOCS, EXPECTED, ROOT, SCENARIOS, claims, examples, pages, printed
@@ -93,12 +93,12 @@ def test_the_page_on_auditing_has_every_kind_and_column_and_the_weights_as_they_
     }
     rows = [f"| {what} | {number:g} |" for what, number in points.items()]
     rows += [
-        f"| records that wait in queues without a reader (no owner, no member) | {cost.UNREAD:g} log",
-        f"| other records that wait | {cost.WAITING:g} log",
-        f"| queues without owner | {cost.UNOWNED:g} √",
-        f"| queues with two owners | {cost.DOUBLE_OWNED:g} √",
-        f"| idle members | {cost.IDLE:g} ×",
-        f"| heaviest load over the mean | {cost.HEAVIEST:g} (",
+        f"| records that wait in queues without a reader (no owner, no member) | {group_figures.UNREAD:g} log",
+        f"| other records that wait | {group_figures.WAITING:g} log",
+        f"| queues without owner | {group_figures.UNOWNED:g} √",
+        f"| queues with two owners | {group_figures.DOUBLE_OWNED:g} √",
+        f"| idle members | {group_figures.IDLE:g} ×",
+        f"| heaviest load over the mean | {group_figures.HEAVIEST:g} (",
         f"| idle members | {score.IDLE:g} |",
         f"| queues without owner | {score.UNOWNED:g} |",
         f"| queues with two owners | {score.DOUBLE_OWNED:g} |",

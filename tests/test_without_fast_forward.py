@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.reading import read
-from compare.scenarios.systems import cluster_of
-from compare.scenarios.variants import variants_of
+from compare.running.systems import cluster_of, read
+from compare.running.variants import variants_of
 from protocols.facts import Committed, Delivered, Position
 from protocols.scenario.model import Scenario
 from protocols.scenario.running import Run

@@ -28,12 +28,11 @@ from typing import Any
 import click
 
 from compare.cli import VERBS, cli
-from compare.comparison.document import document
-from compare.comparison.render import print_comparison
-from compare.comparison.runs import RunOrder, run_all
-from compare.scenarios.reading import read
-from compare.scenarios.systems import known_strategies, variant_names
-from compare.scenarios.variants import variants_of
+from compare.explaining.document import document
+from compare.running.runs import RunOrder, run_all
+from compare.running.systems import known_strategies, read, variant_names
+from compare.running.variants import variants_of
+from compare.showing.comparison.tables import print_comparison
 from protocols.scenario.model import Scenario
 from tools.atlas import page as atlas_page
 from tools.atlas import tables

@@ -6,10 +6,10 @@ from itertools import takewhile
 from pathlib import Path
 from textwrap import wrap
 
-from compare.audit.render import print_audit
-from compare.diagnosis.explain import explain_all
-from compare.measure.groups.group_figures import judge
+from compare.auditing.group_figures import judge
+from compare.explaining.diagnosis import explain_all
 from compare.reading.gather import gather
+from compare.showing.audit.tables import print_audit
 
 COMMAND = "$ equipoise audit examples/captures\n"
 ROWS = 12

@@ -20,12 +20,12 @@ from compare.conformance.kafka_coordinator_shapes import (
     with_blank_rack,
 )
 from compare.json_types import Json
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
+from kafka_coordinator.assignors.translation import topic_id
 from kafka_coordinator.coordinator import BrokerSettings, Coordinator, Topics
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.settings import with_settings
 from kafka_coordinator.errors import INVALID_REQUEST
-from kafka_coordinator.translation import topic_id
+from kafka_coordinator.messages import ConsumerGroupHeartbeat
 from protocols.engine.nodes import Time
 from protocols.engine.single import SingleNode
 from protocols.errors import StrategyError, UserError

@@ -10,21 +10,18 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from compare.conformance.cases import MalformedCase
 from compare.json_types import Json
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer_group_messages import (
-    ConsumerGroupDescribe,
-    ConsumerGroupDescribeAnswer,
-    ConsumerGroupHeartbeat,
-    ConsumerGroupHeartbeatAnswer,
-)
 from kafka_coordinator.coordinator import BrokerSettings
 from kafka_coordinator.coordinator.consumer_groups import states
-from kafka_coordinator.coordinator.consumer_groups.checks import check_request
+from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_request
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.refusing import Refused
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.errors import NONE
 from kafka_coordinator.messages import (
     CONSUMER_PROTOCOL_TYPE,
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeAnswer,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
     ConsumerMetadata,
     DeleteGroup,
     DeleteGroupAnswer,

@@ -19,7 +19,7 @@ from compare.conformance.cases import Difference, Line, MalformedCase, Measure, 
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
-from protocols.queues import Queue, sort_queues
+from protocols.java import Queue, sort_queues
 from protocols.scenario.events import Event
 from protocols.scenario.model import Scenario
 

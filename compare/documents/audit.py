@@ -1,17 +1,37 @@
-"""The audit's JSON document: what `audit --format json` writes, and what the report and `--baseline` read.
+"""Between two JSON documents: which queues went from one owner to another.
+
+The audit's JSON document: what `audit --format json` writes, and what the report and `--baseline` read.
 
     {"headline": ..., "groups": [Group, ...], "skipped": [...], "changes": [...], "asked": [...]}
 
-``changes`` is there only with `--baseline` (see `compare.audit.baseline`), ``asked`` only with `--what-if` and its kin
-(see `compare.audit.questions.Answer`). Figures are as in `compare.measure.figures`; nothing is rounded. What the
+``changes`` is there only with `--baseline` (see `compare.auditing.baseline`), ``asked`` only with `--what-if` and its kin
+(see `compare.showing.audit.questions.Answer`). Figures are as in `compare.figures`; nothing is rounded. What the
 sources do not tell is null, and has its reason in the group's ``untold``, ``partial`` or ``notes``.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, TypedDict
 
-from compare.measure.figures import Figure
-from compare.measure.moved_queues import Owners
+from compare.figures import Figure
+
+Owners: TypeAlias = Mapping[str, Sequence[Sequence[str | int]] | None]
+"""Member to [[topic, broker, number], ...], null where that is not known."""
+
+
+def moved_queues(before: Owners, after: Owners) -> list[list[str | int]]:
+    """[topic, broker, number, from, to], sorted, of each queue with one owner in both."""
+    was, now = single_owners(before), single_owners(after)
+    return [[*queue, was[queue], now[queue]] for queue in sorted(was.keys() & now.keys()) if was[queue] != now[queue]]
+
+
+def single_owners(owners: Owners) -> dict[tuple[str | int, ...], str]:
+    """Queue to its owner, for queues with just one."""
+    found: dict[tuple[str | int, ...], str | None] = {}
+    for member, queues in owners.items():
+        for queue in queues or ():
+            found[tuple(queue)] = None if tuple(queue) in found else member
+    return {queue: owner for queue, owner in found.items() if owner is not None}
+
 
 Restart: TypeAlias = Literal["none", "rolling", "all at once"]
 """What of a group has to be restarted."""
@@ -110,7 +130,7 @@ class OptimumRecord(TypedDict):
 
 
 class WhatIfRecord(TypedDict):
-    """The group under a strategy: see `compare.measure.groups.what_if.WhatIf`."""
+    """The group under a strategy: see `compare.auditing.what_if.WhatIf`."""
 
     system: str
     strategy: str

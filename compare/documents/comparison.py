@@ -3,18 +3,18 @@
     {"scenario": ..., "variants": [one record per run], "seeds": {...}, "verdict": [...], "changes": [...]}
 
 Of several scenarios: ``{"scenarios": [...]}``. ``seeds`` is there only where a variant ran with several, ``changes``
-only with `--baseline` (see `compare.comparison.baseline`). Times are seconds; nothing is rounded.
+only with `--baseline` (see `compare.running.baseline`). Times are seconds; nothing is rounded.
 
 Where all groups are BROADCASTING, nothing is shared, and the figures of sharing are null. In the types below these
 are ``int | N`` and ``float | N``: N is None in a `Record`, of which that is not known yet, and Never in a
-`SharedRecord`, which `compare.measure.runs.completeness.shares` has recognised.
+`SharedRecord`, which `compare.running.checks.shares` has recognised.
 """
 
 from collections.abc import Mapping
 from typing import Generic, Never, NotRequired, TypeAlias, TypedDict, TypeVar
 
 from compare.documents.audit import LoadFigures, OptimumRecord
-from compare.measure.figures import Figure
+from compare.figures import Figure
 
 N = TypeVar("N")
 
@@ -34,7 +34,7 @@ class AfterRecord(TypedDict, Generic[N]):
     """What the events of one time led to, until the next ones; the first record is the beginning.
 
     ``events`` in words, equal ones of several members as one; ``kinds`` as class names of each. Fairness and optimum
-    are those just before the next events; ``fewest_moves``: see `compare.measure.runs.event_outcomes`.
+    are those just before the next events; ``fewest_moves``: see `compare.running.event_outcomes`.
     ``why_unowned``, ``why_shared``: what keeps queues without an owner, or with several.
     """
 
@@ -92,7 +92,7 @@ class ReasonRecord(TypedDict):
 
     ``event`` of the scenario, ``text`` (what a system or client noticed), ``members``, how long it ``lasted_s``, how
     many ``records`` and how many ``times``: as far as the ``kind`` has them. The kinds are named in
-    `compare.measure.runs.harm`; `compare.narrative.because` says them in words.
+    `compare.measure.runs.harm`; `compare.explaining.harm` says them in words.
     """
 
     kind: str
@@ -211,7 +211,7 @@ class Spread(TypedDict):
 
 class SeedsRecord(TypedDict):
     """A variant's number of runs, and the spread of its figures by their paths, which are `FIGURES` of
-    `compare.measure.runs.spread`. ``asked``, only after Ctrl-C: how many runs there should have been."""
+    `compare.running.spread`. ``asked``, only after Ctrl-C: how many runs there should have been."""
 
     runs: int
     asked: NotRequired[int]

@@ -6,10 +6,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from compare.exploring.columns import Rows, combinations
+from compare.exploring.expansion import Rows, combinations
 from protocols.engine.exploration import Action, World
-from protocols.engine.exploration.connections import CLOSES, OPENS
-from protocols.engine.exploration.states import DELIVER, FIRE
+from protocols.engine.exploration.states import CLOSES, DELIVER, FIRE, OPENS
 from protocols.engine.exploration.steps import CONNECTED, RECEIVE, TIMEOUT, NodeEvent
 from protocols.engine.nodes import Time, TimerName
 

@@ -1,16 +1,91 @@
-"""The properties of the verb "explore": what is remembered of each process, and which states violate it.
+"""What never may be, whatever the system does: an invariant that is broken in a state that the explorer comes to is a
+mistake of the model (`protocols.timeline.invariants`).
+
+The properties of the verb "explore": what is remembered of each process, and which states violate it.
 
 Beliefs are what members take for their own (`protocols.facts.Owns`). Queues of RocketMQ's retry topics are left out.
+
+What is explored: one variant of a scenario, its world, and the properties that watch it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, NamedTuple, TypeAlias
 
-from compare.exploring import invariants
-from protocols.engine.exploration import Ended, Watch
-from protocols.facts import Committed, Granted, Owns, Transition
-from protocols.queues import Queue
+from compare.running.systems import cluster_of, with_own_settings
+from compare.running.variants import Variant
+from protocols.engine.exploration import Bounds, BrokenInvariant, Ended, NodeRules, Watch
+from protocols.facts import Committed, Granted, Owns, RebalanceEnded, Transition
+from protocols.java import Queue
+from protocols.named_modules import module_named
+from protocols.scenario.events import BrokerEvent, Network, Subscribe
+from protocols.scenario.exploring import Settled, explored
+from protocols.scenario.exploring_events import OF_TOPICS
+from protocols.scenario.model import Scenario
+from protocols.scenario.running import all_static
+from protocols.scenario.systems import STATIC, split_system
+
+NAME: Final = "model-invariants"
+
+Generations = tuple[tuple[tuple[str, str], int], ...]
+Remembered = tuple[str, Generations]
+"""What is broken, or nothing; and of each member (group, member) and each group (group, "") its last generation."""
+
+
+class NothingRaises:
+    """Nodes raise in no step: watched in every search. A `protocols.engine.exploration.Watch`."""
+
+    name: Final = NAME
+    nothing: Hashable = ""
+
+    def remember(self, before: str, fact: tuple[object, ...]) -> str:
+        """See `Watch`."""
+        return before or fact.why if isinstance(fact, BrokenInvariant) else before
+
+    def is_violated(self, remembered: Sequence[str]) -> bool:
+        """See `Watch`."""
+        return any(remembered)
+
+
+class ModelInvariants:
+    """Nodes raise in no step, a member's generation never goes back while it runs, a group's completed generations
+    never do while the group lives. A `protocols.engine.exploration.Watch`."""
+
+    name: Final = NAME
+    nothing: Hashable = ("", ())
+
+    def remember(self, before: Remembered, fact: tuple[object, ...]) -> Remembered:
+        """See `Watch`."""
+        why, generations = before
+        if isinstance(fact, BrokenInvariant):
+            return why or fact.why, generations
+        if isinstance(fact, Owns):
+            if fact.generation is None:
+                return (why, _without(generations, (fact.group, fact.member))) if not fact.queues else before
+            return _gone_on(before, (fact.group, fact.member), fact.generation)
+        if isinstance(fact, RebalanceEnded) and fact.generation is not None and fact.member is None:
+            return _gone_on(before, (fact.group, ""), fact.generation)
+        if isinstance(fact, Transition) and fact.machine in ("group", "consumer group") and fact.after == "Dead":
+            return why, _without(generations, (fact.of, ""))
+        return before
+
+    def is_violated(self, remembered: Sequence[Remembered]) -> bool:
+        """See `Watch`."""
+        return any(why for why, _ in remembered)
+
+
+def _without(generations: Generations, whose: tuple[str, str]) -> Generations:
+    return tuple([each for each in generations if each[0] != whose])
+
+
+def _gone_on(before: Remembered, whose: tuple[str, str], generation: int) -> Remembered:
+    why, generations = before
+    was = dict(generations).get(whose, generation)
+    if generation < was:
+        why = why or f"{' '.join(filter(None, whose))} goes back from generation {was} to {generation}"
+    return why, tuple(sorted((*_without(generations, whose), (whose, generation))))
+
 
 SINGLE_OWNER: Final = "single-owner"
 PER_GENERATION: Final = "single-owner-per-generation"
@@ -170,7 +245,7 @@ WATCHES: Final[Mapping[str, Callable[[], Watch]]] = {
     SINGLE_OWNER: SingleOwner,
     ACKNOWLEDGED: SingleOwnerAcknowledged,
     COMMITS: CommitsNeverGoBack,
-    invariants.NAME: invariants.ModelInvariants,
+    NAME: ModelInvariants,
 }
 """Properties of single states."""
 
@@ -178,3 +253,49 @@ FAIR: Final = (SETTLES, EVERY_QUEUE)
 """Properties of what follows from each state once nothing is late any more and no event comes."""
 
 NAMES: Final = (*WATCHES, *FAIR)
+
+
+RULES: Final = {
+    "kafka": "kafka_coordinator.cluster.exploration",
+    "kafka-zookeeper": "kafka_coordinator.zookeeper.exploration",
+    "rocketmq": "rocketmq_selfbalance.cluster.exploration",
+}
+"""System to the module that tells the explorer of its nodes."""
+
+NEWS: Final = (*OF_TOPICS, Network, Subscribe)
+"""Events after which housekeeping finds something new; what it finds after the end of a broker, the rules know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A settled world; ``names`` of its watches, in their order, the model's invariants always among
+    them; one that is about what follows once nothing is late any more has none."""
+
+    variant: Variant
+    lived: Scenario
+    """The scenario as the system sees it."""
+    settled: Settled
+    names: tuple[str, ...]
+
+
+def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subject:
+    """The world of a variant, with the watches of these properties. Raises `UserError` for a group that does not
+    settle."""
+    part = variant.part
+    lived = with_own_settings(variant.scenario, part.system)
+    if part.system.endswith(STATIC):
+        lived = all_static(lived)
+        part = part.model_copy(update={"system": part.system[: -len(STATIC)]})
+    watched = [name for name in names if name in WATCHES]
+    watches: list[Watch] = [WATCHES[name]() for name in watched]
+    if NAME not in watched:
+        watched.append(NAME)
+        watches.append(NothingRaises())
+    if any(name in FAIR for name in names):
+        watches.append(Ownership())
+    has_news = any(isinstance(event, NEWS) for event in lived.events)
+    bounds = bounds._replace(housekeeping=bounds.housekeeping or has_news)
+    brokers_end = any(isinstance(event, BrokerEvent) for event in lived.events)
+    rules: NodeRules = module_named(RULES[split_system(part.system)[0]]).rules(brokers_end=brokers_end)
+    settled = explored(lived, part, cluster_of(part.system), rules, watches, bounds)
+    return Subject(variant, lived, settled, tuple(watched))

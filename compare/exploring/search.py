@@ -8,10 +8,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from compare.exploring.columns import Rows, Table, combinations
-from compare.exploring.expansion import Expansion, Piece
+from compare.exploring.expansion import Expansion, Piece, Rows, Table, Visited, combinations
 from compare.exploring.independence import Independence
-from compare.exploring.visited import Visited
 from protocols.engine.exploration import Action, State, World
 
 CHUNK: Final = 1 << 17

@@ -11,14 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from compare.exploring.columns import Rows
-from compare.exploring.properties import Beliefs
-from compare.exploring.subject import Subject
-from compare.scenarios.ending import ending
-from compare.scenarios.persistent_conflicts import broadcasting_groups
-from compare.scenarios.systems import system_of
+from compare.exploring.expansion import Rows
+from compare.exploring.properties import Beliefs, Subject
+from compare.running.run_variant import broadcasting_groups, ending
+from compare.running.systems import system_of
 from protocols.engine.exploration import State, World
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.fair_run import fair_run
 
 

@@ -10,11 +10,10 @@ from random import Random
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from compare.exploring import invariants
+from compare.exploring import properties
 from compare.exploring.answers import Answers, wrong_with
-from compare.exploring.properties import FAIR
+from compare.exploring.properties import FAIR, Subject
 from compare.exploring.settling import Fates
-from compare.exploring.subject import Subject
 from protocols.engine.exploration import Action, State, World
 from protocols.engine.exploration.states import FIRE
 from protocols.engine.nodes import TimerName
@@ -65,9 +64,9 @@ def answered_by_chance(subject: Subject, asked: Sequence[str], chance: Chance) -
         if walk is None:
             continue
         broken = walking.breaks(walk)
-        if broken and name != invariants.NAME:
-            found.asked = tuple(dict.fromkeys((*found.asked, invariants.NAME)))
-            found.stories.setdefault(invariants.NAME, (list(walk.actions), ""))
+        if broken and name != properties.NAME:
+            found.asked = tuple(dict.fromkeys((*found.asked, properties.NAME)))
+            found.stories.setdefault(properties.NAME, (list(walk.actions), ""))
         else:
             found.stories[name] = list(walk.actions), walk.why
     found.states, found.transitions = len(walking.states), walking.transitions
@@ -135,10 +134,10 @@ class _Walking:
         state = self._first
         for action in walk.actions:
             state = self.world.step(state, action)
-        return self._names.index(invariants.NAME) in self.world.violated(state)
+        return self._names.index(properties.NAME) in self.world.violated(state)
 
     def _wrong(self, name: str) -> Wrong:
-        broken = self._names.index(invariants.NAME)
+        broken = self._names.index(properties.NAME)
         if name in FAIR:
 
             def wrong(state: State) -> str | None:

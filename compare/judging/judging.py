@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from compare.console.output import print_json, print_line, print_table
 from compare.judging.playing import BY_LINES, ENDS, NOT_REACHED, NOT_TRIED, Outcome, Played, Situation
 from compare.judging.programs import command_line
+from compare.showing.console import print_json, print_line, print_table
 from protocols.errors import UserError
 
 AT_ONCE: Final = 4

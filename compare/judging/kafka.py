@@ -17,13 +17,12 @@ from compare.judging.programs import CALLBACK_MS, INSTANCE_ID, Running
 from compare.judging.worlds import Simulated, play_program
 from compare.serving.cluster import start
 from compare.serving.kafka import KafkaService
-from kafka_coordinator.broker import Broker, ClusterState
+from kafka_coordinator.cluster.broker import Broker, ClusterState
+from kafka_coordinator.cluster.controller import Controller
 from kafka_coordinator.consumer import Close, Consumer, ConsumerConfig, ConsumerSettings, Load
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
-from kafka_coordinator.controller import Controller
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
-from kafka_coordinator.messages import JoinGroup
+from kafka_coordinator.messages import ConsumerGroupHeartbeat, JoinGroup
 from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation
@@ -157,8 +156,9 @@ def play_model(situation: Situation, protocol: str) -> tuple[str, ...]:
     settings = with_settings(BrokerSettings(), SETTINGS, "kafka")
     controller = Controller(BROKERS, settings.offsets_topic_num_partitions)
     controller.put_topic(TOPIC, tuple([BROKERS[n % len(BROKERS)] for n in range(PARTITIONS)]))
+    storage = offsets_topic(settings)
     for name in BROKERS:
-        simulated.serve(name, Broker(name, settings, offsets_topic(settings), controller.state))
+        simulated.serve(name, Broker(name, settings, storage, controller.state))
     world = World(simulated.simulation, simulated, controller.state, simulated.simulation.disconnect)
     stage = Stage(world, exchanges, Interference(cast(Sockets, simulated)), protocol == CLASSIC)
     simulated.follow(situation.script(stage))

@@ -31,9 +31,9 @@ from compare.judging.playing import (
     none_waits,
 )
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.errors import NONE
 from kafka_coordinator.messages import (
+    ConsumerGroupHeartbeat,
     FindCoordinator,
     Heartbeat,
     JoinGroup,

@@ -21,8 +21,15 @@ from compare.judging.playing import (
     watched,
 )
 from kafka_coordinator.consumer import commits
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
-from kafka_coordinator.messages import FindCoordinator, Heartbeat, JoinGroup, OffsetCommit, OffsetFetch, SyncGroup
+from kafka_coordinator.messages import (
+    ConsumerGroupHeartbeat,
+    FindCoordinator,
+    Heartbeat,
+    JoinGroup,
+    OffsetCommit,
+    OffsetFetch,
+    SyncGroup,
+)
 from protocols.engine.nodes import Message
 
 SLOW_MS: Final = 4_000

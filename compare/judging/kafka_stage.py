@@ -6,10 +6,9 @@ from typing import Final, Protocol
 
 from compare.judging.playing import FIRST, AnyWorld, Members, Waits
 from compare.judging.worlds import NEVER, Listener
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.errors import NONE, UNKNOWN_MEMBER_ID
-from kafka_coordinator.messages import Heartbeat, JoinGroup, OffsetCommit, SyncGroup
+from kafka_coordinator.messages import ConsumerGroupHeartbeat, Heartbeat, JoinGroup, OffsetCommit, SyncGroup
 from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 

@@ -30,23 +30,21 @@ from compare.serving.rocketmq import RocketMQService
 from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Sockets
+from protocols.java import Queue
 from protocols.poison import PoisonRecord
-from protocols.queues import Queue
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
-from rocketmq_selfbalance.broker.commands import StopBroker
 from rocketmq_selfbalance.broker.settings import BrokerSettings
-from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
-from rocketmq_selfbalance.broker.topics import TopicConfigManager
+from rocketmq_selfbalance.broker.store import MessageStore, StopBroker
+from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.settings import ClientSettings, with_settings
+from rocketmq_selfbalance.cluster.servers import NAME_SERVER
 from rocketmq_selfbalance.codes import CONSUME_FROM_FIRST_OFFSET
-from rocketmq_selfbalance.messages.locks import LockBatchMq
-from rocketmq_selfbalance.messages.pulling import PullMessage
-from rocketmq_selfbalance.messages.topics import TopicConfig
+from rocketmq_selfbalance.messages.nameserver import TopicConfig
+from rocketmq_selfbalance.messages.offsets import PullMessage
+from rocketmq_selfbalance.messages.requests import LockBatchMq
 from rocketmq_selfbalance.nameserver import NameServer, NameServerSettings
-from rocketmq_selfbalance.servers import NAME_SERVER
 from rocketmq_selfbalance.strategies import Averagely
 
 FAILS: Final = "EQUIPOISE_FAIL_FIRST"

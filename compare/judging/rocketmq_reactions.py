@@ -28,11 +28,10 @@ from compare.judging.playing import (
 from compare.judging.rocketmq_situations import Exchange, Mark, Stage
 from compare.judging.worlds import Listener
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
-from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
+from protocols.java import Queue
 from rocketmq_selfbalance.messages.membership import HeartBeat, UnregisterClient
-from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullMessage
+from rocketmq_selfbalance.messages.offsets import ConsumerSendMsgBack, PullMessage, UpdateConsumerOffset
+from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.wire.messages import Pulled, SendMessage
 from rocketmq_selfbalance.wire.refusals import plain
 

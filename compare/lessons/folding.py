@@ -12,7 +12,7 @@ from io import StringIO
 from types import TracebackType
 from typing import Final
 
-from compare.pictures.svg import Picture
+from compare.showing.pictures.charts import Picture
 
 _SUMMARY: Final = "The answer (open it when you have written down your prediction)"
 

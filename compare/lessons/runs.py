@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from compare.documents.comparison import VariantRecord
-from compare.measure.runs.lag import lag_of
-from compare.measure.runs.production_history import productions
-from compare.measure.runs.record import run_record
-from compare.scenarios.run_variant import RunResult, run_variant
-from compare.scenarios.systems import cluster_of
-from compare.scenarios.variants import Variant, variants_of
-from kafka_coordinator.cluster import KafkaCluster
-from kafka_coordinator.views import GroupDescription, description_of
+from compare.running.production import lag_of, productions
+from compare.running.record import run_record
+from compare.running.run_variant import RunResult, run_variant
+from compare.running.systems import cluster_of
+from compare.running.variants import Variant, variants_of
+from kafka_coordinator.cluster.cluster import KafkaCluster
+from kafka_coordinator.cluster.views import GroupDescription, description_of
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.running import Run

@@ -5,15 +5,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from compare.logs.clocks import bring_together
-from compare.logs.facts import Fact, Stream, client_of
+from compare.logs.facts import Fact, GroupLog, Processes, Stream, client_of, give_groups, say_why_left
 from compare.logs.kafka_causes import find_causes
-from compare.logs.kafka_events import find_events
+from compare.logs.kafka_events import find_events, find_waiting
 from compare.logs.kafka_rebalances import find_rebalances
-from compare.logs.processes import Processes, give_groups, say_why_left
-from compare.logs.rebalances import GroupLog
-from compare.logs.rocketmq_causes import find_rocketmq_causes
-from compare.logs.rocketmq_rebalances import expired_clients, find_rocketmq_rebalances, give_clients
-from compare.logs.waiting import find_waiting
+from compare.logs.rocketmq_rebalances import (
+    expired_clients,
+    find_rocketmq_causes,
+    find_rocketmq_rebalances,
+    give_clients,
+)
 
 _ADDED = re.compile(r"^Adding new member (\S+)")
 

@@ -4,11 +4,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from compare.logs.facts import Fact, Ordered, client_of
-from compare.logs.generations import client_reason
-from compare.logs.processes import Processes
-from compare.logs.rebalances import Departure, GroupLog, Rebalance
-from compare.logs.returns import Away
+from compare.logs.departures import Away
+from compare.logs.facts import Departure, Fact, GroupLog, Ordered, Processes, Rebalance, client_of
+from compare.logs.kafka_rebalances import client_reason
 
 _AFTER_LOAD_S = 120.0
 """A rejoin so soon after the coordinator was loaded comes from its restart."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from compare.logs.patterns import first_match, table
+from compare.logs.kafka_broker import first_match, table
 
 _LIST = r"(?:partitions:? )?\[?(?P<text>[^\]\[]*)\]?(?: \(org\.apache\.[\w.$]+\))?$"
 

@@ -7,9 +7,8 @@ from pathlib import PurePath
 
 from compare.logs import kafka_broker, kafka_clients, rocketmq_lines
 from compare.logs.facts import Fact, Stream
-from compare.logs.layouts import Unwrapped, stated_east, unwrapped
-from compare.logs.lines import LogFile, decoded, lines_with
-from compare.logs.patterns import first_match
+from compare.logs.kafka_broker import first_match
+from compare.logs.lines import LogFile, Unwrapped, decoded, lines_with, stated_east, unwrapped
 
 KEYS = (
     b"roup",

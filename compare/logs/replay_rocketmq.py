@@ -5,8 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.logs.facts import Fact
-from compare.logs.rebalances import GroupLog, Rebalance
+from compare.logs.facts import Fact, GroupLog, Rebalance
 from compare.logs.replay_events import ABOUT, Event, clock, length, milliseconds, plain, possible
 from compare.logs.rocketmq_lines import route_change
 from protocols.errors import UserError
@@ -22,7 +21,7 @@ _RETRY = "%RETRY%"
 
 
 def rocketmq_fields(log: GroupLog) -> dict[str, object]:
-    """The scenario's fields as `compare.scenarios.reading.scenario` takes them. Raises `UserError` where no member is
+    """The scenario's fields as `compare.running.systems.scenario` takes them. Raises `UserError` where no member is
     known."""
     return _Night(log).fields()
 

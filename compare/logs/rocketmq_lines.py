@@ -2,7 +2,7 @@
 
 import re
 
-from compare.logs.patterns import table
+from compare.logs.kafka_broker import table
 
 MARKS = (
     "oRebalance,",

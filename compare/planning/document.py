@@ -3,11 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from compare.planning.simulating import Cost
-from compare.planning.steps import Route
-from compare.planning.subject import Subject
-from compare.planning.target import Target
-from compare.planning.timetable import Timing
+from compare.planning.simulating import Cost, Timing
+from compare.planning.subject import Route, Subject, Target
 
 
 class PauseRecord(TypedDict):

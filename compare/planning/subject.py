@@ -1,23 +1,91 @@
-"""The group that a plan is for, as it is today: from a scenario, or from what the tools show of a real one."""
+"""What a plan is made of: steps, each with the settings it changes and the members it restarts, and wrong orders.
 
+The group that a plan is for, as it is today: from a scenario, or from what the tools show of a real one.
+
+What `--to` asks for: another strategy, static members, more members, or more queues.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from compare.catalogues import CLASSIC, ROCKETMQ, SERVER
-from compare.reading.client_libraries import is_javas, library_of
-from compare.reading.group_kinds import kind_of
+from compare.catalogues import CLASSIC, OF_BOTH, ROCKETMQ, SERVER
+from compare.reading.group_kinds import is_javas, kind_of, library_of
 from compare.reading.group_model import ASSUMPTIONS, model_of
 from compare.reading.observed import ObservedGroup
-from compare.scenarios.ending import ending
-from compare.scenarios.own_settings import with_own_settings
-from compare.scenarios.systems import member_settings, system_of
-from compare.scenarios.variants import variants_of
+from compare.running.run_variant import ending
+from compare.running.systems import member_settings, system_of, with_own_settings
+from compare.running.variants import variants_of
 from protocols import Queue
+from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import STATIC, split_system
+from protocols.scenario.validation import suggestion
 from protocols.scenario.writing import as_fields
+
+Settings = Mapping[str, object]
+"""Name of a setting, as the system calls it, to its value; None: the setting is removed."""
+
+Waves = Sequence[Sequence[str]]
+"""Members by wave: those of one wave stop and start together, the next wave follows when the group is stable again."""
+
+
+def one_by_one(members: Sequence[str]) -> Waves:
+    """A rolling restart: every member is a wave of its own."""
+    return [[member] for member in members]
+
+
+def in_each(members: Iterable[str], change: Settings) -> Mapping[str, Settings]:
+    """The same change in all of them."""
+    return dict.fromkeys(members, change)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a plan.
+
+    ``text``: what is done; ``settings``: member to what changes in it; ``restart``: the members that stop and start, by
+    wave; ``start``: members that start for the first time, all at once; ``queues``: topic to its new number of queues;
+    ``commands``: what is typed, with placeholders in capitals. ``check``: what must be true before the next step;
+    ``back``: how to undo the step. ``watch``: how long the simulation goes on after the last restart (milliseconds).
+    """
+
+    text: str
+    check: str
+    back: str
+    settings: Mapping[str, Settings] = field(default_factory=dict)
+    restart: Waves = ()
+    start: Sequence[str] = ()
+    queues: Mapping[str, int] = field(default_factory=dict)
+    commands: Sequence[str] = ()
+    watch: Time = 60_000.0
+
+    @property
+    def happens(self) -> bool:
+        """Whether the group notices anything of it."""
+        return bool(self.restart or self.start or self.queues)
+
+
+@dataclass(frozen=True, slots=True)
+class WrongOrder:
+    """An order in which the change goes wrong: ``text`` says which, the steps are what is simulated. ``broker``:
+    settings that the brokers have instead of the group's."""
+
+    text: str
+    steps: Sequence[Step]
+    broker: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The steps in order, and the orders that go wrong. ``notes``: what else one must know, a sentence each."""
+
+    steps: Sequence[Step]
+    wrong: Sequence[WrongOrder] = ()
+    notes: Sequence[str] = ()
+
 
 RESET, LATEST = "auto.offset.reset", "latest"
 """Kafka's setting that says where a group begins to read a partition without a committed offset, and its default."""
@@ -238,3 +306,49 @@ def _with_rates(subject: Subject, observed: ObservedGroup) -> Subject:
     rates = {topic: round(total / subject.queue_count(topic), 3) for topic, total in topics.items()}
     said = "The rates are those that the tools show; clients and brokers have their default settings."
     return replace(subject, load={"rates": rates}, assumptions=(*subject.assumptions[:-1], said))
+
+
+STATIC_MEMBERS = "static"
+MOST_MEMBERS, MOST_QUEUES = 10_000, 100_000
+
+_MEMBERS = re.compile(r"members=([0-9]{1,9})", re.ASCII)
+_QUEUES = re.compile(r"queues:(.+)=([0-9]{1,9})", re.ASCII | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """``text`` as given. One of the others says what is asked for: ``strategy`` (with its ``system``), ``members``
+    (their number), ``topic`` and ``queues`` (its number of queues), or none of them: static members."""
+
+    text: str
+    strategy: str = ""
+    members: int = 0
+    topic: str = ""
+    queues: int = 0
+
+    @property
+    def system(self) -> str:
+        """The system of the strategy; empty where any will do."""
+        if self.strategy:
+            return next(system for system, names in STRATEGIES.items() if self.strategy in names)
+        return "kafka" if self.text == STATIC_MEMBERS else ""
+
+
+def parse(text: str) -> Target:
+    """From the option's text; `UserError` says what was expected."""
+    if text == STATIC_MEMBERS:
+        return Target(text)
+    name = text.removeprefix("kafka:").removeprefix("rocketmq:")
+    if any(name in known for known in STRATEGIES.values()):
+        return Target(text, strategy=name)
+    if any(name == record.name for record in OF_BOTH):
+        raise UserError(f"--to {text}: {name} needs settings of each member that a plan cannot know, expected another")
+    matched = _MEMBERS.fullmatch(text)
+    if matched and 1 <= int(matched[1]) <= MOST_MEMBERS:
+        return Target(text, members=int(matched[1]))
+    matched = _QUEUES.fullmatch(text)
+    if matched and 1 <= int(matched[2]) <= MOST_QUEUES:
+        return Target(text, topic=matched[1], queues=int(matched[2]))
+    names = [name for known in STRATEGIES.values() for name in known]
+    expected = suggestion(text, [*names, STATIC_MEMBERS, "members=N", "queues:TOPIC=N"])
+    raise UserError(f"--to {text}: {expected}")

@@ -1,12 +1,49 @@
-"""From command-line arguments to texts: files, folders, standard input, ``NAME=FILE``."""
+"""How a server is written: ``host``, ``host:port``, ``[::1]:port``.
 
+How long a running cluster is waited for: for everything together, and for a single answer.
+
+From command-line arguments to texts: files, folders, standard input, ``NAME=FILE``.
+"""
+
+import re
 import stat
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from compare.reading.blocks import SourceText
-from compare.reading.observed import Skipped
+from compare.reading.observed import Skipped, SourceText
+
+SERVER = re.compile(r"(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\])(?::(?P<port>[0-9]{1,5}))?")
+"""``host`` with the brackets of an IPv6 address; ``port`` is None where none is written."""
+
+
+TIMEOUT_S = 30.0
+"""Seconds that reading one cluster may take, unless the user says otherwise."""
+
+_ANSWERS = 3
+
+
+def answer_s(timeout_s: float) -> float:
+    """The longest wait for a single answer where the whole reading may take ``timeout_s``: a third, so that one server
+    that is silent does not take all others' time."""
+    return timeout_s / _ANSWERS
+
+
+def end_of(timeout_s: float) -> float:
+    """When a reading that begins now has to be over, by `time.monotonic`."""
+    return time.monotonic() + timeout_s
+
+
+def left_s(ends: float) -> float:
+    """Seconds until then, 0 afterwards."""
+    return max(ends - time.monotonic(), 0.0)
+
+
+def seconds(value: float) -> str:
+    """Seconds for people."""
+    return f"{round(value, 2):g} s"
+
 
 LARGEST = 512 * 1024 * 1024
 """Files above this many bytes are no tool's output."""

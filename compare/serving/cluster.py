@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from compare.scenarios.run_variant import UNCOUNTED
+from compare.running.run_variant import UNCOUNTED
 from compare.serving.history import History
 from compare.serving.service import Service
-from protocols.engine.observer import Observer
+from protocols.engine.nodes import Observer
 from protocols.engine.sockets import Sockets
 from protocols.errors import UserError
 from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Event, Network, Queues

@@ -20,9 +20,9 @@ from compare.serving.service import Seen, Service
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
 from protocols.facts import Owns, RebalanceBegan, RebalanceEnded, Transition
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Join, Leave, Queues, Subscribe
-from protocols.scenario.groups import GroupPart, TopicPart
+from protocols.scenario.fields import GroupPart, TopicPart
 from protocols.scenario.model import RunPart, Scenario, SystemPart
 from protocols.timeline import Recorder, Timeline, lifetimes
 from protocols.timeline.lifetimes import Lifetimes

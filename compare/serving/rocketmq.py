@@ -7,9 +7,9 @@ from typing import Final
 
 from compare.serving.service import Seen
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.timeline import PER_BROKER
-from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
+from rocketmq_selfbalance.broker.consumers import ConsumerGroup
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 from rocketmq_selfbalance.wire.messages import SendMessage

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compare.measure.figures.counting import sums_of_loads
-from compare.measure.figures.last_step import last_step
-from compare.measure.groups.what_if import moves_between, with_withheld
-from compare.measure.optimum import fairest_allocation
+from compare.auditing.what_if import moves_between, with_withheld
+from compare.figures.counting import sums_of_loads
+from compare.figures.last_step import last_step
+from compare.optimum import fairest_allocation
 from compare.sweeping.grid import OPTIMUM, Cell, Size
 from compare.sweeping.stories import GROWTH, leaving, member_name, subscription, topic_name
 from kafka_coordinator import assign
@@ -34,7 +34,7 @@ from rocketmq_selfbalance.strategies.machine_room import ByMachineRoom
 COUNTS = ("group_members", "idle_members", "queues", "unowned_queues", "double_owned_queues", "min", "max", "spread")
 RATIOS = ("mean", "cv", "jain", "gini", "max_over_mean")
 FIGURES = (*COUNTS, "moves", *RATIOS)
-"""The columns of a row: whole numbers, then float64. The figures are those of `compare.measure.figures`, of the group
+"""The columns of a row: whole numbers, then float64. The figures are those of `compare.figures`, of the group
 after the event; ``queues``: of topics that somebody reads; ``moves``: queues that had an owner before the event and
 have another one after it. ``max_over_mean`` is null where nobody owns anything."""
 

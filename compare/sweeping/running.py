@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from compare.comparison.progress import left, progress_line
-from compare.measure.spark.failures import SparkError, first_line, user_errors
-from compare.measure.spark.sessions import session
-from compare.measure.spark.sweeps import for_each_part
+from compare.figures.spark.failures import SparkError, first_line, user_errors
+from compare.figures.spark.sessions import session
+from compare.figures.spark.sweeps import for_each_part
+from compare.showing.console import left, progress_line
 from compare.sweeping import allocations, simulations
 from compare.sweeping.allocations import Answers, columns_of
 from compare.sweeping.folder import Finished, Part, write_part

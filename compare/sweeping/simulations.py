@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from compare.documents.comparison import Record
-from compare.measure.runs.phases import at_other_times, phases_of
-from compare.measure.runs.record import run_record
-from compare.measure.runs.spread import figure
-from compare.scenarios.reading import scenario
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.systems import system_of
-from compare.scenarios.variants import Variant, jittered
+from compare.running.phases import at_other_times, phases_of
+from compare.running.record import run_record
+from compare.running.run_variant import run_variant
+from compare.running.spread import figure
+from compare.running.systems import scenario, system_of
+from compare.running.variants import Variant, jittered
 from compare.sweeping.allocations import ROCKETMQ, broker_names, group_of, queues_per_broker, room, settings_of
 from compare.sweeping.grid import Cell, Sweep
 from compare.sweeping.stories import OF_SIMULATIONS, member_name, subscription, topic_name

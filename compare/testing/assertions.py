@@ -6,15 +6,15 @@ Each takes a group or a pair of them (then both must hold) and judges what is, o
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
-from compare.narrative.formatting import many, unit_of
+from compare.formatting import many, unit_of
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
-from compare.testing.failing import fail
 from compare.testing.group_interface import GroupInterface
-from compare.testing.persistent_conflicts import why_nobody, why_several
+from compare.testing.settling import why_nobody, why_several
+from compare.testing.user_code import fail
 from protocols.engine.nodes import Time
 from protocols.facts import Owns
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.timeline.fact_descriptions import queue_name, queue_names
 from protocols.timeline.story import story_of_queue
 from rocketmq_selfbalance.codes import RETRY_PREFIX

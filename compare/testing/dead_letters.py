@@ -1,8 +1,8 @@
 """The records that a group's members have given up: RocketMQ keeps them in a topic that nobody reads."""
 
 from compare.testing.group_interface import GroupInterface
-from protocols.queues import Queue
-from rocketmq_selfbalance.cluster import RocketMQCluster
+from protocols.java import Queue
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
 from rocketmq_selfbalance.codes import DLQ_PREFIX
 
 

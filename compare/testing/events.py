@@ -8,10 +8,9 @@ from typing import Self
 from compare.testing.clock import Clock, in_ticks
 from compare.testing.plans import QueueCounts, names_of
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import Event, Rolling
-from protocols.scenario.paths import path_text
-from protocols.scenario.validation import PartError
+from protocols.scenario.validation import PartError, path_text
 from protocols.scenario.writing import as_fields
 
 

@@ -5,9 +5,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from compare.measure.figures import Fairness, fairness
-from compare.measure.optimum import Optimum, optimum
-from compare.testing import assertions, failing, settling
+from compare.figures import Fairness, fairness
+from compare.optimum import Optimum, optimum
+from compare.testing import assertions, settling, user_code
 from compare.testing.clock import Clock, in_ticks
 from compare.testing.contents import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from compare.testing.demands import Demands
@@ -16,8 +16,8 @@ from compare.testing.handling import Handling
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of, strategy_of
 from compare.testing.records import Records
 from compare.testing.removed import HasRemoved
-from compare.testing.rocketmq.door import RocketMQDoor
-from compare.testing.single_owner import single_owner
+from compare.testing.rocketmq.naming import RocketMQDoor
+from compare.testing.settling import single_owner
 from compare.testing.transactions import Transactions
 from compare.testing.user_code import UserCode
 from compare.testing.world import World
@@ -238,7 +238,7 @@ class Group(Events, Demands, UserCode, RocketMQDoor, HasRemoved):
 
     def failed(self) -> None:
         """An assertion is about to fail: under hypothesis the scenario is told with the falsifying example."""
-        failing.tell(self)
+        user_code.tell(self)
 
     # User's own code.
 

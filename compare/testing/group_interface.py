@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from compare.measure.figures import Fairness
-from compare.measure.optimum import Optimum
+from compare.figures import Fairness
+from compare.optimum import Optimum
 from compare.testing.clock import Clock
 from compare.testing.plans import Plan
 from compare.testing.records import Records

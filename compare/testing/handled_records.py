@@ -11,11 +11,11 @@ from typing import NamedTuple, TypeVar
 
 from protocols.engine.nodes import Time
 from protocols.facts import Position
+from protocols.java import Queue, queue_key
 from protocols.offsets import OffsetSet
-from protocols.queues import Queue, queue_key
 from protocols.timeline import Lifetimes, Timeline
-from protocols.timeline.commits import Commit
 from protocols.timeline.fact_descriptions import queue_name
+from protocols.timeline.timeline import Commit
 
 BY_ITSELF = ("committed", "seek")
 """Why a member reads from an offset: the group has committed it, or the user's code has said so. Else it was reset."""

@@ -17,7 +17,7 @@ from compare.testing.stopping import TimeIsUp as TimeIsUp
 from compare.testing.transactions import Transactions
 from compare.testing.watching import place_of, watched
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import Event, Join, StopPolling
 
 R = TypeVar("R")

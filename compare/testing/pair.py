@@ -10,7 +10,7 @@ from compare.testing.demands import Demands
 from compare.testing.events import Events
 from compare.testing.group import SETTLE_S, Group
 from compare.testing.plans import DEFAULT, KAFKA, ROCKETMQ, Members, QueueCounts, SharedPlan
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 class GroupPair(Events, Demands):

@@ -106,7 +106,7 @@ def pytest_runtest_makereport(
         for fixture in item.stash.get(_GROUPS, []):
             for group in fixture.made:
                 if group.lives and group.clock.time:
-                    from compare.testing import failing
+                    from compare.testing import user_code
 
-                    report.sections.append((f"scenario of the {group.label} group", failing.text(group)))
+                    report.sections.append((f"scenario of the {group.label} group", user_code.text(group)))
     return report

@@ -6,14 +6,14 @@ Records count as handled as `compare.testing.handling.Handling` says. A failure 
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from compare.narrative.formatting import many
+from compare.formatting import many
 from compare.testing.clock import in_ticks
-from compare.testing.failing import fail
 from compare.testing.handled_records import RecordRange
 from compare.testing.handling import HandlingGroup
 from compare.testing.queue_ends import end_offset
 from compare.testing.record_stories import MOST, RecordStories, names_of
-from protocols.queues import Queue
+from compare.testing.user_code import fail
+from protocols.java import Queue
 
 CATCHING_UP_S = 5.0
 """Records that were written in the last so many seconds need not have been handled."""

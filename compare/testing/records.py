@@ -13,7 +13,7 @@ from compare.testing.plans import Plan
 from compare.testing.queue_ends import end_offset, is_served
 from compare.testing.world import World
 from protocols.errors import UserError
-from protocols.queues import Queue, queue_key
+from protocols.java import Queue, queue_key
 from protocols.scenario.events import DeleteTopic, Event
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from protocols.engine.nodes import Time
 from protocols.facts import Granted
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.timeline import Timeline
 from protocols.timeline.causes import Effect, Happening
 from protocols.timeline.fact_descriptions import queue_name
-from protocols.timeline.intervals import Double, Gap
+from protocols.timeline.ownership import Double, Gap
 from protocols.timeline.rebalances import Rebalance
 
 

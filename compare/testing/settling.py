@@ -1,13 +1,25 @@
-"""When a group has settled: nothing changes any more unless something new happens."""
+"""When a group has settled: nothing changes any more unless something new happens.
 
-from collections.abc import Callable
+The one owner of a queue.
+
+What keeps RocketMQ's members from ever agreeing on who owns a queue. Kafka's have a coordinator that decides.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compare.testing.clock import Clock
+from compare.testing.group_interface import GroupInterface
 from compare.testing.world import World
+from protocols import Allocation
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
-from rocketmq_selfbalance.cluster import RocketMQCluster
+from protocols.errors import UserError
+from protocols.java import Queue
+from protocols.scenario.topology import MemberKey
+from protocols.timeline.fact_descriptions import queue_name
+from rocketmq_selfbalance.cluster import members as disagreement
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
+from rocketmq_selfbalance.cluster.members import Standing
 
 GRACE_MS: Time = 1_500.0
 """So long nothing may have changed: messages that are under way arrive, members that start have made their first pass
@@ -74,3 +86,39 @@ def settle(clock: Clock, worlds: list[World], within: Time) -> bool:
             continue
         over = restless.busy_until
         clock.run(min(limit, restless.last_change + QUIET_MS if over is None else over), _ToChange(restless))
+
+
+def single_owner(allocation: Allocation, topic: str, number: int, broker: str | None) -> str | None:
+    """Who owns the queue; None where nobody does. `UserError` where there is no such queue, or several at different
+    brokers, `AssertionError` where several members own it."""
+    found = [
+        (queue, owners)
+        for queue, owners in allocation.owners.items()
+        if (queue.topic, queue.number) == (topic, number) and broker in (None, queue.broker)
+    ]
+    if not found:
+        there = ", ".join(map(queue_name, sorted(allocation.owners)))
+        raise UserError(f"no queue {topic}-{number}, expected one of {there}")
+    if len(found) != 1:
+        raise UserError(f"{len(found)} queues {topic}-{number}, expected one; say which broker")
+    if len(found[0][1]) > 1:
+        raise AssertionError(f"{topic}-{number} has several owners: {', '.join(found[0][1])}")
+    return found[0][1][0] if found[0][1] else None
+
+
+def why_several(group: GroupInterface, members: Sequence[str]) -> str | None:
+    """Why these members will go on owning the same queues: a sentence without its end. None: no reason is known."""
+    return disagreement.why_several(_standings(group, members))
+
+
+def why_nobody(group: GroupInterface, queue: Queue) -> str | None:
+    """Why nobody will ever own this queue, likewise."""
+    return disagreement.why_nobody(_standings(group, group.members), queue.topic)
+
+
+def _standings(group: GroupInterface, members: Sequence[str]) -> list[Standing]:
+    """In order of their names; nobody in Kafka."""
+    cluster = group.world.cluster
+    if not isinstance(cluster, RocketMQCluster):
+        return []
+    return [cluster.members.standing(MemberKey(group.name, member), group.topics) for member in sorted(members)]

@@ -2,7 +2,7 @@
 
 from typing import Unpack
 
-from compare.testing import failing
+from compare.testing import user_code
 from compare.testing.clock import Clock
 from compare.testing.group import Group
 from compare.testing.plans import KAFKA, ROCKETMQ, GroupPlan
@@ -52,5 +52,5 @@ def play(scenario: Scenario, system: str = "", *, clock: Clock | None = None) ->
         group.live_through(scenario.events)
         group.clock.run(begin + scenario.run.for_)
     finally:
-        failing.tell(group)
+        user_code.tell(group)
     return group

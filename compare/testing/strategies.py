@@ -11,7 +11,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from compare.catalogues import CLASSIC, ROCKETMQ
-from compare.scenarios.reading import scenario
+from compare.running.systems import scenario
 from compare.testing.plans import GroupPlan
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Crash, Disconnect, Event, Hang, Join, Leave, Restart, StopPolling

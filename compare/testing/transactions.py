@@ -10,13 +10,13 @@ from typing import NamedTuple
 from compare.testing.contents import Content
 from compare.testing.group_interface import GroupInterface
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.broker import Broker
-from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.cluster.broker import Broker
+from kafka_coordinator.cluster.cluster import KafkaCluster
 from kafka_coordinator.coordinator.commands import OffsetsDecided
-from kafka_coordinator.coordinator.transactions import transactional_commit_error
+from kafka_coordinator.coordinator.offsets import transactional_commit_error
 from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import DeleteTopic, Event
 
 

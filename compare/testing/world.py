@@ -9,22 +9,22 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Protocol
 
-from compare.scenarios.ending import Ending, ending
-from compare.scenarios.systems import cluster_of, known_strategies, system_of
+from compare.running.run_variant import Ending, ending
+from compare.running.systems import cluster_of, known_strategies, system_of
 from protocols.engine.links import Latency
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Owns, RebalanceBegan, RebalanceEnded
-from protocols.queues import Queue
-from protocols.scenario.cluster import Cluster
+from protocols.java import Queue
+from protocols.scenario.cluster_states import Cluster
 from protocols.scenario.events import Event, Produce
+from protocols.scenario.fields import LONGEST
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario as read_scenario
 from protocols.scenario.running import BEGINNING
 from protocols.scenario.shorthands import each_name
 from protocols.scenario.topology import Topology
-from protocols.scenario.units import LONGEST
 from protocols.scenario.validation import PartError
 from protocols.timeline import Lifetimes, Recorder, Timeline, lifetimes, may_own_in
 from rocketmq_selfbalance.codes import RETRY_PREFIX

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from compare.console.output import visible
-from compare.reading.server import SERVER
-from compare.watching.changes import SeenGroup
+from compare.reading.sources import SERVER
+from compare.showing.console import visible
+from compare.watching.changes import Key, SeenGroup
 from compare.watching.polling import Failure, Poll
-from compare.watching.states import Key
 from protocols import UserError
 
 if TYPE_CHECKING:

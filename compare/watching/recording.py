@@ -6,13 +6,19 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from compare.measure.figures.definitions import COUNTS, LOADS
-from compare.snapshots.columns import TOPIC_COUNTS, TOPIC_LOADS, snapshot_schema
-from compare.snapshots.compacting import compact
-from compare.snapshots.folder import day_of, prune, remove_unfinished, write_snapshot_file
-from compare.watching.changes import SeenGroup
+from compare.figures.definitions import COUNTS, LOADS
+from compare.snapshots import (
+    TOPIC_COUNTS,
+    TOPIC_LOADS,
+    compact,
+    day_of,
+    prune,
+    remove_unfinished,
+    snapshot_schema,
+    write_snapshot_file,
+)
+from compare.watching.changes import Key, SeenGroup
 from compare.watching.polling import Failure, Poll
-from compare.watching.states import Key
 from protocols import Queue, UserError
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import Protocol
 
 from compare.reading.gather import Gathered
 from compare.reading.observed import Skipped
-from compare.watching.polling import Failure, Listener, Watch
-from compare.watching.sources import Source
+from compare.watching.polling import Failure, Listener, Source, Watch
 from protocols import UserError
 
 Read = Callable[[Source], Gathered]

@@ -1,16 +1,134 @@
-"""The sticky assignors where all subscriptions are equal: the client's "constrained" path (spec 5.6).
+"""Even shares being filled: the state of the equal-subscription path of the sticky assignors (spec 5.6).
+
+Where members and replicas sit, for the sticky assignors (spec 5.5, last paragraph).
+
+The sticky assignors' round among members beside the replicas, equal subscriptions (spec 5.6, step C).
+
+The sticky assignors where all subscriptions are equal: the client's "constrained" path (spec 5.6).
 
 In Kafka `AbstractStickyAssignor.ConstrainedAssignmentBuilder`.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 
 from kafka_coordinator.assignors.claims import Claims
-from kafka_coordinator.assignors.inputs import Assignment, Partition
-from kafka_coordinator.assignors.placement import Placement
-from kafka_coordinator.assignors.rack_round import give_beside_replicas
-from kafka_coordinator.assignors.shares import Shares
+from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition, fits, rack_aware
+
+
+@dataclass(slots=True)
+class Shares:
+    """Who owns what so far; members are positions. ``seats`` members may own ``least + 1``, the others ``least``.
+
+    ``below``: members with less than ``least``, by id; ``even``: members with exactly ``least`` who may get a
+    seat, in the order in which they get it; ``taken``: number of seats that are taken.
+    """
+
+    least: int
+    seats: int
+    owned: list[list[int]]
+    below: list[int] = field(default_factory=list)
+    even: list[int] = field(default_factory=list)
+    taken: int = 0
+
+    @property
+    def most(self) -> int:
+        return self.least + (self.seats > 0)
+
+    def take_seat(self) -> None:
+        """One more member owns ``most``; with the last seat nobody else may."""
+        self.taken += 1
+        if self.taken == self.seats:
+            self.even.clear()
+
+    def deal(self, left: list[int]) -> None:
+        """Step D: give the partitions in turn to the members below their share, then one each to the even ones.
+
+        While nobody reaches the share the turns are regular, so that every member gets a slice at once. Raises
+        `AssignorError` where some are left in the end.
+        """
+        start = 0
+        below = self.below
+        while below and start < len(left):
+            rounds = self.least - max(len(self.owned[member]) for member in below)
+            width = len(below)
+            end = start + rounds * width
+            for turn, member in enumerate(below, start):
+                self.owned[member] += left[turn:end:width]
+            start = end
+            self.even += [member for member in below if len(self.owned[member]) == self.least]
+            below = [member for member in below if len(self.owned[member]) < self.least]
+        if len(left) - start > len(self.even):
+            raise AssignorError("IllegalStateException", "partitions are left, and nobody may own more")
+        for member, partition in zip(self.even, left[start:], strict=False):
+            self.owned[member].append(partition)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """``rack_of``: per member, by position, its rack or None; ``racks``: partition to its replicas' racks."""
+
+    rack_of: list[str | None]
+    racks: dict[int, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, group: GroupMetadata, spans: Mapping[str, range]) -> "Placement | None":
+        """The placement, or None where racks decide nothing in this group."""
+        if not group.replica_racks:
+            return None
+        rack_of = [member.rack or None for member in group.members]
+        racks: dict[int, tuple[str, ...]] = {}
+        for topic, span in spans.items():
+            racks.update(zip(span, group.replica_racks.get(topic, ((),) * len(span)), strict=True))
+        return cls(rack_of, racks) if rack_aware(rack_of, list(racks.values())) else None
+
+    def mismatch(self, member: int, partition: int) -> bool:
+        """Whether the member has a rack that holds no replica of the partition."""
+        return not fits(self.rack_of[member], self.racks.get(partition, ()))
+
+    def beside(self, members: Sequence[int], partition: int) -> list[int]:
+        """Those of the members whose rack holds a replica of the partition."""
+        racks = self.racks[partition]
+        return [member for member in members if self.rack_of[member] in racks]
+
+
+def give_beside_replicas(shares: Shares, left: list[int], placement: Placement) -> list[int]:
+    """Give partitions, those with the fewest members beside them first, to members beside a replica.
+
+    Returns the partitions that nobody could take.
+    """
+    rack_of, racks_of = placement.rack_of, placement.racks
+    members_on = Counter(rack_of)
+    neighbours = {racks: sum(members_on[rack] for rack in set(racks)) for racks in set(racks_of.values())}
+    below_on = Counter(rack_of[member] for member in shares.below)
+    below, turn = shares.below, 0
+    remaining: list[int] = []
+    for partition in sorted(left, key=lambda partition: neighbours[racks_of[partition]]):
+        racks = racks_of[partition]
+        if any(below_on[rack] for rack in racks):
+            while rack_of[below[turn]] not in racks:
+                turn = (turn + 1) % len(below)
+            member = below[turn]
+            shares.owned[member].append(partition)
+            if len(shares.owned[member]) >= shares.least:
+                del below[turn]
+                below_on[rack_of[member]] -= 1
+                if len(shares.owned[member]) < shares.most and shares.taken < shares.seats:
+                    shares.even.append(member)
+            else:
+                turn += 1
+            turn = turn % len(below) if below else 0
+            continue
+        even = next((member for member in shares.even if rack_of[member] in racks), None)
+        if even is None:
+            remaining.append(partition)
+            continue
+        shares.owned[even].append(partition)
+        shares.even.remove(even)
+        shares.take_seat()
+    return remaining
 
 
 def constrained(

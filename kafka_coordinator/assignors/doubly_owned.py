@@ -9,10 +9,8 @@ one that the released assignor asks: so this is slower than `balancing`, which n
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from kafka_coordinator.assignors.balancing import Loads, Movements, Run, Topic
 from kafka_coordinator.assignors.inputs import AssignorError, Partition
-from kafka_coordinator.assignors.loads import Loads
-from kafka_coordinator.assignors.movements import Movements
-from kafka_coordinator.assignors.topics import Run, Topic
 
 Stray = tuple[str, int, int]
 """Topic, number within the topic, number as a partition of the group."""

@@ -1,4 +1,6 @@
-"""The sticky assignors where subscriptions differ: the client's "general" path (spec 5.7).
+"""Giving partitions that nobody owns to their topics' least loaded subscribers (spec 5.7, step 4).
+
+The sticky assignors where subscriptions differ: the client's "general" path (spec 5.7).
 
 From step 3 on members are numbers in the order of their ids. A topic's subscribers decide who may own its
 partitions, so the work goes topic by topic.
@@ -6,19 +8,67 @@ partitions, so the work goes topic by topic.
 In Kafka `AbstractStickyAssignor.GeneralAssignmentBuilder`.
 """
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import heapify, heapreplace
+from itertools import chain, groupby
 from operator import itemgetter
 
-from kafka_coordinator.assignors.balancing import Balancing
+from kafka_coordinator.assignors.balancing import Balancing, Loads, Run, Subscriptions, Topic, dealing_order
 from kafka_coordinator.assignors.claims import Claims
-from kafka_coordinator.assignors.dealing import deal
+from kafka_coordinator.assignors.constrained import Placement
 from kafka_coordinator.assignors.doubly_owned import DoublyOwnedBalancing, free_runs, kept_strays, taking_part
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
-from kafka_coordinator.assignors.loads import Loads
-from kafka_coordinator.assignors.placement import Placement
-from kafka_coordinator.assignors.subscription_kinds import Subscriptions
-from kafka_coordinator.assignors.topics import Run, Topic, dealing_order
+
+
+def deal(
+    runs: Iterable[Run],
+    loads: Loads,
+    owned: list[list[int]],
+    owner: list[int],
+    beside: tuple[Sequence[str | None], Mapping[int, tuple[str, ...]]] | None = None,
+) -> list[Run]:
+    """Give every partition to the subscriber that is first in C-order; returns those that nobody may have.
+
+    With ``beside`` (the rack per member; replica racks per partition) only members without a rack, or on one of
+    the partition's, may have it. Updates ``loads``, ``owned`` and ``owner``.
+    """
+    key, mask, one = loads.key, loads.mask, loads.one
+    left: list[Run] = []
+    heaps: dict[tuple[str, ...] | None, list[int]] = {}
+    subscribers: list[int] = []
+    for topic, partitions in runs:
+        if topic.subscribers is not subscribers:
+            heaps.clear()
+            subscribers = topic.subscribers
+        parts: Iterable[tuple[tuple[str, ...] | None, Iterable[int]]] = [(None, partitions)]
+        if beside is not None:
+            parts = groupby(partitions, key=beside[1].__getitem__)
+        for racks, part in parts:
+            heap = heaps.get(racks)
+            if heap is None:
+                able = subscribers
+                if racks is not None and beside is not None:
+                    able = [member for member in able if beside[0][member] is None or beside[0][member] in racks]
+                heap = heaps[racks] = list(map(key.__getitem__, able))
+                heapify(heap)
+            if not heap:
+                left.append((topic, list(part)))
+                continue
+            for partition in part:
+                entry = heap[0]
+                member = entry & mask
+                while key[member] != entry:
+                    # Another topic's or rack's heap has loaded this member since.
+                    heapreplace(heap, key[member])
+                    entry = heap[0]
+                    member = entry & mask
+                entry += one
+                heapreplace(heap, entry)
+                key[member] = entry
+                owned[member].append(partition)
+                owner[partition] = member
+    return left
+
 
 _NOBODY = -1
 

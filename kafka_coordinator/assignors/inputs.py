@@ -2,11 +2,22 @@
 
 Partitions are numbers 0..N-1 over all topics: topic by topic in the order of `GroupMetadata.topics`, within a
 topic ascending. Names and `Queue` records appear only at the edges (`kafka_coordinator.assign`, the players).
+
+Racks: which members sit beside which replicas, and whether an assignor looks at racks at all (spec 5.3, 5.5).
+
+An empty rack is none. A member without a rack fits every partition.
+
+Who subscribes to what, and the order in which static members go first (spec 5.2 "S-order").
+
+Partitions as queues of the shared model.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
+
+from protocols.java import Queue, utf16_key
 
 Partition: TypeAlias = tuple[str, int]
 """Topic and number within the topic."""
@@ -90,3 +101,67 @@ class AssignorError(Exception):
     def __init__(self, error: str, message: str = "") -> None:
         super().__init__(message or error)
         self.error = error
+
+
+def rack_aware(member_racks: Iterable[str | None], replica_racks: Sequence[Sequence[str]]) -> bool:
+    """Whether racks decide anything between these members and partitions.
+
+    They do if a member's rack is the rack of some replica, and not every partition has replicas on every rack.
+    """
+    on_members = {rack for rack in member_racks if rack}
+    on_replicas = {rack for racks in replica_racks for rack in racks}
+    if on_members.isdisjoint(on_replicas):
+        return False
+    return any(on_replicas.difference(racks) for racks in replica_racks)
+
+
+def fits(rack: str | None, replica_racks: Sequence[str]) -> bool:
+    """Whether a member on this rack is beside a replica of the partition."""
+    return not rack or rack in replica_racks
+
+
+def static_order(members: Sequence[Subscription]) -> list[int]:
+    """Positions of the members: those with an instance id first, by it; then the others by member id."""
+
+    def key(position: int) -> tuple[bool, bytes]:
+        member = members[position]
+        dynamic = not member.instance_id
+        return dynamic, utf16_key(member.member_id if dynamic else member.instance_id or "")
+
+    return sorted(range(len(members)), key=key)
+
+
+def subscribers(group: GroupMetadata, order: Sequence[int]) -> dict[str, list[int]]:
+    """Each topic of the cluster to those who subscribe to it, as ranks: indexes into ``order``, ascending."""
+    topics = group.topics
+    if not order:
+        return {topic: [] for topic in topics}
+    subscription = group.members[0].topics
+    if all(member.topics == subscription for member in group.members):
+        everyone, nobody = list(range(len(order))), list[int]()
+        wanted = set(subscription)
+        return {topic: everyone if topic in wanted else nobody for topic in topics}
+    found: dict[str, list[int]] = {topic: [] for topic in topics}
+    for rank, position in enumerate(order):
+        for topic in group.members[position].topics:
+            if topic in found:
+                found[topic].append(rank)
+    return found
+
+
+def require_known_topics(group: GroupMetadata) -> None:
+    """Raise as the server-side assignors do where a member subscribes to a topic that does not exist."""
+    subscriptions = dict.fromkeys(member.topics for member in group.members)
+    for subscription in subscriptions:
+        for topic in subscription:
+            if topic not in group.topics:
+                raise AssignorError(
+                    "PartitionAssignorException", f"members subscribe to topic {topic!r}, which does not exist"
+                )
+
+
+@lru_cache(maxsize=1 << 16)
+def queue_of(partition: Partition) -> Queue:
+    """The queue that stands for a partition in facts; it has no broker here. One object for all who name it."""
+    topic, number = partition
+    return Queue(topic, "", number)

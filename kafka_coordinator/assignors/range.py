@@ -5,13 +5,23 @@ beside their replicas as far as that leaves the sizes as they are, and topics wi
 same number of partitions are dealt alike.
 
 In Kafka `RangeAssignor` of the clients.
+
+The group coordinator's own range assignor of the consumer protocol (spec 5.11): no stickiness, no racks.
+
+In Kafka `org.apache.kafka.coordinator.group.assignor.RangeAssignor`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 
-from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
-from kafka_coordinator.assignors.racks import fits, rack_aware
-from kafka_coordinator.assignors.subscribers import static_order, subscribers
+from kafka_coordinator.assignors.inputs import (
+    Assignment,
+    GroupMetadata,
+    fits,
+    rack_aware,
+    require_known_topics,
+    static_order,
+    subscribers,
+)
 
 
 def range_(group: GroupMetadata) -> Assignment:
@@ -125,3 +135,13 @@ def _deal_together(topics: Sequence[_Topic], count: int, rack_of: Sequence[str |
             topic.give(rank, (partition,))
         if not any(topic.capacity(rank) > 0 for topic in topics):
             del remaining[rank]
+
+
+def server_range(group: GroupMetadata) -> Assignment:
+    """Consecutive blocks of every topic to its subscribers in S-order, whatever they owned before.
+
+    Raises `AssignorError` if a member subscribes to a topic that does not exist.
+    """
+    require_known_topics(group)
+    order = static_order(group.members)
+    return blocks(group, order, subscribers(group, order))

@@ -6,8 +6,7 @@ In Kafka `RoundRobinAssignor`.
 from bisect import bisect_left
 from itertools import cycle
 
-from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
-from kafka_coordinator.assignors.subscribers import static_order, subscribers
+from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, static_order, subscribers
 from protocols.java import sorted_as_java
 
 

@@ -6,12 +6,11 @@ before (`inputs.Subscription`), and in that the cooperative one holds back what 
 In Kafka `StickyAssignor` and `CooperativeStickyAssignor`.
 """
 
+from kafka_coordinator.assignors.balancing import Subscriptions, order_by_id
 from kafka_coordinator.assignors.claims import Claims, highest_generation
-from kafka_coordinator.assignors.constrained import constrained
+from kafka_coordinator.assignors.constrained import Placement, constrained
 from kafka_coordinator.assignors.general import general
 from kafka_coordinator.assignors.inputs import NO_GENERATION, Assignment, GroupMetadata
-from kafka_coordinator.assignors.placement import Placement
-from kafka_coordinator.assignors.subscription_kinds import Subscriptions, order_by_id
 
 
 def sticky(group: GroupMetadata, max_generation: int = NO_GENERATION) -> Assignment:

@@ -1,12 +1,110 @@
-"""The group coordinator's uniform assignor of the consumer protocol (spec 5.10): sticky, even, blind to racks.
+"""The uniform assignor for members who all subscribe to the same topics (spec 5.10 "Homogeneous").
+
+In Kafka `UniformHomogeneousAssignmentBuilder`.
+
+The group coordinator's uniform assignor of the consumer protocol (spec 5.10): sticky, even, blind to racks.
 
 In Kafka `UniformAssignor`.
+
+The server-side assignors by the names under which members ask for them; own ones can be added.
+
+In Kafka the classes that the setting ``group.consumer.assignors`` names (`ConsumerGroupPartitionAssignor`).
 """
 
-from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
-from kafka_coordinator.assignors.subscribers import require_known_topics
+from collections.abc import Callable, Sequence
+from itertools import chain, groupby, islice
+from operator import itemgetter
+from typing import TypeAlias
+
+from kafka_coordinator.assignors.inputs import (
+    Assignment,
+    AssignorError,
+    GroupMetadata,
+    HeldNumbers,
+    Partition,
+    require_known_topics,
+)
+from kafka_coordinator.assignors.range import server_range
 from kafka_coordinator.assignors.uniform_heterogeneous import uniform_heterogeneous
-from kafka_coordinator.assignors.uniform_homogeneous import uniform_homogeneous
+from protocols.java import entry_order, size_for_set_of
+
+
+def id_hash(topic_id: int) -> int:
+    """Java's hash code of a 128-bit topic id, unsigned."""
+    folded = topic_id >> 64 ^ topic_id & (1 << 64) - 1
+    return folded >> 32 ^ folded & 0xFFFFFFFF
+
+
+def topic_order(group: GroupMetadata, topics: Sequence[str]) -> list[str]:
+    """The order in which the assignor walks these topics: a Java set of their ids, built from a collection."""
+    by_id = {group.topic_ids[topic]: topic for topic in topics}
+    return [by_id[each] for each in entry_order(list(by_id), id_hash, size_for_set_of(len(by_id)))]
+
+
+def uniform_homogeneous(group: GroupMetadata) -> Assignment:
+    """Even out in one pass: members keep up to their share, the rest goes to those below theirs.
+
+    Every member's share is partitions // members; the surplus seats go to members that hold an additional
+    partition already, else to the last members in order. Raises `AssignorError` where a claim names a partition
+    that a subscribed topic does not have.
+    """
+    members = group.members
+    owned: list[list[int]] = [[] for _ in members]
+    if not members or not members[0].topics:
+        return Assignment(owned)
+    first = group.first_numbers()
+    subscribed = {topic: first[topic] for topic in members[0].topics}
+    order = group.topic_order or topic_order(group, members[0].topics)
+    held = group.held or HeldNumbers([_numbers(each.claims, subscribed, group) for each in members], list)
+    claimed = set[int]().union(*held.numbers)
+    unassigned = [
+        number
+        for topic in order
+        for number in range(first[topic], first[topic] + group.topics[topic])
+        if number not in claimed
+    ]
+    total = sum(group.topics[topic] for topic in subscribed)
+    share, surplus = divmod(total, len(members))
+    unfilled: list[tuple[int, int]] = []
+    for position, numbers in enumerate(held.numbers):
+        extra = surplus > 0
+        room = share + extra
+        if len(numbers) > room:
+            in_order = held.iterated(numbers)
+            owned[position] += in_order[:room]
+            unassigned += in_order[room:]
+            room = 0
+        else:
+            owned[position] += numbers
+            room -= len(numbers)
+        if room and extra and len(members) - position > surplus:
+            room -= 1
+            extra = False
+        if room:
+            unfilled.append((position, room))
+        surplus -= extra
+    rest = iter(unassigned)
+    for position, room in unfilled:
+        owned[position] += islice(rest, room)
+    if next(rest, None) is not None:
+        raise AssignorError("PartitionAssignorException", "partitions were left unassigned")
+    return Assignment(owned)
+
+
+def _numbers(claims: Sequence[Partition], subscribed: dict[str, int], group: GroupMetadata) -> list[int]:
+    """The claims as partition numbers, topic by topic in the order given, without topics not subscribed to."""
+    found: dict[str, list[int]] = {}
+    for topic, run in groupby(claims, _TOPIC):
+        first = subscribed.get(topic)
+        if first is not None:
+            numbers = [first + partition for _, partition in run]
+            if max(numbers) >= first + group.topics[topic]:
+                raise AssignorError("PartitionAssignorException", f"{topic}-{max(numbers) - first} was left unassigned")
+            found.setdefault(topic, []).extend(numbers)
+    return list(chain.from_iterable(found.values()))
+
+
+_TOPIC = itemgetter(0)
 
 
 def homogeneous(group: GroupMetadata) -> bool:
@@ -25,3 +123,24 @@ def uniform(group: GroupMetadata, same_subscriptions: bool | None = None) -> Ass
     if homogeneous(group) if same_subscriptions is None else same_subscriptions:
         return uniform_homogeneous(group)
     return uniform_heterogeneous(group)
+
+
+ServerAssignor: TypeAlias = Callable[[GroupMetadata, bool], Assignment]
+"""The group, and whether all its members subscribe alike, to the target assignment. The members' claims are their
+targets before. `kafka_coordinator.assignors.inputs.AssignorError` where it cannot."""
+
+
+def _range(group: GroupMetadata, same_subscriptions: bool) -> Assignment:
+    return server_range(group)
+
+
+SERVER_ASSIGNORS: dict[str, ServerAssignor] = {"uniform": uniform, "range": _range}
+"""Name to assignor, in the order in which an unchanged broker has them."""
+
+
+def register_server_assignor(name: str, assignor: ServerAssignor) -> None:
+    """Let brokers use an assignor of one's own, which ``group.consumer.assignors`` names; `ValueError` for a name that
+    is taken or has a comma."""
+    if name in SERVER_ASSIGNORS or "," in name or name != name.strip() or not name:
+        raise ValueError(f"server-side assignor {name!r}: expected a name without commas that is not taken")
+    SERVER_ASSIGNORS[name] = assignor

@@ -11,9 +11,8 @@ from kafka_coordinator.consumer.commands import (
     Subscribe,
     Thaw,
 )
-from kafka_coordinator.consumer.config import ConsumerConfig, Load
 from kafka_coordinator.consumer.node import Consumer
-from kafka_coordinator.consumer.settings import ConsumerSettings
+from kafka_coordinator.consumer.settings import ConsumerConfig, ConsumerSettings, Load
 
 __all__ = [
     "Close",

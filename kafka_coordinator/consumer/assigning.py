@@ -8,17 +8,16 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from kafka_coordinator.assign import STRATEGIES, assign
-from kafka_coordinator.assignor import ClaimSource
 from kafka_coordinator.assignors.claims import highest_generation
 from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata, Partition, Subscription
+from kafka_coordinator.assignors.translation import ClaimSource
 from kafka_coordinator.catalogue import CONSUMER
 from kafka_coordinator.consumer.state import AssignorMemory, ConsumerState
 from kafka_coordinator.messages import ConsumerMetadata, JoinedMember, JoinGroupAnswer
 from protocols.errors import StrategyError
 from protocols.groups import Group, Member
-from protocols.java import sorted_as_java, string_entry_order
-from protocols.queues import Queue
-from protocols.quick_records import quickly_made
+from protocols.java import Queue, sorted_as_java, string_entry_order
+from protocols.load import quickly_made
 
 _metadata = quickly_made(ConsumerMetadata)
 

@@ -11,7 +11,8 @@ In Kafka what the user's thread does between two calls of `KafkaConsumer.poll`, 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kafka_coordinator.consumer import callbacks, join_complete, joining, leaving, lookup, positions, timers
+from kafka_coordinator.consumer import callbacks, joining, leaving, lookup, positions, states
+from kafka_coordinator.consumer import callbacks as join_complete
 from kafka_coordinator.consumer.commands import (
     Assign,
     AssignAsMember,
@@ -27,23 +28,22 @@ from kafka_coordinator.consumer.kip848 import reconciliation
 from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered, Position
-from protocols.java import sorted_pairs
+from protocols.java import Queue, sorted_pairs
 from protocols.load import Reading
-from protocols.queues import Queue
 
 
 def begin_poll(c: ConsumerState, now: Time, command: BeginPoll, out: Outbox) -> None:
     """The user's loop polls."""
     if not c.user.closing:
         c.user.away = False
-        out.cancel_timer(timers.POLL)
+        out.cancel_timer(states.POLL)
 
 
 def end_poll(c: ConsumerState, now: Time, command: EndPoll, out: Outbox) -> None:
     """The user's loop does something else, for ``max.poll.interval.ms`` at most."""
     if not c.user.closing:
         c.user.away = True
-        out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
+        out.set_timer(states.POLL, now + c.config.settings.max_poll_interval_ms)
 
 
 def handle(c: ConsumerState, now: Time, command: Handle, out: Outbox) -> None:
@@ -71,13 +71,13 @@ def assign(c: ConsumerState, now: Time, command: Assign, out: Outbox) -> None:
     c.subscription.positions = {}
     c.subscription.beside = ()
     if not command.partitions:
-        out.cancel_timer(timers.AUTO_COMMIT)
+        out.cancel_timer(states.AUTO_COMMIT)
         return
     if c.lookup.coordinator is None:
         lookup.look_up(c, now, out)
     settings = c.config.settings
     if settings.enable_auto_commit:
-        out.set_timer(timers.AUTO_COMMIT, now + settings.auto_commit_interval_ms)
+        out.set_timer(states.AUTO_COMMIT, now + settings.auto_commit_interval_ms)
 
 
 def assign_as_member(c: ConsumerState, now: Time, command: AssignAsMember, out: Outbox) -> None:
@@ -105,7 +105,7 @@ def returned(c: ConsumerState, now: Time, command: ListenerReturned, out: Outbox
     if called is None:
         return
     if not c.user.away:
-        out.cancel_timer(timers.POLL)
+        out.cancel_timer(states.POLL)
     if called.then:
         _THEN[called.then](c, now, called, out)
 

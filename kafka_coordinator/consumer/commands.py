@@ -6,7 +6,7 @@ In Kafka the methods of `KafkaConsumer` that its user calls.
 from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer.config import ConsumerConfig, Load
+from kafka_coordinator.consumer.settings import ConsumerConfig, Load
 
 
 class Close(NamedTuple):

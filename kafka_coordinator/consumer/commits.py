@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import NO_GENERATION
-from kafka_coordinator.consumer import lookup, membership, reading, requests, timers
+from kafka_coordinator.consumer import lookup, membership, reading, requests, states
 from kafka_coordinator.consumer.state import ConsumerState, Offsets
 from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
 from kafka_coordinator.messages import OffsetCommit, OffsetCommitAnswer
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 
 AUTO, PREPARE, CLOSE, USER = "auto", "prepare", "close", "user"
 """What a commit is for."""
@@ -106,7 +106,7 @@ def auto_commit(c: ConsumerState, now: Time, out: Outbox) -> None:
     offsets = positions(c, now, out)
     if offsets and send(c, now, out, AUTO, offsets) == RETRIABLE:
         wait = c.config.settings.retry_backoff_ms
-    out.set_timer(timers.AUTO_COMMIT, now + wait)
+    out.set_timer(states.AUTO_COMMIT, now + wait)
 
 
 def commit_for_user(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -127,7 +127,7 @@ def finish_user_commit(c: ConsumerState, now: Time, out: Outbox, outcome: str) -
         return
     again = now + c.config.settings.retry_backoff_ms
     if outcome == RETRIABLE and again < wanted.until:
-        out.set_timer(timers.COMMIT_AGAIN, again)
+        out.set_timer(states.COMMIT_AGAIN, again)
         return
     c.commits.by_user = None
     c.commits.outcome = outcome

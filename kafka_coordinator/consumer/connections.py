@@ -15,13 +15,13 @@ from kafka_coordinator.consumer import (
     metadata,
     positions,
     requests,
-    timers,
+    states,
 )
 from kafka_coordinator.consumer.kip848 import heartbeats as kip848_heartbeats
 from kafka_coordinator.consumer.kip848 import reconciliation
 from kafka_coordinator.consumer.state import ConsumerState, InFlightRequest
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.messages import (
+    ConsumerGroupHeartbeat,
     FindCoordinator,
     Heartbeat,
     JoinGroup,
@@ -72,7 +72,7 @@ def commit_finished(c: ConsumerState, now: Time, about: commits.About, outcome: 
     elif about.purpose == commits.CLOSE:
         leaving.commit_finished(c, now, out, outcome)
     elif outcome == commits.RETRIABLE and c.subscription.owned:
-        out.set_timer(timers.AUTO_COMMIT, now + c.config.settings.retry_backoff_ms)
+        out.set_timer(states.AUTO_COMMIT, now + c.config.settings.retry_backoff_ms)
 
 
 def _join_failed(c: ConsumerState, now: Time, each: InFlightRequest, out: Outbox) -> None:

@@ -7,12 +7,12 @@ In Kafka `AbstractCoordinator.HeartbeatThread`, `sendHeartbeatRequest` and `Hear
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_coordinator.consumer import lookup, membership, requests, timers
+from kafka_coordinator.consumer import lookup, membership, requests, states
 from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.consumer.states import HEARTBEATS, STABLE
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer
 from protocols.engine.nodes import Outbox, Time
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 
 _heartbeat = quickly_made(Heartbeat)
 
@@ -33,12 +33,12 @@ def enable(c: ConsumerState, now: Time, out: Outbox) -> None:
     """A JoinGroup was answered: heartbeats begin."""
     c.heartbeats.heard_at = now
     c.heartbeats.failures = 0
-    out.set_timer(timers.HEARTBEAT, now + c.config.settings.heartbeat_interval_ms)
+    out.set_timer(states.HEARTBEAT, now + c.config.settings.heartbeat_interval_ms)
 
 
 def disable(c: ConsumerState, out: Outbox) -> None:
     """No heartbeats without a membership."""
-    out.cancel_timer(timers.HEARTBEAT)
+    out.cancel_timer(states.HEARTBEAT)
 
 
 def due(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -49,19 +49,19 @@ def due(c: ConsumerState, now: Time, out: Outbox) -> None:
     expires = c.heartbeats.heard_at + settings.session_timeout_ms
     if c.lookup.coordinator is None:
         lookup.look_up(c, now, out)
-        out.set_timer(timers.HEARTBEAT, now + settings.retry_backoff_ms)
+        out.set_timer(states.HEARTBEAT, now + settings.retry_backoff_ms)
     elif now >= expires:
         # The member is not dropped: the next coordinator found decides.
         lookup.forget(c)
-        out.set_timer(timers.HEARTBEAT, now + settings.retry_backoff_ms)
+        out.set_timer(states.HEARTBEAT, now + settings.retry_backoff_ms)
     elif c.heartbeats.awaits_answer:
-        out.set_timer(timers.HEARTBEAT, min(now + settings.heartbeat_interval_ms, expires))
+        out.set_timer(states.HEARTBEAT, min(now + settings.heartbeat_interval_ms, expires))
     else:
         c.heartbeats.awaits_answer = True
         config, member_id, generation = c.config, c.membership.member_id, c.membership.generation
         message = _heartbeat((requests.number(c), config.group, member_id, generation, config.instance_id))
         requests.send(c, now, c.lookup.coordinator, message, out, about=(generation, member_id))
-        out.set_timer(timers.HEARTBEAT, now + settings.heartbeat_interval_ms)
+        out.set_timer(states.HEARTBEAT, now + settings.heartbeat_interval_ms)
 
 
 def answered(c: ConsumerState, now: Time, answer: HeartbeatAnswer, about: tuple[int, str], out: Outbox) -> None:
@@ -88,5 +88,5 @@ def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The heartbeat was lost, or reached who is not the coordinator: the next one after a pause."""
     c.heartbeats.awaits_answer = False
     if c.membership.state in HEARTBEATS:
-        out.set_timer(timers.HEARTBEAT, now + c.config.settings.backoff(c.heartbeats.failures))
+        out.set_timer(states.HEARTBEAT, now + c.config.settings.backoff(c.heartbeats.failures))
         c.heartbeats.failures += 1

@@ -16,14 +16,14 @@ from kafka_coordinator.consumer import (
     callbacks,
     commits,
     heartbeats,
-    join_complete,
     lookup,
     membership,
     metadata,
     reading,
     requests,
-    timers,
+    states,
 )
+from kafka_coordinator.consumer import callbacks as join_complete
 from kafka_coordinator.consumer.state import (
     BACKOFF,
     COMMIT,
@@ -111,7 +111,7 @@ def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> N
     if outcome == commits.RETRIABLE and again_at < c.joining.prepare_deadline:
         c.joining.needs_prepare = True
         c.joining.awaiting = BACKOFF
-        out.set_timer(timers.REJOIN, again_at)
+        out.set_timer(states.REJOIN, again_at)
         return
     c.joining.awaiting = NOTHING
     if c.joining.needs_prepare:
@@ -218,7 +218,7 @@ def retry(c: ConsumerState, now: Time, out: Outbox, how: str) -> None:
         lookup.forget(c)
     if how in (PAUSE, REDISCOVER):
         c.joining.awaiting = BACKOFF
-        out.set_timer(timers.REJOIN, now + c.config.settings.backoff(c.joining.failures))
+        out.set_timer(states.REJOIN, now + c.config.settings.backoff(c.joining.failures))
         c.joining.failures += 1
     elif how != AT_ONCE:
         c.user.fatal = how

@@ -4,7 +4,7 @@ In Kafka `KafkaConsumer.close` and `unsubscribe`, `ConsumerCoordinator.close` an
 """
 
 from kafka_coordinator.assignors.inputs import NO_GENERATION
-from kafka_coordinator.consumer import callbacks, commits, lookup, membership, reading, timers
+from kafka_coordinator.consumer import callbacks, commits, lookup, membership, reading, states
 from kafka_coordinator.consumer.kip848 import membership as kip848
 from kafka_coordinator.consumer.state import NOTHING, ConsumerState
 from kafka_coordinator.consumer.states import STABLE
@@ -25,7 +25,7 @@ def close(c: ConsumerState, now: Time, out: Outbox) -> None:
     c.user.closing = COMMITTING
     c.user.away = True
     c.user.deferred.clear()
-    out.set_timer(timers.CLOSE, now + c.config.settings.close_timeout_ms)
+    out.set_timer(states.CLOSE, now + c.config.settings.close_timeout_ms)
     commit(c, now, out)
 
 
@@ -51,7 +51,7 @@ def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> N
     if outcome == commits.RETRIABLE:
         if c.lookup.coordinator is None:
             lookup.look_up(c, now, out)
-        out.set_timer(timers.COMMIT_AGAIN, now + c.config.settings.retry_backoff_ms)
+        out.set_timer(states.COMMIT_AGAIN, now + c.config.settings.retry_backoff_ms)
         return
     c.user.closing = LEAVING
     if not prepare(c, now, out, LEAVE):
@@ -90,7 +90,7 @@ def shut_down(c: ConsumerState, out: Outbox) -> None:
     """Nothing happens any more."""
     c.user.closed = True
     c.requests.in_flight.clear()
-    for timer in timers.ALL:
+    for timer in states.ALL:
         out.cancel_timer(timer)
     coordinator = (c.lookup.coordinator,) if c.lookup.coordinator else ()
     for broker in dict.fromkeys((*c.config.bootstrap, *c.metadata.brokers, *coordinator)):
@@ -120,4 +120,4 @@ def stay_outside(c: ConsumerState, now: Time, out: Outbox) -> None:
     c.assigning.is_leader = False
     c.assigning.group_topics = ()
     c.commits.auto_due = False
-    out.cancel_timer(timers.AUTO_COMMIT)
+    out.cancel_timer(states.AUTO_COMMIT)

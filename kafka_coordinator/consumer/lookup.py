@@ -4,7 +4,7 @@ In Kafka `AbstractCoordinator.ensureCoordinatorReady`, `lookupCoordinator`, `Fin
 `markCoordinatorUnknown`.
 """
 
-from kafka_coordinator.consumer import requests, timers
+from kafka_coordinator.consumer import requests, states
 from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.messages import CoordinatorFound, FindCoordinator
 from protocols.engine.nodes import Outbox, Time
@@ -41,7 +41,7 @@ def found(c: ConsumerState, now: Time, answer: CoordinatorFound, about: None, ou
         c.heartbeats.heard_at = now
         if answer.broker == c.connections.failed:
             c.lookup.awaiting_reconnect = answer.broker
-            out.set_timer(timers.LOOKUP, now + c.config.settings.reconnect_backoff(c.connections.failures))
+            out.set_timer(states.LOOKUP, now + c.config.settings.reconnect_backoff(c.connections.failures))
         else:
             c.lookup.in_progress = False
             c.lookup.coordinator = answer.broker
@@ -55,7 +55,7 @@ def found(c: ConsumerState, now: Time, answer: CoordinatorFound, about: None, ou
 def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Nobody answered, or without a coordinator: again after a pause."""
     c.lookup.in_progress = True
-    out.set_timer(timers.LOOKUP, now + c.config.settings.backoff(c.lookup.failures))
+    out.set_timer(states.LOOKUP, now + c.config.settings.backoff(c.lookup.failures))
     c.lookup.failures += 1
 
 

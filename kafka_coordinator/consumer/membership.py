@@ -4,7 +4,7 @@ In Kafka `AbstractCoordinator.resetStateOnResponseError`, `resetStateAndRejoin` 
 """
 
 from kafka_coordinator.assignors.inputs import NO_GENERATION
-from kafka_coordinator.consumer import requests, timers
+from kafka_coordinator.consumer import requests, states
 from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.consumer.states import HEARTBEATS, RESET, UNJOINED
 from kafka_coordinator.messages import LeaveGroup, Leaving
@@ -19,7 +19,7 @@ def forget(c: ConsumerState, out: Outbox, *, keep_id: bool = False) -> None:
     c.membership.protocol = None
     if not keep_id:
         c.membership.member_id = ""
-    out.cancel_timer(timers.HEARTBEAT)
+    out.cancel_timer(states.HEARTBEAT)
 
 
 def reset(c: ConsumerState, now: Time, out: Outbox, why: str, *, keep_id: bool = False) -> None:

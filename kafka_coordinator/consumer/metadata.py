@@ -14,7 +14,7 @@ In Kafka `ConsumerMetadata`, `Metadata.requestUpdate` with its ``equivalentRespo
 import re
 from functools import lru_cache
 
-from kafka_coordinator.consumer import lookup, requests, timers
+from kafka_coordinator.consumer import lookup, requests, states
 from kafka_coordinator.consumer.state import ConsumerState, MetadataSnapshot, protocol_member
 from kafka_coordinator.messages import METADATA_CHANGED, MetadataAnswer, MetadataRequest
 from protocols.engine.nodes import Outbox, Time
@@ -39,7 +39,7 @@ def refresh(c: ConsumerState, now: Time, out: Outbox) -> None:
     topics = wanted(c)
     if topics != ():
         c.metadata.refreshing = True
-        out.cancel_timer(timers.METADATA)
+        out.cancel_timer(states.METADATA)
         requests.send(c, now, lookup.any_broker(c, out), MetadataRequest(requests.number(c), topics), out, about=topics)
 
 
@@ -58,17 +58,17 @@ def answered(c: ConsumerState, now: Time, answer: MetadataAnswer, about: tuple[s
     if about != wanted(c):
         refresh(c, now, out)
     elif not c.config.by_hand and any(topic not in answer.topics for topic in about or ()):
-        out.set_timer(timers.METADATA, now + c.config.settings.backoff(known.incomplete))
+        out.set_timer(states.METADATA, now + c.config.settings.backoff(known.incomplete))
         known.incomplete += 1
     else:
         known.incomplete = 0
-        out.set_timer(timers.METADATA, now + c.config.settings.metadata_max_age_ms)
+        out.set_timer(states.METADATA, now + c.config.settings.metadata_max_age_ms)
 
 
 def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The broker did not answer: another one after a pause."""
     c.metadata.refreshing = False
-    out.set_timer(timers.METADATA, now + c.config.settings.backoff(c.metadata.failures))
+    out.set_timer(states.METADATA, now + c.config.settings.backoff(c.metadata.failures))
     c.metadata.failures += 1
 
 

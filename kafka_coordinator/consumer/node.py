@@ -21,19 +21,19 @@ from kafka_coordinator.consumer import (
     polling,
     positions,
     reading,
-    standing_still,
-    timers,
+    states,
 )
+from kafka_coordinator.consumer import polling as standing_still
 from kafka_coordinator.consumer.commands import Close
-from kafka_coordinator.consumer.config import ConsumerConfig
 from kafka_coordinator.consumer.kip848 import answers as kip848_answers
 from kafka_coordinator.consumer.kip848 import heartbeats as kip848_heartbeats
 from kafka_coordinator.consumer.kip848 import membership as kip848_membership
 from kafka_coordinator.consumer.kip848 import polling as kip848_polling
 from kafka_coordinator.consumer.kip848 import reconciliation
+from kafka_coordinator.consumer.settings import ConsumerConfig
 from kafka_coordinator.consumer.state import ConsumerState
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeatAnswer
 from kafka_coordinator.messages import (
+    ConsumerGroupHeartbeatAnswer,
     CoordinatorFound,
     HeartbeatAnswer,
     JoinGroupAnswer,
@@ -220,7 +220,7 @@ def _resume(c: ConsumerState, now: Time, out: Outbox) -> None:
 def _poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
     if not c.user.away and c.user.listener_call is None:
         c.user.resume_at = c.user.batch_end
-        out.set_timer(timers.RESUME, c.user.batch_end)
+        out.set_timer(states.RESUME, c.user.batch_end)
     if c.kip848 is None:
         membership.poll_expired(c, now, out)
     else:
@@ -243,19 +243,19 @@ def _auto_commit_due(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 _DUE: Final[Mapping[TimerName, Callable[[ConsumerState, Time, Outbox], None]]] = {
-    timers.REQUESTS: connections.overdue,
-    timers.LOOKUP: lookup.retry,
-    timers.METADATA: lambda c, now, out: metadata.refresh(c, now, out),
-    timers.HEARTBEAT: _heartbeat_due,
-    timers.POLL: _poll_expired,
-    timers.RESUME: _resume,
-    timers.SHARE: lambda c, now, out: reading.share_anew(c, now, out),
-    timers.POISON: standing_still.begin,
-    timers.SKIP: standing_still.skip,
-    timers.REJOIN: _rejoin,
-    timers.RECONCILE: lambda c, now, out: reconciliation.looks(c),
-    timers.POSITIONS: lambda c, now, out: positions.retry(c),
-    timers.AUTO_COMMIT: _auto_commit_due,
-    timers.COMMIT_AGAIN: _commit_again,
-    timers.CLOSE: lambda c, now, out: leaving.finish(c, now, out),
+    states.REQUESTS: connections.overdue,
+    states.LOOKUP: lookup.retry,
+    states.METADATA: lambda c, now, out: metadata.refresh(c, now, out),
+    states.HEARTBEAT: _heartbeat_due,
+    states.POLL: _poll_expired,
+    states.RESUME: _resume,
+    states.SHARE: lambda c, now, out: reading.share_anew(c, now, out),
+    states.POISON: standing_still.begin,
+    states.SKIP: standing_still.skip,
+    states.REJOIN: _rejoin,
+    states.RECONCILE: lambda c, now, out: reconciliation.looks(c),
+    states.POSITIONS: lambda c, now, out: positions.retry(c),
+    states.AUTO_COMMIT: _auto_commit_due,
+    states.COMMIT_AGAIN: _commit_again,
+    states.CLOSE: lambda c, now, out: leaving.finish(c, now, out),
 }

@@ -7,16 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_coordinator.consumer import (
-    by_hand,
-    commits,
-    leaving,
-    metadata,
-    positions,
-    reading,
-    standing_still,
-    timers,
-)
+from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, polling, positions, reading, states
 from kafka_coordinator.consumer.commands import (
     Assign,
     AssignAsMember,
@@ -36,7 +27,7 @@ from kafka_coordinator.consumer.commands import (
     Subscribe,
     Thaw,
 )
-from kafka_coordinator.consumer.config import Load
+from kafka_coordinator.consumer.settings import Load
 from kafka_coordinator.consumer.state import ConsumerState, UserCommit
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Noted
@@ -72,29 +63,29 @@ def _commit(c: ConsumerState, now: Time, command: CommitNow, out: Outbox) -> Non
 
 def _stop_polling(c: ConsumerState, now: Time, command: StopPolling, out: Outbox) -> None:
     if c.user.stuck is not None:
-        standing_still.hold(c, now, out)
+        polling.hold(c, now, out)
     elif not c.config.by_hand:
         reading.stop(c, now, out)
         c.user.away = True
-        out.set_timer(timers.POLL, now + c.config.settings.max_poll_interval_ms)
+        out.set_timer(states.POLL, now + c.config.settings.max_poll_interval_ms)
 
 
 def _go_on(c: ConsumerState, now: Time, command: GoOn, out: Outbox) -> None:
     if c.user.stuck is not None:
-        standing_still.release(c, now, out)
+        polling.release(c, now, out)
     elif c.user.away and not c.user.closing and not c.config.by_hand:
-        standing_still.go_on(c, now, out)
+        polling.go_on(c, now, out)
 
 
 def _freeze(c: ConsumerState, now: Time, command: Freeze, out: Outbox) -> None:
     reading.stop(c, now, out)
-    standing_still.hold(c, now, out)
+    polling.hold(c, now, out)
     c.user.frozen = True
 
 
 def _thaw(c: ConsumerState, now: Time, command: Thaw, out: Outbox) -> None:
     c.user.frozen = False
-    standing_still.release(c, now, out)
+    polling.release(c, now, out)
     reading.resume(c, now, out)
 
 

@@ -7,16 +7,14 @@ In Kafka `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded` (formerly `refre
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer import lookup, reading, requests, timers
-from kafka_coordinator.consumer.config import Load
+from kafka_coordinator.assignors.inputs import Partition, queue_of
+from kafka_coordinator.consumer import lookup, reading, requests, states
+from kafka_coordinator.consumer.settings import Load
 from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.messages import NO_OFFSET, OffsetFetch, OffsetFetchAnswer
-from kafka_coordinator.partitions import queue_of
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Position
-from protocols.load import Reading
-from protocols.quick_records import quickly_made
+from protocols.load import Reading, quickly_made
 
 _position, _reading = quickly_made(Position), quickly_made(Reading)
 
@@ -65,7 +63,7 @@ def answered(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, about: tupl
 def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Ask again after a pause."""
     c.subscription.awaits_offsets = True
-    out.set_timer(timers.POSITIONS, now + c.config.settings.retry_backoff_ms)
+    out.set_timer(states.POSITIONS, now + c.config.settings.retry_backoff_ms)
 
 
 def retry(c: ConsumerState) -> None:

@@ -1,6 +1,8 @@
-"""What the user's code reads, as functions of time (`protocols.load`): no record and no fetch is ever an event.
+"""When the user's loop comes to a record that it cannot handle (`protocols.poison`).
 
-Where handling a record takes time, the partitions share the member's time (`protocols.sharing`): one whose records come
+What the user's code reads, as functions of time (`protocols.load`): no record and no fetch is ever an event.
+
+Where handling a record takes time, the partitions share the member's time (`protocols.load`): one whose records come
 more slowly than its equal share takes only what comes, and the others share the rest. With n threads a poll of r
 records takes ceil(r / n) x ``handle`` ms, because the loop polls again when all of them are done.
 
@@ -10,18 +12,28 @@ what is left of ``max.poll.records`` counted from where reading began; see `busy
 In Kafka `Fetcher` with `FetchCollector`, and the user's loop over `ConsumerRecords`.
 """
 
+from collections.abc import Mapping
 from math import ceil
 
-from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer import poison_watch, timers
+from kafka_coordinator.assignors.inputs import Partition, queue_of
+from kafka_coordinator.consumer import states
 from kafka_coordinator.consumer.state import ConsumerState
-from kafka_coordinator.partitions import queue_of
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered
-from protocols.load import Reading
-from protocols.poison import moved_on, not_beyond
-from protocols.quick_records import quickly_made
-from protocols.sharing import shared_anew
+from protocols.load import Reading, quickly_made, shared_anew
+from protocols.poison import moved_on, next_reached, not_beyond
+
+
+def watch(c: ConsumerState, now: Time, positions: Mapping[Partition, Reading], out: Outbox) -> None:
+    """Set the clock for it, as these positions advance now."""
+    if not c.load.poison:
+        return
+    due = next_reached(c.load.poison, positions, now) if c.subscription.reading else None
+    if due is None:
+        out.cancel_timer(states.POISON)
+    else:
+        out.set_timer(states.POISON, due)
+
 
 _delivered = quickly_made(Delivered)
 
@@ -61,7 +73,7 @@ def resume(c: ConsumerState, now: Time, out: Outbox) -> None:
     c.subscription.reading = not is_still(c)
     if c.subscription.positions and c.load.writes:
         _share(c, now, out, goes_on=False)
-    poison_watch.watch(c, now, with_leader(c), out)
+    watch(c, now, with_leader(c), out)
     if c.config.handle and not c.user.away:
         _watch(c, now, out)
 
@@ -71,7 +83,7 @@ def share_anew(c: ConsumerState, now: Time, out: Outbox) -> None:
     if c.subscription.reading:
         advance(c, now, out)
         _share(c, now, out, goes_on=True)
-        poison_watch.watch(c, now, with_leader(c), out)
+        watch(c, now, with_leader(c), out)
 
 
 def _share(c: ConsumerState, now: Time, out: Outbox, *, goes_on: bool) -> None:
@@ -84,9 +96,9 @@ def _share(c: ConsumerState, now: Time, out: Outbox, *, goes_on: bool) -> None:
         for partition, each in c.subscription.positions.items()
     }
     if until is not None and c.subscription.reading:
-        out.set_timer(timers.SHARE, until)
+        out.set_timer(states.SHARE, until)
     elif handle:
-        out.cancel_timer(timers.SHARE)
+        out.cancel_timer(states.SHARE)
 
 
 def _time_for(c: ConsumerState, records: int) -> Time:
@@ -128,7 +140,7 @@ def _watch(c: ConsumerState, now: Time, out: Outbox) -> None:
     limit, most = settings.max_poll_interval_ms, settings.max_poll_records
     if _time_for(c, most) <= limit:
         return
-    out.cancel_timer(timers.POLL)
+    out.cancel_timer(states.POLL)
     positions = with_leader(c)
     if not (c.subscription.reading and positions):
         return
@@ -141,7 +153,7 @@ def _watch(c: ConsumerState, now: Time, out: Outbox) -> None:
         waiting = min(most, max(sum([each.end_offset(at) for each in productions]) - taken, 1))
         if _time_for(c, waiting) > limit:
             c.user.batch_end = at + _time_for(c, waiting)
-            out.set_timer(timers.POLL, at + limit)
+            out.set_timer(states.POLL, at + limit)
             return
         if not growing:
             return

@@ -6,10 +6,10 @@ requests to this broker (as in Kafka). One timer looks after all of them.
 In Kafka `ConsumerNetworkClient.send`, `InFlightRequests` and `NetworkClient.handleTimedOutRequests`.
 """
 
-from kafka_coordinator.consumer import timers
+from kafka_coordinator.consumer import states
 from kafka_coordinator.consumer.state import ConsumerState, InFlightRequest
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.messages import (
+    ConsumerGroupHeartbeat,
     FindCoordinator,
     Heartbeat,
     JoinGroup,
@@ -20,7 +20,7 @@ from kafka_coordinator.messages import (
     SyncGroup,
 )
 from protocols.engine.nodes import TICK, Message, Outbox, Time
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 
 _in_flight = quickly_made(InFlightRequest)
 
@@ -60,7 +60,7 @@ def send(
     check_at = requests.check_at
     if check_at is None or deadline < check_at:
         requests.check_at = deadline
-        out.set_timer(timers.REQUESTS, deadline)
+        out.set_timer(states.REQUESTS, deadline)
     out.send(to, message)
 
 
@@ -71,7 +71,7 @@ def overdue(c: ConsumerState, now: Time, out: Outbox) -> list[str]:
     waiting = [each.deadline for each in requests.in_flight.values() if each.to not in late]
     requests.check_at = min(waiting, default=None)
     if requests.check_at is not None:
-        out.set_timer(timers.REQUESTS, requests.check_at)
+        out.set_timer(states.REQUESTS, requests.check_at)
     return list(late)
 
 

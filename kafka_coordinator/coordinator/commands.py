@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 class OffsetsLeaders(NamedTuple):

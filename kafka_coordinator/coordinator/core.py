@@ -6,7 +6,7 @@ In Kafka the fields of `GroupMetadataManager` and `OffsetMetadataManager`.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.log import Key, OffsetsTopic, PartitionLog, Value, offsets_partition
@@ -14,11 +14,10 @@ from kafka_coordinator.coordinator.members import Parked
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
 from kafka_coordinator.messages import Opaque
-from kafka_coordinator.partitions import queue_of
 from protocols.engine.nodes import Message, Outbox
+from protocols.java import Queue, sort_queues
+from protocols.load import quickly_made
 from protocols.node_state import Apart, Emptied, NodeState
-from protocols.queues import Queue, sort_queues
-from protocols.quick_records import quickly_made
 
 _parked = quickly_made(Parked)
 

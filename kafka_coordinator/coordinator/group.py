@@ -15,10 +15,9 @@ from kafka_coordinator.coordinator.members import Member, Protocols
 from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, ConsumerMetadata
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Epoch, Transition
-from protocols.java import grown_size, spread, string_entry_order, string_hash
+from protocols.java import Queue, grown_size, spread, string_entry_order, string_hash
+from protocols.load import quickly_made
 from protocols.node_state import NodeState
-from protocols.queues import Queue
-from protocols.quick_records import quickly_made
 
 _transition = quickly_made(Transition)
 

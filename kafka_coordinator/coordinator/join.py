@@ -7,7 +7,6 @@ In Kafka `GroupMetadataManager.classicGroupJoin`, `classicGroupJoinNewMember` an
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.identity import identity_error
 from kafka_coordinator.coordinator.members import Member, session_timer
 from kafka_coordinator.coordinator.rebalance import (
     Cause,
@@ -19,7 +18,7 @@ from kafka_coordinator.coordinator.rebalance import (
     remove_pending,
     restart_session,
 )
-from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
+from kafka_coordinator.coordinator.refusals import NO_MEMBER, identity_error, join_refused, sync_refused
 from kafka_coordinator.coordinator.storing import create_group, store_group
 from kafka_coordinator.errors import (
     FENCED_INSTANCE_ID,

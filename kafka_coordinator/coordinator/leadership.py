@@ -12,7 +12,7 @@ from kafka_coordinator.coordinator.consumer_groups.loading import replayed
 from kafka_coordinator.coordinator.consumer_groups.loading import resign as resign_consumer_groups
 from kafka_coordinator.coordinator.consumer_groups.loading import take_over as take_over_group
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.expiry import expiry_timer, start_expiry
+from kafka_coordinator.coordinator.describe import expiry_timer, start_expiry
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.log import CommittedOffset, GroupKey, GroupValue, OffsetKey
 from kafka_coordinator.coordinator.members import Member, session_timer

@@ -1,14 +1,21 @@
 """LeaveGroup: one request, several members, one rebalance (spec 2.4).
 
 In Kafka `GroupMetadataManager.classicGroupLeave`; before 4.0 `GroupCoordinator.handleLeaveGroup`.
+
+A rebalance that somebody asks for, without anything having changed.
+
+In Kafka a JoinGroup of the leader with the reason ``enforceRebalance`` (`KafkaConsumer.enforceRebalance`).
 """
 
+from typing import Final
+
 from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.commands import RebalanceGroup
+from kafka_coordinator.coordinator.consumer_groups.storing import bump
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.identity import identity_error
-from kafka_coordinator.coordinator.rebalance import Cause, rebalance, remove_members, remove_pending
-from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused
+from kafka_coordinator.coordinator.rebalance import Cause, prepare, rebalance, remove_members, remove_pending
+from kafka_coordinator.coordinator.refusals import NO_MEMBER, identity_error, join_refused
 from kafka_coordinator.errors import INVALID_GROUP_ID, NONE, UNKNOWN_MEMBER_ID
 from kafka_coordinator.messages import LeaveGroup, LeaveGroupAnswer, Leaving
 from protocols.engine.nodes import Outbox, Time
@@ -64,3 +71,22 @@ def _remove(core: Core, group: Group, leaving: Leaving, out: Outbox) -> tuple[st
         core.answer(member.join, join_refused(member.join.correlation, UNKNOWN_MEMBER_ID, NO_MEMBER), out)
     remove_members(core, group, [member], out)
     return NONE, member.client_id
+
+
+WORDS: Final = "a rebalance was asked for"
+
+
+def enforce(core: Core, now: Time, sender: str, command: RebalanceGroup, out: Outbox) -> None:
+    """Let the group rebalance, if it has members and does not do it already."""
+    group = core.groups.get(command.group)
+    other = core.consumer_groups.get(command.group)
+    if group is not None and group.state in _GUARDS:
+        prepare(core, group, Cause(states.MEMBER_REJOINED, _GUARDS[group.state], None, WORDS), now, out)
+    elif other is not None and other.members:
+        bump(core, other, None, WORDS, out)
+
+
+_GUARDS: Final = {
+    states.STABLE: states.LEADER_OR_OTHER,
+    states.COMPLETING_REBALANCE: states.OTHER_PROTOCOLS,
+}

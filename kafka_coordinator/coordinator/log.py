@@ -14,8 +14,8 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.messages import NO_LEADER_EPOCH, Opaque
 from protocols.engine.nodes import Time
 from protocols.java import string_hash
+from protocols.load import quickly_made
 from protocols.node_state import NodeState
-from protocols.quick_records import quickly_made
 
 
 class OffsetKey(NamedTuple):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_coordinator.consumer_group_messages import ConsumerGroupDescribe, ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator.commands import (
     GroupSettings,
     OffsetsDecided,
@@ -15,7 +14,7 @@ from kafka_coordinator.coordinator.commands import (
     RebalanceGroup,
     Topics,
 )
-from kafka_coordinator.coordinator.consumer_groups import classic_members, timers
+from kafka_coordinator.coordinator.consumer_groups import classic_members, sessions
 from kafka_coordinator.coordinator.consumer_groups import offsets as consumer_offsets
 from kafka_coordinator.coordinator.consumer_groups.conversion import replace_empty
 from kafka_coordinator.coordinator.consumer_groups.describe import delete as delete_consumer_group
@@ -23,8 +22,8 @@ from kafka_coordinator.coordinator.consumer_groups.describe import describe_cons
 from kafka_coordinator.coordinator.consumer_groups.fencing import timed_out
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.heartbeat import consumer_heartbeat
-from kafka_coordinator.coordinator.consumer_groups.metadata import mark_stale
 from kafka_coordinator.coordinator.consumer_groups.regexes import resolve_patterns
+from kafka_coordinator.coordinator.consumer_groups.sessions import mark_stale
 from kafka_coordinator.coordinator.consumer_groups.states import (
     REJOIN_EXPIRED,
     REVOCATION_EXPIRED,
@@ -32,23 +31,22 @@ from kafka_coordinator.coordinator.consumer_groups.states import (
     SYNC_EXPIRED,
 )
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.describe import delete, describe, list_groups
-from kafka_coordinator.coordinator.enforced import enforce
-from kafka_coordinator.coordinator.expiry import expire
+from kafka_coordinator.coordinator.describe import delete, describe, expire, list_groups
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.join import join
 from kafka_coordinator.coordinator.leadership import lead, loaded, take_over
-from kafka_coordinator.coordinator.leave import leave
+from kafka_coordinator.coordinator.leave import enforce, leave
 from kafka_coordinator.coordinator.log import OffsetsTopic
-from kafka_coordinator.coordinator.offsets import commit, delete_offsets, fetch, forget_topics
+from kafka_coordinator.coordinator.offsets import commit, complete, delete_offsets, fetch, forget_topics
 from kafka_coordinator.coordinator.rebalance import join_timed_out
 from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.coordinator.sessions import heartbeat, session_timed_out
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.coordinator.sync import sync, sync_timed_out
-from kafka_coordinator.coordinator.transactions import complete
 from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, INVALID_GROUP_ID, NONE
 from kafka_coordinator.messages import (
+    ConsumerGroupDescribe,
+    ConsumerGroupHeartbeat,
     CoordinatorFound,
     DeleteGroup,
     DescribeGroup,
@@ -158,10 +156,10 @@ TIMERS: Mapping[str, Callable[[Core, Time, TimerName, Outbox], None]] = {
     "session": _session,
     "join": _of_group(join_timed_out),
     "sync": _of_group(sync_timed_out),
-    timers.REVOCATION: _of_member(REVOCATION_EXPIRED),
-    timers.REJOIN: _of_member(REJOIN_EXPIRED),
-    timers.CLASSIC_SYNC: _of_member(SYNC_EXPIRED),
-    timers.RESOLVE: lambda core, now, timer, out: resolve_patterns(core, core.consumer_groups[timer[1]], now, out),
+    sessions.REVOCATION: _of_member(REVOCATION_EXPIRED),
+    sessions.REJOIN: _of_member(REJOIN_EXPIRED),
+    sessions.CLASSIC_SYNC: _of_member(SYNC_EXPIRED),
+    sessions.RESOLVE: lambda core, now, timer, out: resolve_patterns(core, core.consumer_groups[timer[1]], now, out),
     "expiry": lambda core, now, timer, out: expire(core, timer[1], now, out),
     "load": lambda core, now, timer, out: loaded(core, timer[1], now, out),
 }

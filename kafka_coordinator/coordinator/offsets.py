@@ -1,6 +1,11 @@
 """OffsetCommit, OffsetFetch, OffsetDelete, and topics that are deleted (spec 2.12).
 
 In Kafka `OffsetMetadataManager.commitOffset`, `fetchOffsets`, `deleteOffsets` and `ClassicGroup.validateOffsetCommit`.
+
+Offsets that a producer commits within a transaction: they count when its marker is written.
+
+In Kafka `OffsetMetadataManager.commitTransactionalOffset`, `completeTransaction` and
+`ClassicGroup.validateOffsetCommit`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -8,13 +13,13 @@ from itertools import repeat
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
+from kafka_coordinator.coordinator.commands import OffsetsDecided
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.identity import identity_error
 from kafka_coordinator.coordinator.log import CommittedOffset, offset_key
 from kafka_coordinator.coordinator.rebalance import restart_session
-from kafka_coordinator.coordinator.refusals import commit_refused
-from kafka_coordinator.coordinator.storing import WithOffsets, create_group, delete_offset
+from kafka_coordinator.coordinator.refusals import commit_refused, identity_error
+from kafka_coordinator.coordinator.storing import WithOffsets, create_group, delete_offset, store_offset
 from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
     GROUP_SUBSCRIBED_TO_TOPIC,
@@ -39,7 +44,7 @@ from kafka_coordinator.messages import (
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Committed
 from protocols.java import sorted_pairs
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 
 _committed, _stored = quickly_made(Committed), quickly_made(CommittedOffset)
 _answer, _fetched = quickly_made(OffsetCommitAnswer), quickly_made(OffsetFetchAnswer)
@@ -159,3 +164,31 @@ def forget_topics(core: Core, topics: Iterable[str]) -> None:
     for group in groups:
         for partition in [each for each in group.offsets if each[0] in gone]:
             delete_offset(core, group, partition)
+
+
+def transactional_commit_error(group: Group | None, member_id: str, generation: int, instance_id: str | None) -> str:
+    """Why the coordinator refuses offsets of a transaction, NONE where it takes them. Those of nobody's member are
+    taken whoever is in the group; ``generation`` is -1 there and the id empty."""
+    if generation < 0 and not member_id and instance_id is None:
+        return NONE
+    if group is None:
+        return ILLEGAL_GENERATION
+    error = identity_error(group, member_id, instance_id)
+    if error != NONE:
+        return error
+    if generation != group.generation:
+        return ILLEGAL_GENERATION
+    return REBALANCE_IN_PROGRESS if group.state == states.COMPLETING_REBALANCE else NONE
+
+
+def complete(core: Core, now: Time, sender: str, command: OffsetsDecided, out: Outbox) -> None:
+    """The transaction is committed: its offsets are the group's, whatever has become of the member since."""
+    group = core.groups.get(command.group) or core.consumer_groups.get(command.group)
+    if group is None:
+        group = create_group(core, command.group, now, out)
+    for partition, offset, metadata in command.offsets:
+        before = group.offsets.get(partition)
+        if before is None or before[:2] != (offset, metadata):
+            told = Committed(command.group, core.queue(partition), offset, command.member, command.generation, "")
+            out.observe(told)
+        store_offset(core, group, partition, CommittedOffset(offset, metadata, now))

@@ -1,4 +1,9 @@
-"""The procedures PREPARE, TRY-COMPLETE and COMPLETE, and the initial delay (spec 2.5 to 2.7).
+"""The facts about grants that the coordinator lets the observer see (`protocols.facts`); the group does not change.
+
+A member's name in facts is the client id that its JoinGroup gave. Where several members of a group have one name (a
+member that was killed and started again, until its old session ends), the name has what any of them has.
+
+The procedures PREPARE, TRY-COMPLETE and COMPLETE, and the initial delay (spec 2.5 to 2.7).
 
 In Kafka `GroupMetadataManager.prepareRebalance`, `maybeCompleteJoinElseSchedule`, `completeClassicGroupJoin` and
 `tryCompleteInitialRebalanceElseSchedule`; before 4.0 `DelayedJoin` and `InitialDelayedJoin`.
@@ -8,7 +13,6 @@ from typing import NamedTuple
 
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.grant_facts import observe_emptied, observe_removed
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.members import NO_BYTES, Member, session_timer
 from kafka_coordinator.coordinator.refusals import sync_refused
@@ -16,8 +20,55 @@ from kafka_coordinator.coordinator.storing import store_group
 from kafka_coordinator.errors import NONE, REBALANCE_IN_PROGRESS
 from kafka_coordinator.messages import JoinedMember, JoinGroupAnswer
 from protocols.engine.nodes import Outbox, Time
-from protocols.facts import RebalanceBegan
-from protocols.quick_records import quickly_made
+from protocols.facts import Granted, RebalanceBegan, RebalanceEnded
+from protocols.java import Queue, sort_queues
+from protocols.load import quickly_made
+
+_granted = quickly_made(Granted)
+
+
+def observe_grants(core: Core, group: Group, out: Outbox) -> None:
+    """The generation has its assignment: who has what from now on, and that the rebalance is over."""
+    granted: dict[str, tuple[Queue, ...]] = {}
+    for member in group.ordered():
+        queues = core.queues_of(member.assignment)
+        name = member.client_id
+        granted[name] = sort_queues({*granted[name], *queues}) if name in granted else queues
+    before = group.granted
+    changed = group.changed
+    for name, queues in granted.items():
+        changed = changed or before.get(name, ()) != queues
+        out.observe(_granted((group.id, name, queues, group.generation)))
+    group.granted = {name: queues for name, queues in granted.items() if queues}
+    group.changed = False
+    out.observe(RebalanceEnded(group.id, group.generation, changed))
+
+
+def observe_removed(core: Core, group: Group, names: list[str], out: Outbox) -> None:
+    """Members of these names have been removed: their grants end at once, unless another member has the name."""
+    for name in names:
+        before = group.granted.get(name)
+        if not before:
+            continue
+        left: set[Queue] = set()
+        if name in group.names:
+            for member in group.members.values():
+                if member.client_id == name:
+                    left.update(core.queues_of(member.assignment))
+        queues = sort_queues(left)
+        if queues != before:
+            group.changed = True
+            group.granted[name] = queues
+            out.observe(Granted(group.id, name, queues, group.generation))
+        if not queues:
+            del group.granted[name]
+
+
+def observe_emptied(group: Group, out: Outbox) -> None:
+    """The generation without members is complete."""
+    changed, group.changed = group.changed, False
+    out.observe(RebalanceEnded(group.id, group.generation, changed))
+
 
 _answer, _joined = quickly_made(JoinGroupAnswer), quickly_made(JoinedMember)
 

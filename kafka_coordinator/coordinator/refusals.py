@@ -1,4 +1,8 @@
-"""Answers that refuse a request, one function for each type of request.
+"""Does a request come from the member that it names (spec 2.4)?
+
+In Kafka `ClassicGroup.validateMember`.
+
+Answers that refuse a request, one function for each type of request.
 
 In Kafka the error branches of `GroupCoordinatorService`.
 """
@@ -7,15 +11,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka_coordinator.assignors.inputs import NO_GENERATION
-from kafka_coordinator.consumer_group_messages import (
+from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.members import NO_BYTES
+from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, FENCED_INSTANCE_ID, NONE, UNKNOWN_MEMBER_ID
+from kafka_coordinator.messages import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeAnswer,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatAnswer,
-)
-from kafka_coordinator.coordinator.members import NO_BYTES
-from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE
-from kafka_coordinator.messages import (
     CoordinatorFound,
     DeleteGroup,
     DeleteGroupAnswer,
@@ -40,6 +43,18 @@ from kafka_coordinator.messages import (
     SyncGroupAnswer,
 )
 from protocols.engine.nodes import Message
+
+
+def identity_error(group: Group, member_id: str, instance_id: str | None) -> str:
+    """The error for a request with these ids, NONE where they are those of a member."""
+    if instance_id is not None:
+        known = group.static_members.get(instance_id)
+        if known is None:
+            return UNKNOWN_MEMBER_ID
+        if known != member_id:
+            return FENCED_INSTANCE_ID
+    return NONE if member_id in group.members else UNKNOWN_MEMBER_ID
+
 
 NO_MEMBER = ""
 

@@ -7,9 +7,8 @@ In Kafka `GroupMetadataManager.classicGroupHeartbeat` and `expireClassicGroupMem
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.identity import identity_error
 from kafka_coordinator.coordinator.rebalance import Cause, complete, prepare, remove_members, remove_pending
-from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused
+from kafka_coordinator.coordinator.refusals import NO_MEMBER, identity_error, join_refused
 from kafka_coordinator.errors import (
     ILLEGAL_GENERATION,
     INVALID_GROUP_ID,
@@ -19,7 +18,7 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.messages import Heartbeat, HeartbeatAnswer
 from protocols.engine.nodes import Outbox, Time
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 from protocols.state_machine import ALWAYS
 
 _answer = quickly_made(HeartbeatAnswer)

@@ -12,7 +12,7 @@ from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.log import CommittedOffset, GroupKey, GroupValue, StoredMember, offset_key
 from kafka_coordinator.coordinator.members import session_timer
 from protocols.engine.nodes import Outbox, Time
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 from protocols.state_machine import ALWAYS
 
 _stored_member = quickly_made(StoredMember)

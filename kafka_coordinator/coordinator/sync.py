@@ -6,12 +6,17 @@ In Kafka `GroupMetadataManager.classicGroupSync` and `expirePendingSync`; before
 
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.grant_facts import observe_grants
 from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.identity import identity_error
 from kafka_coordinator.coordinator.members import NO_BYTES, Member
-from kafka_coordinator.coordinator.rebalance import Cause, prepare, remove_members, restart_session, sync_timer
-from kafka_coordinator.coordinator.refusals import sync_refused
+from kafka_coordinator.coordinator.rebalance import (
+    Cause,
+    observe_grants,
+    prepare,
+    remove_members,
+    restart_session,
+    sync_timer,
+)
+from kafka_coordinator.coordinator.refusals import identity_error, sync_refused
 from kafka_coordinator.coordinator.storing import store_group
 from kafka_coordinator.errors import (
     ILLEGAL_GENERATION,
@@ -23,7 +28,7 @@ from kafka_coordinator.errors import (
 )
 from kafka_coordinator.messages import SyncGroup, SyncGroupAnswer
 from protocols.engine.nodes import Outbox, Time
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 from protocols.state_machine import ALWAYS
 
 _answer = quickly_made(SyncGroupAnswer)

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from kafka_coordinator.admin import Admin
-from kafka_coordinator.broker import Broker
+from kafka_coordinator.cluster.admin import Admin
+from kafka_coordinator.cluster.broker import Broker
 from kafka_coordinator.consumer import Consumer
 from kafka_coordinator.fast_forward.admin import AdminAdapter
 from kafka_coordinator.fast_forward.broker import BrokerAdapter

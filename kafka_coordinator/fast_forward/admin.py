@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from kafka_coordinator.admin import Admin
+from kafka_coordinator.cluster.admin import Admin
 from protocols.engine.fast_forward.adapters import NO_JUDGEMENTS
 from protocols.engine.fast_forward.contract import Quiescence
 from protocols.engine.nodes import Message, Outbox, Time, TimerName

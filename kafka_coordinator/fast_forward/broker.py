@@ -9,8 +9,7 @@ from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.broker import Broker
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
+from kafka_coordinator.cluster.broker import Broker
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
@@ -21,7 +20,7 @@ from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.members import Member, session_timer
 from kafka_coordinator.coordinator.storing import store_offset
-from kafka_coordinator.messages import Heartbeat, OffsetCommit
+from kafka_coordinator.messages import ConsumerGroupHeartbeat, Heartbeat, OffsetCommit
 from protocols.engine.fast_forward.adapters import NO_JUDGEMENTS
 from protocols.engine.fast_forward.contract import Guard, Quiescence
 from protocols.engine.nodes import Message, Outbox, Time, TimerName

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from kafka_coordinator.consumer import timers
+from kafka_coordinator.consumer import states
 from kafka_coordinator.consumer.state import ConsumerState
 from kafka_coordinator.messages import OffsetCommit, OffsetCommitAnswer
 from protocols.engine.fast_forward.contract import Call, Exchange
@@ -16,4 +16,4 @@ def auto_commits(c: ConsumerState, coordinator: str, who: tuple[Hashable, ...], 
     offsets = tuple(sorted([(partition, each.start) for partition, each in c.subscription.positions.items()]))
     commit = Call((coordinator,), OffsetCommit, OffsetCommitAnswer, claim=(*who, offsets))
     period, within = settings.auto_commit_interval_ms, settings.request_timeout_ms
-    return Exchange(timers.AUTO_COMMIT, period, (commit,), awaiting=awaiting, within=within)
+    return Exchange(states.AUTO_COMMIT, period, (commit,), awaiting=awaiting, within=within)

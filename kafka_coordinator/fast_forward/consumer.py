@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import Any
 
-from kafka_coordinator.consumer import Consumer, timers
+from kafka_coordinator.consumer import Consumer, states
 from kafka_coordinator.consumer.state import NOTHING, ConsumerState
 from kafka_coordinator.consumer.states import STABLE, UNJOINED
 from kafka_coordinator.fast_forward import kip848
@@ -13,7 +13,7 @@ from protocols.engine.fast_forward.adapters import NO_JUDGEMENTS
 from protocols.engine.fast_forward.contract import Call, Exchange, Quiescence
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 
-_IDLE = (timers.REQUESTS,)
+_IDLE = (states.REQUESTS,)
 _OUTSIDE = Quiescence(idle=_IDLE)
 """Of a consumer without a membership."""
 
@@ -115,4 +115,4 @@ def _heartbeats(c: ConsumerState, coordinator: str) -> Exchange:
     settings = c.config.settings
     beat = Call((coordinator,), Heartbeat, HeartbeatAnswer, claim=_who(c))
     period, within = settings.heartbeat_interval_ms, settings.request_timeout_ms
-    return Exchange(timers.HEARTBEAT, period, (beat,), awaiting=c.heartbeats.awaits_answer, within=within)
+    return Exchange(states.HEARTBEAT, period, (beat,), awaiting=c.heartbeats.awaits_answer, within=within)

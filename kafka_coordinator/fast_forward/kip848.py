@@ -4,16 +4,20 @@ heartbeats say nothing new. While one is on its way it is not, because the answe
 
 from typing import Any
 
-from kafka_coordinator.consumer import timers
+from kafka_coordinator.consumer import states
 from kafka_coordinator.consumer.kip848 import heartbeats, polling
 from kafka_coordinator.consumer.kip848.states import HEARTBEATS, RECONCILING, STABLE
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
 from kafka_coordinator.fast_forward.commits import auto_commits
-from kafka_coordinator.messages import OffsetCommit, OffsetCommitAnswer
+from kafka_coordinator.messages import (
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
+    OffsetCommit,
+    OffsetCommitAnswer,
+)
 from protocols.engine.fast_forward.contract import Call, Exchange, Quiescence
 
-_IDLE = (timers.REQUESTS,)
+_IDLE = (states.REQUESTS,)
 
 
 def quiescence(c: ConsumerState) -> Quiescence | None:
@@ -84,4 +88,4 @@ def _heartbeats(c: ConsumerState, coordinator: str) -> Exchange:
     claim = (*_who(c), m.current.partitions, m.interval)
     beat = Call((coordinator,), ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer, claim=claim)
     within = c.config.settings.request_timeout_ms
-    return Exchange(timers.HEARTBEAT, m.interval, (beat,), within=within)
+    return Exchange(states.HEARTBEAT, m.interval, (beat,), within=within)

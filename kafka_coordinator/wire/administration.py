@@ -34,8 +34,7 @@ from kafka_coordinator.wire.requests import (
     ListConfigResources,
 )
 from kafka_coordinator.wire.state import CONTROLLER, NO_ID, NO_THROTTLE, BrokerState, Handler
-from protocols.engine.addresses import at_port
-from protocols.engine.nodes import Message, Outbox, Time
+from protocols.engine.nodes import Message, Outbox, Time, at_port
 
 if TYPE_CHECKING:
     from kio.schema.describe_configs.v4.request import DescribeConfigsResource

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
 from kafka_coordinator.errors import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
@@ -30,6 +29,8 @@ from kafka_coordinator.errors import (
     UNKNOWN_MEMBER_ID,
 )
 from kafka_coordinator.messages import (
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
     ConsumerMetadata,
     Heartbeat,
     HeartbeatAnswer,
@@ -45,7 +46,7 @@ from kafka_coordinator.wire.requests import Fetch
 from kafka_coordinator.wire.state import NO_ID, BrokerState
 from protocols.engine.nodes import Message
 from protocols.facts import Owns, Position
-from protocols.queues import Queue, sort_queues
+from protocols.java import Queue, sort_queues
 
 Observe = Callable[[tuple[object, ...]], None]
 

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
-from kafka_coordinator.broker import ClusterState
-from kafka_coordinator.controller import Controller
-from kafka_coordinator.coordinator.group_settings import DEFAULTS as OF_GROUPS
+from kafka_coordinator.cluster.broker import ClusterState
+from kafka_coordinator.cluster.controller import Controller
+from kafka_coordinator.coordinator.settings import DEFAULTS as OF_GROUPS
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.storage import GROUP_CONFIG, TOPIC_CONFIG, Replicas, Storage
 from kafka_coordinator.wire.state import ServerSettings

@@ -21,7 +21,7 @@ from kafka_coordinator.wire.frames import LENGTH, Frames, Header, after_tags, he
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.requests import ApiVersions, AskedNothing
 from kafka_coordinator.wire.state import Asked, BrokerState, connection_of
-from protocols.engine.conversations import WireError
+from protocols.engine.connection import WireError
 from protocols.engine.nodes import Message
 
 _CORRELATION: Final = Struct(">i")
@@ -42,7 +42,7 @@ class _Pending:
 
 
 class KafkaConversation:
-    """A conversation (`protocols.engine.conversations.Conversation`) of one broker with the client ``peer``."""
+    """A conversation (`protocols.engine.connection.Conversation`) of one broker with the client ``peer``."""
 
     def __init__(self, peer: str, state: BrokerState, names: Names) -> None:
         self._state, self._names = state, names

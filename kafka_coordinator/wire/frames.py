@@ -6,7 +6,7 @@ In Kafka `NetworkReceive` and `RequestHeader`.
 from struct import Struct, error
 from typing import Final, NamedTuple
 
-from protocols.engine.conversations import WireError
+from protocols.engine.connection import WireError
 
 LENGTH: Final = Struct(">i")
 _HEADER: Final = Struct(">hhih")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
 from kafka_coordinator.errors import NONE
 from kafka_coordinator.messages import (
     CONSUMER_PROTOCOL_TYPE,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
     Heartbeat,
     HeartbeatAnswer,
     JoinedMember,

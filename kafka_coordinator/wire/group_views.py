@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Final
 from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer_group_messages import (
-    ConsumerGroupDescribe,
-    ConsumerGroupDescribeAnswer,
-    DescribedConsumer,
-)
 from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, GROUP_ID_NOT_FOUND, INVALID_REQUEST, NONE
 from kafka_coordinator.messages import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeAnswer,
     CoordinatorFound,
     DeleteGroup,
     DeleteGroupAnswer,
+    DescribedConsumer,
     DescribedMember,
     DescribeGroup,
     DescribeGroupAnswer,

@@ -11,7 +11,7 @@ from typing import Final
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
-from kafka_coordinator.broker import ClusterState
+from kafka_coordinator.cluster.broker import ClusterState
 from kafka_coordinator.wire import administration, requests
 from kafka_coordinator.wire.beliefs import Beliefs, observe_positions
 from kafka_coordinator.wire.entities import Kind, make, part, response

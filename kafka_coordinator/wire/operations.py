@@ -5,8 +5,8 @@ To be called in the world's event loop.
 
 from uuid import UUID
 
-from kafka_coordinator.broker import Broker
-from kafka_coordinator.controller import ControllerSettings
+from kafka_coordinator.cluster.broker import Broker
+from kafka_coordinator.cluster.controller import ControllerSettings
 from kafka_coordinator.coordinator.members import session_timer
 from kafka_coordinator.wire.controller import BalanceLeaders, BrokerAway, BrokerBack, TellBrokers
 from kafka_coordinator.wire.served import ServedCluster

@@ -10,8 +10,8 @@ from time import time
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from kafka_coordinator.broker import Broker
-from kafka_coordinator.controller import Controller
+from kafka_coordinator.cluster.broker import Broker
+from kafka_coordinator.cluster.controller import Controller
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
 from kafka_coordinator.wire.beliefs import Beliefs
@@ -22,7 +22,7 @@ from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.node import ServedBroker
 from kafka_coordinator.wire.records.storage import Storage
 from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState, ServerSettings
-from protocols.engine.addresses import at_port
+from protocols.engine.nodes import at_port
 from protocols.engine.sockets import Sockets
 
 DEFAULT_BROKERS = ("broker-1",)

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from kio.static.protocol import Entity
 
-from kafka_coordinator.broker import Broker, ClusterState
+from kafka_coordinator.cluster.broker import Broker, ClusterState
 from kafka_coordinator.wire.entities import Kind
 from kafka_coordinator.wire.fetches import Fetches
 from kafka_coordinator.wire.names import Names

@@ -8,9 +8,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from kafka_coordinator.zookeeper import paths
+from kafka_coordinator.zookeeper import messages
 from kafka_coordinator.zookeeper.catalogue import STRATEGIES
-from kafka_coordinator.zookeeper.commands import (
+from kafka_coordinator.zookeeper.connection import SERVER
+from kafka_coordinator.zookeeper.consumer import Consumer, Who
+from kafka_coordinator.zookeeper.consumption import User
+from kafka_coordinator.zookeeper.server import ZooKeeper
+from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
+from kafka_coordinator.zookeeper.topics import (
     CommitNow,
     Freeze,
     RemoveNode,
@@ -19,13 +24,8 @@ from kafka_coordinator.zookeeper.commands import (
     SetPersistent,
     Shutdown,
     Thaw,
+    TopicTable,
 )
-from kafka_coordinator.zookeeper.connection import SERVER
-from kafka_coordinator.zookeeper.consumer import Consumer, Who
-from kafka_coordinator.zookeeper.consumption import User
-from kafka_coordinator.zookeeper.server import ZooKeeper
-from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
-from kafka_coordinator.zookeeper.topics import TopicTable
 from kafka_coordinator.zookeeper.watching import Subscription
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
@@ -49,7 +49,7 @@ from protocols.scenario.events import (
     StopPolling,
     Subscribe,
 )
-from protocols.scenario.events.starts import started_as
+from protocols.scenario.events.members import started_as
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology, listed_members
@@ -59,7 +59,7 @@ SYSTEM = "kafka-zookeeper"
 
 
 class ZooKeeperCluster:
-    """A `protocols.scenario.cluster.Cluster` for ``kafka-zookeeper:range`` and ``kafka-zookeeper:roundrobin``."""
+    """A `protocols.scenario.cluster_states.Cluster` for ``kafka-zookeeper:range`` and ``kafka-zookeeper:roundrobin``."""
 
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         name, _, strategy = system.system.partition(":")
@@ -89,9 +89,9 @@ class ZooKeeperCluster:
         """ZooKeeper with the brokers and topics, then the members that are there from the beginning."""
         self._simulation.start(SERVER, ZooKeeper())
         for broker in self._brokers:
-            self._administer(SetPersistent(paths.broker(broker), None))
+            self._administer(SetPersistent(messages.broker(broker), None))
         for topic, count in self._topics.counts.items():
-            self._administer(SetPersistent(paths.topic(topic), count))
+            self._administer(SetPersistent(messages.topic(topic), count))
         for key in list(self._parts):
             start_later(self._simulation, beginning.starts.get(key, 0.0), partial(self._start_member, key))
 
@@ -203,12 +203,12 @@ class ZooKeeperCluster:
     def _topics_changed(self, counts: Mapping[str, int]) -> None:
         self._tell_load()
         for topic, count in counts.items():
-            self._administer(SetPersistent(paths.topic(topic), count))
+            self._administer(SetPersistent(messages.topic(topic), count))
 
     def _delete_topic(self, event: DeleteTopic) -> None:
         self._topics.delete(event)
         self._tell_load()
-        self._administer(RemoveNode(paths.topic(event.delete_topic)))
+        self._administer(RemoveNode(messages.topic(event.delete_topic)))
 
     def _produce(self, event: Produce) -> None:
         self._topics.write(event, self._simulation.now)
@@ -224,7 +224,7 @@ class ZooKeeperCluster:
             self._tell(node, load)
 
     def _broker(self, event: BrokerEvent) -> None:
-        path = paths.broker(event.broker)
+        path = messages.broker(event.broker)
         if event.does == "return":
             self._killed.pop(event.broker, None)
             self._administer(SetPersistent(path, None))
@@ -238,12 +238,12 @@ class ZooKeeperCluster:
     def _expire(self, killed: BrokerEvent) -> None:
         """A killed broker's entry is removed with its session, unless the broker has returned by then."""
         if self._killed.get(killed.broker) is killed:
-            self._administer(RemoveNode(paths.broker(killed.broker)))
+            self._administer(RemoveNode(messages.broker(killed.broker)))
 
     def _reset(self, event: Reset) -> None:
         """Consumers read the offset when they take up the partition next."""
         for number, offset in self._topics.offsets_at(event.topic, event.to).items():
-            self._administer(SetPersistent(paths.offset(event.reset_offsets, event.topic, number), offset))
+            self._administer(SetPersistent(messages.offset(event.reset_offsets, event.topic, number), offset))
 
     def _administer(self, message: Message) -> None:
         self._simulation.command(SERVER, message)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.zookeeper.commands import CommitNow, Freeze, NewLoad, Reopen, ReportDelivered, Shutdown, Thaw
 from kafka_coordinator.zookeeper.connection import (
     CLOSE,
     CLOSED,
@@ -28,13 +27,14 @@ from kafka_coordinator.zookeeper.messages import ChildrenAnswer, SessionClosed, 
 from kafka_coordinator.zookeeper.rebalance import commits
 from kafka_coordinator.zookeeper.rebalancer import WORKING, Rebalancer
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
+from kafka_coordinator.zookeeper.topics import CommitNow, Freeze, NewLoad, Reopen, ReportDelivered, Shutdown, Thaw
 from kafka_coordinator.zookeeper.watching import LISTING, Subscription, Watching
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Noted
+from protocols.java import Queue
 from protocols.load import Production
 from protocols.node_state import NodeState
 from protocols.poison import PoisonRecords
-from protocols.queues import Queue
 
 COMMITTING: Final = "committing"
 """What a request is for: offsets to store; `WORKING` is the other purpose."""

@@ -11,11 +11,10 @@ from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Delivered, Owns, PassedOver, StandsStill
 from protocols.facts import Position as Began
-from protocols.load import Production, Reading
+from protocols.java import Queue, sort_queues
+from protocols.load import Production, Reading, shared_anew
 from protocols.node_state import NodeState
 from protocols.poison import PoisonRecords, StuckOn, moved_on, next_reached, not_beyond, reached
-from protocols.queues import Queue, sort_queues
-from protocols.sharing import shared_anew
 
 SHARE: Final = "share"
 """The timer that is due when a queue has caught up: that is reported, and its time is for others."""
@@ -39,7 +38,7 @@ class Reported(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Consumption(NodeState):
-    """One user's loop that takes records from all owned queues, which share its time (`protocols.sharing`). It hands as
+    """One user's loop that takes records from all owned queues, which share its time (`protocols.load`). It hands as
     many as it has threads to these at once.
 
     ``group`` and ``member`` are names in the scenario. ``production``: what is written to each queue that there is;

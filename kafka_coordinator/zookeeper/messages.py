@@ -1,4 +1,12 @@
-"""What a 0.8 consumer and ZooKeeper say to each other: one request and one answer at a time, and watches.
+"""The paths in ZooKeeper that consumers and brokers use (spec 7.1).
+
+In Kafka 0.8 `ZkUtils` and `ZKGroupDirs`.
+
+Which topics a pattern subscription means: those whose whole name matches the regular expression.
+
+In Kafka 0.8 `kafka.consumer.Whitelist`.
+
+What a 0.8 consumer and ZooKeeper say to each other: one request and one answer at a time, and watches.
 
 Every request has a ``correlation`` number that its sender made up and the answer repeats: ZooKeeper's ``xid``. Paths
 are those of spec 7.1. These are ZooKeeper's own operations: connect, closeSession, ping, create (ephemeral), setData,
@@ -7,7 +15,49 @@ than it is: `SetData` of a node that is missing creates it, where the real clien
 second request.
 """
 
+import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeAlias
+
+BROKERS = "/brokers/ids"
+TOPICS = "/brokers/topics"
+
+
+def broker(name: str) -> str:
+    """A broker that runs."""
+    return f"{BROKERS}/{name}"
+
+
+def topic(name: str) -> str:
+    """A topic; its data is the number of partitions."""
+    return f"{TOPICS}/{name}"
+
+
+def members(group: str) -> str:
+    """The consumers of a group."""
+    return f"/consumers/{group}/ids"
+
+
+def member(group: str, consumer_id: str) -> str:
+    """A consumer's registration."""
+    return f"/consumers/{group}/ids/{consumer_id}"
+
+
+def owner(group: str, topic: str, number: int) -> str:
+    """Who owns a partition."""
+    return f"/consumers/{group}/owners/{topic}/{number}"
+
+
+def offset(group: str, topic: str, number: int) -> str:
+    """The group's offset of a partition."""
+    return f"/consumers/{group}/offsets/{topic}/{number}"
+
+
+def matching(pattern: str, topics: Iterable[str]) -> tuple[str, ...]:
+    """The topics that match, in their order."""
+    expression = re.compile(pattern)
+    return tuple(topic for topic in topics if expression.fullmatch(topic))
+
 
 NodeData: TypeAlias = Any
 """The data of a node, which is never changed: any hashable value."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.zookeeper import paths
-from kafka_coordinator.zookeeper.assignment import AssignFunction, CannotAssign
+from kafka_coordinator.zookeeper import messages
+from kafka_coordinator.zookeeper.catalogue import AssignFunction, CannotAssign
 from kafka_coordinator.zookeeper.messages import (
     ChildrenAnswer,
     Create,
@@ -25,8 +25,8 @@ from kafka_coordinator.zookeeper.messages import (
     Registration,
     Request,
     SetData,
+    matching,
 )
-from kafka_coordinator.zookeeper.patterns import matching
 from protocols.engine.nodes import Message
 from protocols.node_state import NodeState, Shared
 
@@ -94,7 +94,7 @@ class Rebalance(NodeState):
     def begin(self) -> None:
         """Begin a try: forget what the one before has read."""
         self.stage = Stage.BROKERS
-        self.todo = [GetChildren(0, paths.BROKERS)]
+        self.todo = [GetChildren(0, messages.BROKERS)]
         self.partitions, self.names, self.registrations = {}, (), {}
         self.share, self.offsets, self.claimed = {}, {}, []
         self.refused, self.doubted = "", None
@@ -139,18 +139,20 @@ class Rebalance(NodeState):
             case Stage.COMMIT:
                 self._enter(Stage.RELEASE)
             case Stage.RELEASE:
-                self._enter(Stage.PARTITIONS, [GetData(0, paths.topic(topic)) for topic in self._topics])
+                self._enter(Stage.PARTITIONS, [GetData(0, messages.topic(topic)) for topic in self._topics])
             case Stage.PARTITIONS:
-                self._enter(Stage.GROUP, [GetChildren(0, paths.members(self._group))])
+                self._enter(Stage.GROUP, [GetChildren(0, messages.members(self._group))])
             case Stage.GROUP:
-                self._enter(Stage.REGISTRATIONS, [GetData(0, paths.member(self._group, each)) for each in self.names])
+                self._enter(
+                    Stage.REGISTRATIONS, [GetData(0, messages.member(self._group, each)) for each in self.names]
+                )
             case Stage.REGISTRATIONS if any(each.pattern is not None for each in self.registrations.values()):
-                self._enter(Stage.TOPICS, [GetChildren(0, paths.TOPICS)])
+                self._enter(Stage.TOPICS, [GetChildren(0, messages.TOPICS)])
             case Stage.REGISTRATIONS | Stage.TOPICS:
                 self._compute()
-                self._enter(Stage.OFFSETS, [GetData(0, paths.offset(self._group, *each)) for each in self.share])
+                self._enter(Stage.OFFSETS, [GetData(0, messages.offset(self._group, *each)) for each in self.share])
             case Stage.OFFSETS:
-                claims = [Create(0, paths.owner(self._group, *each), thread) for each, thread in self.share.items()]
+                claims = [Create(0, messages.owner(self._group, *each), thread) for each, thread in self.share.items()]
                 self._enter(Stage.CLAIM, claims)
             case Stage.CLAIM if self.refused:
                 self._enter(Stage.UNDO, releases(self._group, self.claimed))
@@ -191,12 +193,12 @@ class Rebalance(NodeState):
 
 def commits(group: str, positions: Mapping[Partition, int]) -> list[Request]:
     """Requests that store these offsets."""
-    return [SetData(0, paths.offset(group, *partition), offset) for partition, offset in positions.items()]
+    return [SetData(0, messages.offset(group, *partition), offset) for partition, offset in positions.items()]
 
 
 def releases(group: str, owned: Iterable[Partition]) -> list[Request]:
     """Requests that give up these partitions."""
-    return [Delete(0, paths.owner(group, *partition)) for partition in owned]
+    return [Delete(0, messages.owner(group, *partition)) for partition in owned]
 
 
 def _threads(consumer_id: str, streams: int) -> list[str]:

@@ -18,8 +18,8 @@ from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from kafka_coordinator.zookeeper.watching import Watching
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Granted, Noted, RebalanceBegan, RebalanceEnded
+from protocols.java import Queue
 from protocols.node_state import NodeState
-from protocols.queues import Queue
 
 WORKING: Final = "working"
 """What a request is for: the rebalance that runs."""

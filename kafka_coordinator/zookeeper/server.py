@@ -10,7 +10,6 @@ In ZooKeeper `DataTree`, `WatchManager` and `SessionTracker`.
 
 from dataclasses import dataclass, field
 
-from kafka_coordinator.zookeeper.commands import RemoveNode, SetPersistent
 from kafka_coordinator.zookeeper.messages import (
     CHILDREN,
     DATA,
@@ -33,6 +32,7 @@ from kafka_coordinator.zookeeper.messages import (
     SetData,
     WatchEvent,
 )
+from kafka_coordinator.zookeeper.topics import RemoveNode, SetPersistent
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.java import sorted_as_java
 from protocols.node_state import NodeState

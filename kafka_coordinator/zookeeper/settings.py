@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from kafka_coordinator.zookeeper.catalogue import STRATEGIES
 from protocols.errors import UserError
-from protocols.quick_records import changed
+from protocols.load import changed
 
 
 @dataclass(frozen=True, slots=True)

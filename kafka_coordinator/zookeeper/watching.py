@@ -9,17 +9,25 @@ In Kafka 0.8 `ZKRebalancerListener.handleChildChange`, `ZKTopicPartitionChangeLi
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kafka_coordinator.zookeeper import paths
+from kafka_coordinator.zookeeper import messages
 from kafka_coordinator.zookeeper.connection import Asked, Connection
-from kafka_coordinator.zookeeper.messages import DATA, Create, GetChildren, GetData, Registration, Request, WatchEvent
-from kafka_coordinator.zookeeper.patterns import matching
+from kafka_coordinator.zookeeper.messages import (
+    DATA,
+    Create,
+    GetChildren,
+    GetData,
+    Registration,
+    Request,
+    WatchEvent,
+    matching,
+)
 from protocols.engine.nodes import Outbox
 from protocols.node_state import NodeState
 
 WATCHING = "watching"
 """What a request is for: to register or to watch."""
 
-LISTING = GetChildren(0, paths.TOPICS, watch=True)
+LISTING = GetChildren(0, messages.TOPICS, watch=True)
 """How a pattern subscriber learns what topics there are."""
 
 
@@ -49,26 +57,26 @@ class Watching(NodeState):
         """In a new session: make our node, watch the group and the partitions of our topics."""
         topics, pattern = self._subscription
         data = Registration(tuple((topic, 1) for topic in topics), pattern)
-        connection.ask(WATCHING, Create(0, paths.member(self._group, consumer_id), data), out)
-        connection.ask(WATCHING, GetChildren(0, paths.members(self._group), watch=True), out)
+        connection.ask(WATCHING, Create(0, messages.member(self._group, consumer_id), data), out)
+        connection.ask(WATCHING, GetChildren(0, messages.members(self._group), watch=True), out)
         if pattern is not None:
             connection.ask(WATCHING, LISTING, out)
         self._watch(self.topics, connection, out)
 
     def watch_brokers(self, connection: Connection, out: Outbox) -> None:
         """There was no broker at all."""
-        connection.ask(WATCHING, GetChildren(0, paths.BROKERS, watch=True), out)
+        connection.ask(WATCHING, GetChildren(0, messages.BROKERS, watch=True), out)
 
     def fired(self, event: WatchEvent, connection: Connection, out: Outbox) -> None:
         """Watch again. A changed topic list matters only where the pattern matches other topics (`topics_listed`)."""
         kind = GetData if event.kind == DATA else GetChildren
         again: Request = kind(0, event.path, watch=True)
         connection.ask(WATCHING, again, out)
-        if event.path == paths.members(self._group):
+        if event.path == messages.members(self._group):
             self.due = "member list changed"
-        elif event.path == paths.BROKERS:
+        elif event.path == messages.BROKERS:
             self.due = "brokers changed"
-        elif event.path != paths.TOPICS:
+        elif event.path != messages.TOPICS:
             self.due = f"partitions of {event.path.rpartition('/')[2]} changed"
 
     def topics_listed(self, names: tuple[str, ...], connection: Connection, out: Outbox) -> None:
@@ -86,4 +94,4 @@ class Watching(NodeState):
 
     def _watch(self, topics: tuple[str, ...], connection: Connection, out: Outbox) -> None:
         for topic in topics:
-            connection.ask(WATCHING, GetData(0, paths.topic(topic), watch=True), out)
+            connection.ask(WATCHING, GetData(0, messages.topic(topic), watch=True), out)

@@ -5,8 +5,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, final
 
-from protocols.engine.nodes import TICK, Message, Node, Outbox, Time
-from protocols.engine.observer import Observer
+from protocols.engine.nodes import TICK, Message, Node, Observer, Outbox, Time
 from protocols.engine.randomness import STEPS, WORDS, number_below, words
 
 

@@ -1,4 +1,6 @@
-"""What takes part in a group, seen from outside: a node, and the outbox through which it acts.
+"""Where nodes listen, and how clients are told.
+
+What takes part in a group, seen from outside: a node, and the outbox through which it acts.
 
 A broker, a coordinator, a name server, a client: each is plain state with five entry points. Whoever calls them gives
 the time and an outbox; the node does no I/O, never sleeps, reads no clock, draws no random number and touches no
@@ -7,10 +9,25 @@ by hand.
 
 Time is virtual and counts milliseconds from the start of the run. It is a float whose value is always a whole
 multiple of 1/1024 ms (`TICK`), so that sums and differences of times are exact.
+
+Who watches a simulation.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+
+
+class Address(NamedTuple):
+    """Where a node listens."""
+
+    host: str
+    port: int
+
+
+def at_port(host: str, port: int) -> str:
+    """``host:port``, as clients are given it; an IPv6 address stands in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
 
 Time: TypeAlias = float
 """Milliseconds of virtual time since the start; a whole multiple of `TICK`."""
@@ -94,3 +111,41 @@ class WakingNode(Protocol):
     def woken(self, now: Time, ended: Sequence[str], out: Outbox) -> None:
         """The process goes on, and the connections with these peers (at least one) have ended meanwhile. Told in place
         of `Node.closed`, before everything that has come, be it over these connections."""
+
+
+class Observer(Protocol):
+    """Who watches a simulation.
+
+    ``root`` is the number of the call (see `simulation.Simulation.at`) that began the chain of causes, or
+    `process.CLOCK`. Everything that is handled has a number, rising in the order of creation; ``cause`` is the number
+    of what was being handled.
+    """
+
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
+        """A node told something (one of `protocols.facts`)."""
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
+        """Something is going to be handled: a timer (``what`` is its name), a connection opened or closed (the peer);
+        both only told while tracing; a call (its label), always told."""
+
+    def sent(
+        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
+    ) -> None:
+        """A message was sent (only told while tracing); ``arrives`` is None where it is lost."""
+
+    def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
+        """A fault of the network has lost this message, or delayed one or the news of a connection (None)."""
+
+
+class Unobserved:
+    """An observer that does not look."""
+
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None: ...
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None: ...
+
+    def sent(
+        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
+    ) -> None: ...
+
+    def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None: ...

@@ -9,8 +9,7 @@ from heapq import heappush
 from typing import Any, Protocol, TypeAlias, TypeVar, final
 
 from protocols.engine.links import Latency, Link
-from protocols.engine.nodes import OPERATOR, Message, Node, Time, TimerName
-from protocols.engine.observer import Observer
+from protocols.engine.nodes import OPERATOR, Message, Node, Observer, Time, TimerName
 from protocols.engine.randomness import Choices
 
 T = TypeVar("T")

@@ -11,8 +11,7 @@ from heapq import heapify, heappop, heappush
 from math import inf
 
 from protocols.engine.links import End, Fault, Latency, Link
-from protocols.engine.nodes import Message, Node, Time
-from protocols.engine.observer import Observer, Unobserved
+from protocols.engine.nodes import Message, Node, Observer, Time, Unobserved
 from protocols.engine.process import (
     CALL,
     CLOCK,

@@ -1,7 +1,7 @@
 """The world on sockets: the same nodes, on a real clock and with real connections, in one asyncio event loop.
 
 Clients that nobody here wrote connect to a node through its listener; conversations
-(`protocols.engine.conversations`) turn their bytes into messages and the node's messages into bytes. Nodes of one world
+(`protocols.engine.connection`) turn their bytes into messages and the node's messages into bytes. Nodes of one world
 reach each other without a network. A node is given one thing after the other; time stands still while it handles one.
 
 | in the simulation | here |
@@ -21,15 +21,11 @@ from functools import partial
 from random import Random
 from typing import TypeAlias
 
-from protocols.engine.addresses import Address
-from protocols.engine.alarms import Alarms
-from protocols.engine.connection import LOG, Connection, Limits
-from protocols.engine.conversations import MakeConversation
-from protocols.engine.nodes import OPERATOR, Message, Node, Time, TimerName
-from protocols.engine.observer import Observer, Unobserved
+from protocols.engine.connection import LOG, Connection, Limits, MakeConversation
+from protocols.engine.nodes import OPERATOR, Address, Message, Node, Observer, Time, TimerName, Unobserved
 from protocols.engine.process import CALL, CLOSED, CONNECTED, TIMER
 from protocols.engine.socket_process import SocketProcess
-from protocols.engine.turns import Turns
+from protocols.engine.turns import Alarms, Turns
 
 __all__ = ["Address", "Gate", "Limits", "Sockets"]
 

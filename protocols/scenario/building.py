@@ -12,16 +12,14 @@ from protocols.scenario.checks import (
     check_systems,
     strategies_of,
 )
-from protocols.scenario.events.base import MemberChange, Written
+from protocols.scenario.events.base import MemberChange, Written, need_strategies
 from protocols.scenario.events.catalogue import read_events
-from protocols.scenario.events.cluster_state import need_strategies
-from protocols.scenario.groups import GroupPart
+from protocols.scenario.fields import GroupPart
 from protocols.scenario.membership import Membership
 from protocols.scenario.model import ExpectPart, LoadPart, RunPart, Scenario, SystemPart
-from protocols.scenario.paths import Path
 from protocols.scenario.systems import Systems, default_systems
 from protocols.scenario.topology import MemberKey
-from protocols.scenario.validation import PartError, field_names, known, mapping, validated
+from protocols.scenario.validation import PartError, Path, field_names, known, mapping, validated
 
 
 def build(given: object, systems: Systems | None) -> Scenario:

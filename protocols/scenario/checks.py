@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
-from protocols.scenario.events.base import Written
-from protocols.scenario.events.cluster_state import ClusterState
+from protocols.scenario.events.base import ClusterState, Written
+from protocols.scenario.fields import duration_text
 from protocols.scenario.model import Scenario
-from protocols.scenario.paths import Path
 from protocols.scenario.rates import Rates
 from protocols.scenario.systems import Systems, example_of, split_system
 from protocols.scenario.topology import ADMIN, INFRASTRUCTURE, MemberKey, Topology
-from protocols.scenario.units import duration_text
-from protocols.scenario.validation import PartError, suggestion
+from protocols.scenario.validation import PartError, Path, suggestion
 
 
 def check_end(scenario: Scenario, written: Iterable[Written]) -> None:

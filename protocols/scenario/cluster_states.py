@@ -1,4 +1,10 @@
-"""The states that a scenario's cluster can be in beside its processes, by numbers, for the explorer: what it knows, and
+"""What a system offers to a scenario: a cluster that lives in a simulation and to which the events happen.
+
+`protocols.scenario.topology` says which process each member lives in and what it is called; what befalls processes and
+the network whatever runs in them (crash, hang, disconnect, network faults) is done by
+`protocols.scenario.world.apply_to_world`, so that a cluster handles only what is its own system's.
+
+The states that a scenario's cluster can be in beside its processes, by numbers, for the explorer: what it knows, and
 what it has left to come. Each way of events and of what they left leads to one; equal ones have one number.
 """
 
@@ -7,11 +13,40 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from functools import partial
 from types import FunctionType, MappingProxyType, MethodType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
-from protocols.scenario.cluster import Cluster
+from protocols.engine.simulation import Simulation
+from protocols.scenario.events import Event
+from protocols.scenario.jitter import IN_STEP, Beginning
+from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.topology import Topology
+
+
+class Cluster(Protocol):
+    """One system with its brokers and members. Node names: brokers under their own names, members under their names
+    (``group/member`` where a member's name is in several groups; several members of one process under ``process``)."""
+
+    scenario: Scenario
+    topology: Topology
+
+    def start(self, beginning: Beginning = IN_STEP) -> None:
+        """Start everything that is there from the beginning: the servers now, the members when they are to."""
+
+    def apply(self, event: Event) -> None:
+        """The event happens now."""
+
+    def fast_forward(self) -> None:
+        """Skip quiet times from now on, where the system can tell them (`protocols.engine.fast_forward`)."""
+
+    def finish(self) -> None:
+        """The run is over: let the nodes tell what they still hold back (records delivered so far)."""
+
+
+MakeCluster: TypeAlias = Callable[[Scenario, SystemPart, Simulation], Cluster]
+"""Raises `protocols.errors.UserError` for a strategy or setting that the system does not have."""
+
 
 Left: TypeAlias = dict[tuple[int, int], Callable[[], None]]
 """(Number of the event, which of the things that it has left) to what is still to come."""

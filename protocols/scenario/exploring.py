@@ -8,20 +8,17 @@ simulation.
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from protocols.engine.exploration.connections import Pair
-from protocols.engine.exploration.observing import Watch
-from protocols.engine.exploration.rules import NodeRules
-from protocols.engine.exploration.states import Bounds, Progress, Run, State
+from protocols.engine.exploration.rules import NodeRules, Watch
+from protocols.engine.exploration.states import Bounds, Pair, Progress, Run, State
 from protocols.engine.exploration.steps import Steps
 from protocols.engine.exploration.world import World
 from protocols.engine.links import Latency, Link
-from protocols.engine.nodes import Time
-from protocols.engine.observer import Unobserved
+from protocols.engine.nodes import Time, Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Granted, Owns
 from protocols.node_state import NodeState
-from protocols.scenario.cluster import Cluster, MakeCluster
+from protocols.scenario.cluster_states import Cluster, MakeCluster
 from protocols.scenario.events import Reset
 from protocols.scenario.exploring_events import Happening, Stage
 from protocols.scenario.model import Scenario, SystemPart
@@ -52,7 +49,7 @@ class _Told(Unobserved):
         self.facts: list[tuple[str, tuple[object, ...]]] = []
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
-        """See `protocols.engine.observer.Observer`."""
+        """See `protocols.engine.nodes.Observer`."""
         self.facts.append((node, fact))
         if isinstance(fact, Owns | Granted):
             self.changed = now

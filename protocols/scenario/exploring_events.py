@@ -9,11 +9,9 @@ from protocols.engine.exploration.holdings import Script
 from protocols.engine.exploration.states import CUT, DEAF, GONE, LOSSY
 from protocols.engine.exploration.turn import Turn
 from protocols.engine.links import Fault
-from protocols.engine.nodes import Message, Node, Time
-from protocols.engine.observer import Unobserved
+from protocols.engine.nodes import Message, Node, Time, Unobserved
 from protocols.engine.simulation import Simulation
-from protocols.scenario.cluster import Cluster
-from protocols.scenario.cluster_states import ClusterStates
+from protocols.scenario.cluster_states import Cluster, ClusterStates
 from protocols.scenario.events import (
     AddTopic,
     BrokerEvent,

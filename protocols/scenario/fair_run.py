@@ -7,14 +7,13 @@ from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from protocols.engine.exploration import State, World
-from protocols.engine.exploration.numbering import FRESH
+from protocols.engine.exploration.rules import FRESH
 from protocols.engine.links import Latency
-from protocols.engine.nodes import Time
-from protocols.engine.observer import Unobserved
+from protocols.engine.nodes import Time, Unobserved
 from protocols.engine.process import Process
 from protocols.engine.simulation import Simulation
 from protocols.facts import Owns
-from protocols.queues import Queue
+from protocols.java import Queue
 
 LASTS: Final[Time] = 900_000.0
 """So long the run goes on: longer than all timeouts of a rebalance after each other."""
@@ -49,7 +48,7 @@ class _Owners(Unobserved):
         return all(count.get(each) == 1 for each in expected)
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
-        """See `protocols.engine.observer.Observer`."""
+        """See `protocols.engine.nodes.Observer`."""
         if isinstance(fact, Owns) and self.owned.get((fact.group, fact.member), ()) != fact.queues:
             self.owned[fact.group, fact.member] = fact.queues
             self.changed = now

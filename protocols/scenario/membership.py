@@ -9,11 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from protocols.engine.nodes import Time
 from protocols.scenario.events.base import Event, MemberChange, Written
-from protocols.scenario.groups import GroupPart, MemberPart
-from protocols.scenario.paths import Path
+from protocols.scenario.fields import GroupPart, MemberPart, duration_text
 from protocols.scenario.topology import MemberKey
-from protocols.scenario.units import duration_text
-from protocols.scenario.validation import PartError, suggestion
+from protocols.scenario.validation import PartError, Path, suggestion
 
 
 class _Member:

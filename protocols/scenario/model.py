@@ -2,7 +2,7 @@
 plain values; both are checked by the same model. All durations are milliseconds here, written ``5s``, ``300ms``,
 ``2min`` (a bare number is refused: it has no unit).
 
-What there is stands in `protocols.scenario.groups`, what may happen in `protocols.scenario.events`.
+What there is stands in `protocols.scenario.fields`, what may happen in `protocols.scenario.events`.
 """
 
 from typing import Annotated
@@ -10,8 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from protocols.scenario.events.catalogue import AnyEvent
-from protocols.scenario.fields import Count, Duration, LatencyRange, Part, Rate, Settings, Share
-from protocols.scenario.groups import GroupPart, TopicPart
+from protocols.scenario.fields import Count, Duration, GroupPart, LatencyRange, Part, Rate, Settings, Share, TopicPart
 
 
 class LoadPart(Part):

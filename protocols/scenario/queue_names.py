@@ -1,5 +1,8 @@
 """The queues that events of a scenario name (``topic-number``, or ``topic-broker-number``), each with a number: the
-offset of a commit, the records that are written."""
+offset of a commit, the records that are written.
+
+The broker of every queue of a topic, in the order in which Kafka numbers partitions.
+"""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -41,3 +44,24 @@ def named_queue(queue: str, topics: Mapping[str, Mapping[str, int]]) -> tuple[st
             if broker != place and int(number) < topics[topic].get(broker, 0):
                 return topic, broker, int(number)
     raise UserError(f"unknown queue {queue!r}, expected topic-number or topic-broker-number of a topic that is there")
+
+
+Brokers = tuple[str, ...]
+
+
+def brokers_of(per_broker: Mapping[str, int]) -> Brokers:
+    """The broker of every queue, in the order written."""
+    return tuple([broker for broker, count in per_broker.items() for _ in range(count)])
+
+
+def after_growth(before: Brokers, per_broker: Mapping[str, int]) -> Brokers:
+    """More queues: those that there were keep their places, new ones go to the brokers that are to have more, in the
+    order written."""
+    extra = max(0, sum(per_broker.values()) - len(before))
+    wanted = [broker for broker, count in per_broker.items() for _ in range(count - before.count(broker))]
+    return (*before, *wanted[:extra])
+
+
+def queue_index(brokers: Brokers, broker: str, number: int) -> int:
+    """The place of the n-th queue of a broker; of all of them, where ``broker`` is empty."""
+    return [at for at, each in enumerate(brokers) if broker in ("", each)][number]

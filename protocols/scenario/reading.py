@@ -10,9 +10,8 @@ from pathlib import Path
 from protocols.errors import UserError
 from protocols.scenario.building import build
 from protocols.scenario.model import Scenario
-from protocols.scenario.paths import path_text
 from protocols.scenario.systems import Systems
-from protocols.scenario.validation import PartError
+from protocols.scenario.validation import PartError, path_text
 
 LARGEST = 64 * 1024 * 1024
 """Files above this many bytes are no scenario."""

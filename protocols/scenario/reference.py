@@ -12,16 +12,15 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from protocols.scenario import groups, model
+from protocols.scenario import fields, model
 from protocols.scenario.events import EVENT_KINDS, Event
-from protocols.scenario.fields import Count, Duration, EachMember, LatencyRange, Number, Rate, Share
-from protocols.scenario.units import duration_text
+from protocols.scenario.fields import Count, Duration, EachMember, LatencyRange, Number, Rate, Share, duration_text
 
 EXAMPLES: Mapping[type[BaseModel], str] = {
     model.Scenario: "name: four members, two topics",
-    groups.TopicPart: "topics: {orders: {queues: 4}, payments: {queues: {broker-a: 2}}, audit: 2, t1..t9: 3}",
-    groups.GroupPart: "group: {name: billing, members: {c1: {subscribe: [orders]}, c2: [orders, payments]}}",
-    groups.MemberPart: "c1..c20: {subscribe: [orders], handle: 20ms, settings: {session.timeout.ms: 6000}}",
+    fields.TopicPart: "topics: {orders: {queues: 4}, payments: {queues: {broker-a: 2}}, audit: 2, t1..t9: 3}",
+    fields.GroupPart: "group: {name: billing, members: {c1: {subscribe: [orders]}, c2: [orders, payments]}}",
+    fields.MemberPart: "c1..c20: {subscribe: [orders], handle: 20ms, settings: {session.timeout.ms: 6000}}",
     model.LoadPart: "load: {produce: 10/s, rates: {orders: 50/s, orders-3: 400/s, payments-broker-a-1: 5/s}}",
     model.RunPart: "run: {for: 5min, seed: 1, latency: 1ms..5ms}",
     model.SystemPart: "systems: [kafka:range, {system: rocketmq:CONSISTENT_HASH, label: more points, "
@@ -32,9 +31,9 @@ EXAMPLES: Mapping[type[BaseModel], str] = {
 
 _TITLES: Mapping[type[BaseModel], str] = {
     model.Scenario: "The scenario",
-    groups.TopicPart: "A topic",
-    groups.GroupPart: "A group",
-    groups.MemberPart: "A member",
+    fields.TopicPart: "A topic",
+    fields.GroupPart: "A group",
+    fields.MemberPart: "A member",
     model.LoadPart: "`load`",
     model.RunPart: "`run`",
     model.SystemPart: "A system",
@@ -68,8 +67,8 @@ def reference() -> str:
 
 def _section(title: str, kind: type[BaseModel], common: Collection[str], example: str) -> list[str]:
     more: list[str] = []
-    if kind is not groups.MemberPart and kind.model_fields.keys() >= groups.MemberPart.model_fields.keys():
-        common = (*common, *groups.MemberPart.model_fields)
+    if kind is not fields.MemberPart and kind.model_fields.keys() >= fields.MemberPart.model_fields.keys():
+        common = (*common, *fields.MemberPart.model_fields)
         more = ["", "And the fields of a member."]
     head = _head(title, _joined(inspect.getdoc(kind) or ""))
     return [*head, *_table(kind, common), *more, "", f"Example: `{example}`"]

@@ -6,9 +6,9 @@ from functools import partial
 from protocols.cycle_search import no_cycle_search
 from protocols.engine.links import Latency
 from protocols.engine.simulation import Observer, Simulation
-from protocols.scenario.cluster import Cluster, MakeCluster
+from protocols.scenario.cluster_states import Cluster, MakeCluster
 from protocols.scenario.events import Event, Join
-from protocols.scenario.groups import GroupPart
+from protocols.scenario.fields import GroupPart
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import STATIC

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
-from protocols.scenario.paths import Path
-from protocols.scenario.validation import PartError, field_names, known, mapping, short, validated
+from protocols.scenario.fields import GroupPart, MemberPart, TopicPart
+from protocols.scenario.validation import PartError, Path, field_names, known, mapping, short, validated
 
 _RANGE = re.compile(r"(.*?)(\d+)\.\.\1(\d+)", re.ASCII | re.DOTALL)
 MOST_NAMES = 100_000

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from protocols.scenario.groups import MemberPart
+from protocols.scenario.fields import MemberPart
 from protocols.scenario.model import SystemPart
 from protocols.strategies import ScenarioContext, StrategyRecord
 

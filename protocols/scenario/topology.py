@@ -1,4 +1,8 @@
-"""Which process each member of a scenario lives in, and what the processes are called."""
+"""Which process each member of a scenario lives in, and what the processes are called.
+
+Who shares the fate of whom: a process that dies takes all its members along, and a process that hears of a change in
+one of its groups may look at all of them.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,8 +11,8 @@ from typing import NamedTuple
 
 from protocols.errors import UserError
 from protocols.scenario.events.base import Event, MemberChange
-from protocols.scenario.events.connections import Network
-from protocols.scenario.groups import MemberPart
+from protocols.scenario.events.servers import Network
+from protocols.scenario.fields import MemberPart
 from protocols.scenario.model import Scenario
 
 INFRASTRUCTURE = ("namesrv", "zookeeper")
@@ -136,3 +140,31 @@ def _only_group(scenario: Scenario, member: str) -> str:
     if len(found) != 1:
         raise UserError(f"member {member!r} joins: say which group, expected one of {', '.join(scenario.groups)}")
     return found[0]
+
+
+class ProcessPeers(NamedTuple):
+    """``in_process``: the name of a member or process to the names of all members of that process. ``informed``: the
+    name of a member to the names of those who may hear when something happens to it: all members of every process in
+    which its group has a member."""
+
+    in_process: dict[str, tuple[str, ...]]
+    informed: dict[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, topology: Topology) -> "ProcessPeers":
+        """The peers in a scenario."""
+        of_node: dict[str, list[str]] = {}
+        for key, node in topology.node.items():
+            of_node.setdefault(node, []).append(key.member)
+        in_process: dict[str, tuple[str, ...]] = {}
+        in_group: dict[str, set[str]] = {}
+        named = [*((key.member, nodes) for key, nodes in topology.together.items()), *topology.processes.items()]
+        for name, nodes in named:
+            peers = [member for node in nodes for member in of_node[node]]
+            in_process[name] = tuple(dict.fromkeys((*in_process.get(name, ()), *peers)))
+        for key, nodes in topology.together.items():
+            in_group.setdefault(key.group, set()).update(member for node in nodes for member in of_node[node])
+        informed: dict[str, frozenset[str]] = {}
+        for key in topology.node:
+            informed[key.member] = informed.get(key.member, frozenset()) | in_group[key.group]
+        return cls(in_process, informed)

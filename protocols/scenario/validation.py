@@ -1,13 +1,24 @@
-"""One part of a scenario through its model, and what is wrong with it in words that a reader understands."""
+"""Where in a scenario a value is.
+
+One part of a scenario through its model, and what is wrong with it in words that a reader understands.
+"""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from protocols.scenario.paths import Path
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys of mappings and positions in lists, from the outermost on."""
+
+
+def path_text(path: Path) -> str:
+    """A path as errors show it: ``groups.seed.members.c1``, ``events[3].crash``."""
+    text = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in path)
+    return text.removeprefix(".")
+
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -20,8 +20,8 @@ from protocols.engine.nodes import Time
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Owns
-from protocols.scenario.descriptions import listed
 from protocols.scenario.events import Crash, Disconnect, Event, Hang, Network
+from protocols.scenario.fields import listed
 from protocols.scenario.topology import Topology
 
 C = TypeVar("C")

@@ -8,9 +8,9 @@ from typing import Any, get_args
 from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
+from protocols.scenario.fields import duration_text, latency_of, milliseconds, per_second
 from protocols.scenario.model import Scenario
-from protocols.scenario.paths import Path
-from protocols.scenario.units import duration_text, latency_of, milliseconds, per_second
+from protocols.scenario.validation import Path
 
 _WIDTH = 120
 _ALWAYS = frozenset({"subscribe", "systems"})

@@ -9,8 +9,8 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
 from protocols.errors import UserError
-from protocols.scenario.paths import Path, path_text
-from protocols.scenario.units import Bare
+from protocols.scenario.fields import Bare
+from protocols.scenario.validation import Path, path_text
 
 MOST_VALUES = 500_000
 """More values than any scenario has: aliases of aliases can make a short text endless."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import CLOCK
 from protocols.scenario.events import Event, MemberChange
-from protocols.scenario.process_peers import ProcessPeers
+from protocols.scenario.topology import ProcessPeers
 
 BEGINNING = "the scenario begins"
 

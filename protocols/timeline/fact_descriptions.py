@@ -1,7 +1,15 @@
-"""Facts, queues and times as text for people."""
+"""A fact with its time, its node and its causes.
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+Facts, queues and times as text for people.
+
+Which facts a reader wants to see: who owns what, a rebalance, a callback, a refused commit, a remark. What only
+repeats what was known is not significant.
+
+Steps of a state machine between the same two states: the first two are shown, the others counted.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.facts import (
@@ -20,7 +28,19 @@ from protocols.facts import (
     TimedOut,
     Transition,
 )
-from protocols.queues import Queue, sort_queues
+from protocols.java import Queue, sort_queues
+
+
+class ObservedFact(NamedTuple):
+    """``node`` observed ``fact`` (one of `protocols.facts`) at ``now``, in milliseconds. ``root``: the call that began
+    the chain of causes; ``cause``: what was being handled (see `protocols.engine.simulation.Observer`)."""
+
+    now: Time
+    node: str
+    fact: Any
+    root: int
+    cause: int
+
 
 MOST_QUEUES = 12
 """Queues that one sentence names; beyond, it counts them per topic."""
@@ -97,3 +117,59 @@ _WORDS: Mapping[type, Callable[[Any], str]] = {
     TimedOut: lambda fact: f"{fact.member} {fact.then}, because {fact.why} than {fact.setting} ({seconds(fact.limit)})",
     Noted: lambda fact: fact.text,
 }
+
+
+def is_significant(fact: object) -> bool:
+    """Whether the fact (one of `protocols.facts`) is significant. A step of a state machine is not."""
+    rule = _RULES.get(type(fact))
+    return rule is not None and rule(fact)
+
+
+_RULES: Mapping[type, Callable[[Any], bool]] = {
+    Owns: lambda fact: True,
+    Granted: lambda fact: True,
+    RebalanceBegan: lambda fact: True,
+    RebalanceEnded: lambda fact: fact.member is None or fact.changed,
+    Callback: lambda fact: True,
+    Committed: lambda fact: bool(fact.error),
+    TimedOut: lambda fact: True,
+    PassedOver: lambda fact: True,
+    StandsStill: lambda fact: True,
+    Noted: lambda fact: True,
+}
+
+
+class RepeatedTransitions:
+    """What a state machine did last, for each; to be asked of its steps in their order."""
+
+    __slots__ = ("_counted", "_last")
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, str], tuple[Transition | None, Transition]] = {}
+        self._counted: dict[tuple[str, str], tuple[int, Time]] = {}
+        """Machine to how many of its steps were not shown since the last that was, and when it took the last one."""
+
+    def is_repeat(self, now: Time, step: Transition) -> bool:
+        """Whether this is the step before the last one again, and so is counted only."""
+        machine = step.machine, step.of
+        before, last = self._last.get(machine, (None, None))
+        self._last[machine] = last, step
+        if step != before:
+            return False
+        self._counted[machine] = self._counted.get(machine, (0, now))[0] + 1, now
+        return True
+
+    def counted(self, step: Transition) -> str | None:
+        """The sentence about steps that were only counted, before another one is shown; None where none was."""
+        count = self._counted.pop((step.machine, step.of), None)
+        return None if count is None else _sentence(step.machine, step.of, *count)
+
+    def rest(self) -> Iterator[str]:
+        """The sentences that are left at the end."""
+        for machine, count in self._counted.items():
+            yield _sentence(*machine, *count)
+
+
+def _sentence(machine: str, of: str, count: int, last: Time) -> str:
+    steps = "1 more step" if count == 1 else f"{count:,} more steps"
+    return f"{machine} {of}: the same transitions again, {steps}, the last at {seconds(last)}"

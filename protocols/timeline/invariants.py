@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from protocols.engine.nodes import Time
 from protocols.facts import Owns, RebalanceEnded, Transition
-from protocols.scenario.groups import MemberPart
+from protocols.scenario.fields import MemberPart
 from protocols.scenario.model import Scenario
 
 MayOwn = Callable[[Time, str, str, str], bool]

@@ -1,17 +1,73 @@
-"""Who owns what, followed live: what members believe, what they were granted, and what follows from beliefs.
+"""Conditions that last: ownership of a queue, a queue without owner or with several, a member without any queue.
+
+Times are milliseconds of virtual time; ``until`` is None where it still holds at the end of the run.
+
+Who owns what, followed live: what members believe, what they were granted, and what follows from beliefs.
 
 Gaps and double ownership are counted on beliefs, each queue after its first owner. A queue moves when a member begins
 to believe in it that was not the last one to have it.
+
+Observes a simulation and keeps the figures only: for benchmarks and for sweeps over thousands of runs.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from protocols.engine.nodes import Time
-from protocols.queues import Queue
-from protocols.quick_records import quickly_made
-from protocols.timeline.intervals import Double, Gap, Interval
+from protocols.engine.nodes import Message, Time
+from protocols.facts import Owns, RebalanceEnded
+from protocols.java import Queue
+from protocols.load import quickly_made
 from protocols.timeline.lifetimes import Lifetimes, time_existing
+
+
+class Interval(NamedTuple):
+    """A member owned a queue (believed that it did, or was granted it) within one generation.
+
+    A queue that is kept from one generation to the next has one interval for each, without time between them.
+    """
+
+    group: str
+    member: str
+    queue: Queue
+    since: Time
+    until: Time | None
+    generation: int | None
+
+
+class Gap(NamedTuple):
+    """Nobody believed to own the queue: from ``before``, who lost it, to ``after``, who got it."""
+
+    group: str
+    queue: Queue
+    since: Time
+    until: Time | None
+    before: str
+    after: str | None
+
+
+class Double(NamedTuple):
+    """Several members believed at the same time that they owned the queue: ``members``, as they came."""
+
+    group: str
+    queue: Queue
+    since: Time
+    until: Time | None
+    members: tuple[str, ...]
+
+
+class Pause(NamedTuple):
+    """A member that had queues had none, until it got some again."""
+
+    group: str
+    member: str
+    since: Time
+    until: Time
+
+
+def length(since: Time, until: Time | None, end: Time) -> Time:
+    """Milliseconds of an interval in a run that ends at ``end``."""
+    return (end if until is None else until) - since
+
 
 HeldQueues = dict[Queue, tuple[Time, int | None]]
 """Queue to since when it is held, in which generation."""
@@ -238,3 +294,26 @@ class Beliefs:
             self.longest_gap = max(self.longest_gap, lasted)
             if self._gaps is not None:
                 self._gaps.append(_gap((group, queue, state.since, now, state.latest, after)))
+
+
+class FigureRecorder:
+    """A `protocols.engine.simulation.Observer` that keeps who owns what, the figures that follow, and nothing else."""
+
+    __slots__ = ("beliefs", "generations")
+
+    def __init__(self, lives: Lifetimes | None = None, uncounted: tuple[str, ...] = ()) -> None:
+        self.beliefs = Beliefs(lives, uncounted)
+        self.generations = 0
+        """Generations that a coordinator completed."""
+
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
+        if isinstance(fact, Owns):
+            self.beliefs.change(now, *fact)
+        elif isinstance(fact, RebalanceEnded) and fact.member is None:
+            self.generations += 1
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None: ...
+
+    def sent(
+        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
+    ) -> None: ...

@@ -6,13 +6,12 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
-from protocols.timeline.commits import back_within_a_generation
+from protocols.java import Queue
 from protocols.timeline.fact_descriptions import generation_suffix, queue_name, seconds
-from protocols.timeline.intervals import Interval
+from protocols.timeline.ownership import Interval
 from protocols.timeline.rebalances import unfinished_since
 from protocols.timeline.story import story_of_queue
-from protocols.timeline.timeline import Timeline
+from protocols.timeline.timeline import Timeline, back_within_a_generation
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,14 @@ from typing import Any, TypeVar
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
 from protocols.facts import Granted, Owns, RebalanceEnded, Transition
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 from protocols.scenario.events import Event
-from protocols.scenario.process_peers import ProcessPeers
+from protocols.scenario.topology import ProcessPeers
 from protocols.timeline.causes import Call, Causes
-from protocols.timeline.intervals import Double, Gap, Interval, Pause
+from protocols.timeline.fact_descriptions import ObservedFact
 from protocols.timeline.invariants import Invariants, MayOwn
 from protocols.timeline.lifetimes import Lifetimes
-from protocols.timeline.observed import ObservedFact
-from protocols.timeline.ownership import Beliefs, OwnershipView
+from protocols.timeline.ownership import Beliefs, Double, Gap, Interval, OwnershipView, Pause
 from protocols.timeline.timeline import Timeline
 from protocols.timeline.trace import HandledEvent, Sent, Trace
 

@@ -1,15 +1,56 @@
-"""A timeline as rows of plain values, and the columns they have: what Spark, a data frame or a file gets to read.
+"""How big a message is, as a class: small, medium or large by the number of values that it carries.
+
+A value is a number, a text, a flag or nothing (None); records, tuples and mappings count what is in them, mappings
+their keys as well. Up to `SMALL` values a message is small (a heartbeat, a commit), up to `MEDIUM` it is medium (a
+join answer with a few members), beyond that it is large (the leader's list of a big group).
+
+A timeline as rows of plain values, and the columns they have: what Spark, a data frame or a file gets to read.
 
 Times are milliseconds of virtual time; a queue is its topic, broker (empty for Kafka) and number.
+
+Rows as Arrow tables and Parquet files; pyarrow is imported when it is needed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
-from protocols.timeline.sizes import size_class
+from protocols.files import replaced
+from protocols.java import Queue
 from protocols.timeline.timeline import Timeline
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+SMALL = 16
+MEDIUM = 256
+CLASSES = ("small", "medium", "large")
+
+
+def values_in(message: object) -> int:
+    """How many values a message carries; it stops counting once there are more than `MEDIUM`."""
+    count = 0
+    waiting: list[object] = [message]
+    while waiting and count <= MEDIUM:
+        each = waiting.pop()
+        if isinstance(each, tuple | list | frozenset):
+            waiting.extend(each)
+        elif isinstance(each, Mapping):
+            waiting.extend(each)
+            waiting.extend(each.values())
+        else:
+            count += 1
+    return count
+
+
+def size_class(message: object) -> str:
+    """``small``, ``medium`` or ``large``."""
+    count = values_in(message)
+    return CLASSES[0] if count <= SMALL else CLASSES[1] if count <= MEDIUM else CLASSES[2]
+
 
 Row: TypeAlias = tuple[object, ...]
 
@@ -77,7 +118,7 @@ COLUMNS: Mapping[str, Mapping[str, type]] = {
 ``grant``. ``messages`` has rows only where the simulation traced."""
 
 LAG: Mapping[str, type] = {"at_ms": float, "group": str, "topic": str, "broker": str, "queue": int, "records": int}
-"""The columns of `protocols.timeline.lag.lag_over_time` as rows."""
+"""The columns of `protocols.timeline.deliveries.lag_over_time` as rows."""
 
 SNAPSHOT: Mapping[str, Mapping[str, type]] = {
     "ownership": {"group": str, "topic": str, "broker": str, "queue": int, "owner": str},
@@ -160,3 +201,45 @@ _ROWS = {
     "deliveries": _deliveries,
     "commits": _commits,
 }
+
+
+def table(rows: Iterable[Row], columns: Mapping[str, type], run: str | None = None) -> "pa.Table":
+    """Rows as a table with these columns (`rows.COLUMNS`, `rows.SNAPSHOT`): string, bigint, double and boolean.
+
+    ``run``, if given, is the first column, so that many runs can lie in one table.
+    """
+    import pyarrow as pa
+
+    arrow: Mapping[type, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    found = list(rows)
+    by_column = list(zip(*found, strict=True)) or [()] * len(columns)
+    arrays = {
+        name: pa.array(values, arrow[kind]) for (name, kind), values in zip(columns.items(), by_column, strict=True)
+    }
+    if run is not None:
+        arrays = {"run": pa.array([run] * len(found), pa.string()), **arrays}
+    return pa.table(arrays)
+
+
+def write_parquet(tables: Mapping[str, Iterable["pa.Table"]], folder: Path) -> list[Path]:
+    """Write ``folder/NAME.parquet`` for every name, its tables (with equal columns) one below the other.
+
+    All of them are written before the first takes its place: an interrupted run leaves the old ones. Returns the paths.
+    Raises `OSError` where a file cannot be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.parquet" for name in tables]
+    try:
+        with ExitStack() as beside:
+            for path, parts in zip(paths, tables.values(), strict=True):
+                pq.write_table(pa.concat_tables(parts), beside.enter_context(replaced(path)))
+    except BaseException:
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+    return paths

@@ -5,7 +5,9 @@ answers to them; and the first message of each type with its answer. All others 
 group) are drawn only where significant facts follow each other closely; elsewhere they are counted, and a note says how
 many there were in how long a time.
 
-`protocols.timeline.mermaid` and `compare.pictures.sequence` draw it.
+`protocols.timeline.sequence` and `compare.showing.pictures.messages` draw it.
+
+The messages of a run as a Mermaid sequence diagram (`protocols.timeline.sequence`).
 """
 
 from collections import Counter
@@ -13,9 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
-from protocols.timeline.fact_descriptions import describe_fact, seconds
-from protocols.timeline.observed import ObservedFact
-from protocols.timeline.significant_facts import is_significant
+from protocols.timeline.fact_descriptions import ObservedFact, describe_fact, is_significant, seconds
 from protocols.timeline.timeline import Timeline
 from protocols.timeline.trace import Sent, Trace
 
@@ -140,3 +140,29 @@ def _in_order(
 def _quiet(between: list[Sent], since: Time, until: Time) -> str:
     counts = sorted(Counter(type(each.message).__name__ for each in between).items())
     return f"{seconds(until - since)} without changes: {', '.join(f'{count} {name}' for name, count in counts)}"
+
+
+def sequence(timeline: Timeline, since: Time = 0.0, until: Time | None = None) -> str:
+    """The diagram from ``since`` to ``until`` (milliseconds; default: all of the run). Ends with a newline.
+
+    Raises `ValueError` where the simulation did not trace.
+    """
+    participants, steps = sequence_diagram(timeline, since, until)
+    numbers = {name: f"n{number}" for number, name in enumerate(participants, 1)}
+    everybody = ",".join(dict.fromkeys([*numbers.values()][:1] + [*numbers.values()][-1:]))
+    lines = ["sequenceDiagram"]
+    lines += (f"    participant {number} as {_text(name)}" for name, number in numbers.items())
+    for step in steps if numbers else ():
+        if isinstance(step, Arrow):
+            arrow = "-x" if step.lost else "->>"
+            lines.append(f"    {numbers[step.sender]}{arrow}{numbers[step.to]}: {_text(step.text)}")
+        else:
+            over = everybody if step.over is None else numbers[step.over]
+            lines.append(f"    Note over {over}: {_text(step.text)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _text(text: str) -> str:
+    """Text that Mermaid takes as it is: what it would read as its own language is written as an entity code."""
+    codes = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n": " ", "\r": " ", "%": "#37;"}
+    return "".join(codes.get(character, character) for character in text)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL, CONNECTED, TIMER
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.timeline.fact_descriptions import queue_name
 
 

@@ -1,16 +1,22 @@
-"""What an administrator can do to a broker: RocketMQ's ``AdminBrokerProcessor``, and ``Broker2Client.resetOffset``
-(spec 1.4, 2.5, 2.8). Commands are not answered."""
+"""A broker's topics change: ``TopicConfigManager.updateTopicConfig`` and ``deleteTopicConfig`` with what follows for
+records, held pulls and name servers (spec 1.1, 1.4).
+
+What an administrator can do to a broker: RocketMQ's ``AdminBrokerProcessor``, and ``Broker2Client.resetOffset``
+(spec 1.4, 2.5, 2.8). Commands are not answered.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Noted
-from protocols.queues import Queue
-from rocketmq_selfbalance.broker import persisting, pulls, registering, topic_changes
-from rocketmq_selfbalance.broker.commands import Produce, StopBroker, Write
+from protocols.java import Queue
+from rocketmq_selfbalance.broker import connections, pulls
 from rocketmq_selfbalance.broker.state import Broker, Handler
-from rocketmq_selfbalance.messages.administration import (
+from rocketmq_selfbalance.broker.store import Produce, StopBroker, Write
+from rocketmq_selfbalance.broker.topics import SYSTEM_TOPICS
+from rocketmq_selfbalance.codes import PERM_WRITE
+from rocketmq_selfbalance.messages.membership import (
     DeleteSubscriptionGroup,
     DeleteTopicInBroker,
     ResetOffset,
@@ -18,15 +24,54 @@ from rocketmq_selfbalance.messages.administration import (
     UpdateSubscriptionGroup,
     UpdateTopic,
 )
+from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.messages.offsets import ResetConsumerClientOffset
+
+NOT_PRODUCED = ("%", *SYSTEM_TOPICS)
+"""Beginnings of the names of topics to which only brokers write."""
+
+
+def put(broker: Broker, now: Time, config: TopicConfig, out: Outbox) -> None:
+    """The topic is like this from now on; it is registered at once (``registerIncrementBrokerData``)."""
+    if broker.disk.topics.put(now, config):
+        open_queues(broker, now, config)
+        pulls.reschedule(broker, now, config.topic, out)
+        connections.register(broker, (config,), out)
+
+
+def delete(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
+    """The topic is gone with its records and offsets. Name servers hear of it with the next registration."""
+    if broker.disk.topics.delete(now, topic):
+        broker.disk.store.delete(topic)
+        broker.offsets.clean_topic(topic)
+        broker.unflushed = True
+        pulls.reschedule(broker, now, topic, out)
+
+
+def produce(broker: Broker, now: Time, command: Produce, out: Outbox) -> None:
+    """From now on producers write so many records per second to each queue of the topic."""
+    broker.disk.store.set_rates(command)
+    config = broker.disk.topics.configs.get(command.topic)
+    if config is not None:
+        open_queues(broker, now, config)
+        pulls.reschedule(broker, now, command.topic, out)
+
+
+def open_queues(broker: Broker, now: Time, config: TopicConfig) -> None:
+    """Producers write to the topic's queues as its configuration says."""
+    broker.disk.store.open(now, config.topic, config.write, write=_takes_load(config))
+
+
+def _takes_load(config: TopicConfig) -> bool:
+    return bool(config.perm & PERM_WRITE) and not config.topic.startswith(NOT_PRODUCED)
 
 
 def _update_topic(broker: Broker, now: Time, sender: str, message: UpdateTopic, out: Outbox) -> None:
-    topic_changes.put(broker, now, message.config, out)
+    put(broker, now, message.config, out)
 
 
 def _delete_topic(broker: Broker, now: Time, sender: str, message: DeleteTopicInBroker, out: Outbox) -> None:
-    topic_changes.delete(broker, now, message.topic, out)
+    delete(broker, now, message.topic, out)
 
 
 def _update_group(broker: Broker, now: Time, sender: str, message: UpdateSubscriptionGroup, out: Outbox) -> None:
@@ -91,7 +136,7 @@ def _reset_through_clients(
 
 
 def _produce(broker: Broker, now: Time, sender: str, message: Produce, out: Outbox) -> None:
-    topic_changes.produce(broker, now, message, out)
+    produce(broker, now, message, out)
 
 
 def _write(broker: Broker, now: Time, sender: str, message: Write, out: Outbox) -> None:
@@ -103,8 +148,8 @@ def _write(broker: Broker, now: Time, sender: str, message: Write, out: Outbox) 
 
 def _stop(broker: Broker, now: Time, sender: str, message: StopBroker, out: Outbox) -> None:
     """The process ends properly (``BrokerController.shutdown``)."""
-    persisting.persist(broker)
-    registering.unregister(broker, out)
+    connections.persist(broker)
+    connections.unregister(broker, out)
 
 
 COMMANDS: Mapping[type[Message], Handler] = {

@@ -1,10 +1,56 @@
-"""Connections of clients at a broker: RocketMQ's ``ClientHousekeepingService``, and its remoting server's idle check
-(``IdleStateHandler``) (spec 2.4)."""
+"""A broker tells everybody in a group that its members or topics have changed: RocketMQ's
+``DefaultConsumerIdsChangeListener`` and ``Broker2Client.notifyConsumerIdsChanged`` (spec 2.3).
+
+Connections of clients at a broker: RocketMQ's ``ClientHousekeepingService``, and its remoting server's idle check
+(``IdleStateHandler``) (spec 2.4).
+
+A broker writes its committed offsets to its disk: ``ConsumerOffsetManager.persist``, called every few seconds and
+when the broker shuts down (spec 2.7).
+
+A broker registers with the name servers: all its topics at the start and every period, changes at once, and takes
+leave at the end (``BrokerController.registerBrokerAll``, ``BrokerOuterAPI.registerBrokerAll``) (spec 1.1).
+"""
 
 from protocols.engine.nodes import Outbox, Time
-from rocketmq_selfbalance.broker import notifying, pulls
-from rocketmq_selfbalance.broker.consumers import CLIENT_UNREGISTER
+from rocketmq_selfbalance.broker import pulls
+from rocketmq_selfbalance.broker.consumers import CHANGE, CLIENT_UNREGISTER, ConsumerEvent
+from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.broker.state import Broker
+from rocketmq_selfbalance.codes import MASTER_ID
+from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
+from rocketmq_selfbalance.messages.nameserver import RegisterBroker, TopicConfig, UnregisterBroker
+
+NOTIFY = "notify"
+"""Name of the timer, where changes are collected."""
+
+
+def handle(broker: Broker, now: Time, events: tuple[ConsumerEvent, ...], out: Outbox) -> None:
+    """Notify the channels that a CHANGE among the events names, now or with the next collection."""
+    settings = broker.settings
+    for event in events:
+        if event.kind != CHANGE or not settings.notify_consumer_ids_changed_enable:
+            continue
+        if not settings.real_time_notify_consumer_change:
+            broker.changed_groups[event.group] = None
+            continue
+        _notify(broker, now, event.group, event.channels, out)
+
+
+def notify_collected(broker: Broker, now: Time, out: Outbox) -> None:
+    """The time of a collection has come: notify the groups that have changed since the last one."""
+    changed, broker.changed_groups = broker.changed_groups, {}
+    for name in changed:
+        group = broker.consumers.groups.get(name)
+        if group is not None:
+            _notify(broker, now, name, tuple(group.channels), out)
+    out.set_timer(NOTIFY, now + broker.settings.collected_notify_interval_ms)
+
+
+def _notify(broker: Broker, now: Time, group: str, channels: tuple[str, ...], out: Outbox) -> None:
+    notice = NotifyConsumerIdsChanged(0, group)
+    for channel in channels:
+        broker.push(now, channel, notice, out)
+
 
 IDLE = "idle"
 """First part of a timer's name; the second is the peer."""
@@ -25,7 +71,7 @@ def closed(broker: Broker, now: Time, peer: str, out: Outbox) -> None:
     broker.active.pop(peer, None)
     out.cancel_timer((IDLE, peer))
     pulls.forget(broker, peer, out)
-    notifying.handle(broker, now, broker.consumers.channel_closed(peer), out)
+    handle(broker, now, broker.consumers.channel_closed(peer), out)
 
 
 def put_off_idle_check(broker: Broker, now: Time, peer: str, out: Outbox) -> None:
@@ -47,16 +93,66 @@ def scan(broker: Broker, now: Time, out: Outbox) -> None:
     """Close the connections of consumers without a heartbeat for too long (``scanExceptionChannel``, which calls
     ``ConsumerManager.scanNotActiveChannel``)."""
     silent, events = broker.consumers.scan(now)
-    notifying.handle(broker, now, events, out)
+    handle(broker, now, events, out)
     for channel in silent:
         _hang_up(broker, now, channel, out)
     for event in events:
         # The end of the connection, which is noticed on another thread, may be quicker than the removal.
         if event.kind == CLIENT_UNREGISTER and out.choose("the end is noticed first", (False, True)):
-            notifying.handle(broker, now, broker.consumers.change(event.group), out)
+            handle(broker, now, broker.consumers.change(event.group), out)
     out.set_timer(SCAN, now + broker.settings.scan_channels_interval_ms)
 
 
 def _hang_up(broker: Broker, now: Time, peer: str, out: Outbox) -> None:
     out.close(peer)
     closed(broker, now, peer, out)
+
+
+FLUSH = "flush"
+"""Name of the timer."""
+
+
+def persist(broker: Broker) -> None:
+    """Write the offsets if any has changed since they were written last."""
+    if broker.unflushed:
+        broker.disk.offsets = broker.offsets.stored()
+        broker.unflushed = False
+
+
+def persist_again(broker: Broker, now: Time, out: Outbox) -> None:
+    """The interval is over."""
+    persist(broker)
+    out.set_timer(FLUSH, now + broker.settings.flush_consumer_offset_interval_ms)
+
+
+REGISTER = "register"
+"""Name of the timer."""
+
+CLUSTER = "DefaultCluster"
+
+SHORTEST_PERIOD_MS, LONGEST_PERIOD_MS = 10_000.0, 60_000.0
+"""Between these the broker keeps the period of its registrations, whatever it is set to."""
+
+
+def register(broker: Broker, topics: tuple[TopicConfig, ...], out: Outbox) -> None:
+    """Register these topics with every name server."""
+    name, version = broker.name, broker.disk.topics.version
+    for name_server in broker.name_servers:
+        out.send(name_server, RegisterBroker(0, CLUSTER, name, MASTER_ID, name, topics, version))
+
+
+def register_again(broker: Broker, now: Time, out: Outbox) -> None:
+    """The period is over: register all topics with every name server."""
+    register(broker, broker.disk.topics.to_register(), out)
+    out.set_timer(REGISTER, now + period(broker.settings))
+
+
+def unregister(broker: Broker, out: Outbox) -> None:
+    """The broker takes leave of every name server."""
+    for name_server in broker.name_servers:
+        out.send(name_server, UnregisterBroker(0, CLUSTER, broker.name, MASTER_ID, broker.name))
+
+
+def period(settings: BrokerSettings) -> Time:
+    """How often all topics are registered, in milliseconds."""
+    return min(max(settings.register_name_server_period_ms, SHORTEST_PERIOD_MS), LONGEST_PERIOD_MS)

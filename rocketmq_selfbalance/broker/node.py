@@ -14,25 +14,16 @@ from dataclasses import dataclass
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.node_state import NodeState
-from rocketmq_selfbalance.broker import (
-    administration,
-    connections,
-    delivering,
-    notifying,
-    persisting,
-    pulls,
-    registering,
-    requests,
-    sent_back,
-    topic_changes,
-)
-from rocketmq_selfbalance.broker.connections import IDLE, SCAN
-from rocketmq_selfbalance.broker.delivering import DELIVER
-from rocketmq_selfbalance.broker.notifying import NOTIFY
-from rocketmq_selfbalance.broker.persisting import FLUSH
-from rocketmq_selfbalance.broker.registering import REGISTER
+from rocketmq_selfbalance.broker import administration, connections, pulls, requests, sent_back
+from rocketmq_selfbalance.broker import administration as topic_changes
+from rocketmq_selfbalance.broker import connections as notifying
+from rocketmq_selfbalance.broker import connections as persisting
+from rocketmq_selfbalance.broker import connections as registering
+from rocketmq_selfbalance.broker import requests as delivering
+from rocketmq_selfbalance.broker.connections import FLUSH, IDLE, NOTIFY, REGISTER, SCAN
+from rocketmq_selfbalance.broker.requests import DELIVER
 from rocketmq_selfbalance.broker.state import Broker, Handler
-from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.messages.offsets import PullMessage
 
 
 @dataclass(slots=True, eq=False)

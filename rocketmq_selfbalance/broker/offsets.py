@@ -3,17 +3,22 @@
 
 Whoever sends a commit wins; nobody is asked whether it owns the queue. The key of the table is ``topic@group``, as in
 the file; what RocketMQ derives by splitting it concerns only keys that fall into exactly two parts.
+
+The text of a broker's ``consumerOffset.json``, as ``ConsumerOffsetManager.encode`` writes and ``decode`` reads it.
+It is no JSON: queue numbers are keys without quotes (spec 6.8).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Time
 from protocols.java import sorted_as_java
 from protocols.node_state import Apart, NodeState
 from rocketmq_selfbalance.codes import QUERY_NOT_FOUND, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, TOPIC_NOT_EXIST
-from rocketmq_selfbalance.messages.topics import DataVersion
+from rocketmq_selfbalance.messages.nameserver import DataVersion
 
 Table: TypeAlias = dict[str, dict[int, int]]
 """``topic@group`` to queue number to offset of the next record."""
@@ -238,3 +243,49 @@ def _drop(table: Table, *, group: str | None = None, topic: str | None = None) -
         parts = _parts(key)
         if parts is not None and (parts[1] == group or parts[0] == topic):
             del table[key]
+
+
+_STRING_OR_BARE_KEY = re.compile(r'("(?:[^"\\]|\\.)*")|(?<=[{,])(\s*)(-?\d+)(?=\s*:)')
+
+
+def text_of(stored: PersistedOffsets, epoch_ms: Time = 0) -> str:
+    """The file's content. Times in it count from 1970: ``epoch_ms`` is where virtual time begins."""
+    version = stored.version
+    topics: dict[str, list[str]] = {}
+    for topic, group in pairs_of(stored.offsets):
+        topics.setdefault(group, []).append(topic)
+    dated = {
+        "counter": version.counter,
+        "stateVersion": version.state_version,
+        "timestamp": int(version.timestamp + epoch_ms),
+    }
+    tables = ",".join(f"{_json(key)}:{{{_bare(offsets)}}}" for key, offsets in stored.offsets.items())
+    return f'{{"dataVersion":{_json(dated)},"groupTopicMap":{_json(topics)},"offsetTable":{{{tables}}}}}'
+
+
+def _bare(offsets: Mapping[int, int]) -> str:
+    return ",".join(f"{number}:{offset}" for number, offset in offsets.items())
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def parse(text: str) -> Any:
+    """The content of such a text, queue numbers as texts. `ValueError` for anything else."""
+    return json.loads(_STRING_OR_BARE_KEY.sub(lambda found: found[1] or f'{found[2]}"{found[3]}"', text))
+
+
+def stored_of(text: str, now: Time, epoch_ms: Time = 0) -> PersistedOffsets:
+    """What a broker that starts now reads from the text. A text without a data version gets a new one."""
+    content = parse(text)
+    version = content.get("dataVersion")
+    return PersistedOffsets(
+        DataVersion(timestamp=now)
+        if version is None
+        else DataVersion(version["stateVersion"], version["timestamp"] - epoch_ms, version["counter"]),
+        {
+            key: {int(number): offset for number, offset in offsets.items()}
+            for key, offsets in content.get("offsetTable", {}).items()
+        },
+    )

@@ -7,9 +7,8 @@ whatever becomes of the topic or of the group's offsets in the meantime.
 
 from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Committed
-from protocols.quick_records import quickly_made
-from rocketmq_selfbalance.broker.held_pulls import HeldPull
-from rocketmq_selfbalance.broker.state import Broker
+from protocols.load import quickly_made
+from rocketmq_selfbalance.broker.state import Broker, HeldPull
 from rocketmq_selfbalance.broker.store import StoredQueue
 from rocketmq_selfbalance.codes import (
     BROADCASTING,
@@ -24,7 +23,7 @@ from rocketmq_selfbalance.codes import (
     SUCCESS,
     TOPIC_NOT_EXIST,
 )
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 
 _committed, _answer, _held = quickly_made(Committed), quickly_made(PullAnswer), quickly_made(HeldPull)
 

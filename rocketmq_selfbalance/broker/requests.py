@@ -1,14 +1,19 @@
-"""What a broker does on its clients' requests, pulls (`pulls`) and records sent back (`sent_back`) aside: RocketMQ's
+"""Records that consumers sent back are delivered to their retry topic after their delay: RocketMQ's
+``ScheduleMessageService`` (spec 6.7).
+
+What a broker does on its clients' requests, pulls (`pulls`) and records sent back (`sent_back`) aside: RocketMQ's
 ``ClientManageProcessor`` (heartbeats, taking leave), ``ConsumerManageProcessor`` (member list, commits, questions for
-offsets), and of ``AdminBrokerProcessor`` what consumers ask of it (locks, a queue's offsets) (spec 2.1 to 2.9)."""
+offsets), and of ``AdminBrokerProcessor`` what consumers ask of it (locks, a queue's offsets) (spec 2.1 to 2.9).
+"""
 
 from collections.abc import Mapping
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed
-from rocketmq_selfbalance.broker import connections, notifying, pulls, topic_changes
+from rocketmq_selfbalance.broker import administration, connections, pulls
+from rocketmq_selfbalance.broker import connections as notifying
 from rocketmq_selfbalance.broker.state import Broker, Handler
-from rocketmq_selfbalance.broker.subscription_groups import retry_topic
+from rocketmq_selfbalance.broker.topics import retry_topic
 from rocketmq_selfbalance.codes import (
     CONSUME_ACTIVELY,
     SUBSCRIPTION_GROUP_NOT_EXIST,
@@ -16,8 +21,6 @@ from rocketmq_selfbalance.codes import (
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
 )
-from rocketmq_selfbalance.messages.answer import Answer
-from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup, HeartBeat, UnregisterClient
 from rocketmq_selfbalance.messages.offsets import (
     GetMaxOffset,
@@ -27,6 +30,23 @@ from rocketmq_selfbalance.messages.offsets import (
     SearchOffsetByTimestamp,
     UpdateConsumerOffset,
 )
+from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
+
+DELIVER = "deliver"
+"""Name of the timer."""
+
+
+def schedule_next(broker: Broker, now: Time, out: Outbox) -> None:
+    """Set the clock for the next record that waits for its delivery."""
+    if broker.disk.store.delayed:
+        out.set_timer(DELIVER, max(now, broker.disk.store.delayed[0].due))
+
+
+def deliver(broker: Broker, now: Time, out: Outbox) -> None:
+    """Write the records that are due, and answer the pulls that wait for them."""
+    for topic, number in broker.disk.store.deliver(now):
+        pulls.notify_message_arriving(broker, now, topic, number, out)
+    schedule_next(broker, now, out)
 
 
 def _heartbeat(broker: Broker, now: Time, sender: str, message: HeartBeat, out: Outbox) -> None:
@@ -40,7 +60,7 @@ def _heartbeat(broker: Broker, now: Time, sender: str, message: HeartBeat, out: 
             continue  # the client is not told
         retry = retry_topic(config)
         if retry.topic not in broker.disk.topics.configs and config.retry_queue_nums > 0:
-            topic_changes.put(broker, now, retry, out)
+            administration.put(broker, now, retry, out)
         registered = broker.consumers.register(
             now, sender, message.client_id, data, notify=config.notify_consumer_ids_changed_enable
         )

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Noted
-from rocketmq_selfbalance.broker import delivering, topic_changes
+from rocketmq_selfbalance.broker import administration, requests
 from rocketmq_selfbalance.broker.state import Broker, Handler
-from rocketmq_selfbalance.broker.subscription_groups import retry_topic
+from rocketmq_selfbalance.broker.topics import retry_topic
 from rocketmq_selfbalance.codes import DLQ_PREFIX, RETRY_PREFIX, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS
-from rocketmq_selfbalance.messages.administration import SubscriptionGroup
-from rocketmq_selfbalance.messages.answer import Answer
-from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, Retried
-from rocketmq_selfbalance.messages.topics import TopicConfig
+from rocketmq_selfbalance.messages.membership import SubscriptionGroup
+from rocketmq_selfbalance.messages.nameserver import TopicConfig
+from rocketmq_selfbalance.messages.offsets import ConsumerSendMsgBack, Retried
+from rocketmq_selfbalance.messages.requests import Answer
 
 
 def _send_back(broker: Broker, now: Time, sender: str, message: ConsumerSendMsgBack, out: Outbox) -> None:
@@ -32,19 +32,19 @@ def _retry(broker: Broker, now: Time, message: ConsumerSendMsgBack, config: Subs
     if max(before.times, message.tries) >= limit or message.delay_level < 0:
         dead = DLQ_PREFIX + message.group
         if dead not in broker.disk.topics.configs:
-            topic_changes.put(broker, now, TopicConfig(dead, 1, 1), out)
+            administration.put(broker, now, TopicConfig(dead, 1, 1), out)
         store.delay(now, dead, 0, before)
         topic, at, number = before.origin
         out.observe(Noted(f"record {before.origin_offset} of {topic}-{at}-{number} is given up by {message.group}"))
     else:
         retry = retry_topic(config)
         if retry.topic not in broker.disk.topics.configs:
-            topic_changes.put(broker, now, retry, out)
+            administration.put(broker, now, retry, out)
         level = min(message.delay_level or 3 + before.times, len(levels))
         number = out.choose("retry queue", range(config.retry_queue_nums))
         record = before._replace(times=before.times + 1)
         store.delay(now + levels[level - 1] * 1000.0, retry.topic, number, record)
-    delivering.schedule_next(broker, now, out)
+    requests.schedule_next(broker, now, out)
 
 
 def _record(broker: Broker, message: ConsumerSendMsgBack) -> Retried:

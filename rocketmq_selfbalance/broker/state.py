@@ -1,22 +1,114 @@
-"""What a broker holds: the managers and tables of RocketMQ's ``BrokerController`` (spec 2).
+"""What a broker has on its disk: it outlives the process and is given to the next one. (RocketMQ's
+``topics.json``, ``subscriptionGroup.json`` and ``consumerOffset.json``, each written by its ``ConfigManager``, and its
+``CommitLog``.)
+
+A pull that a broker holds because its queue has nothing for it yet: a ``PullRequest`` in the table of RocketMQ's
+``PullRequestHoldService`` (spec 6.3). What is done with it is in `pulls`.
+
+A broker's locks on queues, for consumers that work in order: RocketMQ's ``RebalanceLockManager`` (spec 2.9). In
+memory only.
+
+What a broker holds: the managers and tables of RocketMQ's ``BrokerController`` (spec 2).
 
 Plain state without entry points. The modules beside this one each do one part of a broker's work on it; `node` gives
 them the broker's events.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
 
-from protocols.engine.nodes import Message, Outbox, Time
+from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.java import Queue
 from protocols.node_state import Apart, NodeState
-from protocols.queues import Queue
 from rocketmq_selfbalance.broker.consumers import ConsumerManager
-from rocketmq_selfbalance.broker.disk import Disk
-from rocketmq_selfbalance.broker.held_pulls import HeldPull
-from rocketmq_selfbalance.broker.locks import RebalanceLockManager
-from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
+from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, PersistedOffsets
 from rocketmq_selfbalance.broker.settings import BrokerSettings
+from rocketmq_selfbalance.broker.store import MessageStore
+from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
+from rocketmq_selfbalance.messages.nameserver import DataVersion
+from rocketmq_selfbalance.messages.offsets import PullMessage
+
+
+@dataclass(slots=True, eq=False)
+class Disk(NodeState):
+    """Topics and groups are written when they change, messages when they come, offsets every few seconds."""
+
+    topics: TopicConfigManager
+    groups: SubscriptionGroupManager
+    store: MessageStore
+    offsets: PersistedOffsets = field(default_factory=lambda: PersistedOffsets(DataVersion(), {}))
+    """As last flushed."""
+
+
+HELD = "held pull"
+"""First part of a timer's name; the others are the queue, the client and the number of its request."""
+
+
+class HeldPull(NamedTuple):
+    """A pull that waits."""
+
+    sender: str
+    message: PullMessage
+    until: Time
+    """When it is answered at the latest."""
+    arrival: Time | None
+    """When the record comes for which it asks; None where nobody knows."""
+
+    @property
+    def due(self) -> Time:
+        """When it is answered, as far as is known."""
+        return self.until if self.arrival is None else min(self.until, self.arrival)
+
+    @property
+    def timer(self) -> TimerName:
+        """Its timer's name."""
+        return HELD, self.message.queue, self.sender, self.message.correlation
+
+
+class Lock(NamedTuple):
+    """Who holds a queue, and when it last said so."""
+
+    client_id: str
+    renewed: Time
+
+
+@dataclass(slots=True, eq=False)
+class RebalanceLockManager(NodeState):
+    """Group to queue to lock. A lock that was not renewed for longer than ``max_live_ms`` may be taken by anybody."""
+
+    max_live_ms: Time
+    table: dict[str, dict[Queue, Lock]] = field(default_factory=dict)
+
+    def try_lock(self, now: Time, group: str, queue: Queue, client_id: str) -> bool:
+        """Take or renew the lock of a queue; whether the client holds it now."""
+        locks = self.table.setdefault(group, {})
+        held = locks.get(queue)
+        if held is not None and held.client_id != client_id and not self._expired(now, held):
+            return False
+        locks[queue] = Lock(client_id, now)
+        return True
+
+    def try_lock_batch(self, now: Time, group: str, queues: Iterable[Queue], client_id: str) -> tuple[Queue, ...]:
+        """Those of the queues that the client holds now, in the order given."""
+        return tuple(queue for queue in queues if self.try_lock(now, group, queue, client_id))
+
+    def unlock_batch(self, group: str, queues: Iterable[Queue], client_id: str) -> None:
+        """Give up the client's own locks on these queues; those of others stay."""
+        locks = self.table.get(group)
+        if locks is None:
+            return
+        for queue in queues:
+            held = locks.get(queue)
+            if held is not None and held.client_id == client_id:
+                del locks[queue]
+
+    def all_expired(self, now: Time, group: str) -> bool:
+        """Whether nobody holds any queue of the group (true also where nobody ever did)."""
+        return all(self._expired(now, held) for held in self.table.get(group, {}).values())
+
+    def _expired(self, now: Time, held: Lock) -> bool:
+        return now - held.renewed > self.max_live_ms
 
 
 @dataclass(slots=True, init=False, eq=False)

@@ -1,4 +1,9 @@
-"""A broker's message store: RocketMQ's ``DefaultMessageStore`` with a ``ConsumeQueue`` per queue.
+"""Commands that reach a broker without any network: what producers write, and that its process is to end.
+
+RocketMQ has no such messages: producers (``SendMessageProcessor``) are no nodes here, a process is ended by a signal
+(``BrokerController.shutdown``).
+
+A broker's message store: RocketMQ's ``DefaultMessageStore`` with a ``ConsumeQueue`` per queue.
 
 Queues are functions of time: no record is ever an object, but those sent back. The store outlives the broker's
 process. A queue of a topic takes in records evenly while its broker runs and writes to it; a queue of a retry topic
@@ -15,8 +20,35 @@ from typing import NamedTuple
 from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
 from protocols.node_state import NodeState
-from rocketmq_selfbalance.broker.commands import Produce
-from rocketmq_selfbalance.messages.pulling import Retried
+from rocketmq_selfbalance.messages.offsets import Retried
+
+
+class Produce(NamedTuple):
+    """Producers write so many records per second to each queue of the topic from now on. (Producers are no
+    nodes: their records are never objects.) ``queues``: the broker's queues that get another number, which may come
+    later, as (number, records per second)."""
+
+    correlation: int
+    topic: str
+    per_second: float
+    queues: tuple[tuple[int, float], ...] = ()
+
+
+class Write(NamedTuple):
+    """Producers write so many records at once to one queue."""
+
+    correlation: int
+    topic: str
+    number: int
+    records: int
+
+
+class StopBroker(NamedTuple):
+    """The process is asked to end: it flushes what it holds and takes leave of the name servers. Its world ends it
+    right after."""
+
+    correlation: int
+
 
 IDLE = 0.0
 """Records per second of a queue that nobody writes to."""

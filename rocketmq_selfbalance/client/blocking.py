@@ -8,11 +8,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from protocols.engine.nodes import Message, Outbox, Time
-from protocols.quick_records import quickly_made
-from rocketmq_selfbalance.client.calls import AwaitConsumeLock, Call, Failure, Sleep
-from rocketmq_selfbalance.client.instance import WAIT, Instance, Wait
-from rocketmq_selfbalance.client.outstanding import Asked
-from rocketmq_selfbalance.client.threads import Step, Thread
+from protocols.load import quickly_made
+from rocketmq_selfbalance.client.instance import WAIT, Asked, Instance, Wait
+from rocketmq_selfbalance.client.threads import AwaitConsumeLock, Call, Failure, Sleep, Step, Thread
 from rocketmq_selfbalance.client.threads import answer as go_on
 from rocketmq_selfbalance.client.threads import run as go
 

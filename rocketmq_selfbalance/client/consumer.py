@@ -1,21 +1,76 @@
-"""What one consumer (a group within a client) knows and holds (RocketMQ's ``DefaultMQPushConsumerImpl`` and
-``DefaultLitePullConsumerImpl``, with the tables of their ``RebalanceImpl``)."""
+"""Member lists of a thousand ids that a thousand clients get again and again: each is looked into once.
 
-from collections.abc import Hashable
+Brokers give the same object while a list does not change, so a list is known by its identity; what is computed from
+it depends on its value alone.
+
+What one consumer (a group within a client) knows and holds (RocketMQ's ``DefaultMQPushConsumerImpl`` and
+``DefaultLitePullConsumerImpl``, with the tables of their ``RebalanceImpl``).
+
+What the rebalance thread remembers (``RebalanceService``), and what is told of its passes. What it does is in
+`rebalance_service`.
+
+What a consumer's strategy gives it of one topic (``AllocateMessageQueueStrategy.allocate``; spec 4.2, 4.3).
+
+Every client of a group computes the same from equal inputs, so that equal allocations are computed once.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache, wraps
+from typing import NamedTuple, ParamSpec, TypeAlias, TypeVar
 
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Outbox, Time
+from protocols.facts import RebalanceBegan, RebalanceEnded
+from protocols.java import Queue, sort_queues, sorted_as_java
 from protocols.node_state import Apart, NodeState, Shared
-from protocols.queues import Queue
 from rocketmq_selfbalance.client.offset_store import OffsetStore
 from rocketmq_selfbalance.client.pool import Pool
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, PUSH, ClientSettings
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_ACTIVELY, CONSUME_PASSIVELY
-from rocketmq_selfbalance.member_lists import first_of_its_value
 from rocketmq_selfbalance.messages.membership import ConsumerData
 from rocketmq_selfbalance.states import CREATE_JUST
-from rocketmq_selfbalance.strategies import PositionStrategy, Strategy
+from rocketmq_selfbalance.strategies import AllocationError, PositionStrategy, Strategy
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def once_for_the_same(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """For pure functions: the value for the very same arguments (positional, by their identity) is kept. ``most``
+    values are, then all are forgotten."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        known: dict[tuple[int, ...], tuple[object, T]] = {}
+
+        @wraps(function)
+        def found(*args: P.args, **kwargs: P.kwargs) -> T:
+            key = tuple(map(id, args))
+            value = known.get(key)
+            if value is None:
+                if len(known) >= most:
+                    known.clear()
+                # The arguments are kept as well: as long as they live nothing else has their identity.
+                value = known[key] = args, function(*args, **kwargs)
+            return value[1]
+
+        return found
+
+    return decorate
+
+
+@lru_cache(maxsize=1024)
+def first_of_its_value(value: T) -> T:
+    """The same object for equal values, while it is remembered."""
+    return value
+
+
+@once_for_the_same(most=1024)
+def in_order(members: tuple[str, ...]) -> tuple[str, ...]:
+    """The ids sorted as Java does; equal lists, in whatever order, give the same object while it is remembered."""
+    first: tuple[str, ...] = first_of_its_value(tuple(sorted_as_java(members)))
+    return first
+
 
 __all__ = ["LITE_PULL", "PULL", "PUSH", "Consumer"]
 
@@ -155,3 +210,83 @@ class Consumer(NodeState):
         for process_queue in self.table.values():
             process_queue.dropped = True
         self.table.clear()
+
+
+PERIODIC = "periodic"
+"""The trigger of a pass that nothing but the time caused."""
+
+
+class WakeUp(NamedTuple):
+    """Wake the rebalance thread; ``why`` says what for."""
+
+    why: str
+
+
+@dataclass(slots=True, eq=False)
+class RebalanceService(NodeState):
+    """``last``: the end of the last pass. A wake-up sets ``notified``; several are one."""
+
+    last: Time = 0.0
+    notified: bool = False
+    waits_until: Time | None = None
+    """The end of the least interval that was waited out last."""
+    in_pass: bool = False
+    triggers: list[str] = field(default_factory=list)
+    """Why the thread was woken since the last pass began."""
+    trigger: str = PERIODIC
+    """Why the pass that is under way began."""
+    rejoining: dict[str, bool] = field(default_factory=dict)
+    """Peers whose connections had ended when the process went on after it hung: whether there is a new one, of
+    which is to be told after the pass under way."""
+    told: dict[str, str] = field(default_factory=dict)
+    """Group to the member of whom the observer knows that it rebalances in this pass."""
+    changed: set[str] = field(default_factory=set)
+    """Groups whose queues have changed in this pass."""
+
+    def begin(self, consumer: "Consumer", out: Outbox) -> None:
+        """The consumer's part of the pass is worth telling."""
+        if self.in_pass and consumer.group not in self.told:
+            self.told[consumer.group] = consumer.member
+            out.observe(RebalanceBegan(consumer.group, self.trigger, None, None, consumer.member))
+
+    def tell_end(self, out: Outbox) -> None:
+        """The pass is over."""
+        for group, member in self.told.items():
+            out.observe(RebalanceEnded(group, None, group in self.changed, member))
+        self.told.clear()
+        self.changed.clear()
+
+
+Shares: TypeAlias = Mapping[str, tuple[Queue, ...]]
+"""Client id to the queues of one topic that it takes, sorted."""
+
+
+def share_of(consumer: Consumer, queues: tuple[Queue, ...], members: tuple[str, ...]) -> tuple[Queue, ...]:
+    """The queues of a topic that the consumer takes by its strategy, sorted. Raises `AllocationError`."""
+    own = consumer.client_id
+    if consumer.by_position is not None:
+        shares = _shares(consumer.by_position, queues, members)
+        if shares is not None:
+            return shares.get(own, ())
+    answer = consumer.strategy.allocate(consumer.group, own, queues, list(in_order(members)))
+    return sort_queues(set(answer or ()))
+
+
+@once_for_the_same(most=16_384)  # every client of a group computes the same from equal lists
+def _shares(strategy: PositionStrategy, queues: tuple[Queue, ...], members: tuple[str, ...]) -> Shares | None:
+    """The share of everybody who gets any; None where each client has to compute for itself, as the strategy fails for
+    one of them."""
+    return _shares_in_order(strategy, queues, in_order(members))
+
+
+@once_for_the_same(most=4096)
+def _shares_in_order(strategy: PositionStrategy, queues: tuple[Queue, ...], members: tuple[str, ...]) -> Shares | None:
+    try:
+        positions = strategy.positions_of_all(queues, list(members))
+    except AllocationError:
+        return None
+    return {cid: _at(queues, taken) for cid, taken in positions.items() if taken}
+
+
+def _at(queues: tuple[Queue, ...], positions: Sequence[int]) -> tuple[Queue, ...]:
+    return tuple(queues[position] for position in sorted(set(positions)))

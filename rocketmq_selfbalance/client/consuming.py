@@ -1,4 +1,6 @@
-"""Concurrent consumption (``ConsumeMessageConcurrentlyService``): batches go to a pool of threads, the smallest
+"""What is told of records that the user's code could not handle.
+
+Concurrent consumption (``ConsumeMessageConcurrentlyService``): batches go to a pool of threads, the smallest
 unfinished offset is kept (spec 6.5).
 
 Records of a range that begin together and take equally long are one piece of work.
@@ -7,17 +9,30 @@ Records of a range that begin together and take equally long are one piece of wo
 from collections.abc import Callable
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.facts import Delivered
-from protocols.queues import Queue
-from protocols.quick_records import quickly_made
+from protocols.facts import Delivered, PassedOver, StandsStill
+from protocols.java import Queue
+from protocols.load import quickly_made
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
-from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.outstanding import SentBack
-from rocketmq_selfbalance.client.passing_over import DROPPED, GIVEN_BACK, passed_over
+from rocketmq_selfbalance.client.instance import Instance, SentBack
 from rocketmq_selfbalance.client.pool import Batch, Work
 from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
 from rocketmq_selfbalance.codes import CLUSTERING
-from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack
+from rocketmq_selfbalance.messages.offsets import ConsumerSendMsgBack
+
+GIVEN_BACK = "given back to its broker"
+DROPPED = "dropped, nothing is given back in a broadcasting group"
+
+
+def passed_over(consumer: Consumer, queue: Queue, offset: int, why: str, out: Outbox) -> None:
+    """The queue is read on behind this record; it is told where the record is poison."""
+    if consumer.pool.poison.find(queue, offset) is not None:
+        out.observe(PassedOver(consumer.group, consumer.member, queue, offset, why))
+
+
+def stands_still(consumer: Consumer, queue: Queue, offset: int, out: Outbox) -> None:
+    """The queue waits for this record."""
+    out.observe(StandsStill(consumer.group, consumer.member, queue, offset))
+
 
 _delivered, _work = quickly_made(Delivered), quickly_made(Work)
 

@@ -1,23 +1,24 @@
 """Ordered consumption (``ConsumeMessageOrderlyService``): one task per queue at a time, under the broker's lock
-(spec 6.6)."""
+(spec 6.6).
+
+What comes of records that were given back to their broker with ``sendMessageBack`` (spec 6.6, 6.7).
+"""
 
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Delivered
-from protocols.queues import Queue
-from rocketmq_selfbalance.client import blocking
-from rocketmq_selfbalance.client.calls import Call
+from protocols.java import Queue
+from rocketmq_selfbalance.client import blocking, consuming
 from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.consuming import send_back
+from rocketmq_selfbalance.client.consuming import GIVEN_BACK, passed_over, send_back, stands_still
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.locks import LockAll, LockOne
-from rocketmq_selfbalance.client.passing_over import GIVEN_BACK, passed_over, stands_still
-from rocketmq_selfbalance.client.poison import Copy
-from rocketmq_selfbalance.client.pool import Batch, Work
+from rocketmq_selfbalance.client.pool import Batch, Copy, Work
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.requests import consume_lock_free
-from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.threads import Call, Handlers, Thread
+from rocketmq_selfbalance.codes import SUCCESS
 
 _LEAST_SUSPENSION = 10.0
 _MOST_SUSPENSION = 30_000.0
@@ -264,3 +265,21 @@ def _locked_later(client: Instance, now: Time, thread: Thread, step: _LockedLate
 
 
 HANDLERS: Handlers = {_LockedLater: _locked_later}
+
+
+def answered(client: Instance, now: Time, number: int, code: int | None, out: Outbox) -> None:
+    """A broker has the records back, or (None: no answer came) has not."""
+    sent = client.sent_back.pop(number)
+    out.cancel_timer(("sent back", number))
+    consumer = client.consumers.get(sent.group)
+    if consumer is None:
+        return
+    go_on = back_answered if consumer.orderly else consuming.back_answered
+    batch = Batch(sent.queue, sent.number, sent.first, sent.end)
+    go_on(client, now, consumer, batch, out, success=code == SUCCESS)
+
+
+def connection_lost(client: Instance, now: Time, peer: str, out: Outbox) -> None:
+    """What is on its way to this peer does not arrive."""
+    for number in [number for number, sent in client.sent_back.items() if sent.address == peer]:
+        answered(client, now, number, None, out)

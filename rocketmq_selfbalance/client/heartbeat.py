@@ -6,14 +6,12 @@ from typing import NamedTuple
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java, string_entry_order
 from rocketmq_selfbalance.client import blocking
-from rocketmq_selfbalance.client.calls import Call, HeartbeatToAll, TellBroker
-from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.consumer import Consumer, WakeUp
 from rocketmq_selfbalance.client.instance import Instance, Wait
-from rocketmq_selfbalance.client.service import WakeUp
-from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.threads import Call, Handlers, HeartbeatToAll, TellBroker, Thread
 from rocketmq_selfbalance.codes import SUCCESS
-from rocketmq_selfbalance.messages.answer import Answer
 from rocketmq_selfbalance.messages.membership import ConsumerData, HeartBeat, Subscription
+from rocketmq_selfbalance.messages.requests import Answer
 
 
 class Beat(NamedTuple):

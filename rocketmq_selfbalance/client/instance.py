@@ -1,4 +1,9 @@
-"""The client instance: what all its consumers share (RocketMQ's ``MQClientInstance``; spec 3.1).
+"""The client id, under which brokers and members know a client (``ClientConfig.buildMQClientId``; spec 3.1).
+
+Requests of a client that were not answered yet, by the kind of who waits for them (the ``ResponseFuture`` objects of
+RocketMQ's ``responseTable``).
+
+The client instance: what all its consumers share (RocketMQ's ``MQClientInstance``; spec 3.1).
 
 The parts see it as their `World`. What it tells the observer is in `observed`, how its threads run in `blocking`.
 """
@@ -10,20 +15,73 @@ from typing import Any, NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Position
+from protocols.java import Queue
 from protocols.node_state import Apart, NodeState
-from protocols.queues import Queue
-from rocketmq_selfbalance.client.consumer import LITE_PULL, PUSH, Consumer
+from rocketmq_selfbalance.client.consumer import LITE_PULL, PUSH, Consumer, RebalanceService
 from rocketmq_selfbalance.client.observed import Observed
-from rocketmq_selfbalance.client.outstanding import Asked, Pulled, SentBack
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.service import RebalanceService
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.client.threads import Handlers, Thread
-from rocketmq_selfbalance.codes import MASTER_ID
-from rocketmq_selfbalance.messages.locks import UnlockBatchMq
+from rocketmq_selfbalance.codes import BROADCASTING, CLUSTERING, MASTER_ID
 from rocketmq_selfbalance.messages.nameserver import Route
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
+from rocketmq_selfbalance.messages.requests import UnlockBatchMq
 from rocketmq_selfbalance.states import DROP, RUNNING
+
+DEFAULT_INSTANCE = "DEFAULT"
+
+
+def client_id(
+    ip: str,
+    instance_name: str = DEFAULT_INSTANCE,
+    *,
+    message_model: str = CLUSTERING,
+    pid: int = 1,
+    nano_time: int = 0,
+    unit_name: str | None = None,
+    stream: bool = False,
+    version: str = "5.3",
+) -> str:
+    """``ip@instanceName[@unitName][@STREAM]``.
+
+    The instance name ``DEFAULT`` of a CLUSTERING consumer becomes ``pid#nanoTime`` (4.5: the process id alone, so that
+    all consumers of a process share one client); a BROADCASTING one keeps it, so that its offset file stays the same.
+    Two processes that see the same address and the same name have the same id.
+    """
+    name = instance_name
+    if name == DEFAULT_INSTANCE and message_model != BROADCASTING:
+        name = str(pid) if version == "4.5" else f"{pid}#{nano_time}"
+    parts = [ip, name, *([unit_name] if unit_name else []), *(["STREAM"] if stream else [])]
+    return "@".join(parts)
+
+
+class Asked(NamedTuple):
+    """A request that a thread waits for."""
+
+    thread: str
+    address: str
+    until: Time
+    """When it is not waited for any more."""
+
+
+class Pulled(NamedTuple):
+    """A pull that is at a broker: of this group's queue, by the process queue of this number."""
+
+    group: str
+    queue: Queue
+    number: int
+    address: str
+
+
+class SentBack(NamedTuple):
+    """Records that are on their way back to their broker."""
+
+    group: str
+    queue: Queue
+    number: int
+    first: int
+    end: int
+    address: str
 
 
 class Wait(Enum):

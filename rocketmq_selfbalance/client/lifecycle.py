@@ -10,16 +10,14 @@ from typing import NamedTuple
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted, Transition
 from rocketmq_selfbalance.client import blocking, rebalance_service, tasks
-from rocketmq_selfbalance.client.calls import Call, RefreshRoute
 from rocketmq_selfbalance.client.commands import ConsumerSpec
-from rocketmq_selfbalance.client.consumer import PUSH, Consumer
+from rocketmq_selfbalance.client.consumer import PUSH, Consumer, WakeUp
 from rocketmq_selfbalance.client.consuming_orderly import lock_timer, services
 from rocketmq_selfbalance.client.heartbeat import Beat
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.offset_store import LocalOffsets, OffsetsFile, RemoteOffsets
 from rocketmq_selfbalance.client.persisting import PersistAll
-from rocketmq_selfbalance.client.service import WakeUp
-from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.threads import Call, Handlers, RefreshRoute, Thread
 from rocketmq_selfbalance.codes import CLUSTERING, RETRY_PREFIX
 from rocketmq_selfbalance.states import CLIENT, REFUSED, RUNNING, START, STARTED
 

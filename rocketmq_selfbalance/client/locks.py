@@ -4,12 +4,10 @@
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.java import sorted_as_java
-from protocols.queues import Queue
-from rocketmq_selfbalance.client.calls import Call, Failure, LockQueues, UnlockQueues
+from protocols.java import Queue, sorted_as_java
 from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.threads import Handlers, Thread
-from rocketmq_selfbalance.client.world import World
+from rocketmq_selfbalance.client.persisting import World
+from rocketmq_selfbalance.client.threads import Call, Failure, Handlers, LockQueues, Thread, UnlockQueues
 
 
 class LockAll(NamedTuple):

@@ -4,11 +4,10 @@ have changed (spec 5.4)."""
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
-from rocketmq_selfbalance.client.calls import Call, HeartbeatToAll
+from protocols.java import Queue
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
-from rocketmq_selfbalance.client.threads import Handlers, Thread
-from rocketmq_selfbalance.client.world import World
+from rocketmq_selfbalance.client.persisting import World
+from rocketmq_selfbalance.client.threads import Call, Handlers, HeartbeatToAll, Thread
 
 
 class MessageQueueChanged(NamedTuple):

@@ -13,7 +13,6 @@ from protocols.node_state import NodeState
 from rocketmq_selfbalance.client import (
     blocking,
     consuming_orderly,
-    giving_back,
     heartbeat,
     lifecycle,
     locks,
@@ -28,20 +27,20 @@ from rocketmq_selfbalance.client import (
     removal,
     repairing,
     requests,
-    resetting,
-    routing,
     shutdown,
     tasks,
-    timers,
 )
+from rocketmq_selfbalance.client import consuming_orderly as giving_back
+from rocketmq_selfbalance.client import operator as resetting
+from rocketmq_selfbalance.client import requests as routing
+from rocketmq_selfbalance.client import tasks as timers
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.instance import Instance, Tables
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.client.threads import Handlers
-from rocketmq_selfbalance.messages.answer import Answer
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
-from rocketmq_selfbalance.messages.offsets import ResetConsumerClientOffset
-from rocketmq_selfbalance.messages.pulling import PullAnswer
+from rocketmq_selfbalance.messages.offsets import PullAnswer, ResetConsumerClientOffset
+from rocketmq_selfbalance.messages.requests import Answer
 
 STEPS: Handlers = {
     **pull_from_where.HANDLERS,

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 
 from protocols.engine.nodes import Outbox
 from protocols.facts import Granted, Owns, Transition
+from protocols.java import Queue, sort_queues
+from protocols.load import quickly_made
 from protocols.node_state import NodeState
-from protocols.queues import Queue, sort_queues
-from protocols.quick_records import quickly_made
-from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.service import RebalanceService
+from rocketmq_selfbalance.client.consumer import Consumer, RebalanceService
 from rocketmq_selfbalance.states import ABANDONED, ABSENT, LOCATING, LOCKING, PROCESS_QUEUE
 
 _transition = quickly_made(Transition)

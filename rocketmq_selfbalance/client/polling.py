@@ -11,17 +11,16 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered, Position
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client import blocking
-from rocketmq_selfbalance.client.calls import Call
 from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.consuming import passed_over, stands_still
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.offset_store import ReadFrom
-from rocketmq_selfbalance.client.passing_over import passed_over, stands_still
 from rocketmq_selfbalance.client.pool import Batch, Work
 from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, ReadStored, Start
 from rocketmq_selfbalance.client.settings import PULL
-from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.threads import Call, Handlers, Thread
 
 _RETRY_START_MS = 3_000.0
 """A lite pull task that could not find its starting offset tries again after this time."""

@@ -7,16 +7,14 @@ It reads top to bottom: each step stands above the function that does it, and pu
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
-from rocketmq_selfbalance.client.calls import Call, LockQueues
+from protocols.java import Queue
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.message_queue_changed import MessageQueueChanged
-from rocketmq_selfbalance.client.persisting import RemoveOffset
+from rocketmq_selfbalance.client.persisting import RemoveOffset, World
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, Start
 from rocketmq_selfbalance.client.removal import RemoveUnnecessaryMessageQueue
-from rocketmq_selfbalance.client.threads import Handlers, Step, Thread
-from rocketmq_selfbalance.client.world import World
+from rocketmq_selfbalance.client.threads import Call, Handlers, LockQueues, Step, Thread
 from rocketmq_selfbalance.states import (
     CONCURRENT,
     IN_TARGET,

@@ -3,12 +3,20 @@
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
-from rocketmq_selfbalance.client.calls import AskMaxOffset, AskOffsetAt, Call, Failure, QueryOffset, RefreshRoute
+from protocols.java import Queue
 from rocketmq_selfbalance.client.consumer import PULL, PUSH
 from rocketmq_selfbalance.client.offset_store import NONE, ReadFrom, RemoteOffsets
-from rocketmq_selfbalance.client.threads import Handlers, Thread
-from rocketmq_selfbalance.client.world import World
+from rocketmq_selfbalance.client.persisting import World
+from rocketmq_selfbalance.client.threads import (
+    AskMaxOffset,
+    AskOffsetAt,
+    Call,
+    Failure,
+    Handlers,
+    QueryOffset,
+    RefreshRoute,
+    Thread,
+)
 from rocketmq_selfbalance.codes import (
     CONSUME_FROM_FIRST_OFFSET,
     CONSUME_FROM_TIMESTAMP,

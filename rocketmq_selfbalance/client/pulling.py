@@ -4,19 +4,17 @@
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
-from protocols.quick_records import quickly_made
+from protocols.java import Queue
+from protocols.load import quickly_made
 from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, polling, repairing
-from rocketmq_selfbalance.client.calls import Call, RefreshRoute
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
-from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.outstanding import Pulled
+from rocketmq_selfbalance.client.instance import Instance, Pulled
 from rocketmq_selfbalance.client.pool import Batch
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, Start
-from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.threads import Call, Handlers, RefreshRoute, Thread
 from rocketmq_selfbalance.codes import CLUSTERING, PULL_NOT_FOUND, PULL_OFFSET_MOVED, PULL_RETRY_IMMEDIATELY, SUCCESS
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 from rocketmq_selfbalance.states import HELD_BACK, PULL_DUE, PULL_FAILED, RUNNING, SENT
 
 DISPATCHER = "dispatcher"

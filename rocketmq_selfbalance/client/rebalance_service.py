@@ -14,23 +14,19 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.java import string_entry_order
-from protocols.queues import Queue
+from protocols.java import Queue, string_entry_order
 from rocketmq_selfbalance.client import blocking
-from rocketmq_selfbalance.client.allocation import share_of
-from rocketmq_selfbalance.client.calls import AskMembers, Call, RefreshRoute
-from rocketmq_selfbalance.client.consumer import PUSH, Consumer
+from rocketmq_selfbalance.client.consumer import PERIODIC, PUSH, Consumer, WakeUp, share_of
 from rocketmq_selfbalance.client.heartbeat import tell_new_connection
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.message_queue_changed import MessageQueueChanged
+from rocketmq_selfbalance.client.persisting import World
 from rocketmq_selfbalance.client.process_queue_table import (
     UpdateProcessQueueTable,
     update_process_queue_table_in_rebalance,
 )
-from rocketmq_selfbalance.client.service import PERIODIC, WakeUp
 from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.client.threads import Handlers, Thread
-from rocketmq_selfbalance.client.world import World
+from rocketmq_selfbalance.client.threads import AskMembers, Call, Handlers, RefreshRoute, Thread
 from rocketmq_selfbalance.codes import BROADCASTING, RETRY_PREFIX
 from rocketmq_selfbalance.states import REMOVED
 from rocketmq_selfbalance.strategies import AllocationError

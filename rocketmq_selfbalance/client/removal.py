@@ -8,13 +8,11 @@ Steps name the queue; ``taken_out`` says whether its process queue has left the 
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
-from rocketmq_selfbalance.client.calls import AwaitConsumeLock, Call
+from protocols.java import Queue
 from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset
+from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset, World
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.threads import Handlers, Thread
-from rocketmq_selfbalance.client.world import World
+from rocketmq_selfbalance.client.threads import AwaitConsumeLock, Call, Handlers, Thread
 from rocketmq_selfbalance.states import NOT_REMOVABLE, REMOVED
 
 

@@ -4,16 +4,14 @@ the rebalance thread takes it again from the offset that the broker told (``Pull
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client import blocking
-from rocketmq_selfbalance.client.calls import Call
-from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.consumer import Consumer, WakeUp
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.persisting import Persist
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.removal import RemoveProcessQueue
-from rocketmq_selfbalance.client.service import WakeUp
-from rocketmq_selfbalance.client.threads import Handlers, Step, Thread
+from rocketmq_selfbalance.client.threads import Call, Handlers, Step, Thread
 from rocketmq_selfbalance.states import RUNNING
 
 

@@ -1,12 +1,17 @@
-"""The calls of a client's threads as requests to brokers, and the answers as their values (``MQClientAPIImpl``)."""
+"""What the client knows of topics and brokers, and how it learns it from a name server
+(``updateTopicRouteInfoFromNameServer``; spec 1.5).
+
+The calls of a client's threads as requests to brokers, and the answers as their values (``MQClientAPIImpl``).
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 from protocols.engine.nodes import Message, Outbox, Time
-from protocols.queues import Queue
-from rocketmq_selfbalance.client import blocking, heartbeat, routing
-from rocketmq_selfbalance.client.calls import (
+from protocols.java import Queue
+from rocketmq_selfbalance.client import blocking, heartbeat
+from rocketmq_selfbalance.client.instance import Begin, Instance, Understand, Wait
+from rocketmq_selfbalance.client.threads import (
     BROKER_ASKED,
     AskMaxOffset,
     AskMembers,
@@ -20,22 +25,60 @@ from rocketmq_selfbalance.client.calls import (
     RefreshRoute,
     Sleep,
     TellBroker,
+    Thread,
     UnlockQueues,
     Unregister,
 )
-from rocketmq_selfbalance.client.instance import Begin, Instance, Understand, Wait
-from rocketmq_selfbalance.client.threads import Thread
 from rocketmq_selfbalance.codes import MASTER_ID, QUERY_NOT_FOUND, SUCCESS
-from rocketmq_selfbalance.messages.answer import Answer
-from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup, UnregisterClient
-from rocketmq_selfbalance.messages.nameserver import RouteInfoAnswer
+from rocketmq_selfbalance.messages.nameserver import (
+    GetRouteInfo,
+    Route,
+    RouteInfoAnswer,
+    addresses_of,
+    askable,
+    subscribe_queues,
+)
 from rocketmq_selfbalance.messages.offsets import (
     GetMaxOffset,
     OffsetAnswer,
     QueryConsumerOffset,
     SearchOffsetByTimestamp,
 )
+from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
+
+
+def refresh(client: Instance, now: Time, name: str, thread: Thread, call: RefreshRoute, out: Outbox) -> Wait:
+    """The call `RefreshRoute`."""
+    server = client.name_servers[client.name_server]
+    timeout = client.settings.instance.mq_client_api_timeout_ms
+    return blocking.ask(client, now, name, server, timeout, GetRouteInfo(client.next_correlation(), call.topic), out)
+
+
+def answered(client: Instance, call: RefreshRoute, message: RouteInfoAnswer) -> None:
+    """Take the route over. A topic that does not exist (any more) keeps what the client knew."""
+    if message.code == SUCCESS and message.route is not None:
+        take_over(client, call.topic, message.route)
+
+
+def take_over(client: Instance, topic: str, route: Route) -> None:
+    """Replace the cached route, the addresses, and the queue sets of the consumers that subscribe to the topic, where
+    the route is another than before or a consumer lacks it. That wakes nobody."""
+    readers = [consumer for consumer in client.consumers.values() if topic in consumer.subscriptions]
+    if client.routes.get(topic) == route and all(topic in consumer.routes for consumer in readers):
+        return
+    client.addresses.update(addresses_of(route))
+    queues = subscribe_queues(topic, route)
+    for consumer in readers:
+        consumer.set_route(topic, queues)
+    client.routes[topic] = route
+    client.askable[topic] = askable(route.brokers)
+
+
+def name_server_failed(client: Instance, address: str) -> None:
+    """The name server that was asked does not answer: the next one is asked from now on."""
+    if client.name_servers[client.name_server] == address:
+        client.name_server = (client.name_server + 1) % len(client.name_servers)
 
 
 def _members(client: Instance, now: Time, name: str, thread: Thread, call: AskMembers, out: Outbox) -> Wait | Failure:
@@ -122,7 +165,7 @@ def consume_lock_free(client: Instance, now: Time, group: str, queue: Queue, out
 
 CALLS: Mapping[type, Begin] = {
     AskMembers: _members,
-    RefreshRoute: routing.refresh,
+    RefreshRoute: refresh,
     QueryOffset: _query,
     AskMaxOffset: _max_offset,
     AskOffsetAt: _offset_at,
@@ -152,7 +195,7 @@ def _offset(client: Instance, call: Call, message: OffsetAnswer) -> int | Failur
 
 ANSWERS: Mapping[type, Understand] = {
     ConsumerList: _listed,
-    RouteInfoAnswer: routing.answered,
+    RouteInfoAnswer: answered,
     OffsetAnswer: _offset,
     LockBatchMqAnswer: _locked,
     Answer: heartbeat.understood,

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.client import blocking, rebalance_service, tasks
-from rocketmq_selfbalance.client.calls import Call, Sleep, Unregister
 from rocketmq_selfbalance.client.consuming_orderly import OWN, POP, lock_thread, lock_timer
 from rocketmq_selfbalance.client.heartbeat import addresses_in_turn
 from rocketmq_selfbalance.client.instance import Instance
@@ -24,7 +23,7 @@ from rocketmq_selfbalance.client.lifecycle import THREAD, move
 from rocketmq_selfbalance.client.locks import UnlockAll
 from rocketmq_selfbalance.client.persisting import PersistAll
 from rocketmq_selfbalance.client.pool import Pool
-from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.threads import Call, Handlers, Sleep, Thread, Unregister
 from rocketmq_selfbalance.states import REMOVED, RUNNING, SHUTDOWN
 
 INNER_PRODUCER_GROUP = "CLIENT_INNER_PRODUCER"

@@ -13,22 +13,21 @@ from protocols.engine.fast_forward.adapters import FlowSource, Judgement
 from protocols.engine.fast_forward.contract import Call, Exchange, Guard, Held, Judge, Quiescence, Renewal, Stretch
 from protocols.engine.fast_forward.outbox import ReplayOutbox
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.java import Queue
 from protocols.load import Production
-from protocols.queues import Queue
-from rocketmq_selfbalance.broker import connections, persisting, pulls, registering
-from rocketmq_selfbalance.broker.connections import IDLE, SCAN
+from rocketmq_selfbalance.broker import connections, pulls
+from rocketmq_selfbalance.broker import connections as persisting
+from rocketmq_selfbalance.broker import connections as registering
+from rocketmq_selfbalance.broker.connections import FLUSH, IDLE, NOTIFY, SCAN
 from rocketmq_selfbalance.broker.node import BrokerNode
-from rocketmq_selfbalance.broker.notifying import NOTIFY
-from rocketmq_selfbalance.broker.persisting import FLUSH
 from rocketmq_selfbalance.broker.state import Broker
+from rocketmq_selfbalance.client.consumer import in_order
 from rocketmq_selfbalance.codes import SUCCESS
 from rocketmq_selfbalance.fast_forward import broker_flows
-from rocketmq_selfbalance.member_lists import in_order
-from rocketmq_selfbalance.messages.locks import LockBatchMq
 from rocketmq_selfbalance.messages.membership import ConsumerData, GetConsumerListByGroup, HeartBeat
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker
-from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage, UpdateConsumerOffset
+from rocketmq_selfbalance.messages.requests import LockBatchMq
 
 
 class Beating(NamedTuple):

@@ -7,12 +7,11 @@ from protocols.engine.fast_forward.contract import Flow, Stretch
 from protocols.engine.fast_forward.outbox import ReplayOutbox
 from protocols.engine.nodes import Time
 from protocols.facts import Committed
+from protocols.java import Queue
 from protocols.load import Production
-from protocols.queues import Queue
 from rocketmq_selfbalance.broker import pulls
-from rocketmq_selfbalance.broker.held_pulls import HeldPull
-from rocketmq_selfbalance.broker.persisting import FLUSH
-from rocketmq_selfbalance.broker.state import Broker
+from rocketmq_selfbalance.broker.connections import FLUSH
+from rocketmq_selfbalance.broker.state import Broker, HeldPull
 from rocketmq_selfbalance.codes import SUCCESS
 
 Key: TypeAlias = tuple[str, str, int]

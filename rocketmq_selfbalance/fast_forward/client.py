@@ -12,26 +12,23 @@ from protocols.engine.fast_forward.adapters import FlowReader, Judgement
 from protocols.engine.fast_forward.contract import Call, Exchange, Flow, Guard, Quiescence, Stretch
 from protocols.engine.fast_forward.outbox import ReplayOutbox
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client import polling, rebalance_service, tasks
-from rocketmq_selfbalance.client.calls import AskMembers, LockQueues, RefreshRoute, TellBroker
-from rocketmq_selfbalance.client.consumer import PUSH, Consumer
+from rocketmq_selfbalance.client.consumer import PERIODIC, PUSH, Consumer, RebalanceService
 from rocketmq_selfbalance.client.consuming_orderly import lock_thread, lock_timer, services
 from rocketmq_selfbalance.client.heartbeat import addresses_in_turn, consumer_data
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.locks import by_broker
 from rocketmq_selfbalance.client.node import Client
-from rocketmq_selfbalance.client.service import PERIODIC, RebalanceService
+from rocketmq_selfbalance.client.threads import AskMembers, LockQueues, RefreshRoute, TellBroker
 from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.fast_forward import client_flows, client_pulls
 from rocketmq_selfbalance.fast_forward.broker import Beating
 from rocketmq_selfbalance.fast_forward.client_passes import Passes
-from rocketmq_selfbalance.messages.answer import Answer
-from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
 from rocketmq_selfbalance.messages.membership import ConsumerList, HeartBeat
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RouteInfoAnswer
-from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.pulling import PullAnswer
+from rocketmq_selfbalance.messages.offsets import PullAnswer, UpdateConsumerOffset
+from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer
 from rocketmq_selfbalance.states import BACKOFF, RUNNING, WAITING
 
 _NOTHING = Quiescence()

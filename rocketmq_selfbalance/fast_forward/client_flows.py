@@ -14,13 +14,13 @@ from protocols.engine.fast_forward.contract import Flow, Stretch
 from protocols.engine.fast_forward.outbox import ReplayOutbox
 from protocols.engine.nodes import Time
 from protocols.facts import Delivered
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client import pulling
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.codes import CLUSTERING
-from rocketmq_selfbalance.messages.pulling import PullAnswer
+from rocketmq_selfbalance.messages.offsets import PullAnswer
 
 _BUSY_THREADS = 0.8
 """Where more than this share of the threads work on average, records wait for one."""

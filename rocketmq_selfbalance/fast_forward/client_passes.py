@@ -9,12 +9,11 @@ from typing import NamedTuple, TypeAlias
 
 from protocols.engine.fast_forward.contract import Call
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
-from rocketmq_selfbalance.client.allocation import share_of
-from rocketmq_selfbalance.client.calls import BROKER_ASKED
-from rocketmq_selfbalance.client.consumer import Consumer
+from protocols.java import Queue
+from rocketmq_selfbalance.client.consumer import Consumer, share_of
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.rebalance_service import topics_in_turn
+from rocketmq_selfbalance.client.threads import BROKER_ASKED
 from rocketmq_selfbalance.codes import BROADCASTING, MASTER_ID
 from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup
 from rocketmq_selfbalance.strategies import AllocationError

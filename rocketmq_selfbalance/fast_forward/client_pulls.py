@@ -6,14 +6,14 @@ from typing import Any
 
 from protocols.engine.fast_forward.contract import Renewal
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client import pulling
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.codes import PULL_NOT_FOUND
 from rocketmq_selfbalance.fast_forward.client_flows import PulledBy
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 
 
 def repeated(

@@ -1,8 +1,36 @@
-"""What brokers, clients and administrators say to a name server, and what it answers (spec 1)."""
+"""A topic as a broker has it, and the version of what it has (spec 1.1).
 
+What brokers, clients and administrators say to a name server, and what it answers (spec 1).
+
+What clients make of a topic's route: the queues they may consume, the queues they may write to (spec 1.4).
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
-from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
+from protocols.engine.nodes import Time
+from protocols.java import Queue
+from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE
+
+
+class TopicConfig(NamedTuple):
+    """A topic at one broker."""
+
+    topic: str
+    read: int
+    """Queues that consumers see: 0 to ``read - 1``."""
+    write: int
+    """Queues that producers write to: 0 to ``write - 1``."""
+    perm: int = PERM_READ | PERM_WRITE
+
+
+class DataVersion(NamedTuple):
+    """Of a broker's topics or offsets: ``counter`` rises with each change, ``timestamp`` is when, in milliseconds."""
+
+    state_version: int = 0
+    timestamp: Time = 0
+    counter: int = 0
 
 
 class RegisterBroker(NamedTuple):
@@ -85,3 +113,36 @@ class AddWritePerm(NamedTuple):
 class DeleteTopicInNameServer(NamedTuple):
     correlation: int
     topic: str
+
+
+@lru_cache(maxsize=4096)  # the same objects for all clients of a topic: few lists have to be looked into
+def subscribe_queues(topic: str, route: Route) -> tuple[Queue, ...]:
+    """What consumers share, sorted: the read queues of readable brokers, whether they have an address or not."""
+    return tuple(
+        Queue(topic, data.broker, number)
+        for data in route.queues
+        if data.perm & PERM_READ
+        for number in range(data.read)
+    )
+
+
+def publish_queues(topic: str, route: Route) -> tuple[Queue, ...]:
+    """What producers write to, in their order: the write queues of writable brokers that have a master."""
+    masters = {data.broker for data in route.brokers if any(id == MASTER_ID for id, _ in data.addresses)}
+    return tuple(
+        Queue(topic, data.broker, number)
+        for data in route.queues
+        if data.perm & PERM_WRITE and data.broker in masters
+        for number in range(data.write)
+    )
+
+
+def addresses_of(route: Route) -> dict[str, dict[int, str]]:
+    """Broker name to broker id to address."""
+    return {data.broker: dict(data.addresses) for data in route.brokers}
+
+
+@lru_cache(maxsize=1024)  # the same objects for all topics and clients: thousands of these tables would be equal
+def askable(brokers: tuple[BrokerData, ...]) -> tuple[Mapping[int, str], ...]:
+    """Of each broker that has any: broker id to address. One of these is asked for the members of a group."""
+    return tuple([dict(data.addresses) for data in brokers if data.addresses])

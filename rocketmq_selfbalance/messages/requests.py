@@ -1,21 +1,24 @@
-"""The numbers of all requests in the real protocol (spec 10.3), and which of them come from clients."""
+"""The answer to most requests: what became of it, and nothing else.
 
-from typing import TypeAlias
+Ordered consumption: a client asks a broker for the queues that it alone may read (spec 2.9).
 
-from rocketmq_selfbalance.messages.administration import (
+The numbers of all requests in the real protocol (spec 10.3), and which of them come from clients.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+from protocols.java import Queue
+from rocketmq_selfbalance.messages.membership import (
     DeleteSubscriptionGroup,
     DeleteTopicInBroker,
-    ResetOffset,
-    UpdateBrokerConfig,
-    UpdateSubscriptionGroup,
-    UpdateTopic,
-)
-from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
-from rocketmq_selfbalance.messages.membership import (
     GetConsumerListByGroup,
     HeartBeat,
     NotifyConsumerIdsChanged,
+    ResetOffset,
     UnregisterClient,
+    UpdateBrokerConfig,
+    UpdateSubscriptionGroup,
+    UpdateTopic,
 )
 from rocketmq_selfbalance.messages.nameserver import (
     AddWritePerm,
@@ -27,14 +30,47 @@ from rocketmq_selfbalance.messages.nameserver import (
     WipeWritePerm,
 )
 from rocketmq_selfbalance.messages.offsets import (
+    ConsumerSendMsgBack,
     GetMaxOffset,
     GetMinOffset,
+    PullMessage,
     QueryConsumerOffset,
     ResetConsumerClientOffset,
     SearchOffsetByTimestamp,
     UpdateConsumerOffset,
 )
-from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullMessage
+
+
+class Answer(NamedTuple):
+    """Done or refused, nothing else to tell."""
+
+    correlation: int
+    code: int
+
+
+class LockBatchMq(NamedTuple):
+    correlation: int
+    group: str
+    client_id: str
+    queues: tuple[Queue, ...]
+
+
+class LockBatchMqAnswer(NamedTuple):
+    correlation: int
+    code: int
+    locked: tuple[Queue, ...]
+    """Those of the asked queues that the client holds now, in the order asked."""
+
+
+class UnlockBatchMq(NamedTuple):
+    """Answered by `Answer` unless ``oneway``."""
+
+    correlation: int
+    group: str
+    client_id: str
+    queues: tuple[Queue, ...]
+    oneway: bool = False
+
 
 REQUEST_CODES: dict[type[tuple[object, ...]], int] = {
     PullMessage: 11,

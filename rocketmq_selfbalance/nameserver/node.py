@@ -17,8 +17,7 @@ from rocketmq_selfbalance.messages.nameserver import (
     UnregisterBroker,
     WipeWritePerm,
 )
-from rocketmq_selfbalance.nameserver.route_info import RouteInfoManager
-from rocketmq_selfbalance.nameserver.settings import NameServerSettings
+from rocketmq_selfbalance.nameserver.route_info import NameServerSettings, RouteInfoManager
 
 SCAN = "scan brokers"
 

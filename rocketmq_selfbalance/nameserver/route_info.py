@@ -1,10 +1,12 @@
-"""The name server's tables, RocketMQ's ``RouteInfoManager``: brokers and their addresses, and the queues of each topic
+"""Settings of a name server with RocketMQ 5.3.3's defaults: its ``NamesrvConfig`` (spec 10.1).
+
+The name server's tables, RocketMQ's ``RouteInfoManager``: brokers and their addresses, and the queues of each topic
 per broker (spec 1.1 to 1.4).
 
 A plain object: `rocketmq_selfbalance.nameserver.node` gives it the time and the connections.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,9 +14,35 @@ from protocols.engine.nodes import Time
 from protocols.java import sorted_as_java
 from protocols.node_state import NodeState
 from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE
-from rocketmq_selfbalance.messages.nameserver import BrokerData, QueueData, Route
-from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
-from rocketmq_selfbalance.nameserver.settings import NameServerSettings
+from rocketmq_selfbalance.messages.nameserver import BrokerData, DataVersion, QueueData, Route, TopicConfig
+
+REAL_NAMES: Mapping[str, str] = {
+    "scanNotActiveBrokerInterval": "scan_not_active_broker_interval_ms",
+    "brokerExpiredTimeout": "broker_expired_timeout_ms",
+    "supportActingMaster": "support_acting_master",
+    "deleteTopicWithBrokerRegistration": "delete_topic_with_broker_registration",
+}
+"""The system's own configuration name to the field. (``brokerExpiredTimeout`` has no name of its own in RocketMQ.)"""
+
+
+@dataclass(frozen=True, slots=True)
+class NameServerSettings:
+    """Times are milliseconds."""
+
+    scan_not_active_broker_interval_ms: Time = 5_000.0
+    scan_first_ms: Time = 5.0
+    """The first scan, after the start."""
+    broker_expired_timeout_ms: Time = 120_000.0
+    """A broker that was silent for longer is gone."""
+    support_acting_master: bool = False
+    delete_topic_with_broker_registration: bool = False
+
+
+VERSIONS: Mapping[str, Mapping[str, object]] = {
+    "5.3": {},
+    "4.5": {"scan_not_active_broker_interval_ms": 10_000.0, "scan_first_ms": 5_000.0},
+}
+"""Value of the setting ``version`` to what it changes, as fields."""
 
 
 class RegisterBrokerResult(NamedTuple):

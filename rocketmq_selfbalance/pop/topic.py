@@ -1,16 +1,72 @@
-"""POP of one topic for one group at one broker: ``PopMessageProcessor``, ``AckMessageProcessor``,
+"""What a broker gives out under POP: records by where they were first, and check points that know what is acked.
+
+POP of one topic for one group at one broker: ``PopMessageProcessor``, ``AckMessageProcessor``,
 ``ChangeInvisibleTimeProcessor`` and ``PopReviveService``.
 
 A record that was given out is invisible for its invisible time. One that nobody has acked then is copied, a little
 later, to the group's retry topic and given out from there, to whoever asks first. The committed offset of a queue runs
 ahead of the acks: it says what was given out.
+
+What RocketMQ's proxy 5.3.3 makes of the requests of clients of the 5.x line, before they come to a broker.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from protocols.engine.nodes import Time
-from rocketmq_selfbalance.pop.records import CheckPoint, Handle, PopRecord
+
+
+class PopRecord(NamedTuple):
+    """A record: the queue and offset that it had at first, and how often it has come back."""
+
+    number: int
+    offset: int
+    times: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class CheckPoint:
+    """``PopCheckPoint``: the records that one pop took from one queue, invisible until ``visible_at``."""
+
+    pop_time: Time
+    invisible: Time
+    of_retry_topic: bool
+    number: int
+    """The queue that they were taken from; 0 of the retry topic."""
+    records: tuple[PopRecord, ...]
+    acked: set[int] = field(default_factory=set)
+    """Positions in ``records`` that will not come back."""
+    over: bool = False
+    """Whether what was not acked has come back: nothing can be acked any more."""
+
+    @property
+    def visible_at(self) -> Time:
+        """The revive time: pop time and invisible time."""
+        return self.pop_time + self.invisible
+
+    @property
+    def left(self) -> tuple[PopRecord, ...]:
+        """The records that are not acked."""
+        return tuple(each for position, each in enumerate(self.records) if position not in self.acked)
+
+
+class Handle(NamedTuple):
+    """``ReceiptHandle``: what an ack names. ``position`` of the record in the check point."""
+
+    check_point: CheckPoint
+    position: int
+
+    @property
+    def record(self) -> PopRecord:
+        """The record that was given out."""
+        return self.check_point.records[self.position]
+
+    @property
+    def visible_at(self) -> Time:
+        """From then on the handle is expired."""
+        return self.check_point.visible_at
+
 
 RETRY_FIRST_BELOW: Final = 20
 """``popFromRetryProbability``: of 100 pops so many look into the retry topic first."""
@@ -104,3 +160,32 @@ def revive_time(visible_at: Time) -> Time:
     """When a check point is handled that is due then: at the next look of the revive service that is more than 2 s
     later. Real brokers take from 2.1 to 5.1 s."""
     return (visible_at + REVIVE_EARLIEST_MS) // -REVIVE_PERIOD_MS * -REVIVE_PERIOD_MS
+
+
+LEAST_INVISIBLE_MS: Final[Time] = 10_000.0
+"""``minInvisibleTimeMillsForRecv``: of what is received; of a change nothing is too short."""
+MOST_INVISIBLE_MS: Final[Time] = 12 * 3_600_000.0
+"""``maxInvisibleTimeMills``."""
+DEFAULT_INVISIBLE_MS: Final[Time] = 60_000.0
+"""``defaultInvisibleTimeMills``: what a push consumer receives is invisible for so long, and nobody prolongs it."""
+LEAST_POLLING_MS: Final[Time] = 5_000.0
+"""``grpcClientConsumerMinLongPollingTimeoutMillis``."""
+MOST_POLLING_MS: Final[Time] = 20_000.0
+"""``grpcClientConsumerMaxLongPollingTimeoutMillis``; a push consumer waits so long."""
+MOST_AT_ONCE: Final = 32
+"""``grpcClientConsumerLongPollingBatchSize``: a request for more gets so many at most."""
+RETRY_MAX_TIMES: Final = 16
+"""``retryMaxTimes`` of a group: so often a record comes again, then it goes to the dead letters."""
+RETRY_DELAYS_S: Final = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
+"""``CustomizedRetryPolicy``: for how long a push consumer makes a record invisible that it could not handle, by the
+number of the attempt."""
+
+
+def polling_time(wanted: Time) -> Time:
+    """For how long a request for records waits that wants to wait for so long."""
+    return min(max(wanted, LEAST_POLLING_MS), MOST_POLLING_MS)
+
+
+def retry_delay(attempt: int) -> Time:
+    """For how long a record is invisible whose handling failed in this attempt, counted from 1; in milliseconds."""
+    return RETRY_DELAYS_S[min(attempt, len(RETRY_DELAYS_S)) - 1] * 1000.0

@@ -3,9 +3,8 @@
 from rocketmq_selfbalance.strategies.averagely import Averagely
 from rocketmq_selfbalance.strategies.averagely_by_circle import AveragelyByCircle
 from rocketmq_selfbalance.strategies.by_config import ByConfig
-from rocketmq_selfbalance.strategies.checks import AllocationError
 from rocketmq_selfbalance.strategies.consistent_hash import ConsistentHash
-from rocketmq_selfbalance.strategies.interface import PositionStrategy, Strategy
+from rocketmq_selfbalance.strategies.interface import AllocationError, PositionStrategy, Strategy
 from rocketmq_selfbalance.strategies.machine_room import ByMachineRoom
 from rocketmq_selfbalance.strategies.machine_room_nearby import (
     MACHINE_ROOM_NEARBY,

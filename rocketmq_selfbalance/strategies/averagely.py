@@ -6,10 +6,16 @@ from functools import lru_cache
 from typing import ClassVar
 
 from protocols.groups import Group
-from protocols.queues import Queue
-from rocketmq_selfbalance.strategies.checks import check, check_lists, first_indexes
-from rocketmq_selfbalance.strategies.interface import queues_at
-from rocketmq_selfbalance.strategies.making import OfMember, Settings, same
+from protocols.java import Queue
+from rocketmq_selfbalance.strategies.interface import (
+    OfMember,
+    Settings,
+    check,
+    check_lists,
+    first_indexes,
+    queues_at,
+    same,
+)
 
 
 def block(queues: int, members: int, index: int) -> range:

@@ -6,9 +6,9 @@ from functools import partial
 from typing import ClassVar
 
 from protocols.groups import Group
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.strategies import ScenarioContext
-from rocketmq_selfbalance.strategies.making import OfMember, Settings, same, wrong
+from rocketmq_selfbalance.strategies.interface import OfMember, Settings, same, wrong
 
 SETTING = "message_queue_list"
 

@@ -9,10 +9,20 @@ from hashlib import md5
 from typing import ClassVar, TypeAlias
 
 from protocols.groups import Group
-from protocols.queues import Queue
-from rocketmq_selfbalance.strategies.checks import AllocationError, check, check_lists, first_indexes, illegal_argument
-from rocketmq_selfbalance.strategies.interface import queues_at
-from rocketmq_selfbalance.strategies.making import OfMember, Settings, only, same, wrong
+from protocols.java import Queue
+from rocketmq_selfbalance.strategies.interface import (
+    AllocationError,
+    OfMember,
+    Settings,
+    check,
+    check_lists,
+    first_indexes,
+    illegal_argument,
+    only,
+    queues_at,
+    same,
+    wrong,
+)
 
 SETTINGS = ("virtual_nodes", "hash_function")
 

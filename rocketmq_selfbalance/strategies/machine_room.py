@@ -5,11 +5,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from protocols.groups import Group
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.strategies import ScenarioContext
-from rocketmq_selfbalance.strategies.checks import AllocationError, check, check_lists, first_indexes
-from rocketmq_selfbalance.strategies.interface import queues_at
-from rocketmq_selfbalance.strategies.making import OfMember, Settings, same, wrong
+from rocketmq_selfbalance.strategies.interface import (
+    AllocationError,
+    OfMember,
+    Settings,
+    check,
+    check_lists,
+    first_indexes,
+    queues_at,
+    same,
+    wrong,
+)
 
 SETTING = "consumer_idcs"
 

@@ -6,13 +6,23 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from protocols.groups import Group
-from protocols.java import sorted_as_java
-from protocols.queues import Queue
+from protocols.java import Queue, sorted_as_java
 from protocols.strategies import ScenarioContext
-from rocketmq_selfbalance.strategies.checks import AllocationError, check, check_lists, first_indexes, illegal_argument
 from rocketmq_selfbalance.strategies.consistent_hash import queue_text
-from rocketmq_selfbalance.strategies.interface import PositionStrategy, queues_at
-from rocketmq_selfbalance.strategies.making import Make, OfMember, Settings, same, wrong
+from rocketmq_selfbalance.strategies.interface import (
+    AllocationError,
+    Make,
+    OfMember,
+    PositionStrategy,
+    Settings,
+    check,
+    check_lists,
+    first_indexes,
+    illegal_argument,
+    queues_at,
+    same,
+    wrong,
+)
 
 C = TypeVar("C")
 

@@ -1,11 +1,14 @@
-"""What nodes answer and say, to the frames that RocketMQ's servers write: code, fields, body and remark."""
+"""JSON as RocketMQ's Java servers write it: objects stand as keys of objects.
+
+What nodes answer and say, to the frames that RocketMQ's servers write: code, fields, body and remark.
+"""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from protocols.engine.nodes import Message
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.codes import (
     QUERY_NOT_FOUND,
     SUBSCRIPTION_GROUP_NOT_EXIST,
@@ -13,8 +16,6 @@ from rocketmq_selfbalance.codes import (
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
 )
-from rocketmq_selfbalance.messages.answer import Answer
-from rocketmq_selfbalance.messages.locks import LockBatchMqAnswer
 from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup, NotifyConsumerIdsChanged
 from rocketmq_selfbalance.messages.offsets import (
     OffsetAnswer,
@@ -22,9 +23,26 @@ from rocketmq_selfbalance.messages.offsets import (
     ResetConsumerClientOffset,
     UpdateConsumerOffset,
 )
+from rocketmq_selfbalance.messages.requests import Answer, LockBatchMqAnswer
 from rocketmq_selfbalance.remoting import ONEWAY, RESPONSE, Frame
-from rocketmq_selfbalance.wire.loose_json import queue_json, with_queue_keys
 from rocketmq_selfbalance.wire.messages import AskClient, ClientHeartbeat, Pulled, Reply
+
+
+def queue_json(queue: Queue) -> dict[str, str | int]:
+    """A ``MessageQueue``."""
+    return {"brokerName": queue.broker, "queueId": queue.number, "topic": queue.topic}
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def with_queue_keys(beside: Mapping[str, object], name: str, rows: Iterable[tuple[Queue, object]]) -> bytes:
+    """An object with what stands beside, and under ``name`` an object whose keys are queues."""
+    first = "".join(f"{_text(key)}:{_text(value)}," for key, value in beside.items())
+    table = ",".join(f"{_text(queue_json(queue))}:{_text(value)}" for queue, value in rows)
+    return f"{{{first}{_text(name)}:{{{table}}}}}".encode()
+
 
 Answered: TypeAlias = tuple[int, Mapping[str, str], Sequence[bytes], str | None]
 """Code, fields, parts of the body, remark."""

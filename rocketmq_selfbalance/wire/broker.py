@@ -1,4 +1,6 @@
-"""A broker before real clients: the simulation's broker with records that have contents, views for tools, and facts
+"""The outbox of the simulation's broker before real clients.
+
+A broker before real clients: the simulation's broker with records that have contents, views for tools, and facts
 under the clients' ids.
 
 Entry points of a node. What the simulation's broker knows (members, offsets, locks, topics, groups, notices) it does
@@ -6,19 +8,21 @@ itself; pulls, records and views are handled here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.facts import Committed
 from rocketmq_selfbalance.broker.connections import IDLE
-from rocketmq_selfbalance.broker.delivering import DELIVER, schedule_next
 from rocketmq_selfbalance.broker.node import BrokerNode
+from rocketmq_selfbalance.broker.requests import DELIVER, schedule_next
 from rocketmq_selfbalance.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS, SYSTEM_ERROR
-from rocketmq_selfbalance.messages.administration import ResetOffset
-from rocketmq_selfbalance.messages.answer import Answer
-from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
-from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, UnregisterClient
+from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, ResetOffset, UnregisterClient
+from rocketmq_selfbalance.messages.nameserver import RegisterBroker, UnregisterBroker
 from rocketmq_selfbalance.messages.offsets import SearchOffsetByTimestamp
-from rocketmq_selfbalance.wire import offset_views, pulling, sending, sent_back, views
+from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
+from rocketmq_selfbalance.wire import offset_views, pulling, sending
+from rocketmq_selfbalance.wire import offset_views as views
+from rocketmq_selfbalance.wire import sending as sent_back
 from rocketmq_selfbalance.wire.messages import (
     Administer,
     Ask,
@@ -31,8 +35,54 @@ from rocketmq_selfbalance.wire.messages import (
     SendMessage,
     Unsupported,
 )
-from rocketmq_selfbalance.wire.named_outbox import NamedOutbox
 from rocketmq_selfbalance.wire.served import ClientKind, Served
+
+T = TypeVar("T")
+
+
+class NamedOutbox:
+    """The world's outbox, told under the clients' ids what the simulation's broker observes under their connections."""
+
+    __slots__ = ("out", "served")
+
+    def __init__(self, served: Served, out: Outbox) -> None:
+        self.served, self.out = served, out
+
+    def send(self, to: str, message: Message) -> None:
+        if type(message) is LockBatchMqAnswer and message.locked:
+            self.served.locked = message.locked
+        if isinstance(message, RegisterBroker | UnregisterBroker):
+            message = message._replace(cluster=self.served.wire.cluster)
+        self.out.send(to, message)
+
+    def close(self, peer: str) -> None:
+        self.out.close(peer)
+
+    def set_timer(self, name: TimerName, at: Time) -> None:
+        self.out.set_timer(name, at)
+
+    def cancel_timer(self, name: TimerName) -> None:
+        self.out.cancel_timer(name)
+
+    def observe(self, fact: tuple[object, ...]) -> None:
+        if type(fact) is Committed:
+            served = self.served
+            member = None if fact.member is None else served.client_id(fact.member, fact.group)
+            self.out.observe(fact._replace(member=member))
+            if not fact.error:
+                before = served.broker.offsets.query(fact.group, fact.queue.topic, fact.queue.number)
+                served.ownership.commits(
+                    served.now, fact.group, member, fact.queue, fact.offset, before, self.out.observe
+                )
+        else:
+            self.out.observe(fact)
+
+    def choose(self, label: str, options: Sequence[T]) -> T:
+        return self.out.choose(label, options)
+
+    def new_id(self, prefix: str) -> str:
+        return self.out.new_id(prefix)
+
 
 LOOK = "look who reads"
 """Name of a timer."""

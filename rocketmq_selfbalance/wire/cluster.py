@@ -10,27 +10,22 @@ cluster.name_server     # "127.0.0.1:40123": what clients take as their name ser
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from protocols.engine.addresses import at_port
-from protocols.engine.nodes import Message, Time
+from protocols.engine.nodes import Message, Time, at_port
 from protocols.engine.process import CLOCK
 from protocols.engine.sockets import Sockets
 from rocketmq_selfbalance.broker import Broker, Disk
-from rocketmq_selfbalance.broker.commands import StopBroker
 from rocketmq_selfbalance.broker.settings import BrokerSettings
-from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
-from rocketmq_selfbalance.broker.topics import TopicConfigManager
-from rocketmq_selfbalance.messages.administration import DeleteTopicInBroker, ResetOffset, UpdateTopic
-from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer
-from rocketmq_selfbalance.messages.topics import TopicConfig
+from rocketmq_selfbalance.broker.store import StopBroker
+from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
+from rocketmq_selfbalance.messages.membership import DeleteTopicInBroker, ResetOffset, UpdateTopic
+from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer, TopicConfig
 from rocketmq_selfbalance.nameserver import NameServerSettings
 from rocketmq_selfbalance.wire import requests, sending, stored_messages
 from rocketmq_selfbalance.wire.broker import ServedBroker
 from rocketmq_selfbalance.wire.conversation import maker
 from rocketmq_selfbalance.wire.name_server import ServedNameServer
 from rocketmq_selfbalance.wire.ownership import Ownership
-from rocketmq_selfbalance.wire.record_store import RecordStore
-from rocketmq_selfbalance.wire.served import Served
-from rocketmq_selfbalance.wire.settings import WireSettings
+from rocketmq_selfbalance.wire.served import RecordStore, Served, WireSettings
 
 NAME_SERVER: Final = "namesrv"
 """Node name of the name server."""

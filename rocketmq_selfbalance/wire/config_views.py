@@ -9,13 +9,12 @@ from rocketmq_selfbalance.codes import (
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
 )
-from rocketmq_selfbalance.messages.administration import SubscriptionGroup
-from rocketmq_selfbalance.messages.topics import TopicConfig
+from rocketmq_selfbalance.messages.membership import SubscriptionGroup
+from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.remoting import VERSION_5_3_3
 from rocketmq_selfbalance.wire import stored_messages
 from rocketmq_selfbalance.wire.answers import to_json
-from rocketmq_selfbalance.wire.fields import Fields
-from rocketmq_selfbalance.wire.messages import Ask, Reply
+from rocketmq_selfbalance.wire.messages import Ask, Fields, Reply
 from rocketmq_selfbalance.wire.sending import AUTO_TOPIC
 from rocketmq_selfbalance.wire.served import Served
 

@@ -9,14 +9,20 @@ cannot be read are answered with an error, as real servers do.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from protocols.engine.conversations import MakeConversation, WireError
+from protocols.engine.connection import MakeConversation, WireError
 from protocols.engine.nodes import Message
 from rocketmq_selfbalance.remoting import ONEWAY, Frame, FrameError, decode, encode, length_of
 from rocketmq_selfbalance.wire import answers
-from rocketmq_selfbalance.wire.fields import FieldError
-from rocketmq_selfbalance.wire.messages import AskClient, ClientAnswer, ClientHeartbeat, Malformed, Unsupported
+from rocketmq_selfbalance.wire.messages import (
+    AskClient,
+    ClientAnswer,
+    ClientHeartbeat,
+    FieldError,
+    Malformed,
+    Unsupported,
+)
 from rocketmq_selfbalance.wire.requests import Decoder
-from rocketmq_selfbalance.wire.settings import WireSettings
+from rocketmq_selfbalance.wire.served import WireSettings
 
 _LENGTH = 4
 

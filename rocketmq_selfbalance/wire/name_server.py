@@ -8,13 +8,21 @@ from collections.abc import Mapping
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from rocketmq_selfbalance.broker.topics import SYSTEM_TOPICS
 from rocketmq_selfbalance.codes import QUERY_NOT_FOUND, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
-from rocketmq_selfbalance.messages.answer import Answer
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
+from rocketmq_selfbalance.messages.requests import Answer
 from rocketmq_selfbalance.nameserver import NameServer, NameServerSettings
 from rocketmq_selfbalance.wire.answers import to_json
 from rocketmq_selfbalance.wire.broker import not_supported
-from rocketmq_selfbalance.wire.fields import FieldError, Fields
-from rocketmq_selfbalance.wire.messages import Administer, Ask, Malformed, Registration, Reply, Unsupported
+from rocketmq_selfbalance.wire.messages import (
+    Administer,
+    Ask,
+    FieldError,
+    Fields,
+    Malformed,
+    Registration,
+    Reply,
+    Unsupported,
+)
 
 _HELP = "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 _MOST_SETTINGS = 10_000

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.facts import Delivered, Granted, Owns, RebalanceBegan, RebalanceEnded
-from protocols.queues import Queue
+from protocols.java import Queue
 
 QUIET_MS: Time = 5_000.0
 """A client whose pull was answered and who has not pulled again for so long reads the queue no more. Clients pause for

@@ -6,9 +6,9 @@ from itertools import islice
 
 from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Committed
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.broker import pulls
-from rocketmq_selfbalance.broker.held_pulls import HeldPull
+from rocketmq_selfbalance.broker.state import HeldPull
 from rocketmq_selfbalance.codes import (
     BROADCASTING,
     INVALID_PARAMETER,
@@ -23,10 +23,9 @@ from rocketmq_selfbalance.codes import (
     SYSTEM_ERROR,
     TOPIC_NOT_EXIST,
 )
-from rocketmq_selfbalance.messages.pulling import PullAnswer
+from rocketmq_selfbalance.messages.offsets import PullAnswer
 from rocketmq_selfbalance.wire.messages import Pull, Pulled, Reply
-from rocketmq_selfbalance.wire.record_store import RecordQueue
-from rocketmq_selfbalance.wire.served import Served
+from rocketmq_selfbalance.wire.served import RecordQueue, Served
 from rocketmq_selfbalance.wire.stored_messages import signed_hash
 
 TAG = "TAG"

@@ -4,20 +4,21 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from protocols.engine.nodes import Message
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance import codes
-from rocketmq_selfbalance.messages.answer import Answer
-from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
 from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup, HeartBeat
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RouteInfoAnswer
 from rocketmq_selfbalance.messages.offsets import (
+    ConsumerSendMsgBack,
     GetMaxOffset,
     GetMinOffset,
     OffsetAnswer,
+    PullAnswer,
+    PullMessage,
     QueryConsumerOffset,
     UpdateConsumerOffset,
 )
-from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullAnswer, PullMessage
+from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer
 from rocketmq_selfbalance.wire.messages import ClientHeartbeat, Pull, Pulled, Reply, SendBack
 
 REQUESTS: Final[Mapping[str, type[Message]]] = {

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from protocols.engine.nodes import Message
-from protocols.queues import Queue
-from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
+from protocols.java import Queue
 from rocketmq_selfbalance.messages.membership import (
     ConsumerData,
     GetConsumerListByGroup,
@@ -17,15 +16,28 @@ from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
 from rocketmq_selfbalance.messages.offsets import (
     GetMaxOffset,
     GetMinOffset,
+    PullMessage,
     QueryConsumerOffset,
     SearchOffsetByTimestamp,
     UpdateConsumerOffset,
 )
-from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.remoting import ONEWAY, Frame
-from rocketmq_selfbalance.wire import orders, registrations
-from rocketmq_selfbalance.wire.fields import FieldError, Fields, body_of, objects, text, whole
-from rocketmq_selfbalance.wire.messages import Ask, ClientHeartbeat, Pull, SendBack, SendMessage
+from rocketmq_selfbalance.wire import orders
+from rocketmq_selfbalance.wire import orders as registrations
+from rocketmq_selfbalance.wire.messages import (
+    Ask,
+    ClientHeartbeat,
+    FieldError,
+    Fields,
+    Pull,
+    SendBack,
+    SendMessage,
+    body_of,
+    objects,
+    text,
+    whole,
+)
 
 _COMMIT, _SUSPEND, _FILTER = 1, 2, 4
 """Bits of a pull's system flag: it commits, it may be held, it brings a filter of its own."""

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from compare.comparison.document import document
-from compare.comparison.runs import MeasuredRun, RunOrder, run_all
-from compare.scenarios.systems import known_strategies
-from compare.scenarios.variants import variants_of
+from compare.explaining.document import document
+from compare.running.runs import MeasuredRun, RunOrder, run_all
+from compare.running.systems import known_strategies
+from compare.running.variants import variants_of
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario
 

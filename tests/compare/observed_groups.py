@@ -5,9 +5,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from compare.diagnosis.diagnose import diagnose
-from compare.diagnosis.finding import Finding
-from compare.measure.groups.group_figures import AuditedGroup, judge
+from compare.auditing.group_figures import AuditedGroup, judge
+from compare.explaining.diagnosis import diagnose
+from compare.explaining.finding import Finding
 from compare.reading.gather import gather
 from compare.reading.observed import ObservedGroup, ObservedMember, System
 from protocols import Allocation, Queue, sort_queues

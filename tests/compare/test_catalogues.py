@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from compare.scenarios.systems import known_strategies
+from compare.running.systems import known_strategies
 from kafka_coordinator.catalogue import CATALOGUE as OF_KAFKA
 from protocols import Group
 from protocols.strategies import ScenarioContext, StrategyRecord
@@ -57,7 +57,7 @@ CATALOGUE = (
 NEW_STRATEGY = '''
 from protocols.groups import Group
 from rocketmq_selfbalance.strategies.averagely import Averagely
-from rocketmq_selfbalance.strategies.making import OfMember, Settings, same
+from rocketmq_selfbalance.strategies.interface import OfMember, Settings, same
 
 
 def make(settings: Settings, group: Group) -> OfMember:
@@ -86,17 +86,17 @@ WALK = """
 import json
 from click.testing import CliRunner
 
-from compare.measure.groups.member_counts import ACROSS_TOPICS, PER_TOPIC
+from compare.auditing.score import ACROSS_TOPICS, PER_TOPIC
 from compare.cli import cli
-from compare.reading.rocketmq.strategies import strategy_of
-from compare.scenarios.reading import scenario
-from compare.scenarios.variants import variants_of
+from compare.reading.rocketmq.running_info import strategy_of
+from compare.running.systems import scenario
+from compare.running.variants import variants_of
 from compare.testing.strategies import SYSTEMS
 from kafka_coordinator import assign
 from kafka_coordinator.consumer.settings import assignor_names
 from protocols import Group
 from rocketmq_selfbalance import allocate
-from rocketmq_selfbalance.members import member_settings
+from rocketmq_selfbalance.cluster.members import member_settings
 from tools.pages import strategies
 
 group = Group.of(topics={"t": 3}, members={"c1": ["t"], "c2": ["t"]})

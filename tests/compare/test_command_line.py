@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compare.console import ROOT, equipoise
+from tests.compare.showing import ROOT, equipoise
 
 CAPTURES = "examples/captures/rocketmq"
 SCENARIO = "examples/scenarios/two-records-twice.yaml"

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from compare.states.machines import MACHINES, machine
+from compare.running.systems import MACHINES, machine
 from protocols.state_machine import ALWAYS, StateMachine
 
 Taken = dict[str, set[tuple[str, str, str]]]

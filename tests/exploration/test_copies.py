@@ -2,10 +2,9 @@
 
 import pytest
 
-from compare.scenarios.reading import read
-from compare.scenarios.systems import cluster_of
-from compare.scenarios.variants import variants_of
-from protocols.engine.exploration.canonical import Keys
+from compare.running.systems import cluster_of, read
+from compare.running.variants import variants_of
+from protocols.engine.exploration.rules import Keys
 from protocols.scenario.running import Run
 
 SCENARIO = "examples/scenarios/join-crash-leave-commit.yaml"

@@ -3,8 +3,7 @@ searches."""
 
 import pytest
 
-from compare.exploring.answers import document, retold
-from compare.exploring.tokens import read_token
+from compare.exploring.answers import document, read_token, retold
 from tests.exploration.defects import DEFECTS, Defect
 from tests.exploration.table import PAGE, Row, row, written_rows
 

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from compare.exploring.answers import Answers
-from compare.exploring.command import explore
 from compare.exploring.walks import Chance, Walk, answered_by_chance, shortened
+from compare.verbs.explore import explore
 from protocols.engine.exploration import Action, State, World
 from protocols.engine.exploration.states import FIRE
 from tests.exploration.defects import DEFECTS, Defect

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.cluster.cluster import KafkaCluster
 from protocols.engine.links import Latency
-from protocols.engine.nodes import Message
-from protocols.engine.observer import Unobserved
+from protocols.engine.nodes import Message, Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.facts import Callback, Noted, Owns, RebalanceBegan, RebalanceEnded
 from protocols.scenario.events import Event
-from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
+from protocols.scenario.fields import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import Scenario, SystemPart
 
 THREE = ("c1", "c2", "c3")

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_coordinator import assign, register
+from kafka_coordinator.assignors.translation import Numbers, topic_id
 from kafka_coordinator.assignors.uniform import uniform
-from kafka_coordinator.translation import Numbers, topic_id
 from protocols import Allocation, Group, GroupError, Queue, StrategyError
 
 BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "uniform")

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
-from kafka_coordinator.messages import MetadataRequest
+from kafka_coordinator.messages import ConsumerGroupHeartbeat, MetadataRequest
 from protocols.errors import UserError
 from protocols.scenario.events import AddTopic, Crash, Event, Join, Queues, Restart, Subscribe
 from tests.kafka_coordinator.kafka_stories import Observed, Story, at

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.cluster.cluster import KafkaCluster
 from kafka_coordinator.consumer.states import STABLE
 from protocols.errors import UserError
 from protocols.facts import Delivered, Position

@@ -5,9 +5,14 @@ from typing import Any
 
 import pytest
 
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
-from kafka_coordinator.coordinator.group_settings import HEARTBEAT_INTERVAL, SESSION_TIMEOUT, checked
-from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from kafka_coordinator.coordinator.settings import (
+    HEARTBEAT_INTERVAL,
+    SESSION_TIMEOUT,
+    BrokerSettings,
+    checked,
+    with_settings,
+)
+from kafka_coordinator.messages import ConsumerGroupHeartbeat
 from protocols.errors import UserError
 from protocols.scenario.events import BrokerEvent, Configure, Crash, Event
 from tests.kafka_coordinator.kafka_stories import Story, at

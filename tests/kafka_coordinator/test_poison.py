@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from protocols.facts import Committed, Delivered, PassedOver, StandsStill, TimedOut
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Hang, Leave, Poison, Produce, StopPolling
-from protocols.scenario.groups import TopicPart
+from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
 from tests.skipping import skipping_at_once
 

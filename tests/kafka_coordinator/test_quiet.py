@@ -22,7 +22,7 @@ from protocols.scenario.events import (
     Restart,
     StopPolling,
 )
-from protocols.scenario.groups import TopicPart
+from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
 
 MEMBERS = ("c1", "c2", "c3", "c4")

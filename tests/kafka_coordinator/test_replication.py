@@ -7,7 +7,7 @@ import pytest
 
 from protocols.facts import Committed, Delivered, Owns, PassedOver, Position, StandsStill
 from protocols.scenario.events import AddTopic, BrokerEvent, Event, Leave, Poison, Produce, Reset
-from protocols.scenario.groups import TopicPart
+from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
 from tests.skipping import skipping_at_once
 

@@ -21,7 +21,7 @@ PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 SPARK = "8-a-million-groups"
 """In `make test` its cells are run with fewer groups, where there is a Spark session already
-(`tests/compare/measure/spark/test_notebook.py`)."""
+(`tests/compare/figures/spark/test_notebook.py`)."""
 
 EXERCISES_BESIDES = {"2-kafka-coordinator": (3,)}
 """Each notebook has two exercises; these have more."""

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from protocols.files import replaced, write_text
-from protocols.timeline.tables import write_parquet
+from protocols.timeline.rows import write_parquet
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocols.engine.exploration.canonical import Keys
+from protocols.engine.exploration.rules import Keys
 from protocols.node_state import Apart, Emptied, NodeState, Shared, fields_of
 
 

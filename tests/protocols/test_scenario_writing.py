@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.scenarios.reading import read, read_text, scenario
+from compare.running.systems import read, read_text, scenario
 from protocols.engine.nodes import TICK
 from protocols.scenario.writing import as_yaml
 

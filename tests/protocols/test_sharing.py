@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.engine.nodes import TICK
-from protocols.load import Production, Reading
-from protocols.sharing import SHORTEST_MS, share, shared_anew
+from protocols.load import SHORTEST_MS, Production, Reading, share, shared_anew
 
 
 def queue(per_second: float, waiting: int = 0) -> tuple[int, Production]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import networkx
 import pytest
 
-from compare.states.machines import MACHINES
+from compare.running.systems import MACHINES
 from protocols.state_machine import ALWAYS, Edge, IllegalTransition, StateMachine
 
 ROOT = Path(__file__).parents[2]

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from protocols import Queue
-from protocols.engine.observer import Unobserved
+from protocols.engine.nodes import Unobserved
 from protocols.facts import Committed, Owns
 from protocols.node_state import NodeState, fields_of
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.running import Run
 from rocketmq_selfbalance.broker import Broker
-from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
-from rocketmq_selfbalance.cluster import RocketMQCluster
+from rocketmq_selfbalance.broker.consumers import ConsumerGroup
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
 
 
 class Lived(Unobserved):

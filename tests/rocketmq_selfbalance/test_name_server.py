@@ -11,17 +11,20 @@ from protocols.engine.single import SingleNode
 from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.nameserver import (
     AddWritePerm,
+    DataVersion,
     DeleteTopicInNameServer,
     GetRouteInfo,
     RegisterBroker,
     Route,
     RouteInfoAnswer,
+    TopicConfig,
     UnregisterBroker,
     WipeWritePerm,
+    addresses_of,
+    publish_queues,
+    subscribe_queues,
 )
-from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer
-from rocketmq_selfbalance.routes import addresses_of, publish_queues, subscribe_queues
 
 SCAN_S = 5
 

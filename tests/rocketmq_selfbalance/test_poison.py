@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from protocols.facts import Delivered, PassedOver, StandsStill
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.codes import DLQ_PREFIX
 from tests.rocketmq_selfbalance.lived import Lived
 from tests.rocketmq_selfbalance.test_quiet_clusters import assert_equal

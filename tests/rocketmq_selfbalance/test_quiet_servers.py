@@ -12,13 +12,11 @@ from protocols.engine.nodes import TICK, Time
 from protocols.engine.simulation import Simulation
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
-from rocketmq_selfbalance.broker.topics import TopicConfigManager
+from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.fast_forward import ADAPTERS
-from rocketmq_selfbalance.messages.administration import UpdateTopic
-from rocketmq_selfbalance.messages.membership import HeartBeat
+from rocketmq_selfbalance.messages.membership import HeartBeat, UpdateTopic
+from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.topics import TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer
 from tests.protocols.happenings import Facts, Happens
 from tests.rocketmq_selfbalance.client.resting_client import BROKERS, RestingAdapter, RestingClient

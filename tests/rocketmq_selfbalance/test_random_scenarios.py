@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from protocols import Queue
 from protocols.facts import Delivered, PassedOver
 from protocols.groups import Group
-from protocols.java import sorted_as_java
-from protocols.queues import sort_queues
+from protocols.java import sort_queues, sorted_as_java
 from rocketmq_selfbalance.registry import strategies_of
 from tests.rocketmq_selfbalance.lived import Lived
 

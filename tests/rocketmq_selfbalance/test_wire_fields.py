@@ -5,21 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rocketmq_selfbalance.messages import (
-    administration,
-    answer,
-    locks,
-    membership,
-    nameserver,
-    offsets,
-    pulling,
-    topics,
-)
+from rocketmq_selfbalance.messages import membership, nameserver, offsets, requests
+from rocketmq_selfbalance.messages import membership as administration
+from rocketmq_selfbalance.messages import nameserver as topics
+from rocketmq_selfbalance.messages import offsets as pulling
 from rocketmq_selfbalance.messages.requests import REQUEST_CODES
 from tests.message_classes import message_classes
 from tests.rocketmq_selfbalance.wire_fields import FRAME, IN_EVERY_FRAME, KNOWN, LAYOUTS, PARTS, PLACES, RECORD, Layout
 
-MODULES = (administration, answer, locks, membership, nameserver, offsets, pulling, topics)
+MODULES = (administration, requests, requests, membership, nameserver, offsets, pulling, topics)
 WIRE = Path(__file__).parents[1] / "captures" / "rocketmq" / "wire"
 OF_ALL_CLIENTS = {"AccessKey", "OnsChannel", "Signature"}
 """What one vendor's client adds to every request."""

@@ -8,16 +8,10 @@ each field of our messages travels: ``frame`` (every frame has it), ``header``, 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rocketmq_selfbalance.messages import (
-    administration,
-    answer,
-    locks,
-    membership,
-    nameserver,
-    offsets,
-    pulling,
-    topics,
-)
+from rocketmq_selfbalance.messages import membership, nameserver, offsets, requests
+from rocketmq_selfbalance.messages import membership as administration
+from rocketmq_selfbalance.messages import nameserver as topics
+from rocketmq_selfbalance.messages import offsets as pulling
 
 
 class Layout(NamedTuple):
@@ -77,11 +71,11 @@ LAYOUTS: Mapping[type[object], Layout] = {
     membership.GetConsumerListByGroup: layout(38, "consumerGroup"),
     membership.ConsumerList: layout(38, "", "consumerIdList", is_answer=True),
     membership.NotifyConsumerIdsChanged: layout(40, "consumerGroup"),
-    locks.LockBatchMq: layout(41, "", _LOCK),
-    locks.LockBatchMqAnswer: layout(
+    requests.LockBatchMq: layout(41, "", _LOCK),
+    requests.LockBatchMqAnswer: layout(
         41, "", "lockOKMQSet.topic lockOKMQSet.brokerName lockOKMQSet.queueId", is_answer=True
     ),
-    locks.UnlockBatchMq: layout(42, "", _LOCK),
+    requests.UnlockBatchMq: layout(42, "", _LOCK),
     offsets.UpdateConsumerOffset: layout(15, f"{_QUEUE} commitOffset"),
     offsets.QueryConsumerOffset: layout(14, f"{_QUEUE} setZeroIfNotFound"),
     offsets.GetMaxOffset: layout(30, "topic queueId bname"),
@@ -103,7 +97,7 @@ LAYOUTS: Mapping[type[object], Layout] = {
     pulling.ConsumerSendMsgBack: layout(
         36, "offset group delayLevel originMsgId originTopic unitMode maxReconsumeTimes bname"
     ),
-    answer.Answer: layout(34, "IS_SUB_CHANGE IS_SUPPORT_HEART_BEAT_V2", is_answer=True),
+    requests.Answer: layout(34, "IS_SUB_CHANGE IS_SUPPORT_HEART_BEAT_V2", is_answer=True),
     administration.UpdateTopic: layout(
         17, "topic defaultTopic readQueueNums writeQueueNums perm topicFilterType topicSysFlag order attributes force"
     ),
@@ -147,9 +141,11 @@ PLACES: Mapping[type[object], Mapping[str, str]] = {
     membership.GetConsumerListByGroup: {"group": "header:consumerGroup"},
     membership.ConsumerList: {"client_ids": "body:consumerIdList"},
     membership.NotifyConsumerIdsChanged: {"group": "header:consumerGroup"},
-    locks.LockBatchMq: _LOCKED,
-    locks.LockBatchMqAnswer: {"locked": "body:lockOKMQSet.topic body:lockOKMQSet.brokerName body:lockOKMQSet.queueId"},
-    locks.UnlockBatchMq: _LOCKED,
+    requests.LockBatchMq: _LOCKED,
+    requests.LockBatchMqAnswer: {
+        "locked": "body:lockOKMQSet.topic body:lockOKMQSet.brokerName body:lockOKMQSet.queueId"
+    },
+    requests.UnlockBatchMq: _LOCKED,
     offsets.UpdateConsumerOffset: {**_OF_GROUP, "offset": "header:commitOffset"},
     offsets.QueryConsumerOffset: {**_OF_GROUP, "set_zero_if_not_found": "header:setZeroIfNotFound"},
     offsets.GetMaxOffset: _OF_QUEUE,
@@ -182,7 +178,7 @@ PLACES: Mapping[type[object], Mapping[str, str]] = {
         "delay_level": "header:delayLevel",
         "max_reconsume_times": "header:maxReconsumeTimes",
     },
-    answer.Answer: {},
+    requests.Answer: {},
     administration.UpdateTopic: {"config": "header:topic"},
     administration.DeleteTopicInBroker: {"topic": "header:topic"},
     administration.UpdateSubscriptionGroup: {"config": "body:groupName"},

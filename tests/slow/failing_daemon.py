@@ -8,8 +8,8 @@ from typing import Any
 from pyspark import TaskContext
 from pyspark.daemon import manager
 
-import compare.measure.figures.local
-import compare.measure.figures.pieces
+import compare.figures.local
+import compare.figures.merging
 
 
 def first_attempt_at(partition: int) -> bool:
@@ -31,7 +31,7 @@ def an_error() -> None:
 
 
 if __name__ == "__main__":
-    pieces, local = compare.measure.figures.pieces, compare.measure.figures.local
+    pieces, local = compare.figures.merging, compare.figures.local
     pieces.cut = failing(pieces.cut, 0, an_error)
     local.coded_fairness = failing(local.coded_fairness, 1, lambda: os._exit(1))
     manager()

@@ -22,7 +22,7 @@ from compare.conformance.kafka_recordings.playing import Heard
 from compare.conformance.kafka_recordings.scenario import Plan
 from compare.conformance.recordings import Change
 from compare.testing.brokers import KafkaBroker
-from protocols.queues import Queue, sort_queues
+from protocols.java import Queue, sort_queues
 from protocols.scenario.events import Crash, Join, Leave, Queues, StopPolling, Subscribe
 from tests.slow.group_members import silent
 from tests.slow.java_members import Members, Program, Told

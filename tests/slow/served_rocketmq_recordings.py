@@ -27,7 +27,7 @@ from compare.conformance.rocketmq_recordings.reading import Lifecycle, Recording
 from compare.conformance.rocketmq_recordings.scenario import Plan
 from compare.testing.brokers import RocketMQBrokers
 from protocols.engine.nodes import Message
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import (
     BrokerEvent,
     Crash,

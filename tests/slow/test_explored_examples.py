@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from compare.exploring import invariants
+from compare.exploring import properties
 from compare.exploring.answers import Answers, answered, document
+from compare.exploring.properties import Subject, subject_of
 from compare.exploring.search import Limits
-from compare.exploring.subject import Subject, subject_of
 from compare.exploring.walks import Chance, answered_by_chance
-from compare.scenarios.reading import read
-from compare.scenarios.variants import Variant, variants_of
+from compare.running.systems import read
+from compare.running.variants import Variant, variants_of
 from protocols.engine.exploration import Bounds
 from protocols.errors import UserError
 from tests.exploration.edges import Taken, covered, edges_taken
@@ -48,7 +48,7 @@ def _report(request: pytest.FixtureRequest) -> Iterator[None]:
 def subject(variant: Variant) -> Subject | None:
     """The variant's world; None where there is none, which is told with its reason."""
     try:
-        return subject_of(variant, (PROPERTY, invariants.NAME), BOUNDS)
+        return subject_of(variant, (PROPERTY, properties.NAME), BOUNDS)
     except UserError as error:
         TOLD.append(f"{variant.scenario.name}: {variant.label}: not explored: {error}")
         return None
@@ -57,7 +57,7 @@ def subject(variant: Variant) -> Subject | None:
 def explored(path: Path, variant: Variant, seed: int) -> list[tuple[Subject, Answers]]:
     """What the two ways of exploring found, each in a world of its own."""
     found = []
-    asked = (PROPERTY, invariants.NAME)
+    asked = (PROPERTY, properties.NAME)
     whole = subject(variant)
     if whole is None:
         return []
@@ -78,9 +78,9 @@ def test_no_invariant_is_broken(path: Path) -> None:
     with edges_taken(TAKEN):
         for seed, variant in enumerate(variants_of(read(path))):
             for of, found in explored(path, variant, seed):
-                if invariants.NAME in found.stories:
+                if properties.NAME in found.stories:
                     stories = {each["name"]: each["story"] for each in document(of, found)["properties"]}
-                    pytest.fail("\n".join([variant.label, *stories[invariants.NAME]]))
+                    pytest.fail("\n".join([variant.label, *stories[properties.NAME]]))
 
 
 def test_edges_were_taken() -> None:

@@ -4,13 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from compare.exploring.answers import answered, retold
-from compare.exploring.properties import ACKNOWLEDGED, COMMITS, EVERY_QUEUE, PER_GENERATION, SETTLES, SINGLE_OWNER
+from compare.exploring.answers import Token, answered, fingerprint, read_token, retold, written
+from compare.exploring.properties import (
+    ACKNOWLEDGED,
+    COMMITS,
+    EVERY_QUEUE,
+    PER_GENERATION,
+    SETTLES,
+    SINGLE_OWNER,
+    subject_of,
+)
 from compare.exploring.search import Limits
-from compare.exploring.subject import subject_of
-from compare.exploring.tokens import Token, fingerprint, read_token, written
-from compare.scenarios.reading import read
-from compare.scenarios.variants import variants_of
+from compare.running.systems import read
+from compare.running.variants import variants_of
 from protocols.engine.exploration import Bounds
 
 pytestmark = pytest.mark.slow

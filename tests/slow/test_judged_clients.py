@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner
 
-from compare.conformance.command import conformance
+from compare.verbs.conformance import conformance
 from tests.slow.java import UnavailableError, find_java, released_jars
 from tests.slow.test_kafka_other_clients import go_program
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner
 
-from compare.conformance.command import conformance
 from compare.judging.rocketmq import play
+from compare.verbs.conformance import conformance
 from tests.compare.judging.late_leave import LateLeave
 from tests.slow import real_rocketmq
 from tests.slow.java import UnavailableError, released_jars

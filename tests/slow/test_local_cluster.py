@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from compare.measure.figures.local import table_fairness
-from tests.compare.measure.figures.figure_groups import tables
-from tests.compare.measure.spark.test_paths import written
-from tests.compare.measure.spark.test_spark import many_groups, sorted_table
+from compare.figures.local import table_fairness
+from tests.compare.figures.figure_groups import tables
+from tests.compare.figures.spark.test_paths import written
+from tests.compare.figures.spark.test_spark import many_groups, sorted_table
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from compare import spark
-from compare.measure.spark import exchange
+from compare.figures.spark import exchange
 
 exchange.ROWS_OF_ONE_TASK, exchange.ROWS_PER_TASK, exchange.ROWS_PER_PIECE = 0, 700, 900
 folder = Path(sys.argv[1])

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from tests.compare.console import ROOT
+from tests.compare.showing import ROOT
 from tests.slow.real_kafka import UnavailableError, running
 
 library = pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed")

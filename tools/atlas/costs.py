@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from compare.pictures.svg import Picture
+from compare.showing.pictures.charts import Picture
 from tools.atlas import pictures
 from tools.atlas.markdown import picture, table
 from tools.atlas.pictures import EVENTS_IN_WORDS

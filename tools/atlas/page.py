@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from compare.pictures.svg import Picture
+from compare.showing.pictures.charts import Picture
 from tools.atlas import costs, pictures
 from tools.atlas.figures import CHANGES, SHAPES_IN_WORDS, evenness, moved_share, percent, queues_of
 from tools.atlas.markdown import picture, table

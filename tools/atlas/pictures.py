@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from compare.pictures.heat import HeatMap, Scale, heat_maps
-from compare.pictures.svg import Picture
+from compare.showing.pictures.charts import Picture
+from compare.showing.pictures.heat import HeatMap, Scale, heat_maps
 from tools.atlas.figures import SHAPES_IN_WORDS, percent, queues_of
 from tools.atlas.spans import Span, spans
 from tools.atlas.tables import MOVES, OPTIMUM, Allocations, Events

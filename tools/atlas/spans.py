@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from compare.pictures.svg import FAINT, LETTER, Picture, box, colour, drawing, line, number, text, width_of
+from compare.showing.pictures.charts import FAINT, LETTER, Picture, box, colour, drawing, line, number, text, width_of
 
 Span = tuple[float, float, float]
 """Low end, middle, high end; ascending."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from compare.scenarios.systems import cluster_of
-from kafka_coordinator.broker import Broker
+from compare.running.systems import cluster_of
+from kafka_coordinator.cluster.broker import Broker
 from kafka_coordinator.coordinator.log import (
     CommittedOffset,
     GroupKey,

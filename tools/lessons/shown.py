@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from compare.narrative.brief_story import brief_story
-from compare.scenarios.reading import read
-from compare.scenarios.run_variant import RunResult, run_variant
-from compare.scenarios.variants import variants_of
+from compare.explaining.brief_story import brief_story
+from compare.running.run_variant import RunResult, run_variant
+from compare.running.systems import read
+from compare.running.variants import variants_of
 from protocols.scenario.reading import read_text
-from protocols.timeline.mermaid import sequence
+from protocols.timeline.sequence import sequence
 
 SCENARIOS = Path(__file__).parents[2] / "examples" / "scenarios"
 

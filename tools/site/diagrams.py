@@ -3,12 +3,11 @@
 from functools import cache
 from pathlib import Path
 
-from compare.pictures import states
-from compare.scenarios.reading import read
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.variants import variants_of
-from compare.states.machines import MACHINES
-from protocols.timeline.mermaid import sequence
+from compare.running.run_variant import run_variant
+from compare.running.systems import MACHINES, read
+from compare.running.variants import variants_of
+from compare.showing import states
+from protocols.timeline.sequence import sequence
 
 ROOT = Path(__file__).parents[2]
 MACHINES_MARK = "<!-- state machines -->"

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 
-from compare.scenarios.reading import read
-from compare.scenarios.systems import cluster_of, known_strategies
-from compare.scenarios.variants import variants_of
+from compare.running.systems import cluster_of, known_strategies, read
+from compare.running.variants import variants_of
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "examples" / "scenarios"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from compare.scenarios.reading import read
+from compare.running.systems import read
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "examples" / "scenarios"

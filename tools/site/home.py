@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from compare.comparison.report.page import PACKAGE, drawn_of
-from compare.comparison.runs import RunOrder, run_all
-from compare.report.one_file import asset, data_of, script_of
-from compare.scenarios.reading import read
-from compare.scenarios.variants import variants_of
+from compare.running.runs import RunOrder, run_all
+from compare.running.systems import read
+from compare.running.variants import variants_of
+from compare.showing.comparison.page import PACKAGE, drawn_of
+from compare.showing.html import asset, data_of, script_of
 
 ROOT = Path(__file__).parents[2]
 ASSETS = Path(__file__).parent / "assets"

@@ -15,7 +15,7 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 
-from compare.report.one_file import asset, data_of
+from compare.showing.html import asset, data_of
 from tools.site import vendor
 
 ROOT = Path(__file__).parents[2]

@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from compare.audit.render import document as audit_document
-from compare.audit.report import write_report
-from compare.comparison.document import document
-from compare.comparison.report.page import write_comparison
-from compare.comparison.runs import RunOrder, run_all
-from compare.diagnosis.explain import explain_all
-from compare.measure.groups.group_figures import judge
-from compare.pictures import timeline
+from compare.auditing.group_figures import judge
+from compare.explaining.diagnosis import explain_all
+from compare.explaining.document import document
 from compare.process_pool import process_pool
 from compare.reading.gather import gather
-from compare.scenarios.reading import read
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.variants import Variant, variants_of
+from compare.running.run_variant import run_variant
+from compare.running.runs import RunOrder, run_all
+from compare.running.systems import read
+from compare.running.variants import Variant, variants_of
+from compare.showing.audit.page import write_report
+from compare.showing.audit.tables import document as audit_document
+from compare.showing.comparison.page import write_comparison
+from compare.showing.pictures import timeline
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / "build" / "site-cache"

@@ -16,7 +16,7 @@ from compare.conformance.kafka_recordings.playing import exchanged, may_exchange
 from compare.conformance.kafka_recordings.reading import JAVA, Client, queue_names
 from compare.conformance.kafka_recordings.scenario import Plan, Run
 from compare.conformance.recordings import NOISE_MS, Exact, equal, longest, outside, ownership, within
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 def compared(

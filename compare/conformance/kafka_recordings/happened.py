@@ -26,7 +26,7 @@ from compare.conformance.kafka_recordings.coordinator_log import (
 )
 from compare.conformance.kafka_recordings.reading import KAFKA_PYTHON, Client, Recording, queue_named, queue_names
 from compare.conformance.recordings import Change, Ownership, longest, ownership, summed
-from protocols.queues import Queue, sort_queues
+from protocols.java import Queue, sort_queues
 
 
 class Called(NamedTuple):

@@ -19,13 +19,13 @@ from compare.conformance.kafka_recordings.reading import JAVA
 from compare.conformance.kafka_recordings.scenario import LATENCY, Plan, Run, poll_wait
 from compare.conformance.recordings import Change, changed, simulate
 from kafka_coordinator.assignors.inputs import NO_GENERATION
-from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.cluster.cluster import KafkaCluster
 from kafka_coordinator.coordinator.consumer_groups import states
 from protocols.engine.links import Latency
-from protocols.engine.observer import Unobserved
+from protocols.engine.nodes import Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.facts import Callback, Delivered, Granted, Owns, RebalanceBegan, RebalanceEnded, Transition
-from protocols.queues import Queue, sort_queues
+from protocols.java import Queue, sort_queues
 from protocols.scenario.model import SystemPart
 from protocols.scenario.topology import MemberKey
 

@@ -17,7 +17,7 @@ from compare.conformance.cases import Line, MalformedCase, validated
 from compare.conformance.recordings import MOST_MS, Count, Part
 from kafka_coordinator.catalogue import CLASSIC as CLASSIC_PROTOCOL
 from kafka_coordinator.consumer.settings import GROUP_PROTOCOL, NAMES, REFUSED_UNDER
-from protocols.queues import Queue
+from protocols.java import Queue
 
 
 def queue_named(name: object) -> Queue:

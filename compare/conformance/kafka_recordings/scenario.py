@@ -22,12 +22,11 @@ from compare.conformance.recordings import MOST_MS, RUNS
 from kafka_coordinator.consumer.settings import ConsumerSettings
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from protocols.engine.randomness import number_below
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import Crash, Join, Leave, Queues, StopPolling, Subscribe
 from protocols.scenario.events import Event as ScenarioEvent
-from protocols.scenario.groups import GroupPart, TopicPart
+from protocols.scenario.fields import GroupPart, TopicPart, milliseconds
 from protocols.scenario.model import LoadPart, RunPart, Scenario
-from protocols.scenario.units import milliseconds
 
 BROKER = "broker-1"
 

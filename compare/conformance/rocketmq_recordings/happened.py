@@ -23,16 +23,14 @@ from compare.conformance.rocketmq_recordings.reading import (
 )
 from compare.conformance.rocketmq_recordings.scenario import Plan, Run
 from protocols.engine.links import Latency
-from protocols.engine.nodes import Message, Time
-from protocols.engine.observer import Unobserved
+from protocols.engine.nodes import Message, Time, Unobserved
 from protocols.engine.randomness import number_below
 from protocols.engine.simulation import Simulation
 from protocols.facts import Delivered, Owns
-from protocols.queues import Queue
-from rocketmq_selfbalance.cluster import RocketMQCluster
+from protocols.java import Queue
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
-from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.messages.offsets import PullMessage, UpdateConsumerOffset
 from rocketmq_selfbalance.messages.requests import REQUEST_CODES, ClientRequest
 
 

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from compare.conformance.cases import Line, MalformedCase, validated
 from compare.conformance.recordings import MOST_MS, Count, Part
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.settings import VERSIONS, ClientSettings, with_settings
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 

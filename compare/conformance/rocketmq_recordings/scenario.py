@@ -26,11 +26,10 @@ from compare.conformance.rocketmq_recordings.script import (
 )
 from protocols.engine.randomness import number_below
 from protocols.scenario.events import BrokerEvent, Event, Join, Network
-from protocols.scenario.groups import GroupPart, TopicPart
+from protocols.scenario.fields import GroupPart, TopicPart, milliseconds
 from protocols.scenario.model import RunPart, Scenario, SystemPart
-from protocols.scenario.units import milliseconds
 from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.servers import NAME_SERVER
+from rocketmq_selfbalance.cluster.servers import NAME_SERVER
 
 LATENCIES = (0.2, 2.0), (1.0, 10.0), (5.0, 50.0)
 """Milliseconds, least and most, of the runs in turn: a quiet machine, a busy one, an overloaded one."""

@@ -25,14 +25,17 @@ from rocketmq_selfbalance.broker.consumers import (
     ConsumerEvent,
     ConsumerManager,
 )
-from rocketmq_selfbalance.broker.locks import RebalanceLockManager
+from rocketmq_selfbalance.broker.state import RebalanceLockManager
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY
 from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription
-from rocketmq_selfbalance.messages.nameserver import QueueData
-from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
-from rocketmq_selfbalance.nameserver.route_info import RouteInfoManager
-from rocketmq_selfbalance.nameserver.settings import NameServerSettings
-from rocketmq_selfbalance.routes import publish_queues, subscribe_queues
+from rocketmq_selfbalance.messages.nameserver import (
+    DataVersion,
+    QueueData,
+    TopicConfig,
+    publish_queues,
+    subscribe_queues,
+)
+from rocketmq_selfbalance.nameserver.route_info import NameServerSettings, RouteInfoManager
 
 _CONNECTION = ("group", "channel", "client_id", "notify_consumer_ids_changed")
 _HEARTBEAT = ("consume_type", "message_model", "consume_from_where", "update_subscription", "subscriptions")

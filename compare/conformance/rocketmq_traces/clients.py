@@ -10,38 +10,40 @@ from compare.conformance.cases import MalformedCase
 from compare.conformance.rocketmq_traces.steps import EPOCH_MS, Step
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Outbox, Time
-from rocketmq_selfbalance.broker.locks import RebalanceLockManager
+from rocketmq_selfbalance.broker.state import RebalanceLockManager
 from rocketmq_selfbalance.client import (
     locks,
     message_queue_changed,
+    operator,
     persisting,
     process_queue_table,
     pull_from_where,
     rebalance_service,
     removal,
-    resetting,
 )
-from rocketmq_selfbalance.client.calls import (
+from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.offset_store import RemoteOffsets
+from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset
+from rocketmq_selfbalance.client.process_queue import ProcessQueue
+from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings, PullSettings
+from rocketmq_selfbalance.client.threads import (
     AskMaxOffset,
     AskMembers,
     AskOffsetAt,
     AwaitConsumeLock,
     Call,
     Failure,
+    Handlers,
     HeartbeatToAll,
     LockQueues,
     QueryOffset,
     RefreshRoute,
     Sleep,
+    Thread,
     UnlockQueues,
+    answer,
+    run,
 )
-from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.offset_store import RemoteOffsets
-from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset
-from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings
-from rocketmq_selfbalance.client.settings_by_concern import PullSettings
-from rocketmq_selfbalance.client.threads import Handlers, Thread, answer, run
 from rocketmq_selfbalance.client.threads import Step as ThreadStep
 from rocketmq_selfbalance.strategies import (
     AVG,
@@ -121,7 +123,7 @@ PARTS: Handlers = {
     **process_queue_table.HANDLERS,
     **rebalance_service.HANDLERS,
     **locks.HANDLERS,
-    **resetting.HANDLERS,
+    **operator.HANDLERS,
 }
 
 Answer: TypeAlias = int | Failure

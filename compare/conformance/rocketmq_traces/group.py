@@ -28,9 +28,8 @@ from rocketmq_selfbalance.broker.consumers import (
     ConsumerEvent,
     ConsumerManager,
 )
-from rocketmq_selfbalance.broker.locks import RebalanceLockManager
 from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
-from rocketmq_selfbalance.client.calls import Failure
+from rocketmq_selfbalance.broker.state import RebalanceLockManager
 from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.heartbeat import consumer_data
 from rocketmq_selfbalance.client.locks import LockAll, UnlockAll
@@ -38,12 +37,11 @@ from rocketmq_selfbalance.client.offset_store import RemoteOffsets
 from rocketmq_selfbalance.client.persisting import PersistAll
 from rocketmq_selfbalance.client.rebalance_service import DoRebalance
 from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings
+from rocketmq_selfbalance.client.threads import Failure
 from rocketmq_selfbalance.client.threads import Step as ThreadStep
 from rocketmq_selfbalance.codes import MASTER_ID, SUCCESS
-from rocketmq_selfbalance.messages.topics import DataVersion, TopicConfig
-from rocketmq_selfbalance.nameserver.route_info import RouteInfoManager
-from rocketmq_selfbalance.nameserver.settings import NameServerSettings
-from rocketmq_selfbalance.routes import subscribe_queues
+from rocketmq_selfbalance.messages.nameserver import DataVersion, TopicConfig, subscribe_queues
+from rocketmq_selfbalance.nameserver.route_info import NameServerSettings, RouteInfoManager
 
 _CLUSTER = "cluster"
 _CHANNEL_EXPIRED_MS = 120_000

@@ -27,11 +27,8 @@ from compare.conformance.rocketmq_traces.steps import (
 )
 from compare.json_types import Json
 from protocols import Queue
-from rocketmq_selfbalance.broker.offset_file import parse, stored_of, text_of
-from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table
-from rocketmq_selfbalance.client.calls import Failure
+from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table, parse, stored_of, text_of
 from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.local_offsets_file import UnreadableOffsets, read_offsets
 from rocketmq_selfbalance.client.offset_store import (
     NONE,
     LocalOffsets,
@@ -39,10 +36,13 @@ from rocketmq_selfbalance.client.offset_store import (
     OffsetStore,
     ReadFrom,
     RemoteOffsets,
+    UnreadableOffsets,
+    read_offsets,
 )
 from rocketmq_selfbalance.client.persisting import Commit, Persist, RemoveOffset
 from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, ReadStored, Start
 from rocketmq_selfbalance.client.settings import ClientSettings
+from rocketmq_selfbalance.client.threads import Failure
 from rocketmq_selfbalance.client.threads import Step as ThreadStep
 from rocketmq_selfbalance.strategies import Averagely
 

@@ -4,11 +4,9 @@
 `explain` says of a text that no kind knows why it tells nothing.
 """
 
-from compare.reading.kafka.headerless import explain
 from compare.reading.kafka.join import join
-from compare.reading.kafka.messages import ERROR, NOTICE
+from compare.reading.kafka.listings import ERROR, NOTICE, TOPIC, explain
 from compare.reading.kafka.tables import TABLE
-from compare.reading.kafka.topics import TOPIC
 
 KINDS = (TABLE, TOPIC, NOTICE, ERROR)
 

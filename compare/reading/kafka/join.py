@@ -4,12 +4,18 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from compare.catalogues import SERVER_NAMES
-from compare.reading.kafka.fact_groups import FactGroup, fact_groups
-from compare.reading.kafka.facts import Fact, GroupState, MembersTable, OffsetsTable, OtherGroup, View
-from compare.reading.kafka.missing import are_owners_seen, what_is_missing
-from compare.reading.kafka.names import speaks_consumer_protocol
-from compare.reading.kafka.ownership import best, find_ownership
-from compare.reading.kafka.queues import find_queues
+from compare.reading.kafka.facts import (
+    Fact,
+    FactGroup,
+    GroupState,
+    MembersTable,
+    OffsetsTable,
+    OtherGroup,
+    View,
+    fact_groups,
+)
+from compare.reading.kafka.ownership import are_owners_seen, best, find_ownership, find_queues, what_is_missing
+from compare.reading.kafka.rows import speaks_consumer_protocol
 from compare.reading.observed import ObservedGroup, ObservedMember
 
 _SERVER_STRATEGIES = {told: name for name, told in SERVER_NAMES.items()}

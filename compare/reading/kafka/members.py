@@ -9,13 +9,23 @@ not that of the target assignment, is on its way there; where one is, Kafka call
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from compare.reading.blocks import Block, skipped
-from compare.reading.kafka.assignments import count_without_topics, has_colon_form, read_assignment
-from compare.reading.kafka.columns import Columns
 from compare.reading.kafka.facts import MembersTable
-from compare.reading.kafka.names import client_id, group_of, is_consumer_id, is_host, speaks_consumer_protocol
-from compare.reading.kafka.rows import RowError, name, number, read_rows
-from compare.reading.observed import ObservedMember, Skipped
+from compare.reading.kafka.rows import (
+    Columns,
+    RowError,
+    client_id,
+    count_without_topics,
+    group_of,
+    has_colon_form,
+    is_consumer_id,
+    is_host,
+    name,
+    number,
+    read_assignment,
+    read_rows,
+    speaks_consumer_protocol,
+)
+from compare.reading.observed import Block, ObservedMember, Skipped, skipped
 from protocols import Queue
 
 NEEDED = frozenset({"CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS"})

@@ -8,12 +8,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from compare.reading.blocks import Block, skipped
-from compare.reading.kafka.columns import Columns
 from compare.reading.kafka.facts import Client, OffsetsTable
-from compare.reading.kafka.names import client_id, group_of, is_consumer_id, is_host
-from compare.reading.kafka.rows import MISSING, RowError, name, number, read_rows, topic
-from compare.reading.observed import Skipped
+from compare.reading.kafka.rows import (
+    MISSING,
+    Columns,
+    RowError,
+    client_id,
+    group_of,
+    is_consumer_id,
+    is_host,
+    name,
+    number,
+    read_rows,
+    topic,
+)
+from compare.reading.observed import Block, Skipped, skipped
 from protocols import Queue
 
 NEEDED = frozenset({"TOPIC", "PARTITION", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID"})

@@ -7,12 +7,9 @@ So its rows are read from the right, where no cell holds a blank, and from the c
 import re
 from collections.abc import Iterator
 
-from compare.reading.blocks import Block, skipped
-from compare.reading.kafka.columns import Columns
 from compare.reading.kafka.facts import GroupState, OtherGroup
-from compare.reading.kafka.names import group_of
-from compare.reading.kafka.rows import MISSING, RowError, number, read_rows
-from compare.reading.observed import Skipped
+from compare.reading.kafka.rows import MISSING, Columns, RowError, group_of, number, read_rows
+from compare.reading.observed import Block, Skipped, skipped
 
 STATE_NEEDED = frozenset({"COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE", "#MEMBERS"})
 LIST_COLUMNS = frozenset({"GROUP", "TYPE", "STATE", "PROTOCOL"})

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from compare.reading.blocks import Block, BlockKind
-from compare.reading.kafka import members, offsets, other_tools, states
-from compare.reading.kafka.columns import Columns, columns_of
+from compare.reading.kafka import listings, members, offsets, states
 from compare.reading.kafka.facts import Fact
-from compare.reading.observed import Skipped
+from compare.reading.kafka.rows import Columns, columns_of
+from compare.reading.observed import Block, BlockKind, Skipped
 
 _FIRST_HEADINGS = ("GROUP ", "TOPIC ", "CONSUMER-ID ", "COORDINATOR ")
 
@@ -32,7 +31,7 @@ def _view(columns: Columns) -> str | None:
         return "state"
     if "GROUP" in headings and len(headings) > 1 and headings <= states.LIST_COLUMNS:
         return "list"
-    return None if other_tools.tool_of(columns, None) is None else "other"
+    return None if listings.tool_of(columns, None) is None else "other"
 
 
 def _starts(line: str) -> bool:
@@ -62,8 +61,8 @@ def _parse(block: Block) -> Iterator[Fact | Skipped]:
     elif view == "list":
         yield from states.read_list(block, columns)
     else:
-        tool = other_tools.tool_of(columns, block.source.command) or "share"
-        yield from other_tools.read_others(block, columns, tool)
+        tool = listings.tool_of(columns, block.source.command) or "share"
+        yield from listings.read_others(block, columns, tool)
 
 
 TABLE = BlockKind("kafka", "table of kafka-consumer-groups", _starts, _parse)

@@ -2,7 +2,7 @@
 
 import re
 
-from compare.reading.server import SERVER
+from compare.reading.sources import SERVER
 from protocols import UserError
 
 SCHEME = "kafka://"

@@ -12,7 +12,7 @@ from typing import NoReturn
 from compare.reading.kafka_live.connection import connect
 from compare.reading.kafka_live.fetch import fetch
 from compare.reading.kafka_live.isolated_process import BROKEN, FOUND, PROGRESS, READY, REFUSED, Order
-from compare.reading.time_limits import answer_s, end_of
+from compare.reading.sources import answer_s, end_of
 from protocols import UserError
 
 

@@ -3,9 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from compare.reading.kafka.facts import Client, Fact, GroupState, MembersTable, OffsetsTable, TopicQueues
-from compare.reading.kafka.messages import REBALANCING
-from compare.reading.kafka_live.connection import TIMED_OUT, Connection, name
-from compare.reading.kafka_live.library import Answer, GroupDescription, MemberDescription, Places
+from compare.reading.kafka.listings import REBALANCING
+from compare.reading.kafka_live.connection import (
+    TIMED_OUT,
+    Answer,
+    Connection,
+    GroupDescription,
+    MemberDescription,
+    Places,
+    name,
+)
 from compare.reading.observed import ObservedMember, Skipped
 from protocols import Queue, UserError, sort_queues
 

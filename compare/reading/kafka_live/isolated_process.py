@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from compare.reading.kafka.facts import Fact
 from compare.reading.kafka_live.settings import Settings
 from compare.reading.observed import Skipped
-from compare.reading.time_limits import end_of, left_s
+from compare.reading.sources import end_of, left_s
 from protocols import UserError
 
 START_S = 60.0

@@ -8,7 +8,7 @@ from compare.reading.kafka_live.address import servers, shown
 from compare.reading.kafka_live.isolated_process import Order, read_apart
 from compare.reading.kafka_live.settings import Settings, read_settings
 from compare.reading.observed import ObservedGroup, Skipped
-from compare.reading.time_limits import TIMEOUT_S
+from compare.reading.sources import TIMEOUT_S
 
 
 def observe(

@@ -1,6 +1,6 @@
 """Text as people have it: copied from a terminal, a log, a chat or a spreadsheet, several outputs in one file.
 
-`undecorated` stands before `compare.reading.blocks.split`. What the tools print verbatim is never touched: names may
+`undecorated` stands before `compare.reading.observed.split`. What the tools print verbatim is never touched: names may
 hold nearly everything that looks like decoration. So nothing is taken off unless the readers get more out of a stretch
 of lines without it (see `compare.reading.pasted.choosing`).
 """
@@ -8,13 +8,10 @@ of lines without it (see `compare.reading.pasted.choosing`).
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from compare.reading.blocks import BlockKind, SourceText
-from compare.reading.observed import Skipped
-from compare.reading.pasted.choosing import Reader, best_reading
-from compare.reading.pasted.commands import at_commands
-from compare.reading.pasted.lines import Line
-from compare.reading.pasted.stretches import stretches
-from compare.reading.pasted.terminal import shown
+from compare.reading.observed import BlockKind, Skipped, SourceText
+from compare.reading.pasted.choosing import Reader, best_reading, stretches
+from compare.reading.pasted.heads import Line, at_commands
+from compare.reading.pasted.wrapping import shown
 
 _MARKS = ("\x1b", "\r", "\b", "^[[", " --", "mqadmin", "\t#")
 """What verbatim output hardly ever holds, and what the readers may pass over without a word."""

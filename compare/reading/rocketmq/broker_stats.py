@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from compare.reading.blocks import Block, BlockKind, skipped
-from compare.reading.observed import Skipped
-from compare.reading.rocketmq.columns import Columns, columns_of
+from compare.reading.observed import Block, BlockKind, Skipped, skipped
 from compare.reading.rocketmq.facts import BrokerLag
-from compare.reading.rocketmq.lines import Lines, RowError, number, tool_name
+from compare.reading.rocketmq.lines import Columns, Lines, RowError, columns_of, number, tool_name
 from protocols import Queue
 
 

@@ -3,11 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from compare.reading.blocks import Block, BlockKind, skipped
-from compare.reading.observed import Skipped
+from compare.reading.observed import Block, BlockKind, Skipped, skipped
 from compare.reading.rocketmq.facts import Connection, Connections
-from compare.reading.rocketmq.lines import Lines, RowError, tool_name, values
-from compare.reading.rocketmq.retry import group_of, own_retry_topic
+from compare.reading.rocketmq.lines import Lines, RowError, group_of, own_retry_topic, tool_name, values
 
 _NUMBERED = re.compile(r"\d{3,} {2}(?=\S)")
 """How the lines of versions before 4.9 begin."""

@@ -3,11 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from compare.reading.blocks import Block, BlockKind, skipped
-from compare.reading.observed import Skipped
+from compare.reading.observed import Block, BlockKind, Skipped, skipped
 from compare.reading.rocketmq.facts import Answered, NoRoute, Offline
-from compare.reading.rocketmq.lines import quoted
-from compare.reading.rocketmq.retry import group_of, is_retry
+from compare.reading.rocketmq.lines import group_of, is_retry, quoted
 from compare.reading.rocketmq.status import answered, client, is_told
 
 _CODE = re.compile(r"CODE: (\d{1,9}) {1,2}DESC: (.*)")

@@ -1,11 +1,31 @@
-"""What all views share: rows, numbers, and lines that are none of the view's."""
+"""What all views share: rows, numbers, and lines that are none of the view's.
 
+Find names in a row under a header line.
+
+mqadmin prints tables with Java's ``String.format`` and minimum widths: a value is padded with blanks to its column's
+width, two blanks follow. A longer value is either cut to the width first (topic and broker in consumerProgress) or
+pushes the rest of its row to the right. Header names hold blanks (``#Broker Name``), and some headers and rows differ
+by a blank, so positions count only for the names at a row's beginning; what follows them are numbers and words
+without blanks.
+
+Names that stand in: what a file or folder is called where the text does not name its group or topic.
+
+Retry topics: each group has one, ``%RETRY%`` and the group's name, and so texts tell whose they are.
+
+Read the first JSON value of some lines, with the unquoted numeric keys that RocketMQ's tools print.
+"""
+
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import PurePath
 
-from compare.reading.blocks import Block, skipped
-from compare.reading.observed import Skipped
+from compare.json_types import Json
+from compare.reading.observed import Block, Skipped, SourceText, skipped
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 _NOISE = (
     "RocketMQLog:",
@@ -113,3 +133,145 @@ def values(line: str, into: dict[str, str], keys: Mapping[str, str]) -> bool:
         into[name] = value.strip()
         return True
     return False
+
+
+_GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of one header: ``names`` without #; the first ones hold names, which are padded to ``widths``
+    characters. A name that is cut is as long as its column is wide."""
+
+    names: tuple[str, ...]
+    widths: tuple[int, ...]
+
+    def index(self, name: str) -> int | None:
+        """Position among the columns behind the names; None if the header has none of that name."""
+        found = self.names[len(self.widths) :]
+        return found.index(name) if name in found else None
+
+    def split(self, line: str) -> tuple[list[str], list[str]]:
+        """A row's leading names, and the words behind them. `RowError` if it has fewer words than names."""
+        cut = self._by_position(line)
+        if cut is not None:
+            return cut
+        # The padding got lost on the way, or a name holds characters that Java counts as two.
+        words = line.split()
+        if len(words) < len(self.widths):
+            raise RowError(f"a row of {len(self.names)} columns")
+        return words[: len(self.widths)], words[len(self.widths) :]
+
+    def _by_position(self, line: str) -> tuple[list[str], list[str]] | None:
+        found = []
+        at = 0
+        for width in self.widths:
+            end = at + width
+            if line[end : end + 2] != _GAP:
+                # A value that runs over its column ends at the next two blanks.
+                end = line.find(_GAP, end)
+                if end < 0:
+                    return None
+            name = line[at:end].strip(" ")
+            if not name or _GAP in name or "\t" in name:
+                return None
+            found.append(name)
+            at = end + 2
+        return found, line[at:].split()
+
+
+@lru_cache(maxsize=256)
+def columns_of(header: str, names: int) -> Columns:
+    """The columns of a header whose first ``names`` ones hold names, each heading beginning with #."""
+    headings = header.split("#")[1:]
+    starts = [0]
+    for heading in headings:
+        starts.append(starts[-1] + len(heading) + 1)
+    widths = [max(after - start - len(_GAP), 0) for start, after in pairwise(starts)]
+    return Columns(tuple(heading.strip() for heading in headings), tuple(widths[:names] + [0] * (names - len(widths))))
+
+
+_VIEW = r"(?:mqadmin[._-])?(?:consumerProgress|consumerConnection|consumerStatus|topicRoute|allocateMQ)"
+_OPTIONS = r"(?:[._-](?:[a-z]|\d+|all|unsorted|stdout|stderr|out|err))*"
+_BARE = re.compile(rf"(?:{_VIEW}|progress|connections?|status|route){_OPTIONS}|", re.IGNORECASE)
+_TRAILING = re.compile(rf"(.+?)[._-]{_VIEW}{_OPTIONS}", re.IGNORECASE)
+_LEADING = re.compile(rf"{_VIEW}[._-](.+)", re.IGNORECASE)
+
+
+def is_called_like_view(source: SourceText) -> bool:
+    """Whether the file is called like a view of mqadmin, so that its folder has the name that matters."""
+    return _BARE.fullmatch(source.stem) is not None
+
+
+def stand_in(source: SourceText) -> str | None:
+    """The name that the file, else its folder, is called by; None if neither has one (standard input)."""
+    if is_called_like_view(source):
+        return source.folder or None
+    if source.command is not None and source.command.topic is not None:
+        return source.command.topic
+    return _beside_view(source) or source.stem
+
+
+def topic_name(source: SourceText) -> str | None:
+    """The topic that a route is about, which its text does not name: ``TopicX.topicRoute.txt`` or ``NAME=FILE``."""
+    if source.command is not None and source.command.topic is not None:
+        return source.command.topic
+    return _beside_view(source) or source.given_group or stand_in(source)
+
+
+def folder_of(source: SourceText) -> str:
+    """The path of the source's folder."""
+    return _parent(source.name)
+
+
+@lru_cache(1 << 10)
+def _parent(path: str) -> str:
+    # A source tells of thousands of facts, one after the other.
+    return str(PurePath(path).parent)
+
+
+def _beside_view(source: SourceText) -> str | None:
+    if is_called_like_view(source):
+        return None
+    found = _TRAILING.fullmatch(source.stem) or _LEADING.fullmatch(source.stem)
+    return found[1] if found else None
+
+
+def is_retry(topic: str) -> bool:
+    """Whether the topic is a group's retry topic."""
+    return topic.startswith(RETRY_PREFIX)
+
+
+def own_retry_topic(topics: Iterable[str]) -> str | None:
+    """The retry topic of the group that has these topics; None if they hold none, or those of several groups."""
+    retries = sorted(filter(is_retry, topics), key=len)
+    # A group that consumes by POP has one more per topic, %RETRY%group_topic.
+    if not retries or not all(each.startswith((f"{retries[0]}_", f"{retries[0]}+")) for each in retries[1:]):
+        return None
+    return retries[0]
+
+
+def group_of(retry_topic: str | None) -> str | None:
+    """The group that a retry topic belongs to, None if there is no topic or no name in it."""
+    return retry_topic and (retry_topic.removeprefix(RETRY_PREFIX) or None)
+
+
+_STRING_OR_KEY = re.compile(r'"(?:[^"\\]|\\.)*+"|([{,]\s*+)(-?\d++)(\s*+:)', re.DOTALL)
+"""Strings are matched whole, so that nothing within them is taken for a key."""
+
+
+def read_json(lines: Sequence[str]) -> tuple[Json, int]:
+    """The value that the lines begin with, and how many of the lines it takes. ValueError if there is none."""
+    text = _STRING_OR_KEY.sub(_with_quotes, "\n".join(lines))
+    try:
+        value, end = json.JSONDecoder().raw_decode(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} at its line {error.lineno}") from None
+    except (ValueError, RecursionError):
+        # Numbers of thousands of digits, brackets nested by the thousand.
+        raise ValueError("it is none") from None
+    return value, text.count("\n", 0, end) + 1
+
+
+def _with_quotes(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else f'{found[1]}"{found[2]}"{found[3]}'

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from compare.reading.blocks import Block, BlockKind, skipped
-from compare.reading.observed import Skipped
+from compare.reading.observed import Block, BlockKind, Skipped, skipped
 from compare.reading.rocketmq.lines import is_noise, quoted
 from rocketmq_selfbalance.codes import DLQ_PREFIX, RETRY_PREFIX
 

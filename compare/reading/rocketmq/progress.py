@@ -4,12 +4,19 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from compare.reading.blocks import Block, BlockKind, skipped
-from compare.reading.observed import Skipped
-from compare.reading.rocketmq.columns import Columns, columns_of
+from compare.reading.observed import Block, BlockKind, Skipped, skipped
 from compare.reading.rocketmq.facts import Progress
-from compare.reading.rocketmq.lines import Lines, RowError, all_numbers, number, tool_name
-from compare.reading.rocketmq.retry import group_of, own_retry_topic
+from compare.reading.rocketmq.lines import (
+    Columns,
+    Lines,
+    RowError,
+    all_numbers,
+    columns_of,
+    group_of,
+    number,
+    own_retry_topic,
+    tool_name,
+)
 from protocols import Queue
 
 _TOTALS = ("Consume TPS:", "Consume Diff Total:", "Consume Inflight Total:", "Diff Total:")

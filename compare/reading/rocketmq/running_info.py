@@ -1,17 +1,37 @@
-"""``consumerStatus -i CLIENT``: what one client says of itself; also the files that ``consumerStatus`` writes."""
+"""From the class that a client names as its strategy to the design's name.
+
+``consumerStatus -i CLIENT``: what one client says of itself; also the files that ``consumerStatus`` writes.
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from compare.reading.blocks import Block, BlockKind, skipped
-from compare.reading.observed import Skipped
-from compare.reading.rocketmq.columns import Columns, columns_of
+from compare.catalogues import ROCKETMQ_CLASSES
+from compare.reading.observed import Block, BlockKind, Skipped, skipped
 from compare.reading.rocketmq.facts import Running
-from compare.reading.rocketmq.lines import Lines, RowError, number, starting, tool_name, values
-from compare.reading.rocketmq.strategies import strategy_of
+from compare.reading.rocketmq.lines import Columns, Lines, RowError, columns_of, number, starting, tool_name, values
 from protocols import Queue
+
+_NAMES = {java_class: name for name, java_class in ROCKETMQ_CLASSES.items()}
+_PACKAGES = (
+    "org.apache.rocketmq.client.consumer.rebalance.",
+    "com.alibaba.rocketmq.client.consumer.rebalance.",
+)
+
+
+def strategy_of(printed: str) -> str | None:
+    """The strategy in ``class@hash``: one of the design's names, else the class; None if there is nothing.
+
+    A class of someone else's package is not ours, whatever it is called.
+    """
+    name = printed.rsplit("@", 1)[0].strip()
+    for package in _PACKAGES:
+        if name.startswith(package):
+            return _NAMES.get(name.removeprefix(package), name)
+    return name or None
+
 
 _KEYS = {
     key: key

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from compare.reading.blocks import Block, BlockKind, skipped
-from compare.reading.observed import Skipped
+from compare.reading.observed import Block, BlockKind, Skipped, skipped
 from compare.reading.rocketmq.facts import Answered
 from compare.reading.rocketmq.lines import Lines
 

@@ -4,7 +4,7 @@ What name server, brokers and clients answer becomes the same facts that mqadmin
 `compare.reading.rocketmq.join` makes groups of both: who owns what is decided in one place.
 """
 
-from compare.reading.rocketmq_live.address import SCHEME
-from compare.reading.rocketmq_live.observe import observe
+from compare.reading.rocketmq_live.client import SCHEME
+from compare.reading.rocketmq_live.fetch import observe
 
 __all__ = ["SCHEME", "observe"]

@@ -1,18 +1,91 @@
-"""Ask servers: one connection each, many requests at once; every answer is waited for no longer than a timeout, and
-nothing beyond the end of the time for all of them."""
+"""``rocketmq://host:port[;host:port...]``: name servers.
+
+Names of hosts to addresses, without waiting for a name service that is silent.
+
+The event loop's own way works in threads that are waited for when the loop ends, for as long as the name service
+takes; nobody waits for these.
+
+Ask servers: one connection each, many requests at once; every answer is waited for no longer than a timeout, and
+nothing beyond the end of the time for all of them.
+"""
 
 import asyncio
 import math
+import re
+import socket
+import threading
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
+from typing import NamedTuple
 
-from compare.reading.rocketmq_live.address import Address
-from compare.reading.rocketmq_live.resolving import resolved
-from compare.reading.time_limits import left_s, seconds
+from compare.reading.sources import SERVER, left_s, seconds
+from protocols import UserError
 from rocketmq_selfbalance.remoting import Frame, FrameError, decode, encode, length_of
+
+SCHEME = "rocketmq://"
+_DEFAULT_PORT = 9876
+
+
+class Address(NamedTuple):
+    """Where a server listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def name_servers(address: str) -> list[Address]:
+    """The name servers, port 9876 where none is given; `UserError` if it is no address."""
+    texts = re.split("[;,]", address.removeprefix(SCHEME).removesuffix("/"))
+    found = [parsed(each, _DEFAULT_PORT) for each in texts]
+    servers = [each for each in found if each is not None]
+    if len(servers) != len(found):
+        raise UserError(f"expected {SCHEME}host:port, further name servers after semicolons, not {address}")
+    return servers
+
+
+def parsed(text: str, default_port: int | None = None) -> Address | None:
+    """``host:port`` as an address; None if it is none."""
+    match = SERVER.fullmatch(text.strip())
+    if match is None or (match["port"] is None and default_port is None):
+        return None
+    port = int(match["port"] or default_port or 0)
+    return Address(match["host"].strip("[]"), port) if port < 65536 else None
+
+
+async def resolved(host: str, port: int) -> list[str]:
+    """The addresses of the host, at least one; `OSError` if there is none."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[list[str]] = loop.create_future()
+
+    def tell(addresses: list[str], error: OSError | None) -> None:
+        if found.done():
+            return
+        if error is not None:
+            found.set_exception(error)
+        else:
+            found.set_result(addresses)
+
+    def look_up() -> None:
+        try:
+            listed = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            told = partial(tell, [str(each[4][0]) for each in listed], None)
+        except OSError as error:
+            told = partial(tell, [], error)
+        except UnicodeError:
+            told = partial(tell, [], OSError(0, f"{host} is not a host name"))
+        with suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(told)
+
+    threading.Thread(target=look_up, name=f"resolve-{host}", daemon=True).start()
+    return await found
+
 
 MOST_IN_FLIGHT = 64
 """Requests to one server that wait for an answer at the same time."""

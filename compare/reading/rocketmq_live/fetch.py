@@ -3,6 +3,8 @@
 Asked for are: the topics (206), the route of each group's retry topic and of each topic read (105); at every broker of
 a group its connections (203) and offsets (208); at every client what it owns (307). Brokers know different members
 for a while, so all of them are asked.
+
+The door: an address in, the cluster's groups out.
 """
 
 import asyncio
@@ -10,15 +12,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from compare.reading.blocks import SourceText
-from compare.reading.observed import Skipped
+from compare.reading.observed import ObservedGroup, Skipped, SourceText
+from compare.reading.rocketmq import join
 from compare.reading.rocketmq.facts import Connection, Connections, Fact, NoRoute, Offline, Progress, Route, Running
-from compare.reading.rocketmq.retry import is_retry
-from compare.reading.rocketmq.running_info import orderly_of, tells_owned
-from compare.reading.rocketmq.strategies import strategy_of
+from compare.reading.rocketmq.lines import is_retry
+from compare.reading.rocketmq.running_info import orderly_of, strategy_of, tells_owned
 from compare.reading.rocketmq_live import answers
-from compare.reading.rocketmq_live.address import Address
-from compare.reading.rocketmq_live.client import Client, Refused
+from compare.reading.rocketmq_live.client import Address, Client, Refused, name_servers
+from compare.reading.sources import TIMEOUT_S, answer_s, end_of
 from protocols import Queue, UserError, sort_queues
 from rocketmq_selfbalance.codes import CONSUMER_NOT_ONLINE, RETRY_PREFIX, TOPIC_NOT_EXIST
 
@@ -218,3 +219,25 @@ class Cluster:
 
     def _skipped(self, why: str) -> Skipped:
         return Skipped(self._source.name, None, why)
+
+
+def observe(
+    address: str, *, timeout_s: float = TIMEOUT_S, progress: Callable[[str], None] = lambda text: None
+) -> list[ObservedGroup | Skipped]:
+    """The consumer groups of the cluster at ``rocketmq://host:port[;host:port...]`` (name servers), sorted by name.
+
+    ``Skipped`` stands for what the cluster would not tell about a broker, a group or a member, or not in time.
+    ``timeout_s`` is how long the whole reading may take; a single answer is waited for up to a third of it. `UserError`
+    if no name server answers.
+    """
+    progress(address)
+    found = asyncio.run(_fetch(name_servers(address), address, timeout_s, progress))
+    facts = [each for each in found if not isinstance(each, Skipped)]
+    return [*join(facts), *(each for each in found if isinstance(each, Skipped))]
+
+
+async def _fetch(
+    servers: list[Address], source: str, timeout_s: float, progress: Callable[[str], None]
+) -> list[Fact | Skipped]:
+    async with Client(answer_s(timeout_s), end_of(timeout_s)) as client:
+        return await Cluster(client, servers, source).fetch(progress)

@@ -26,9 +26,9 @@ from kafka_coordinator.wire.served import ServedCluster
 from protocols.engine.interference import Hold, Reply
 from protocols.engine.nodes import Message, Time
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import AddTopic, Queues
-from protocols.scenario.groups import TopicPart
+from protocols.scenario.fields import TopicPart
 
 _REFUSED: Final[Sequence[type[Message]]] = (*REFUSE, FindCoordinator, ListGroups)
 _APIS: Final[Mapping[str, type[Message]]] = {

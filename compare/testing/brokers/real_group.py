@@ -10,20 +10,21 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from compare.measure.figures import Fairness, fairness
-from compare.measure.optimum import Optimum, optimum
-from compare.scenarios.ending import Ending, ending
+from compare.figures import Fairness, fairness
+from compare.optimum.certificate import Optimum
+from compare.optimum.optima import optimum
+from compare.running.run_variant import Ending, ending
 from compare.serving.cluster import Served
 from compare.testing import settling
 from compare.testing.brokers.background import Background
 from compare.testing.demands import Demands
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
 from compare.testing.sentences import moment
-from compare.testing.single_owner import single_owner
+from compare.testing.settling import single_owner
 from compare.testing.watching import place_of, watched
 from protocols import Allocation
 from protocols.engine.nodes import Time
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.model import Scenario
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.timeline import Lifetimes, Timeline

@@ -10,9 +10,9 @@ from compare.testing.brokers.real_group import RealGroup
 from protocols.engine.interference import Hold, Matches, Reply
 from protocols.engine.nodes import Message
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import AddTopic, DeleteTopic, Queues
-from protocols.scenario.groups import TopicPart
+from protocols.scenario.fields import TopicPart
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 from rocketmq_selfbalance.wire.refusals import ERRORS, REQUESTS, groups_of, kind_of, plain, refusal
 

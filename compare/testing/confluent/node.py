@@ -5,15 +5,15 @@ from contextlib import AbstractContextManager
 
 from compare.testing.group_interface import GroupInterface
 from compare.testing.transactions import Transactions
-from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.cluster.cluster import KafkaCluster
 from kafka_coordinator.consumer import Consumer
 from kafka_coordinator.consumer.state import ConsumerState
 from protocols.engine.nodes import TICK, Time
 from protocols.engine.nodes import Message as Command
+from protocols.java import Queue
 from protocols.load import Production
-from protocols.queues import Queue
 from protocols.scenario.topology import MemberKey
-from protocols.timeline.commits import Commit
+from protocols.timeline.timeline import Commit
 
 Partition = tuple[str, int]
 

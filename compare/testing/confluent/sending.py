@@ -17,7 +17,7 @@ from compare.testing.handling import HandlingGroup
 from compare.testing.interruptions import Double
 from protocols.engine.nodes import Time
 from protocols.engine.randomness import number_below
-from protocols.queues import Queue
+from protocols.java import Queue
 
 RETRY_MS: Final[Time] = 100.0
 """``retry.backoff.ms``: when topics and leaders that are not there are looked for again."""

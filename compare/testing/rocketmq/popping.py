@@ -13,13 +13,11 @@ from compare.testing.handling import HandlingGroup
 from protocols.engine.nodes import Time
 from protocols.engine.randomness import digest, number_below
 from protocols.facts import Committed, Delivered, Position
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.topology import MemberKey
-from rocketmq_selfbalance.cluster import RocketMQCluster
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
 from rocketmq_selfbalance.pop.ordered import Key, OrderedQueues
-from rocketmq_selfbalance.pop.proxy import MOST_AT_ONCE, RETRY_MAX_TIMES
-from rocketmq_selfbalance.pop.records import CheckPoint, Handle, PopRecord
-from rocketmq_selfbalance.pop.topic import PopTopic
+from rocketmq_selfbalance.pop.topic import MOST_AT_ONCE, RETRY_MAX_TIMES, CheckPoint, Handle, PopRecord, PopTopic
 
 ALL = "*"
 Place = tuple[Queue, int]

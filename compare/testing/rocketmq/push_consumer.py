@@ -13,13 +13,13 @@ from compare.testing.handling import HandlingGroup
 from compare.testing.stopping import Crashed
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.topology import MemberKey
 from rocketmq_selfbalance.client.commands import ListenerReturned
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.pool import Work
-from rocketmq_selfbalance.cluster import RocketMQCluster
-from rocketmq_selfbalance.messages.pulling import Retried
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
+from rocketmq_selfbalance.messages.offsets import Retried
 
 ALL = ("*", "")
 """Expressions that select everything; the model has no tags."""

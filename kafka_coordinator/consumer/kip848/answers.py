@@ -10,7 +10,7 @@ from kafka_coordinator.consumer import callbacks
 from kafka_coordinator.consumer.kip848 import heartbeats, membership, reconciliation
 from kafka_coordinator.consumer.kip848.states import IN_GROUP, PREPARE_LEAVING
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeatAnswer
+from kafka_coordinator.messages import ConsumerGroupHeartbeatAnswer
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
 

@@ -7,7 +7,7 @@ everything that the coordinator might have missed after an error.
 In Kafka `AbstractHeartbeatRequestManager.poll` and `ConsumerHeartbeatRequestManager.HeartbeatState`.
 """
 
-from kafka_coordinator.consumer import lookup, requests, timers
+from kafka_coordinator.consumer import lookup, requests, states
 from kafka_coordinator.consumer.kip848.states import (
     ACKNOWLEDGING,
     AT_ONCE,
@@ -19,7 +19,7 @@ from kafka_coordinator.consumer.kip848.states import (
 )
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
 from kafka_coordinator.consumer.state.consumer_protocol import NOTHING_SENT, SentFields
-from kafka_coordinator.consumer_group_messages import UNCHANGED_TIMEOUT, ConsumerGroupHeartbeat
+from kafka_coordinator.messages import UNCHANGED_TIMEOUT, ConsumerGroupHeartbeat
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
 
@@ -50,11 +50,11 @@ def send(c: ConsumerState, now: Time, out: Outbox, *, is_last: bool = False) -> 
     requests.send(c, now, coordinator, _message(c), out, about=is_last)
     m.is_due = False
     if is_last:
-        out.cancel_timer(timers.HEARTBEAT)
+        out.cancel_timer(states.HEARTBEAT)
         return
     m.awaits_answer = True
     if m.interval:
-        out.set_timer(timers.HEARTBEAT, now + m.interval)
+        out.set_timer(states.HEARTBEAT, now + m.interval)
     if c.membership.state == ACKNOWLEDGING:
         c.transition(HEARTBEAT_SENT, out, TARGET_REACHED if m.current == m.target else NEWER_TARGET)
 
@@ -67,7 +67,7 @@ def succeeded(c: ConsumerState, now: Time, interval: float, out: Outbox) -> None
     if interval != m.interval:
         m.interval = interval
         m.is_due = False
-        out.set_timer(timers.HEARTBEAT, now + interval)
+        out.set_timer(states.HEARTBEAT, now + interval)
 
 
 def failed(c: ConsumerState, now: Time, out: Outbox, *, pause: bool) -> None:
@@ -77,9 +77,9 @@ def failed(c: ConsumerState, now: Time, out: Outbox, *, pause: bool) -> None:
     m.sent = NOTHING_SENT
     m.is_due = True
     m.backs_off = pause
-    out.cancel_timer(timers.HEARTBEAT)
+    out.cancel_timer(states.HEARTBEAT)
     if pause and c.membership.state in HEARTBEATS:
-        out.set_timer(timers.HEARTBEAT, now + c.config.settings.backoff(m.failures))
+        out.set_timer(states.HEARTBEAT, now + c.config.settings.backoff(m.failures))
         m.failures += 1
     elif not pause:
         m.failures = 0

@@ -8,7 +8,7 @@ from base64 import urlsafe_b64encode
 from typing import Final
 from uuid import UUID
 
-from kafka_coordinator.consumer import callbacks, reading, timers
+from kafka_coordinator.consumer import callbacks, reading, states
 from kafka_coordinator.consumer.kip848 import heartbeats
 from kafka_coordinator.consumer.kip848.states import (
     DOES_NOT_POLL,
@@ -29,11 +29,9 @@ from kafka_coordinator.consumer.kip848.states import (
 )
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
 from kafka_coordinator.consumer.state.consumer_protocol import NO_ASSIGNMENT, NOTHING_SENT
-from kafka_coordinator.consumer_group_messages import (
-    JOINS as JOIN_EPOCH,
-)
-from kafka_coordinator.consumer_group_messages import LEAVES as LEAVE_EPOCH
-from kafka_coordinator.consumer_group_messages import LEAVES_FOR_A_WHILE, ConsumerGroupHeartbeat
+from kafka_coordinator.messages import JOINS as JOIN_EPOCH
+from kafka_coordinator.messages import LEAVES as LEAVE_EPOCH
+from kafka_coordinator.messages import LEAVES_FOR_A_WHILE, ConsumerGroupHeartbeat
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import TimedOut
 
@@ -80,7 +78,7 @@ def refuse(c: ConsumerState, now: Time, why: str, out: Outbox) -> None:
         c.user.fatal = why
         c.membership.generation = JOIN_EPOCH
         c.transition(REFUSED, out)
-        out.cancel_timer(timers.HEARTBEAT)
+        out.cancel_timer(states.HEARTBEAT)
         _lose_all(c, now, out)
 
 
@@ -135,7 +133,7 @@ def clear(c: ConsumerState, now: Time, out: Outbox) -> None:
     m.current = m.target = NO_ASSIGNMENT
     callbacks.set_owned(c, now, (), out)
     c.subscription.pending_revocation = frozenset()
-    out.cancel_timer(timers.AUTO_COMMIT)
+    out.cancel_timer(states.AUTO_COMMIT)
     c.commits.auto_due = False
 
 
@@ -165,7 +163,7 @@ def _send_leave(c: ConsumerState, now: Time, out: Outbox, why: str) -> bool:
         del in_flight[number]  # its answer would be about a membership that is over
     if c.lookup.coordinator is None:
         c.transition(LEAVE_SKIPPED, out)
-        out.cancel_timer(timers.HEARTBEAT)
+        out.cancel_timer(states.HEARTBEAT)
         return False
     heartbeats.send(c, now, out, is_last=True)
     m.sent = NOTHING_SENT

@@ -11,7 +11,7 @@ In Kafka `AbstractMembershipManager`: `processAssignmentReceived`, `maybeReconci
 from typing import Final
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer import callbacks, commits, reading, timers
+from kafka_coordinator.consumer import callbacks, commits, reading, states
 from kafka_coordinator.consumer.kip848.states import RECONCILED, RECONCILING, TARGET_RECEIVED
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
 from kafka_coordinator.consumer.state.consumer_protocol import (
@@ -48,7 +48,7 @@ def _wait_inside_poll(c: ConsumerState, now: Time, out: Outbox) -> None:
     if c.config.poll_wait and not c.config.by_hand:
         protocol_member(c).at_records = True
         waits = tuple(range(0, c.config.poll_wait + 1, _STEP))
-        out.set_timer(timers.RECONCILE, now + out.choose("poll", waits))
+        out.set_timer(states.RECONCILE, now + out.choose("poll", waits))
 
 
 def looks(c: ConsumerState) -> None:
@@ -77,7 +77,7 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
     if resolved != m.target:
         m.waits_for_metadata = True
         if not c.metadata.refreshing:
-            out.set_timer(timers.METADATA, now + c.config.settings.retry_backoff_ms)
+            out.set_timer(states.METADATA, now + c.config.settings.retry_backoff_ms)
     if m.current != NO_ASSIGNMENT and partitions == m.current.partitions:
         if m.current != resolved:
             m.current = resolved
@@ -117,7 +117,7 @@ def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> N
         return
     again_at = now + c.config.settings.retry_backoff_ms
     if outcome == commits.RETRIABLE and again_at < under_way.deadline:
-        out.set_timer(timers.REJOIN, again_at)
+        out.set_timer(states.REJOIN, again_at)
     else:
         _go_on(under_way)
         _wait_inside_poll(c, now, out)
@@ -167,9 +167,9 @@ def assigned(c: ConsumerState, now: Time, out: Outbox) -> None:
     m.current = under_way.resolved
     c.commits.auto_due = False
     if c.config.settings.enable_auto_commit and c.subscription.owned:
-        out.set_timer(timers.AUTO_COMMIT, now + c.config.settings.auto_commit_interval_ms)
+        out.set_timer(states.AUTO_COMMIT, now + c.config.settings.auto_commit_interval_ms)
     else:
-        out.cancel_timer(timers.AUTO_COMMIT)
+        out.cancel_timer(states.AUTO_COMMIT)
     c.transition(RECONCILED, out)
     _wait_inside_poll(c, now, out)
 

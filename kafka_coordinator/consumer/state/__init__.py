@@ -5,12 +5,18 @@ Two threads of the real client are told apart by what waits for whom: the *user'
 (`polling.poll`); the *heartbeat thread* and the network go on without it.
 """
 
-from kafka_coordinator.consumer.state.assigning import AssignorMemory, MetadataSnapshot
-from kafka_coordinator.consumer.state.commits import Offsets, UserCommit
 from kafka_coordinator.consumer.state.consumer import ConsumerState, protocol_member
-from kafka_coordinator.consumer.state.joining import BACKOFF, COMMIT, JOIN, METADATA, NOTHING, SYNC
-from kafka_coordinator.consumer.state.requests import InFlightRequest
-from kafka_coordinator.consumer.state.user import ListenerCall
+from kafka_coordinator.consumer.state.membership import (
+    BACKOFF,
+    COMMIT,
+    JOIN,
+    METADATA,
+    NOTHING,
+    SYNC,
+    AssignorMemory,
+    MetadataSnapshot,
+)
+from kafka_coordinator.consumer.state.reading import InFlightRequest, ListenerCall, Offsets, UserCommit
 
 __all__ = [
     "BACKOFF",

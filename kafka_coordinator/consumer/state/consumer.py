@@ -3,26 +3,29 @@
 from dataclasses import dataclass
 from typing import Self
 
-from kafka_coordinator.consumer.config import ConsumerConfig, Load
 from kafka_coordinator.consumer.kip848.states import CONSUMER_PROTOCOL, UNSUBSCRIBED
-from kafka_coordinator.consumer.settings import COOPERATIVE
-from kafka_coordinator.consumer.state.assigning import Assigning
-from kafka_coordinator.consumer.state.commits import CommitState
-from kafka_coordinator.consumer.state.connections import Connections
+from kafka_coordinator.consumer.settings import COOPERATIVE, ConsumerConfig, Load
 from kafka_coordinator.consumer.state.consumer_protocol import ConsumerProtocolMember
-from kafka_coordinator.consumer.state.heartbeats import HeartbeatState
-from kafka_coordinator.consumer.state.joining import JoinProgress
-from kafka_coordinator.consumer.state.lookup import CoordinatorLookup
-from kafka_coordinator.consumer.state.membership import Membership
-from kafka_coordinator.consumer.state.metadata import ClusterMetadata
-from kafka_coordinator.consumer.state.requests import Requests
-from kafka_coordinator.consumer.state.subscription import SubscriptionState
-from kafka_coordinator.consumer.state.user import UserLoop
+from kafka_coordinator.consumer.state.membership import (
+    Assigning,
+    CoordinatorLookup,
+    HeartbeatState,
+    JoinProgress,
+    Membership,
+)
+from kafka_coordinator.consumer.state.reading import (
+    ClusterMetadata,
+    CommitState,
+    Connections,
+    Requests,
+    SubscriptionState,
+    UserLoop,
+)
 from kafka_coordinator.consumer.states import CONSUMER, GENERATION, JOINED, RESET, UNJOINED
 from protocols.engine.nodes import Outbox
 from protocols.facts import Epoch, Transition
+from protocols.load import quickly_made
 from protocols.node_state import NodeState
-from protocols.quick_records import quickly_made
 from protocols.state_machine import ALWAYS
 
 _transition, _epoch = quickly_made(Transition), quickly_made(Epoch)

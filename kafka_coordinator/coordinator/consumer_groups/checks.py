@@ -1,19 +1,13 @@
-"""Is a heartbeat of the consumer protocol well-formed, and does it come from whom it says (spec 6.2, 6.3, 6.6)?
+"""A request that cannot be granted: raised before anything has changed, answered by whoever took the request.
+
+Is a heartbeat of the consumer protocol well-formed, and does it come from whom it says (spec 6.2, 6.3, 6.6)?
 
 In Kafka `GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid` and the `throwIf` methods of
 `GroupMetadataManager`.
 """
 
-from kafka_coordinator.consumer_group_messages import (
-    JOINS,
-    LEAVES,
-    LEAVES_FOR_A_WHILE,
-    UNCHANGED_TIMEOUT,
-    ConsumerGroupHeartbeat,
-)
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
-from kafka_coordinator.coordinator.consumer_groups.refusing import Refused
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.errors import (
     FENCED_INSTANCE_ID,
@@ -25,6 +19,16 @@ from kafka_coordinator.errors import (
     UNSUPPORTED_ASSIGNOR,
     UNSUPPORTED_VERSION,
 )
+from kafka_coordinator.messages import JOINS, LEAVES, LEAVES_FOR_A_WHILE, UNCHANGED_TIMEOUT, ConsumerGroupHeartbeat
+
+
+class Refused(Exception):  # noqa: N818 - what happens to the request
+    """``error`` is a name of `kafka_coordinator.errors`."""
+
+    def __init__(self, error: str) -> None:
+        super().__init__(error)
+        self.error = error
+
 
 MEMBER_ID_FROM_CLIENT_SINCE = 1
 """From this version of ConsumerGroupHeartbeat on the client makes its member id up (KIP-1082)."""

@@ -9,15 +9,13 @@ and `classicGroupLeaveToConsumerGroup`.
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import states
-from kafka_coordinator.coordinator.consumer_groups.checks import check_room, existing
+from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_room, existing
 from kafka_coordinator.coordinator.consumer_groups.conversion import become_classic, may_downgrade
 from kafka_coordinator.coordinator.consumer_groups.fencing import fence
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ClassicPart, ConsumerMember, Profile
 from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, seat, update
-from kafka_coordinator.coordinator.consumer_groups.refusing import Refused
-from kafka_coordinator.coordinator.consumer_groups.sessions import restart_session
-from kafka_coordinator.coordinator.consumer_groups.timers import rejoin_timer, sync_timer
+from kafka_coordinator.coordinator.consumer_groups.sessions import rejoin_timer, restart_session, sync_timer
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.join import MEMBER_ID_REQUIRED_SINCE
 from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
@@ -45,7 +43,7 @@ from kafka_coordinator.messages import (
     SyncGroupAnswer,
 )
 from protocols.engine.nodes import Outbox, Time
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 
 _heard = quickly_made(HeartbeatAnswer)
 

@@ -12,28 +12,40 @@ In Kafka `GroupMetadataManager.convertToConsumerGroup`, `convertToClassicGroup`,
 from collections.abc import Collection
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer_group_messages import JOINS, ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator import states as classic_states
 from kafka_coordinator.coordinator.consumer_groups import states
-from kafka_coordinator.coordinator.consumer_groups.epoch_facts import observe_member_epoch
+from kafka_coordinator.coordinator.consumer_groups.checks import Refused
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.member import ClassicPart, ConsumerMember, Profile
-from kafka_coordinator.coordinator.consumer_groups.metadata import refresh_hash
+from kafka_coordinator.coordinator.consumer_groups.member import (
+    ClassicPart,
+    ConsumerMember,
+    Profile,
+    observe_member_epoch,
+)
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing
-from kafka_coordinator.coordinator.consumer_groups.refusing import Refused
-from kafka_coordinator.coordinator.consumer_groups.sessions import restart_session
+from kafka_coordinator.coordinator.consumer_groups.sessions import (
+    cancel_timers,
+    refresh_hash,
+    resolve_timer,
+    restart_session,
+)
 from kafka_coordinator.coordinator.consumer_groups.storing import erase_group, store_whole
-from kafka_coordinator.coordinator.consumer_groups.timers import cancel_timers, resolve_timer
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.grant_facts import observe_removed
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.members import Member
-from kafka_coordinator.coordinator.rebalance import Cause, join_timer, prepare, sync_timer
+from kafka_coordinator.coordinator.rebalance import Cause, join_timer, observe_removed, prepare, sync_timer
 from kafka_coordinator.coordinator.rebalance import restart_session as restart_classic_session
 from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
 from kafka_coordinator.coordinator.storing import create_group, end_group, store_group
 from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, REBALANCE_IN_PROGRESS, UNKNOWN_SERVER_ERROR
-from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, ConsumerMetadata, JoinGroup, Opaque
+from kafka_coordinator.messages import (
+    CONSUMER_PROTOCOL_TYPE,
+    JOINS,
+    ConsumerGroupHeartbeat,
+    ConsumerMetadata,
+    JoinGroup,
+    Opaque,
+)
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
 from protocols.state_machine import ALWAYS

@@ -6,11 +6,6 @@ In Kafka `GroupMetadataManager.consumerGroupDescribe` and `ConsumerGroup.asDescr
 from collections.abc import Iterable
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer_group_messages import (
-    ConsumerGroupDescribe,
-    ConsumerGroupDescribeAnswer,
-    DescribedConsumer,
-)
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.conversion import end_consumer_group
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
@@ -18,7 +13,13 @@ from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.storing import delete_offset
 from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, NONE
-from kafka_coordinator.messages import DeleteGroup, DeleteGroupAnswer
+from kafka_coordinator.messages import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeAnswer,
+    DeleteGroup,
+    DeleteGroupAnswer,
+    DescribedConsumer,
+)
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
 

@@ -5,19 +5,22 @@ In Kafka `consumerGroupFenceMembers`, `consumerGroupStaticMemberGroupLeave` and 
 
 from collections.abc import Sequence
 
-from kafka_coordinator.consumer_group_messages import LEAVES_FOR_A_WHILE
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.conversion import downgrade, may_downgrade
-from kafka_coordinator.coordinator.consumer_groups.epoch_facts import observe_member_epoch
-from kafka_coordinator.coordinator.consumer_groups.epochs import bump
-from kafka_coordinator.coordinator.consumer_groups.grants import observe_end, observe_grant
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
-from kafka_coordinator.coordinator.consumer_groups.metadata import refresh_hash
+from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, observe_member_epoch
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import NOTHING
-from kafka_coordinator.coordinator.consumer_groups.storing import erase_member, store_pattern, store_standing
-from kafka_coordinator.coordinator.consumer_groups.timers import cancel_timers
+from kafka_coordinator.coordinator.consumer_groups.sessions import cancel_timers, refresh_hash
+from kafka_coordinator.coordinator.consumer_groups.storing import (
+    bump,
+    erase_member,
+    observe_end,
+    observe_grant,
+    store_pattern,
+    store_standing,
+)
 from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.messages import LEAVES_FOR_A_WHILE
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
 from protocols.state_machine import ALWAYS

@@ -10,17 +10,20 @@ from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import states
-from kafka_coordinator.coordinator.consumer_groups.counting import Counts, count
-from kafka_coordinator.coordinator.consumer_groups.epoch_facts import observe_epochs
-from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
-from kafka_coordinator.coordinator.consumer_groups.orders import IteratedTargets, preferred
+from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile, observe_epochs
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing
-from kafka_coordinator.coordinator.consumer_groups.uniform_balance import UniformBalance
+from kafka_coordinator.coordinator.consumer_groups.uniform_balance import (
+    Counts,
+    IteratedTargets,
+    UniformBalance,
+    count,
+    preferred,
+)
 from kafka_coordinator.coordinator.log import CommittedOffset
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
+from protocols.java import Queue
 from protocols.node_state import Apart, Emptied, NodeState
-from protocols.queues import Queue
 from protocols.state_machine import ALWAYS
 
 

@@ -7,16 +7,9 @@ In Kafka `GroupMetadataManager.consumerGroupHeartbeat` and `consumerGroupLeave`.
 
 from typing import NamedTuple
 
-from kafka_coordinator.consumer_group_messages import (
-    JOINS,
-    LEAVES,
-    LEAVES_FOR_A_WHILE,
-    UNCHANGED_TIMEOUT,
-    ConsumerGroupHeartbeat,
-    ConsumerGroupHeartbeatAnswer,
-)
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.checks import (
+    Refused,
     check_epoch,
     check_released,
     check_request,
@@ -28,11 +21,18 @@ from kafka_coordinator.coordinator.consumer_groups.fencing import fence, leave_f
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
 from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, seat, update
-from kafka_coordinator.coordinator.consumer_groups.refusing import Refused
 from kafka_coordinator.coordinator.consumer_groups.regexes import Patterns, check_pattern, refresh_if_due
 from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_interval_ms, restart_session
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, NONE
+from kafka_coordinator.messages import (
+    JOINS,
+    LEAVES,
+    LEAVES_FOR_A_WHILE,
+    UNCHANGED_TIMEOUT,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
+)
 from protocols.engine.nodes import Outbox, Time
 
 

@@ -10,21 +10,24 @@ In Kafka `GroupMetadataManager.replay`, `onLoaded` and `onUnloaded`.
 from collections.abc import Mapping
 
 from kafka_coordinator.coordinator.consumer_groups import states
-from kafka_coordinator.coordinator.consumer_groups.epoch_facts import observe_member_epoch
-from kafka_coordinator.coordinator.consumer_groups.grants import granted_now
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
+from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile, observe_member_epoch
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import JOINING
-from kafka_coordinator.coordinator.consumer_groups.records import (
+from kafka_coordinator.coordinator.consumer_groups.sessions import (
+    cancel_timers,
+    resolve_timer,
+    restart_session,
+    revocation_timer,
+)
+from kafka_coordinator.coordinator.consumer_groups.storing import (
     CurrentKey,
     EpochKey,
     MemberKey,
     PatternKey,
     TargetEpochKey,
     TargetKey,
+    granted_now,
 )
-from kafka_coordinator.coordinator.consumer_groups.sessions import restart_session
-from kafka_coordinator.coordinator.consumer_groups.timers import cancel_timers, resolve_timer, revocation_timer
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.log import Key, Value
 from protocols.engine.nodes import Outbox, Time

@@ -1,14 +1,20 @@
 """A member of a group of the consumer protocol as its coordinator knows it (spec 6.2).
 
 In Kafka `ConsumerGroupMember`.
+
+The facts about epochs that the coordinator lets the observer see (`protocols.facts.Epoch`).
 """
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kafka_coordinator.consumer_group_messages import LEAVES_FOR_A_WHILE
+from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import JOINING, Standing
 from kafka_coordinator.coordinator.members import Protocols
+from kafka_coordinator.messages import LEAVES_FOR_A_WHILE
+from protocols.engine.nodes import Outbox
+from protocols.facts import Epoch
+from protocols.load import quickly_made
 from protocols.node_state import NodeState
 
 
@@ -57,3 +63,22 @@ class ConsumerMember(NodeState):
     def is_away(self) -> bool:
         """Whether it is a static member that has left for a while."""
         return self.standing.epoch == LEAVES_FOR_A_WHILE
+
+
+_epoch = quickly_made(Epoch)
+
+Epochs = tuple[int, int]
+"""Group epoch and assignment epoch."""
+
+
+def observe_epochs(group_id: str, told: Epochs, epochs: Epochs, out: Outbox) -> Epochs:
+    """Tell which of a group's epochs are others than those that were ``told``; returns those that are told now."""
+    for name, before, value in zip((states.GROUP_EPOCH, states.ASSIGNMENT_EPOCH), told, epochs, strict=True):
+        if value != before:
+            out.observe(Epoch(group_id, states.GROUP.name, group_id, name, value))
+    return epochs
+
+
+def observe_member_epoch(group_id: str, member: ConsumerMember, out: Outbox) -> None:
+    """The member has this epoch from now on."""
+    out.observe(_epoch((group_id, states.MEMBER.name, member.called, states.MEMBER_EPOCH, member.standing.epoch)))

@@ -9,26 +9,25 @@ from collections.abc import Collection
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import states
-from kafka_coordinator.coordinator.consumer_groups.epoch_facts import observe_member_epoch
-from kafka_coordinator.coordinator.consumer_groups.epochs import bump
-from kafka_coordinator.coordinator.consumer_groups.grants import observe_end, observe_grant
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
-from kafka_coordinator.coordinator.consumer_groups.metadata import refresh_hash
+from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile, observe_member_epoch
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing, reconcile
+from kafka_coordinator.coordinator.consumer_groups.sessions import cancel_timers, refresh_hash, revocation_timer
 from kafka_coordinator.coordinator.consumer_groups.storing import (
+    bump,
     erase_member,
+    observe_end,
+    observe_grant,
     store_pattern,
     store_profile,
     store_standing,
     store_target,
 )
 from kafka_coordinator.coordinator.consumer_groups.target import compute_target
-from kafka_coordinator.coordinator.consumer_groups.timers import cancel_timers, revocation_timer
 from kafka_coordinator.coordinator.core import Core
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
-from protocols.quick_records import quickly_made
+from protocols.load import quickly_made
 from protocols.state_machine import ALWAYS
 
 _transition = quickly_made(Transition)

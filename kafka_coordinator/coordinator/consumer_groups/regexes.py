@@ -9,13 +9,11 @@ In Kafka `GroupMetadataManager.maybeUpdateRegularExpressions`, `refreshRegularEx
 from typing import NamedTuple
 
 from kafka_coordinator.coordinator.consumer_groups import states
-from kafka_coordinator.coordinator.consumer_groups.epochs import bump
+from kafka_coordinator.coordinator.consumer_groups.checks import Refused
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup, Resolved
-from kafka_coordinator.coordinator.consumer_groups.metadata import refresh_hash
 from kafka_coordinator.coordinator.consumer_groups.patterns import BadPattern, compiled, matching
-from kafka_coordinator.coordinator.consumer_groups.refusing import Refused
-from kafka_coordinator.coordinator.consumer_groups.storing import store_pattern
-from kafka_coordinator.coordinator.consumer_groups.timers import resolve_timer
+from kafka_coordinator.coordinator.consumer_groups.sessions import refresh_hash, resolve_timer
+from kafka_coordinator.coordinator.consumer_groups.storing import bump, store_pattern
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.errors import INVALID_REGULAR_EXPRESSION
 from protocols.engine.nodes import Outbox, Time

@@ -1,14 +1,28 @@
 """Sessions of members, and the heartbeat interval that the broker prescribes (spec 3.3, 6.10).
 
 In Kafka `scheduleConsumerGroupSessionTimeout`, `consumerGroupSessionTimeoutMs` and `consumerGroupHeartbeatIntervalMs`.
+
+Timers of the members (spec 3.3). All but the first are named after what they wait for.
+
+In Kafka `scheduleConsumerGroupSessionTimeout`, `scheduleConsumerGroupRebalanceTimeout`,
+`scheduleConsumerGroupJoinTimeoutIfNeeded` and `scheduleConsumerGroupSyncTimeout`.
+
+What a group makes of the cluster's metadata: one hash over its subscribed topics (spec 6.3 step 6).
+
+In Kafka `ModernGroup.computeMetadataHash` and `Utils.computeGroupHash`.
 """
+
+import hashlib
+from collections.abc import Iterable
+from typing import Final
 
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group_settings import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
 from kafka_coordinator.coordinator.members import session_timer
-from protocols.engine.nodes import Outbox, Time
+from kafka_coordinator.coordinator.settings import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from protocols.engine.nodes import Outbox, Time, TimerName
+from protocols.java import sorted_as_java
 
 
 def session_timeout_ms(core: Core, group: ConsumerGroup, member: ConsumerMember) -> int:
@@ -32,3 +46,63 @@ def heartbeat_interval_ms(core: Core, group: ConsumerGroup) -> int:
 def restart_session(core: Core, group: ConsumerGroup, member: ConsumerMember, now: Time, out: Outbox) -> None:
     """The member was heard from."""
     out.set_timer(session_timer(group.id, member.id), now + session_timeout_ms(core, group, member))
+
+
+REVOCATION: Final = "revocation"
+REJOIN: Final = "rejoin"
+CLASSIC_SYNC: Final = "classic sync"
+RESOLVE: Final = "resolve"
+
+
+def revocation_timer(group: str, member_id: str) -> tuple[str, str, str]:
+    """Name of the timer by which a member must have given its partitions up."""
+    return REVOCATION, group, member_id
+
+
+def rejoin_timer(group: str, member_id: str) -> tuple[str, str, str]:
+    """Name of the timer by which a classic member that was told to rejoin must have done it."""
+    return REJOIN, group, member_id
+
+
+def sync_timer(group: str, member_id: str) -> tuple[str, str, str]:
+    """Name of the timer by which a classic member that has joined must have sent SyncGroup."""
+    return CLASSIC_SYNC, group, member_id
+
+
+def resolve_timer(group: str) -> TimerName:
+    """Name of the timer at which the patterns of a group are resolved."""
+    return RESOLVE, group
+
+
+def cancel_timers(group: ConsumerGroup, member_id: str, out: Outbox) -> None:
+    """The member is gone, or its timers are another group's from now on."""
+    for name in (session_timer, revocation_timer, rejoin_timer, sync_timer):
+        out.cancel_timer(name(group.id, member_id))
+
+
+def refresh_hash(core: Core, group: ConsumerGroup) -> bool:
+    """Compute the hash anew; whether it has changed."""
+    before = group.metadata_hash
+    group.metadata_hash = _hash(core, group)
+    return group.metadata_hash != before
+
+
+def mark_stale(core: Core, topics: Iterable[str]) -> None:
+    """These topics have been created, changed or deleted: groups that subscribe to one look again."""
+    changed = list(topics)
+    for group in core.consumer_groups.values():
+        if any(group.subscribes(topic) for topic in changed):
+            group.stale = True
+
+
+def _hash(core: Core, group: ConsumerGroup) -> str:
+    subscribed = group.subscribed()
+    known = group.image_hash
+    if known is not None and known[0] == core.image and known[1] == subscribed:
+        return known[2]
+    described = [
+        (topic, core.described(topic)) for topic in sorted_as_java(subscribed) if topic in core.partition_counts
+    ]
+    made = hashlib.md5(repr(described).encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+    group.image_hash = core.image, subscribed, made if described else ""
+    return group.image_hash[2]

@@ -1,20 +1,85 @@
-"""What is written to the log about groups of the consumer protocol (spec 1.3).
+"""Records about groups of the consumer protocol in ``__consumer_offsets`` (spec 1.3, types 3, 5 to 8 and 16).
+
+A key ends with the name of its type, so that keys of two types never compare equal.
+
+In Kafka `ConsumerGroupMetadataKey`, `ConsumerGroupMemberMetadataKey` and so on, with their values.
+
+What is written to the log about groups of the consumer protocol (spec 1.3).
 
 In Kafka `GroupCoordinatorRecordHelpers` and `ConsumerGroup.createConsumerGroupRecords`.
+
+The facts about grants that the coordinator lets the observer see (`protocols.facts`); the group does not change.
+
+What is granted to a member is what it is assigned, without what it must still give up. As in classic groups, members
+with one client id count as one, and a rebalance ends when all members have reached the target of the group's epoch.
+
+The group epoch goes up: whatever changes what members should own does that (spec 6.1).
+
+In Kafka the callers of `newConsumerGroupEpochRecord`.
 """
 
+from typing import NamedTuple
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
-from kafka_coordinator.coordinator.consumer_groups.records import (
-    CurrentKey,
-    EpochKey,
-    EpochValue,
-    MemberKey,
-    PatternKey,
-    TargetEpochKey,
-    TargetKey,
-)
 from kafka_coordinator.coordinator.core import Core
+from protocols.engine.nodes import Outbox
+from protocols.facts import Granted, RebalanceBegan, RebalanceEnded
+from protocols.java import Queue, sort_queues
+
+
+class EpochKey(NamedTuple):
+    group: str
+    kind: str = "epoch"
+
+
+class EpochValue(NamedTuple):
+    epoch: int
+    metadata_hash: str
+
+
+class MemberKey(NamedTuple):
+    """Its value is the member's `Profile`."""
+
+    group: str
+    member_id: str
+    kind: str = "member"
+
+
+class TargetEpochKey(NamedTuple):
+    """Its value is the assignment epoch."""
+
+    group: str
+    kind: str = "target epoch"
+
+
+class TargetKey(NamedTuple):
+    """Its value is a tuple of partitions, in the order in which they were given."""
+
+    group: str
+    member_id: str
+    kind: str = "target"
+
+
+class CurrentKey(NamedTuple):
+    """Its value is the member's `Standing`."""
+
+    group: str
+    member_id: str
+    kind: str = "current"
+
+
+class PatternKey(NamedTuple):
+    """Its value is what the pattern was resolved to, `Resolved`."""
+
+    group: str
+    regex: str
+    kind: str = "pattern"
+
+
+Target = tuple[Partition, ...]
 
 
 def store_epoch(core: Core, group: ConsumerGroup) -> None:
@@ -73,3 +138,56 @@ def erase_group(core: Core, group: ConsumerGroup) -> None:
         core.write(group.partition, PatternKey(group.id, regex), None)
     for key in (TargetEpochKey, EpochKey):
         core.write(group.partition, key(group.id), None)
+
+
+def observe_grant(core: Core, group: ConsumerGroup, member: ConsumerMember, out: Outbox) -> None:
+    """What the client id of this member has may have changed; the member may be gone."""
+    name = member.profile.client_id
+    queues = _granted_to(core, group, name, member)
+    if queues == group.granted.get(name, ()):
+        return
+    group.moved = True
+    if queues:
+        group.granted[name] = queues
+    else:
+        del group.granted[name]
+    out.observe(Granted(group.id, name, queues, max(member.standing.epoch, 0)))
+
+
+def _granted_to(core: Core, group: ConsumerGroup, name: str, member: ConsumerMember) -> tuple[Queue, ...]:
+    count = group.names.get(name, 0)
+    if count == 1 and member.id in group.members:
+        return sort_queues([core.queue(partition) for partition in member.standing.assigned])
+    found: set[Partition] = set()
+    if count:
+        for each in group.members.values():
+            if each.profile.client_id == name:
+                found |= each.standing.assigned
+    return sort_queues([core.queue(partition) for partition in found])
+
+
+def observe_end(group: ConsumerGroup, out: Outbox) -> None:
+    """The rebalance is over if everybody has the target of the group's epoch, or nobody is left."""
+    if group.ended_epoch < group.epoch and group.derived_state() in (states.STABLE, states.EMPTY):
+        group.ended_epoch = group.epoch
+        changed, group.moved = group.moved, False
+        out.observe(RebalanceEnded(group.id, group.epoch, changed))
+
+
+def granted_now(core: Core, group: ConsumerGroup) -> dict[str, tuple[Queue, ...]]:
+    """What each client id has, as a group that has just been loaded shows it."""
+    found: dict[str, set[Partition]] = {}
+    for member in group.members.values():
+        if member.standing.assigned:
+            found.setdefault(member.profile.client_id, set()).update(member.standing.assigned)
+    return {name: sort_queues([core.queue(each) for each in partitions]) for name, partitions in found.items()}
+
+
+def bump(
+    core: Core, group: ConsumerGroup, by: str | None, words: str, out: Outbox, *, of_topics: bool | None = False
+) -> None:
+    """Raise the epoch by one. ``by``: client id of the member that caused it; ``words`` say why."""
+    group.epoch += 1
+    group.stale = False
+    store_epoch(core, group)
+    out.observe(RebalanceBegan(group.id, words, by, group.epoch, None, of_topics))

@@ -7,14 +7,18 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition, Subscription
-from kafka_coordinator.assignors.server_side import SERVER_ASSIGNORS
+from kafka_coordinator.assignors.translation import topic_id
+from kafka_coordinator.assignors.uniform import SERVER_ASSIGNORS
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
-from kafka_coordinator.coordinator.consumer_groups.orders import IteratedTargets, member_order, voted
 from kafka_coordinator.coordinator.consumer_groups.storing import store_target, store_target_epoch
-from kafka_coordinator.coordinator.consumer_groups.uniform_balance import UniformBalance
+from kafka_coordinator.coordinator.consumer_groups.uniform_balance import (
+    IteratedTargets,
+    UniformBalance,
+    member_order,
+    voted,
+)
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.translation import topic_id
 from protocols.errors import UserError
 from protocols.java import sorted_as_java
 

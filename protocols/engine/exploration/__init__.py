@@ -16,8 +16,7 @@ event says so, and late else; timers fire as often as `Bounds` says.
 """
 
 from protocols.engine.exploration.holdings import Script
-from protocols.engine.exploration.observing import BrokenInvariant, Ended, Watch
-from protocols.engine.exploration.rules import NodeRules, Numbering
+from protocols.engine.exploration.rules import BrokenInvariant, Ended, NodeRules, Numbering, Watch
 from protocols.engine.exploration.states import Action, Bounds, Happened, State
 from protocols.engine.exploration.steps import Steps
 from protocols.engine.exploration.world import World

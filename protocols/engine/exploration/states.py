@@ -1,4 +1,11 @@
-"""What states of the explorer's world are made of, and what happens in them."""
+"""What states of the explorer's world are made of, and what happens in them.
+
+What lies between two processes: messages on their way, in the order sent, and who believes that they are connected.
+
+A pair of processes has two directions, 0 from the first to the second, 1 back. Everything that a process sends, be it
+over one connection or over several after each other, arrives in the order sent. What is sent over a connection that the
+other side has closed is lost, as is all that was on its way to a side that closes.
+"""
 
 from collections.abc import Hashable
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
@@ -105,3 +112,86 @@ class Moved(NamedTuple):
 
     run: int
     branch: Branch
+
+
+OPENS: Final = 0
+CLOSES: Final = 1
+"""What is on its way beside messages, whose numbers begin with 2."""
+
+
+class Pair(NamedTuple):
+    """``is_open``: whether the first, the second believe in a connection; ``flights``: what is on its way in each
+    direction, the oldest first."""
+
+    is_open: tuple[bool, bool] = (False, False)
+    flights: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+
+    def _with(self, side: int, *, is_open: bool, out: tuple[int, ...], back: tuple[int, ...]) -> "Pair":
+        opened = (is_open, self.is_open[1]) if side == 0 else (self.is_open[0], is_open)
+        return Pair(opened, (out, back) if side == 0 else (back, out))
+
+
+NOTHING: Final = Pair()
+
+
+def send(pair: Pair, side: int, message: int) -> tuple[Pair, bool]:
+    """``side`` sends to a peer that runs; whether it has just opened a connection for that."""
+    out, back = pair.flights[side], pair.flights[1 - side]
+    if pair.is_open[side]:
+        if CLOSES in back:
+            return pair, False  # the peer has closed, which this side does not know yet: lost
+        return pair._with(side, is_open=True, out=(*out, message), back=back), False
+    if OPENS in back:  # the peer has just opened one: it serves both
+        return pair._with(side, is_open=True, out=(*out, message), back=back), False
+    return pair._with(side, is_open=True, out=(*out, OPENS, message), back=back), True
+
+
+def unsent(pair: Pair, side: int) -> Pair:
+    """What ``side`` sent last does not come."""
+    out, back = pair.flights[side], pair.flights[1 - side]
+    return pair._with(side, is_open=pair.is_open[side], out=out[:-1], back=back)
+
+
+def close(pair: Pair, side: int) -> Pair:
+    """``side`` closes its connection, if it has one: what is on its way to it is lost, the peer hears of the end."""
+    if not pair.is_open[side]:
+        return pair
+    out, back = pair.flights[side], pair.flights[1 - side]
+    if CLOSES in back:
+        return pair._with(side, is_open=False, out=out, back=back[back.index(CLOSES) + 1 :])
+    return pair._with(side, is_open=False, out=(*out, CLOSES), back=())
+
+
+def told_late(pair: Pair, side: int) -> Pair:
+    """The other side is to hear that ``side`` has closed its connection."""
+    out, back = pair.flights[side], pair.flights[1 - side]
+    return pair._with(side, is_open=pair.is_open[side], out=(*out, CLOSES), back=back)
+
+
+def end(pair: Pair, side: int) -> Pair:
+    """The process at ``side`` is gone: its connection closes, nothing reaches it any more."""
+    closed = close(pair, side)
+    return closed._with(side, is_open=False, out=closed.flights[side], back=())
+
+
+def take(pair: Pair, side: int) -> tuple[int | None, Pair]:
+    """The oldest of what is on its way to ``side`` arrives: what it is, None where it is the end of a connection that
+    this side has closed itself."""
+    out, back = pair.flights[side], pair.flights[1 - side]
+    what, left = back[0], back[1:]
+    if what == OPENS:
+        return what, pair._with(side, is_open=True, out=out, back=left)
+    if what == CLOSES:
+        was_open = pair.is_open[side]
+        return (what if was_open else None), pair._with(side, is_open=False, out=out, back=left)
+    return what, pair._with(side, is_open=pair.is_open[side], out=out, back=left)
+
+
+def ended_meanwhile(pair: Pair, side: int) -> tuple[bool, Pair]:
+    """Whether the end of the connection is among what came while ``side`` hung; if so, it is known from now on, before
+    what came over the connection."""
+    out, back = pair.flights[side], pair.flights[1 - side]
+    if CLOSES not in back or not pair.is_open[side]:
+        return False, pair
+    at = back.index(CLOSES)
+    return True, pair._with(side, is_open=False, out=out, back=(*back[:at], *back[at + 1 :]))

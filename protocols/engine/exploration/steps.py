@@ -9,10 +9,16 @@ each deadline is as far away as it was when it was set.
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from protocols.engine.exploration.canonical import Keys, floats_of, map_times
-from protocols.engine.exploration.numbering import FRESH, renumbered
-from protocols.engine.exploration.observing import BrokenInvariant
-from protocols.engine.exploration.rules import NodeRules, Unnumbered
+from protocols.engine.exploration.rules import (
+    FRESH,
+    BrokenInvariant,
+    Keys,
+    NodeRules,
+    Unnumbered,
+    floats_of,
+    map_times,
+    renumbered,
+)
 from protocols.engine.nodes import OPERATOR, TICK, ExploredNode, Message, Time, TimerName, WakingNode
 from protocols.engine.randomness import uuid_like
 

@@ -3,12 +3,22 @@
 from collections.abc import Sequence
 from typing import Any
 
-from protocols.engine.exploration import connections
-from protocols.engine.exploration.connections import CLOSES, OPENS
-from protocols.engine.exploration.draft import Draft
-from protocols.engine.exploration.holdings import Holdings
-from protocols.engine.exploration.observing import Ended
-from protocols.engine.exploration.states import CUT, DEAF, DELIVER, FIRE, SENDINGS, Action, Happened, Moved, Run
+from protocols.engine.exploration import states
+from protocols.engine.exploration.holdings import Draft, Holdings
+from protocols.engine.exploration.rules import Ended
+from protocols.engine.exploration.states import (
+    CLOSES,
+    CUT,
+    DEAF,
+    DELIVER,
+    FIRE,
+    OPENS,
+    SENDINGS,
+    Action,
+    Happened,
+    Moved,
+    Run,
+)
 from protocols.engine.exploration.steps import (
     CLOSED,
     CONNECTED,
@@ -87,7 +97,7 @@ class Turn(Draft):
         self.put(name, run._replace(living=0, hangs=False, backlog=(), remembered=remembered, left=left))
         for one, other in self.world.pair_column:
             if one == name:
-                self._hang_up(name, other, connections.end)
+                self._hang_up(name, other, states.end)
 
     def hang(self, name: str) -> None:
         """A process stops; what comes for it waits."""
@@ -102,7 +112,7 @@ class Turn(Draft):
             ended = []
             for (one, other), (column, side) in self.world.pair_column.items():
                 if one == name:
-                    was_ended, pair = connections.ended_meanwhile(self._pair(column), side)
+                    was_ended, pair = states.ended_meanwhile(self._pair(column), side)
                     if was_ended:
                         ended.append(other)
                         self._set_pair(column, pair)
@@ -131,7 +141,7 @@ class Turn(Draft):
         column, side = self.world.pair_column[name, peer]
         pair = self._pair(column)
         if pair.is_open[side]:
-            self._hang_up(name, peer, connections.close)
+            self._hang_up(name, peer, states.close)
             self.tell_node(name, NodeEvent(CLOSED, peer))
 
     def observe(self, name: str, fact: tuple[object, ...]) -> None:
@@ -197,7 +207,7 @@ class Turn(Draft):
                 self._tell("fact", name, "", fact)
         for to, message in branch.sends:
             if message < 0:
-                self._hang_up(name, to, connections.close)
+                self._hang_up(name, to, states.close)
             else:
                 self._send(name, to, message)
 
@@ -212,10 +222,10 @@ class Turn(Draft):
             self._tell("send", name, to, message)
             self._waiting.append((name, self.world.steps.event(NodeEvent(CLOSED, to))))
             return
-        after, has_opened = connections.send(pair, side, message)
+        after, has_opened = states.send(pair, side, message)
         is_lost = fault is not None and (fault == DEAF or self._pick(2) == 1)
         if is_lost and after is not pair:
-            after = connections.unsent(after, side)
+            after = states.unsent(after, side)
         self._tell("lost" if is_lost else "send", name, to, message)
         self._set_pair(column, after)
         if has_opened:
@@ -226,7 +236,7 @@ class Turn(Draft):
         pair = self._pair(column)
         if not pair.flights[side] or self.run(receiver).hangs:
             raise ValueError(f"nothing from {sender} can arrive at {receiver}")
-        what, pair = connections.take(pair, 1 - side)
+        what, pair = states.take(pair, 1 - side)
         self._set_pair(column, pair)
         if what == OPENS:
             self.tell_node(receiver, NodeEvent(CONNECTED, sender))

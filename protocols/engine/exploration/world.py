@@ -7,12 +7,13 @@ equal exactly where their tuples are.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from protocols.engine.exploration.connections import CLOSES, OPENS
 from protocols.engine.exploration.holdings import Holdings
 from protocols.engine.exploration.states import (
+    CLOSES,
     DELIVER,
     FIRE,
     HAPPEN,
+    OPENS,
     Action,
     Happened,
     Run,

@@ -3,8 +3,7 @@
 from math import inf
 
 from protocols.engine.links import Link
-from protocols.engine.nodes import Message, Time
-from protocols.engine.observer import Observer
+from protocols.engine.nodes import Message, Observer, Time
 from protocols.engine.process import Process
 
 
@@ -20,7 +19,7 @@ class Troubles:
         self.fact, self.created, self.sent = following.fact, following.created, following.sent
 
     def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
-        """See `protocols.engine.observer.Observer`."""
+        """See `protocols.engine.nodes.Observer`."""
         self._last[frozenset((sender, to))] = now
         self._following.harmed(now, sender, to, lost)
 

@@ -1,6 +1,10 @@
-"""Which kinds of events there are, and how one finds the kind of an event that somebody wrote."""
+"""Which kinds of events there are, and how one finds the kind of an event that somebody wrote.
 
-from collections.abc import Mapping, Sequence
+Several events of one time in words.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from types import MappingProxyType
 from typing import Annotated, TypeAlias, TypeVar
 
@@ -9,9 +13,9 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from protocols.scenario.events.base import Event, Written
-from protocols.scenario.paths import Path
+from protocols.scenario.fields import listed_members
 from protocols.scenario.shorthands import each_name
-from protocols.scenario.validation import PartError, field_names, mapping, short, suggestion
+from protocols.scenario.validation import PartError, Path, field_names, mapping, short, suggestion
 
 E = TypeVar("E", bound=Event)
 
@@ -86,3 +90,16 @@ def _validated(given: object) -> Event:
         return given if isinstance(given, Event) else _kind(fields := mapping(given, ()), ()).model_validate(fields)
     except PartError as error:
         raise ValueError(error.problem) from None
+
+
+def described(events: Iterable[Event]) -> list[str]:
+    """What happens, in the order given; equal events of several members that follow each other are one: "c3 joins",
+    "c1, c2 and c3 crash", "c1 to c8 hang for 40s"."""
+    told: list[str] = []
+    for (_, _, what), equal in groupby(events, lambda event: (type(event), event.group, event.what(several=True))):
+        same = list(equal)
+        if what is None or len(same) == 1:
+            told += [event.describe() for event in same]
+        else:
+            told.append(f"{listed_members([name for event in same for name in event.members()])} {what}")
+    return told

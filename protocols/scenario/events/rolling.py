@@ -8,13 +8,10 @@ from pydantic import Field, PrivateAttr
 
 from protocols.engine.nodes import Time
 from protocols.scenario.events.base import Event, Written
-from protocols.scenario.events.ends import Crash, Leave
-from protocols.scenario.events.starts import Join, Restart
-from protocols.scenario.fields import Duration, Settings
-from protocols.scenario.paths import Path
+from protocols.scenario.events.members import Crash, Join, Leave, Restart
+from protocols.scenario.fields import Duration, Settings, duration_text
 from protocols.scenario.shorthands import each_name
-from protocols.scenario.units import duration_text
-from protocols.scenario.validation import PartError, short, validated
+from protocols.scenario.validation import PartError, Path, short, validated
 
 _NUMBERED = re.compile(r"(.+)\.(\d{1,9})", re.ASCII | re.DOTALL)
 

@@ -16,7 +16,7 @@ from compare.conformance.cases import Difference, Player, play_file
 from compare.conformance.kafka_assignors import metadata
 from compare.conformance.players import PLAYERS
 from protocols import UserError
-from tests.compare.console import ROOT
+from tests.compare.showing import ROOT
 
 MIB = 1 << 20
 MEMORY_MIB = 1500

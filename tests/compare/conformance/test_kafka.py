@@ -18,7 +18,7 @@ from compare.conformance.cases import FileResult, MalformedCase, play_file
 from compare.conformance.kafka_assignors import ASSIGNORS, metadata, player
 from compare.conformance.players import PLAYERS
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata
-from kafka_coordinator.assignors.uniform_homogeneous import topic_order
+from kafka_coordinator.assignors.uniform import topic_order
 from protocols.java import string_entry_order, string_hash
 from tests.compare.conformance.one_line import LINE
 

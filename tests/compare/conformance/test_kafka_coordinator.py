@@ -14,8 +14,8 @@ from compare.conformance import kafka_coordinator
 from compare.conformance.cases import Difference, MalformedCase, play_file
 from compare.conformance.kafka_coordinator import play, recognises
 from compare.conformance.players import PLAYERS
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator import join
+from kafka_coordinator.messages import ConsumerGroupHeartbeat
 
 
 class IllegalStateException(Exception):  # noqa: N818 - the name of the one that Kafka's code throws

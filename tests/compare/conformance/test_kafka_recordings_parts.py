@@ -17,7 +17,7 @@ from compare.conformance.kafka_recordings.reading import clients, read
 from compare.conformance.kafka_recordings.scenario import plan, run
 from compare.conformance.recordings import RUNS, Change
 from compare.conformance.recordings import play as play_recording
-from protocols.queues import Queue
+from protocols.java import Queue
 from tests.compare.conformance.kafka_recordings import Recorded, events, later, recorded
 
 

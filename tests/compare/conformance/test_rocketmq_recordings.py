@@ -18,8 +18,7 @@ from compare.conformance.rocketmq_recordings.happened import Request, happened, 
 from compare.conformance.rocketmq_recordings.reading import read
 from compare.conformance.rocketmq_recordings.scenario import plan, run
 from protocols import Queue
-from rocketmq_selfbalance.messages.locks import LockBatchMq
-from rocketmq_selfbalance.messages.requests import REQUEST_CODES
+from rocketmq_selfbalance.messages.requests import REQUEST_CODES, LockBatchMq
 from tests.compare.conformance.rocketmq_recordings import TRACES, Recorded, own, recorded, requests_of
 
 ALL = sorted(TRACES.glob("*.json"))

@@ -1,8 +1,8 @@
 """Scenarios that are small enough to be explored within a test."""
 
-from compare.exploring.subject import Subject, subject_of
-from compare.scenarios.reading import read_text
-from compare.scenarios.variants import variants_of
+from compare.exploring.properties import Subject, subject_of
+from compare.running.systems import read_text
+from compare.running.variants import variants_of
 from protocols.engine.exploration import Bounds
 from protocols.scenario.model import Scenario
 

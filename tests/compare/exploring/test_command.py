@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from compare.exploring.command import explore
 from compare.exploring.properties import EVERY_QUEUE, PER_GENERATION, SETTLES, SINGLE_OWNER
+from compare.verbs.explore import explore
 from tests.compare.exploring.scopes import group
 
 ROOT = Path(__file__).parents[3]

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from compare.exploring.answers import answered
-from compare.exploring.properties import COMMITS, EVERY_QUEUE, PER_GENERATION, SETTLES
-from compare.exploring.replaying import as_run
+from compare.exploring.properties import COMMITS, EVERY_QUEUE, PER_GENERATION, SETTLES, Subject, subject_of
 from compare.exploring.search import Limits
-from compare.exploring.story import steps_of, told
-from compare.exploring.subject import Subject, subject_of
-from compare.scenarios.reading import read
-from compare.scenarios.variants import variants_of
+from compare.exploring.story import as_run, steps_of, told
+from compare.running.systems import read
+from compare.running.variants import variants_of
 from protocols.engine.exploration import Action, Bounds, Happened, State, World
 from protocols.engine.exploration.states import CUT, HAPPEN
 from protocols.facts import Noted

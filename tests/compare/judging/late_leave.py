@@ -5,8 +5,8 @@ from collections import Counter
 
 from compare.judging.playing import FIRST, Script, Situation, Wait, in_place
 from compare.judging.rocketmq_situations import BOTH, Exchange, Stage
-from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.messages.membership import UnregisterClient
+from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
 
 BETWEEN_ROUNDS_MS, ROUND_MS, ENDS_MS = 25_000.0, 13_000.0, 25_000.0
 

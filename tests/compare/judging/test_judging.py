@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from compare.conformance.command import conformance
+from compare.verbs.conformance import conformance
 
 ROOT = Path(__file__).parents[3]
 CAREFUL = ROOT / "examples" / "clients" / "confluent_kafka_consumer.py"

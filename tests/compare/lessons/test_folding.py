@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from compare.lessons.folding import folded
-from compare.pictures import Picture
+from compare.showing.pictures import Picture
 
 
 def test_texts_and_pictures_are_inside_of_a_closed_details() -> None:

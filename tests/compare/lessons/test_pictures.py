@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import pytest
 
 from compare.lessons.runs import run
-from compare.pictures import messages
-from compare.scenarios.run_variant import RunResult
+from compare.running.run_variant import RunResult
+from compare.showing.pictures import messages
 from protocols.facts import Callback, Owns
 from protocols.scenario.reading import scenario
 from protocols.timeline.trace import Sent

@@ -15,9 +15,9 @@ from compare.logs.analysis import analysed
 from compare.logs.document import document
 from compare.logs.lines import log_files
 from compare.logs.reading import read
-from compare.logs.render import print_logs
 from compare.logs.replay import replay
-from compare.logs.report import write_night
+from compare.showing.logs.page import write_night
+from compare.showing.logs.text import print_logs
 from protocols.errors import UserError
 from tests.compare.logs.scoring import logs_of, names
 

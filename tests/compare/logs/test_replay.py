@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from compare.cli import cli
 from compare.logs.replay_events import possible
-from compare.scenarios.reading import read
+from compare.running.systems import read
 from tests.compare.logs.scoring import logs_of, names, truth_of
 
 

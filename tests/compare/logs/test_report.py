@@ -10,14 +10,13 @@ from click.testing import CliRunner
 from compare.cli import cli
 from compare.logs.analysis import analysed
 from compare.logs.document import document
-from compare.logs.facts import Fact, Stream
+from compare.logs.facts import Departure, Fact, GroupLog, Rebalance, Stream
 from compare.logs.lines import LogFile, log_files
+from compare.logs.presence import lines_of
 from compare.logs.reading import read, silent_sources
-from compare.logs.rebalances import Departure, GroupLog, Rebalance
-from compare.logs.report import write_night
-from compare.logs.report.verbatim import lines_of
-from tests.compare.audit.report.test_report import HOSTILE, Page, payload
+from compare.showing.logs.page import write_night
 from tests.compare.logs.scoring import INCIDENTS, logs_of, truth_of
+from tests.compare.verbs.audit.report.test_report import HOSTILE, Page, payload
 
 AT, TOOK, GENERATION, CAUSE, WHO, WAITED, TEXT, PAUSE = range(8)
 
@@ -157,8 +156,8 @@ def big(rebalances: int, members: int) -> GroupLog:
 
 def test_a_big_night_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left out is said; the bars are all there."""
-    monkeypatch.setattr("compare.logs.report.night.MOST_PAUSES", 1000)
-    monkeypatch.setattr("compare.logs.report.night.MOST_LINES", 100)
+    monkeypatch.setattr("compare.showing.logs.night.MOST_PAUSES", 1000)
+    monkeypatch.setattr("compare.showing.logs.night.MOST_LINES", 100)
     log = big(500, 220)
     files = [LogFile("broker.log", "broker.log", None)]
     text = write_night([log], document([log], [], files), files, {("broker.log", 1): "x" * 10_000})
@@ -175,7 +174,7 @@ def test_a_big_night_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_lines_are_found_by_their_numbers_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.log"
     path.write_text("".join(f"line {number}\n" for number in range(1, 500)) + "the end", encoding="utf-8")
-    monkeypatch.setattr("compare.logs.report.verbatim.BLOCK", 64)
+    monkeypatch.setattr("compare.logs.presence.BLOCK", 64)
     wanted = [("a.log", number) for number in (1, 2, 77, 499, 500, 501)]
     found = lines_of([LogFile("a.log", "a.log", path)], wanted)
     assert found == {("a.log", n): f"line {n}" for n in (1, 2, 77, 499)} | {("a.log", 500): "the end"}

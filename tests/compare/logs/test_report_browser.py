@@ -6,7 +6,7 @@ import pytest
 
 from compare.logs.document import document
 from compare.logs.lines import LogFile
-from compare.logs.report import write_night
+from compare.showing.logs.page import write_night
 from tests.compare.browser import Browser
 from tests.compare.logs.test_report import big, page
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from compare.planning.kafka_routes import ASSIGNORS
 from compare.planning.routes import route
-from compare.planning.routes.kafka import ASSIGNORS
-from compare.planning.subject import Subject, of_observed, of_scenario
-from compare.planning.target import parse
-from compare.reading.client_libraries import LIBRARIES, library_of
+from compare.planning.subject import Subject, of_observed, of_scenario, parse
+from compare.reading.group_kinds import LIBRARIES, library_of
 from compare.reading.observed import ObservedGroup
 from protocols import UserError
 from tests.compare.compared import made

@@ -8,10 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from compare.cli import cli
+from compare.planning.kafka_routes import ASSIGNORS, PACKAGE, PROTOCOL, REMOTE
 from compare.planning.routes import route
-from compare.planning.routes.kafka import ASSIGNORS, PACKAGE, PROTOCOL, REMOTE
-from compare.planning.subject import Subject
-from compare.planning.target import parse
+from compare.planning.subject import Subject, parse
 from compare.testing import Clock, Group
 from protocols import UserError
 from tests.compare.planning.plans import carry_out

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from compare.testing import Clock, Group
-from kafka_coordinator.views import describe
+from kafka_coordinator.cluster.views import describe
 from tests.compare.planning.plans import SCENARIO, called, carry_out, planned
 
 TOPICS = {"orders": 8, "payments": 2}

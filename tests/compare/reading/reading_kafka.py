@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from compare.reading import kafka
-from compare.reading.blocks import SourceText, split
-from compare.reading.observed import ObservedGroup, Skipped
+from compare.reading.observed import ObservedGroup, Skipped, SourceText, split
 from compare.reading.sources import load
 
 CAPTURES = Path(__file__).parent.parent.parent / "captures" / "kafka"

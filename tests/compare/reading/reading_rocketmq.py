@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from compare.reading import rocketmq
-from compare.reading.blocks import SourceText, split
-from compare.reading.observed import ObservedGroup, Skipped
+from compare.reading.observed import ObservedGroup, Skipped, SourceText, split
 from compare.reading.sources import load
 from protocols import Queue
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.measure.groups.group_figures import judge
+from compare.auditing.group_figures import judge
 from compare.reading.gather import gather
 from compare.reading.observed import ObservedGroup
 from protocols import Queue

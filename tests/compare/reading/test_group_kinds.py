@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from compare.diagnosis.explain import explain_all
-from compare.measure.groups.cost import UNREAD, WAITING
-from compare.measure.groups.group_figures import judge
-from compare.narrative.headline import headline
+from compare.auditing.group_figures import UNREAD, WAITING, judge
+from compare.explaining.diagnosis import explain_all
+from compare.explaining.missing_figures import headline
 from compare.reading.group_kinds import CLASSIC, SERVER, kind_of, usable_strategies
 from compare.reading.observed import ObservedGroup, ObservedMember
 from kafka_coordinator import assign

@@ -18,12 +18,12 @@ from compare.reading.kafka_live import observe
 from compare.reading.kafka_live.connection import Connection
 from compare.reading.kafka_live.fetch import fetch
 from compare.reading.observed import Skipped
-from compare.reading.rocketmq_live import observe as observe_rocketmq
+from compare.reading.rocketmq_live import fetch as observe_rocketmq
 from protocols import UserError
-from tests.compare.console import EXAMPLES, ROOT, equipoise
 from tests.compare.reading import fake_kafka_server as kafka_server
 from tests.compare.reading import fake_rocketmq
 from tests.compare.reading.fake_kafka_server import API_VERSIONS, framed, versions
+from tests.compare.showing import EXAMPLES, ROOT, equipoise
 
 SLACK_S = 20.0
 """Starting processes on a busy machine; what is bounded would else go on for ever."""

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from protocols import Queue
-from rocketmq_selfbalance.cluster import RocketMQCluster
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
+from rocketmq_selfbalance.cluster.mqadmin import allocate_mq, consumer_connection, consumer_progress
 from rocketmq_selfbalance.messages.nameserver import QueueData, Route
-from rocketmq_selfbalance.mqadmin import allocate_mq, consumer_connection, consumer_progress
-from tests.compare.console import CAPTURES, EXAMPLES, equipoise
+from tests.compare.showing import CAPTURES, EXAMPLES, equipoise
 from tests.rocketmq_selfbalance.lived import Lived
 
 TOPICS = {"orders": {"broker-a": 2, "broker-b": 2}, "payments": {"broker-a": 1}}

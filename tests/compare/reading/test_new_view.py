@@ -17,7 +17,7 @@ NEW_VIEW = '''
 
 from collections.abc import Iterator
 
-from compare.reading.blocks import Block, BlockKind, skipped
+from compare.reading.observed import Block, BlockKind, skipped
 from compare.reading.kafka.facts import Client, MembersTable
 from compare.reading.observed import ObservedMember, Skipped
 from protocols import Queue

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.reading.blocks import SourceText
+from compare.reading.observed import SourceText
 from protocols import Queue
 from tests.compare.reading.reading_rocketmq import CAPTURES, GROUPS, owned, queue_of, read_all, read_files, truth, wrong
 

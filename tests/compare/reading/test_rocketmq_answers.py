@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compare.reading.rocketmq_live import answers, loose_json
-from compare.reading.rocketmq_live.address import Address
-from compare.reading.rocketmq_live.client import Client
-from compare.reading.rocketmq_live.loose_json import loads
+from compare.reading.rocketmq_live import answers
+from compare.reading.rocketmq_live import answers as loose_json
+from compare.reading.rocketmq_live.answers import loads
+from compare.reading.rocketmq_live.client import Address, Client
 from protocols import Queue
 from rocketmq_selfbalance.remoting import RESPONSE, Frame, encode
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kafka_coordinator.views import VIEWS, describe, description_of
+from kafka_coordinator.cluster.views import VIEWS, describe, description_of
 from protocols.errors import UserError
 from protocols.scenario.events import BrokerEvent, Leave
-from tests.compare.console import equipoise
 from tests.compare.reading.kafka_tool import ToolMember, members_view, offsets_view, state_view
+from tests.compare.showing import equipoise
 from tests.kafka_coordinator.kafka_stories import Story
 
 STATIC = {"instance_id": "pod-1"}

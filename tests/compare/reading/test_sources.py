@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.reading.blocks import SourceText
-from compare.reading.observed import Skipped
+from compare.reading.observed import Skipped, SourceText
 from compare.reading.sources import load
 
 

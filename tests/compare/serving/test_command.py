@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from confluent_kafka import Consumer, Producer
 
-from compare.serving.command import serve
+from compare.verbs.serve import serve
 from protocols.errors import UserError
 
 SCENARIO = """

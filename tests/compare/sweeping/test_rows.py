@@ -2,8 +2,8 @@
 
 import pytest
 
-from compare.measure.figures import fairness
-from compare.measure.groups.what_if import moves_between, with_withheld
+from compare.auditing.what_if import moves_between, with_withheld
+from compare.figures import fairness
 from compare.sweeping.allocations import RATIOS, after_event, answer, group_of
 from compare.sweeping.folder import parts_of
 from compare.sweeping.reading import read_text

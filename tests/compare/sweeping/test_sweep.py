@@ -12,13 +12,13 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from compare.cli import cli
-from compare.measure.spark.sweeps import for_each_part
+from compare.figures.spark.sweeps import for_each_part
 from compare.sweeping import folder
 from compare.sweeping.folder import Finished, opened, parts_of, write_part
 from compare.sweeping.grid import Sweep
 from compare.sweeping.reading import read_text
 from compare.sweeping.running import run_parts, table_of
-from tests.compare.measure.spark.spark_fixture import session
+from tests.compare.figures.spark.spark_fixture import session
 
 __all__ = ["session"]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from compare.measure.runs.record import run_record
-from compare.scenarios.run_variant import run_variant
-from compare.scenarios.variants import variants_of
+from compare.running.record import run_record
+from compare.running.run_variant import run_variant
+from compare.running.variants import variants_of
 from compare.testing import Clock, Group, GroupPair, kafka_group, play
 from protocols import Queue
 from protocols.errors import UserError

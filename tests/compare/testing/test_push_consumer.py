@@ -15,7 +15,7 @@ from compare.testing.rocketmq.push_consumer import (
     PushConsumer,
 )
 from protocols.errors import UserError
-from rocketmq_selfbalance.cluster import RocketMQCluster
+from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
 from rocketmq_selfbalance.codes import DLQ_PREFIX
 
 

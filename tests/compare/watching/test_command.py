@@ -17,9 +17,9 @@ from typing import IO
 import pyarrow.parquet as pq
 import pytest
 
-from tests.compare.console import EXAMPLES, ROOT, equipoise
 from tests.compare.reading.fake_rocketmq import serving
 from tests.compare.reading.test_rocketmq_live import Cluster
+from tests.compare.showing import EXAMPLES, ROOT, equipoise
 
 LIMIT_S = 60.0
 

@@ -8,11 +8,9 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from compare.snapshots.compacting import compact, superseded
-from compare.snapshots.folder import snapshot_files
-from compare.watching.polling import Watch
+from compare.snapshots import compact, snapshot_files, superseded
+from compare.watching.polling import Source, Watch
 from compare.watching.recording import Recorder
-from compare.watching.sources import Source
 from compare.watching.world import run
 from tests.compare.observed_groups import partitions
 from tests.compare.watching.virtual import START, VirtualWorld, group

@@ -13,8 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from compare.reading.observed import ObservedGroup
 from compare.watching.exporter import Exporter, address_of, serve
-from compare.watching.polling import Failure, Poll, Watch
-from compare.watching.sources import Source
+from compare.watching.polling import Failure, Poll, Source, Watch
 from compare.watching.world import run
 from protocols import UserError
 from tests.compare.observed_groups import partitions

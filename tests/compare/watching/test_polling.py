@@ -5,12 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from compare.audit.baseline import sentence
+from compare.auditing.baseline import sentence
 from compare.reading.observed import ObservedGroup
-from compare.watching.changes import ChangeLog
-from compare.watching.polling import Watch
-from compare.watching.sources import Source
-from compare.watching.states import GroupState, StateReader
+from compare.watching.changes import ChangeLog, GroupState, StateReader
+from compare.watching.polling import Source, Watch
 from compare.watching.world import run
 from tests.compare.observed_groups import partitions
 from tests.compare.watching.virtual import START, Answer, Diary, VirtualWorld, group

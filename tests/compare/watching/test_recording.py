@@ -12,18 +12,16 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from compare.measure.figures import FIGURES
-from compare.measure.groups.group_figures import judge
+from compare.auditing.group_figures import judge
+from compare.figures import FIGURES
 from compare.reading.gather import gather
-from compare.snapshots.columns import snapshot_schema
-from compare.snapshots.folder import prune, snapshot_files, write_snapshot_file
-from compare.watching.polling import Watch
+from compare.snapshots import prune, snapshot_files, snapshot_schema, write_snapshot_file
+from compare.watching.polling import Source, Watch
 from compare.watching.recording import Recorder
-from compare.watching.sources import Source
 from compare.watching.world import run
 from protocols import UserError
-from tests.compare.console import CAPTURES
 from tests.compare.observed_groups import partitions
+from tests.compare.showing import CAPTURES
 from tests.compare.watching.virtual import START, Answer, Diary, VirtualWorld, group
 
 SIX = partitions("orders", *range(6))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.watching.sources import Source, sources_of
+from compare.watching.polling import Source, sources_of
 from protocols import UserError
 
 

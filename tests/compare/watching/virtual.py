@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from compare.reading.gather import Gathered
 from compare.reading.observed import ObservedGroup, Skipped
-from compare.watching.polling import Failure, Poll
-from compare.watching.sources import Source
+from compare.watching.polling import Failure, Poll, Source
 from compare.watching.world import Finished
 from protocols import Queue
 from tests.compare.observed_groups import observed

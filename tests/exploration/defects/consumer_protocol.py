@@ -4,11 +4,6 @@ import pytest
 
 from kafka_coordinator.consumer.kip848 import heartbeats, membership
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
-from kafka_coordinator.consumer_group_messages import (
-    JOINS,
-    ConsumerGroupHeartbeat,
-    ConsumerGroupHeartbeatAnswer,
-)
 from kafka_coordinator.coordinator.consumer_groups import (
     classic_members,
     fencing,
@@ -20,6 +15,7 @@ from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing
 from kafka_coordinator.coordinator.refusals import sync_refused
 from kafka_coordinator.errors import REBALANCE_IN_PROGRESS
+from kafka_coordinator.messages import JOINS, ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
 from tests.exploration.defects.record import Defect, Search, replace
 from tests.exploration.defects.scenarios import NO_COMMITS, scope
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from compare.exploring.answers import Answers, answered
+from compare.exploring.properties import Subject, subject_of
 from compare.exploring.search import Limits
-from compare.exploring.subject import Subject, subject_of
-from compare.scenarios.reading import read_text
-from compare.scenarios.variants import variants_of
+from compare.running.systems import read_text
+from compare.running.variants import variants_of
 from protocols.engine.exploration import Bounds
 
 _OURS = ("protocols", "kafka_coordinator", "rocketmq_selfbalance")

@@ -5,16 +5,14 @@ from typing import Any
 import pytest
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.queues import Queue
-from rocketmq_selfbalance.broker.consumer_group import ConsumerGroup
-from rocketmq_selfbalance.broker.consumers import ConsumerEvent, ConsumerManager
-from rocketmq_selfbalance.broker.locks import Lock, RebalanceLockManager
+from protocols.java import Queue
+from rocketmq_selfbalance.broker.consumers import ConsumerEvent, ConsumerGroup, ConsumerManager
 from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
+from rocketmq_selfbalance.broker.state import Lock, RebalanceLockManager
 from rocketmq_selfbalance.client import process_queue_table, rebalance_service
-from rocketmq_selfbalance.client.calls import Call, Failure
 from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.threads import Thread
-from rocketmq_selfbalance.client.world import World
+from rocketmq_selfbalance.client.persisting import World
+from rocketmq_selfbalance.client.threads import Call, Failure, Thread
 from rocketmq_selfbalance.codes import SUCCESS
 from tests.exploration.defects.record import Defect, Search, replace
 from tests.exploration.defects.scenarios import scope

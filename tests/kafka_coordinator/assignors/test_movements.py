@@ -1,6 +1,6 @@
 """The movement memory of the sticky assignors (spec 5.7) and the order in which Java's set lists it (spec 5.1)."""
 
-from kafka_coordinator.assignors.movements import Movements
+from kafka_coordinator.assignors.balancing import Movements
 from protocols.java import topic_partition_hash
 
 SPAN = range(10, 30)

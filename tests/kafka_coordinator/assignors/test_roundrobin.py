@@ -2,9 +2,8 @@
 
 from hypothesis import given, settings
 
-from kafka_coordinator.assignors.inputs import GroupMetadata
+from kafka_coordinator.assignors.inputs import GroupMetadata, static_order
 from kafka_coordinator.assignors.roundrobin import roundrobin
-from kafka_coordinator.assignors.subscribers import static_order
 from protocols.java import sorted_as_java
 from tests.kafka_coordinator.consumer.metadata import assert_each_partition_has_one_subscriber, group_of, groups, owned
 

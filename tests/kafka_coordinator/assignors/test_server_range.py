@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata
-from kafka_coordinator.assignors.range import range_
-from kafka_coordinator.assignors.server_range import server_range
+from kafka_coordinator.assignors.range import range_, server_range
 from tests.kafka_coordinator.consumer.metadata import group_of, groups, owned
 
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition
-from kafka_coordinator.assignors.uniform import homogeneous, uniform
-from kafka_coordinator.assignors.uniform_homogeneous import topic_order
+from kafka_coordinator.assignors.uniform import homogeneous, topic_order, uniform
 from tests.kafka_coordinator.consumer.metadata import (
     assert_each_partition_has_one_subscriber,
     group_of,

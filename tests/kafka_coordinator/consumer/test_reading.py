@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kafka_coordinator.consumer import timers
+from kafka_coordinator.consumer import states
 from protocols.facts import Callback, Delivered
 from protocols.scenario.events import Hang, Join, Produce, StopPolling
 from tests.kafka_coordinator.kafka_stories import Observed, Story
@@ -76,7 +76,7 @@ def test_shares_change_at_most_ten_times_a_second() -> None:
         shared = 0
 
         def created(self, number: int, due: float, kind: int, node: str, what: object, cause: int) -> None:
-            self.shared += what == timers.SHARE
+            self.shared += what == states.SHARE
 
     events = [Produce(at=20_000.0 + 1000 * at, produce={f"t-{at % 4}": 50}) for at in range(20)]
     story = lived(60.0, members=one(2.0), rate=110.0, rates={"t-0": 160.0}, events=events, observer=Timers)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator import BrokerSettings, Coordinator, OffsetsTopic, states
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.settings import with_settings
 from kafka_coordinator.messages import (
+    ConsumerGroupHeartbeat,
     ConsumerMetadata,
     DeleteGroup,
     DescribeGroup,

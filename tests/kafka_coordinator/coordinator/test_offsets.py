@@ -8,7 +8,7 @@ from kafka_coordinator.coordinator.states import COMPLETING_REBALANCE, DEAD, EMP
 from kafka_coordinator.messages import OffsetCommit, OffsetFetch
 from protocols.errors import UserError
 from protocols.facts import Committed
-from protocols.queues import Queue
+from protocols.java import Queue
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
 
 MINUTE = 60_000

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kio.index import load_response_schema
 from kio.serial import entity_reader
 
-from kafka_coordinator.broker import Broker, ClusterState
+from kafka_coordinator.cluster.broker import Broker, ClusterState
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.coordinator.settings import BrokerSettings
@@ -38,7 +38,7 @@ from kafka_coordinator.wire.opaque import assignment, bytes_of, subscription
 from kafka_coordinator.wire.records.storage import Storage
 from kafka_coordinator.wire.requests import Answer, AskedNothing, Request
 from kafka_coordinator.wire.state import BrokerAddress, BrokerState, ServerSettings
-from protocols.engine.conversations import WireError
+from protocols.engine.connection import WireError
 from protocols.engine.nodes import Message
 from tests.kafka_coordinator.wire.frames_made import VERSIONS, any_request, broken_frames, frame
 

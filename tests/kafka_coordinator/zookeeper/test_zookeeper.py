@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kafka_coordinator.zookeeper.connection import SERVER
 from protocols.facts import Delivered, Granted, Noted, Owns
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import (
     AddTopic,
     BrokerEvent,
@@ -21,7 +21,7 @@ from protocols.scenario.events import (
     Restart,
     Subscribe,
 )
-from protocols.scenario.groups import TopicPart
+from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
 
 LATE = ((20_000.0, "u1"), (40_000.0, "v1"))

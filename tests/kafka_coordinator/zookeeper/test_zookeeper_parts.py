@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_coordinator.zookeeper.assignment import CannotAssign, range_, roundrobin
+from kafka_coordinator.zookeeper.catalogue import CannotAssign, range_, roundrobin
 from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
 from protocols.errors import UserError
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story

@@ -5,11 +5,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
-from protocols.engine.observer import Unobserved
+from protocols.engine.nodes import Unobserved
 from protocols.facts import Committed, Delivered, Noted, Owns, RebalanceBegan
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.scenario.events import Event
-from protocols.scenario.groups import GroupPart, MemberPart, TopicPart
+from protocols.scenario.fields import GroupPart, MemberPart, TopicPart
 from protocols.scenario.model import LoadPart, RunPart, Scenario, SystemPart
 from protocols.scenario.running import Run
 

@@ -12,8 +12,8 @@ from protocols.engine.fast_forward.contract import Flow, Held, Quiescence, Stret
 from protocols.engine.fast_forward.outbox import ReplayOutbox
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Delivered
+from protocols.java import Queue
 from protocols.load import Production
-from protocols.queues import Queue
 
 MOST = 32
 QUEUE = Queue("topic", "store", 0)

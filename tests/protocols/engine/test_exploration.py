@@ -6,68 +6,68 @@ from typing import NamedTuple
 
 import pytest
 
-from protocols.engine.exploration import connections
-from protocols.engine.exploration.canonical import Keys, floats_of, map_times
-from protocols.engine.exploration.connections import CLOSES, NOTHING, OPENS, Pair
+from protocols.engine.exploration import states
+from protocols.engine.exploration.rules import Keys, floats_of, map_times
+from protocols.engine.exploration.states import CLOSES, NOTHING, OPENS, Pair
 from protocols.node_state import Apart, NodeState
 
 HELLO, ANSWER = 2, 3
 
 
 def test_the_first_message_opens_a_connection() -> None:
-    pair, has_opened = connections.send(NOTHING, 0, HELLO)
+    pair, has_opened = states.send(NOTHING, 0, HELLO)
     assert has_opened
     assert pair == Pair((True, False), ((OPENS, HELLO), ()))
-    what, pair = connections.take(pair, 1)
+    what, pair = states.take(pair, 1)
     assert what == OPENS
-    pair, has_opened = connections.send(pair, 1, ANSWER)
+    pair, has_opened = states.send(pair, 1, ANSWER)
     assert not has_opened
     assert pair == Pair((True, True), ((HELLO,), (ANSWER,)))
 
 
 def test_who_closes_loses_what_is_on_its_way_to_him() -> None:
-    pair = connections.close(Pair((True, True), ((HELLO,), (ANSWER,))), 0)
+    pair = states.close(Pair((True, True), ((HELLO,), (ANSWER,))), 0)
     assert pair == Pair((False, True), ((HELLO, CLOSES), ()))
-    lost, _ = connections.send(pair, 1, ANSWER)
+    lost, _ = states.send(pair, 1, ANSWER)
     assert lost == pair
-    _, pair = connections.take(pair, 1)
-    what, pair = connections.take(pair, 1)
+    _, pair = states.take(pair, 1)
+    what, pair = states.take(pair, 1)
     assert what == CLOSES
     assert pair == NOTHING
 
 
 def test_both_close_at_once() -> None:
-    pair = connections.close(connections.close(Pair((True, True), ((), ())), 0), 1)
+    pair = states.close(states.close(Pair((True, True), ((), ())), 0), 1)
     assert pair == NOTHING
 
 
 def test_a_new_connection_follows_the_old_one() -> None:
-    pair = connections.close(Pair((True, True), ((), ())), 0)
-    pair, has_opened = connections.send(pair, 0, HELLO)
+    pair = states.close(Pair((True, True), ((), ())), 0)
+    pair, has_opened = states.send(pair, 0, HELLO)
     assert has_opened
     assert pair.flights == ((CLOSES, OPENS, HELLO), ())
     told = []
     for _ in range(3):
-        what, pair = connections.take(pair, 1)
+        what, pair = states.take(pair, 1)
         told.append(what)
     assert told == [CLOSES, OPENS, HELLO]
     assert pair == Pair((True, True), ((), ()))
 
 
 def test_both_open_at_once() -> None:
-    pair, _ = connections.send(NOTHING, 0, HELLO)
-    pair, has_opened = connections.send(pair, 1, ANSWER)
+    pair, _ = states.send(NOTHING, 0, HELLO)
+    pair, has_opened = states.send(pair, 1, ANSWER)
     assert not has_opened
     assert pair == Pair((True, True), ((OPENS, HELLO), (ANSWER,)))
 
 
 def test_nothing_reaches_a_process_that_is_gone() -> None:
-    pair = connections.end(Pair((True, True), ((HELLO,), (ANSWER,))), 1)
+    pair = states.end(Pair((True, True), ((HELLO,), (ANSWER,))), 1)
     assert pair == Pair((True, False), ((), (ANSWER, CLOSES)))
 
 
 def test_an_end_is_noticed_before_what_came_over_the_connection() -> None:
-    ended, pair = connections.ended_meanwhile(Pair((True, False), ((), (ANSWER, CLOSES, OPENS))), 0)
+    ended, pair = states.ended_meanwhile(Pair((True, False), ((), (ANSWER, CLOSES, OPENS))), 0)
     assert ended
     assert pair == Pair((False, False), ((), (ANSWER, OPENS)))
 

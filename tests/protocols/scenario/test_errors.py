@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.scenarios.reading import read, read_text, scenario
+from compare.running.systems import read, read_text, scenario
 from protocols.errors import UserError
 from tests.protocols.scenario.texts import TEXT, changed, line_of
 

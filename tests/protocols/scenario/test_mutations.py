@@ -6,7 +6,7 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.scenarios.reading import read_text, scenario
+from compare.running.systems import read_text, scenario
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from tests.protocols.scenario.texts import LINES as DAY

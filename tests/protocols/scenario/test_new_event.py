@@ -11,18 +11,16 @@ from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.scenario import shorthands
 from protocols.scenario.events import EVENT_KINDS, Event, MemberChange, register
+from protocols.scenario.events.base import ClusterState
 from protocols.scenario.events.catalogue import unregister
-from protocols.scenario.events.cluster_state import ClusterState
 from protocols.scenario.fields import Duration
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.paths import Path
-from protocols.scenario.process_peers import ProcessPeers
 from protocols.scenario.reading import read_text
 from protocols.scenario.reference import reference
 from protocols.scenario.running import Run
-from protocols.scenario.topology import Topology
-from protocols.scenario.validation import validated
+from protocols.scenario.topology import ProcessPeers, Topology
+from protocols.scenario.validation import Path, validated
 from protocols.scenario.world import apply_event
 from protocols.scenario.writing import as_yaml
 from protocols.timeline.causes import Call, Causes, Effect

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from compare.scenarios.reading import read, read_text, scenario
+from compare.running.systems import read, read_text, scenario
 from protocols.scenario import reading
 from protocols.scenario.events import EVENT_KINDS, Commit, Hang, Join, Queues, Restart, Rolling, Subscribe
-from protocols.scenario.events.commit import offsets_of
-from protocols.scenario.events.starts import started_as
-from protocols.scenario.groups import GroupPart, MemberPart
+from protocols.scenario.events.members import started_as
+from protocols.scenario.events.records import offsets_of
+from protocols.scenario.fields import GroupPart, MemberPart, duration_text
+from protocols.scenario.fields import milliseconds as milliseconds_of
 from protocols.scenario.model import Scenario
 from protocols.scenario.queue_names import NamedOffset
 from protocols.scenario.reference import EXAMPLES, reference
 from protocols.scenario.systems import SystemStrategies
-from protocols.scenario.units import duration_text
-from protocols.scenario.units import milliseconds as milliseconds_of
 from protocols.strategies import StrategyRecord
 from tests.protocols.scenario.texts import TEXT, changed
 

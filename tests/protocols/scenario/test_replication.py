@@ -4,8 +4,8 @@ import pytest
 
 from protocols.errors import UserError
 from protocols.load import Production
+from protocols.scenario.rates import Replicas
 from protocols.scenario.reading import read_text
-from protocols.scenario.replication import Replicas
 from protocols.scenario.writing import as_yaml
 
 TEXT = """

@@ -2,8 +2,7 @@
 
 import pytest
 
-from compare.scenarios.reading import read_text, scenario
-from compare.scenarios.systems import cluster_of
+from compare.running.systems import cluster_of, read_text, scenario
 from protocols.errors import UserError
 from protocols.scenario.events import EVENT_KINDS, Join, Restart, Rolling
 from protocols.scenario.events.rolling import successor

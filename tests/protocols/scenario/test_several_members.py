@@ -2,11 +2,11 @@
 
 import pytest
 
-from compare.scenarios.reading import read_text, scenario
+from compare.running.systems import read_text, scenario
 from protocols.errors import UserError
-from protocols.scenario.descriptions import listed_members
 from protocols.scenario.events import Crash, Hang, Join, Leave
-from protocols.scenario.events.together import described
+from protocols.scenario.events.catalogue import described
+from protocols.scenario.fields import listed_members
 from protocols.scenario.model import Scenario
 from protocols.scenario.writing import as_yaml
 

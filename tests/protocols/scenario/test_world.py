@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from protocols.engine.links import Fault
-from protocols.engine.nodes import Message, Outbox, Time, TimerName
-from protocols.engine.observer import Unobserved
+from protocols.engine.nodes import Message, Outbox, Time, TimerName, Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.facts import Owns
 from protocols.scenario.events import Event

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from protocols.facts import Committed, Delivered
 from protocols.load import Production
-from protocols.timeline.commits import back_within_a_generation, commits
-from protocols.timeline.deliveries import Delivery, burst, bursts, handled_more_than_once, redelivered
-from protocols.timeline.lag import lag_over_time
+from protocols.timeline.deliveries import Delivery, burst, bursts, handled_more_than_once, lag_over_time, redelivered
+from protocols.timeline.timeline import back_within_a_generation, commits
 from tests.protocols.timeline.timeline_made import A, B, recorded
 
 

@@ -11,13 +11,21 @@ from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.simulation import Simulation
 from protocols.facts import Committed, Delivered, Noted, Owns, RebalanceBegan, RebalanceEnded, Transition
 from protocols.timeline import Recorder, Timeline
-from protocols.timeline.chains import ChainStep, causal_chain
-from protocols.timeline.mermaid import sequence
 from protocols.timeline.properties import NO_COMMIT_BACK, ONE_OWNER, SETTLES, measure
-from protocols.timeline.rows import COLUMNS, SNAPSHOT, ownership_at, rows
-from protocols.timeline.sizes import MEDIUM, SMALL, size_class, values_in
-from protocols.timeline.story import story
-from protocols.timeline.tables import table, write_parquet
+from protocols.timeline.rows import (
+    COLUMNS,
+    MEDIUM,
+    SMALL,
+    SNAPSHOT,
+    ownership_at,
+    rows,
+    size_class,
+    table,
+    values_in,
+    write_parquet,
+)
+from protocols.timeline.sequence import sequence
+from protocols.timeline.story import ChainStep, causal_chain, story
 from protocols.timeline.trace import Sent
 from tests.protocols.timeline.timeline_made import A, B, owns, recorded
 

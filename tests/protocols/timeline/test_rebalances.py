@@ -2,7 +2,7 @@
 
 from protocols.facts import RebalanceBegan, RebalanceEnded
 from protocols.scenario.events import Commit, Crash, Hang, Join, Queues
-from protocols.timeline.chains import causal_chain
+from protocols.timeline.story import causal_chain
 from tests.protocols.timeline.timeline_made import A, B, owns, recorded
 
 JOIN = Join(at=1000.0, join="c2")

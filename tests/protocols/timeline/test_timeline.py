@@ -11,7 +11,7 @@ from protocols.facts import Granted, RebalanceEnded, Transition
 from protocols.scenario.events import Crash, Hang
 from protocols.scenario.reading import scenario
 from protocols.timeline import PER_BROKER, THROUGHOUT, FigureRecorder, InvariantError, Recorder, lifetimes, may_own_in
-from protocols.timeline.intervals import Double, Gap, Interval, Pause
+from protocols.timeline.ownership import Double, Gap, Interval, Pause
 from tests.protocols.timeline.timeline_made import A, B, C, owns, recorded
 
 

@@ -7,8 +7,7 @@ from protocols.engine.nodes import OPERATOR, Message
 from protocols.engine.single import SingleNode
 from rocketmq_selfbalance.broker import Broker, BrokerNode, BrokerSettings, Disk
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
-from rocketmq_selfbalance.broker.topics import TopicConfigManager
+from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY, SUCCESS
 from rocketmq_selfbalance.messages.membership import (
     ConsumerData,
@@ -18,8 +17,8 @@ from rocketmq_selfbalance.messages.membership import (
     Subscription,
     UnregisterClient,
 )
-from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullAnswer
-from rocketmq_selfbalance.messages.topics import TopicConfig
+from rocketmq_selfbalance.messages.nameserver import TopicConfig
+from rocketmq_selfbalance.messages.offsets import ConsumerSendMsgBack, PullAnswer
 
 HOLD_MS = 15_000.0
 RETRY = "%RETRY%g"

@@ -13,8 +13,14 @@ from rocketmq_selfbalance.codes import (
     CONSUME_PASSIVELY,
     SYSTEM_ERROR,
 )
-from rocketmq_selfbalance.messages.administration import SubscriptionGroup, UpdateSubscriptionGroup
-from rocketmq_selfbalance.messages.membership import ConsumerData, GetConsumerListByGroup, HeartBeat, Subscription
+from rocketmq_selfbalance.messages.membership import (
+    ConsumerData,
+    GetConsumerListByGroup,
+    HeartBeat,
+    Subscription,
+    SubscriptionGroup,
+    UpdateSubscriptionGroup,
+)
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker
 from tests.rocketmq_selfbalance.broker.one_broker import OneBroker
 

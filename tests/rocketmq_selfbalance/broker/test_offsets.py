@@ -7,14 +7,17 @@ from hypothesis import strategies as st
 from protocols.engine.nodes import OPERATOR
 from protocols.facts import Committed
 from rocketmq_selfbalance.broker import BrokerSettings
-from rocketmq_selfbalance.broker.commands import StopBroker
-from rocketmq_selfbalance.broker.offset_file import stored_of, text_of
-from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
+from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, stored_of, text_of
+from rocketmq_selfbalance.broker.store import StopBroker
 from rocketmq_selfbalance.codes import PULL_OFFSET_MOVED, QUERY_NOT_FOUND, SUCCESS, TOPIC_NOT_EXIST
-from rocketmq_selfbalance.messages.administration import ResetOffset, UpdateBrokerConfig
-from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
-from rocketmq_selfbalance.messages.offsets import QueryConsumerOffset, ResetConsumerClientOffset, UpdateConsumerOffset
-from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.messages.membership import ResetOffset, UpdateBrokerConfig
+from rocketmq_selfbalance.messages.offsets import (
+    PullMessage,
+    QueryConsumerOffset,
+    ResetConsumerClientOffset,
+    UpdateConsumerOffset,
+)
+from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
 from tests.rocketmq_selfbalance.broker.one_broker import OneBroker, queue
 
 

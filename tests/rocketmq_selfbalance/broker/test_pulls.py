@@ -3,7 +3,7 @@
 import pytest
 
 from protocols.engine.nodes import OPERATOR, Message
-from rocketmq_selfbalance.broker.commands import Produce
+from rocketmq_selfbalance.broker.store import Produce
 from rocketmq_selfbalance.codes import (
     INVALID_PARAMETER,
     NO_PERMISSION,
@@ -14,16 +14,15 @@ from rocketmq_selfbalance.codes import (
     SUCCESS,
     TOPIC_NOT_EXIST,
 )
-from rocketmq_selfbalance.messages.administration import (
+from rocketmq_selfbalance.messages.membership import (
     DeleteTopicInBroker,
     ResetOffset,
     SubscriptionGroup,
     UpdateSubscriptionGroup,
     UpdateTopic,
 )
-from rocketmq_selfbalance.messages.offsets import QueryConsumerOffset
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
-from rocketmq_selfbalance.messages.topics import TopicConfig
+from rocketmq_selfbalance.messages.nameserver import TopicConfig
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage, QueryConsumerOffset
 from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, RETRY, OneBroker, answers, joined, queue, send_back
 
 

@@ -5,11 +5,8 @@ from rocketmq_selfbalance.broker.settings import DELAY_LEVELS_S
 from rocketmq_selfbalance.codes import (
     PULL_NOT_FOUND,
 )
-from rocketmq_selfbalance.messages.administration import (
-    SubscriptionGroup,
-    UpdateSubscriptionGroup,
-)
-from rocketmq_selfbalance.messages.pulling import PullMessage
+from rocketmq_selfbalance.messages.membership import SubscriptionGroup, UpdateSubscriptionGroup
+from rocketmq_selfbalance.messages.offsets import PullMessage
 from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, RETRY, OneBroker, answers, joined, queue, send_back
 
 

@@ -5,11 +5,9 @@ from hypothesis import strategies as st
 
 from protocols.engine.nodes import OPERATOR
 from rocketmq_selfbalance.broker.store import StoredQueue
-from rocketmq_selfbalance.messages.administration import (
-    UpdateTopic,
-)
+from rocketmq_selfbalance.messages.membership import UpdateTopic
+from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.messages.offsets import GetMaxOffset, SearchOffsetByTimestamp
-from rocketmq_selfbalance.messages.topics import TopicConfig
 from tests.rocketmq_selfbalance.broker.one_broker import joined, queue
 
 

@@ -8,17 +8,16 @@ from protocols.engine.links import Latency
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation, Unobserved
 from protocols.facts import Delivered, Owns
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
-from rocketmq_selfbalance.broker.topics import TopicConfigManager
+from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.settings import ClientSettings, with_fields
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
-from rocketmq_selfbalance.messages.topics import TopicConfig
+from rocketmq_selfbalance.messages.nameserver import TopicConfig
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 from rocketmq_selfbalance.nameserver import NameServer
 from rocketmq_selfbalance.strategies import Averagely, Strategy
 

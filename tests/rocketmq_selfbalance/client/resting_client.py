@@ -9,8 +9,6 @@ from protocols.engine.fast_forward.contract import Call, Exchange, Quiescence, R
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY, PULL_NOT_FOUND
 from rocketmq_selfbalance.fast_forward.broker import Beating
-from rocketmq_selfbalance.messages.answer import Answer
-from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
 from rocketmq_selfbalance.messages.membership import (
     ConsumerData,
     ConsumerList,
@@ -20,8 +18,8 @@ from rocketmq_selfbalance.messages.membership import (
     Subscription,
 )
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, Route, RouteInfoAnswer
-from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage, UpdateConsumerOffset
+from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer
 
 BEAT_MS, ROUTE_MS, PASS_MS, PERSIST_MS, HOLD_MS, LOCK_MS = 3000.0, 3100.0, 2000.0, 500.0, 1500.0, 2100.0
 SERVERS = {"namesrv": "namesrv", "a": "broker-a", "b": "broker-b"}

@@ -6,7 +6,7 @@ import pytest
 
 from protocols.engine.nodes import Time
 from protocols.facts import Delivered, Position
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.commands import (
     ConsumerSpec,
     GoOn,
@@ -19,8 +19,8 @@ from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.offset_store import OffsetsFile
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.codes import BROADCASTING
-from rocketmq_selfbalance.messages.administration import ResetOffset, UpdateBrokerConfig
-from rocketmq_selfbalance.messages.pulling import ConsumerSendMsgBack, PullMessage
+from rocketmq_selfbalance.messages.membership import ResetOffset, UpdateBrokerConfig
+from rocketmq_selfbalance.messages.offsets import ConsumerSendMsgBack, PullMessage
 from rocketmq_selfbalance.strategies import Averagely
 from tests.rocketmq_selfbalance.client.client_cluster import GROUP, Cluster
 

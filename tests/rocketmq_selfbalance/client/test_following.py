@@ -6,7 +6,7 @@ import pytest
 
 from protocols.facts import Delivered, Owns
 from protocols.offsets import OffsetSet
-from rocketmq_selfbalance.messages.pulling import PullAnswer, PullMessage
+from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 from tests.rocketmq_selfbalance.lived import Lived
 
 TOPICS = {"T": {"broker-a": 4, "broker-b": 4}}

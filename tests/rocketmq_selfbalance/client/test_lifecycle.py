@@ -6,11 +6,11 @@ import pytest
 
 from protocols.facts import Noted, Owns, Transition
 from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown, StartConsumer
-from rocketmq_selfbalance.client.identity import client_id
-from rocketmq_selfbalance.messages.locks import UnlockBatchMq
+from rocketmq_selfbalance.client.instance import client_id
 from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, UnregisterClient
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
+from rocketmq_selfbalance.messages.requests import UnlockBatchMq
 from rocketmq_selfbalance.strategies import Averagely
 from tests.rocketmq_selfbalance.client.client_cluster import BROKERS, GROUP, Cluster
 

@@ -11,7 +11,7 @@ import pytest
 from protocols.facts import Owns
 from rocketmq_selfbalance.client.commands import Shutdown
 from rocketmq_selfbalance.client.settings import VERSION_4_5
-from rocketmq_selfbalance.messages.locks import LockBatchMq, LockBatchMqAnswer
+from rocketmq_selfbalance.messages.requests import LockBatchMq, LockBatchMqAnswer
 from tests.rocketmq_selfbalance.client.client_cluster import Cluster
 
 SESSION = Path(__file__).parents[2] / "captures" / "rocketmq" / "wire" / "push_orderly.jsonl"

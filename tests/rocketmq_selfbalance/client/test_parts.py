@@ -8,11 +8,18 @@ from hypothesis import strategies as st
 
 from protocols.errors import UserError
 from protocols.facts import Transition
-from protocols.queues import Queue
+from protocols.java import Queue
 from protocols.state_machine import IllegalTransition
 from rocketmq_selfbalance.client.commands import RecordTakes, Shutdown, StopPolling
-from rocketmq_selfbalance.client.local_offsets_file import UnreadableOffsets, read_offsets, write_offsets
-from rocketmq_selfbalance.client.offset_store import LocalOffsets, OffsetsFile, ReadFrom, RemoteOffsets
+from rocketmq_selfbalance.client.offset_store import (
+    LocalOffsets,
+    OffsetsFile,
+    ReadFrom,
+    RemoteOffsets,
+    UnreadableOffsets,
+    read_offsets,
+    write_offsets,
+)
 from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
 from rocketmq_selfbalance.client.settings import (
     CHOICES,

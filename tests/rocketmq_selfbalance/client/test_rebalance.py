@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.facts import Callback, Position, RebalanceBegan
-from protocols.queues import Queue
+from protocols.java import Queue
 from rocketmq_selfbalance.client.commands import (
     CommitNow,
     ConsumerSpec,
@@ -17,11 +17,10 @@ from rocketmq_selfbalance.client.commands import (
     Unsubscribe,
 )
 from rocketmq_selfbalance.client.settings import VERSION_4_5
-from rocketmq_selfbalance.messages.administration import UpdateTopic
-from rocketmq_selfbalance.messages.locks import LockBatchMq, UnlockBatchMq
-from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
+from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, UpdateTopic
+from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.topics import TopicConfig
+from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.strategies import Averagely, AveragelyByCircle, ByConfig, ConsistentHash, Strategy
 from tests.rocketmq_selfbalance.client.client_cluster import BROKERS, GROUP, Cluster
 

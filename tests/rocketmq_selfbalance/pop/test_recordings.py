@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from rocketmq_selfbalance.pop.ordered import OrderedBatch, OrderedQueues
-from rocketmq_selfbalance.pop.records import Handle
-from rocketmq_selfbalance.pop.topic import PopTopic
+from rocketmq_selfbalance.pop.topic import Handle, PopTopic
 
 _FOLDER = Path(__file__).parents[2] / "golden" / "rocketmq-pop"
 _EARLIEST_MS, _LATEST_MS = 2_100, 5_100

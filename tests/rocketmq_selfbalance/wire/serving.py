@@ -12,7 +12,7 @@ from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.remoting import ONEWAY, Frame, decode, encode
 from rocketmq_selfbalance.wire import stored_messages
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
-from rocketmq_selfbalance.wire.settings import WireSettings
+from rocketmq_selfbalance.wire.served import WireSettings
 from rocketmq_selfbalance.wire.stored_messages import Stored
 
 EPOCH_MS = 1_700_000_000_000.0

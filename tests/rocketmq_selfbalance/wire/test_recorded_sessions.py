@@ -22,11 +22,10 @@ from typing import Any
 import pytest
 
 from rocketmq_selfbalance.broker import Broker, Disk
-from rocketmq_selfbalance.broker.offset_file import parse
-from rocketmq_selfbalance.broker.subscription_groups import SubscriptionGroupManager
-from rocketmq_selfbalance.broker.topics import TopicConfigManager
+from rocketmq_selfbalance.broker.offsets import parse
+from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
-from rocketmq_selfbalance.messages.topics import TopicConfig
+from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.remoting import Frame, decode
 from rocketmq_selfbalance.wire import requests, sending, stored_messages
 from rocketmq_selfbalance.wire.broker import ServedBroker
@@ -34,9 +33,7 @@ from rocketmq_selfbalance.wire.conversation import maker
 from rocketmq_selfbalance.wire.name_server import ServedNameServer
 from rocketmq_selfbalance.wire.ownership import Ownership
 from rocketmq_selfbalance.wire.pulling import arrived
-from rocketmq_selfbalance.wire.record_store import RecordStore
-from rocketmq_selfbalance.wire.served import Served
-from rocketmq_selfbalance.wire.settings import WireSettings
+from rocketmq_selfbalance.wire.served import RecordStore, Served, WireSettings
 from rocketmq_selfbalance.wire.stored_messages import Stored
 from tests.rocketmq_selfbalance.wire.virtual import Virtual
 

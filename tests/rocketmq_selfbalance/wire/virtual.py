@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any, TypeVar
 
-from protocols.engine.conversations import Conversation
+from protocols.engine.connection import Conversation
 from protocols.engine.nodes import Message, Node, Time, TimerName
 from rocketmq_selfbalance.remoting import Frame, decode
 

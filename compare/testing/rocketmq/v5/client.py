@@ -8,7 +8,7 @@ from compare.testing.rocketmq.naming import OfGroup
 from compare.testing.rocketmq.v5.doubles import NAME
 from compare.testing.rocketmq.v5.types import illegal_argument
 from protocols.engine.randomness import digest
-from protocols.queues import Queue
+from protocols.java import Queue
 
 R = TypeVar("R")
 

@@ -24,7 +24,7 @@ from compare.testing.rocketmq.v5.types import (
 )
 from protocols.engine.randomness import number_below
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 
 MOST_BYTES = 4 * 1024 * 1024
 

@@ -14,8 +14,8 @@ from compare.testing.rocketmq.v5.doubles import FilterExpression, MessageListene
 from compare.testing.rocketmq.v5.message_double import Message
 from compare.testing.rocketmq.v5.types import CLASSES, illegal_argument
 from protocols.engine.nodes import TICK, Time
-from rocketmq_selfbalance.pop.member import WakeAt
-from rocketmq_selfbalance.pop.proxy import DEFAULT_INVISIBLE_MS, MOST_AT_ONCE, MOST_POLLING_MS, retry_delay
+from rocketmq_selfbalance.pop.ordered import WakeAt
+from rocketmq_selfbalance.pop.topic import DEFAULT_INVISIBLE_MS, MOST_AT_ONCE, MOST_POLLING_MS, retry_delay
 
 _PUSH_CONSUMER = 2
 _FIRST_SCAN_MS = 1_000.0

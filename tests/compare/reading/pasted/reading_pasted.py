@@ -6,7 +6,7 @@ from pathlib import Path
 
 from compare.reading.gather import gather
 from compare.reading.observed import ObservedGroup, Skipped
-from tests.compare.console import CAPTURES
+from tests.compare.showing import CAPTURES
 
 FILES = [path for path in sorted(CAPTURES.rglob("*.txt")) if 0 < path.stat().st_size < 20_000]
 """What tools printed, and it has something to tell or says why not."""

@@ -11,9 +11,9 @@ from compare.reading import pasted
 from compare.reading.gather import _KINDS, _read
 from compare.reading.observed import Skipped
 from compare.reading.sources import load
-from tests.compare.console import CAPTURES
 from tests.compare.reading.pasted.decorations import DECORATIONS
 from tests.compare.reading.pasted.reading_pasted import FILES, lines_of, read_lines
+from tests.compare.showing import CAPTURES
 
 VIEWS = (
     "kafka/groups/g05-uneven-sticky.offsets.txt",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from compare.reading.pasted.commands import command_of, is_prompt
-from compare.reading.pasted.terminal import shown_text
+from compare.reading.pasted.heads import command_of, is_prompt
+from compare.reading.pasted.wrapping import shown_text
 from protocols import Queue
 from tests.compare.reading.kafka_tool import ToolMember, members_view, offsets_view, state_view
 from tests.compare.reading.mqadmin_tool import connection_view, progress_view

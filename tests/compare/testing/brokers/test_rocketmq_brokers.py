@@ -7,7 +7,7 @@ import pytest
 
 from compare.testing.brokers import RocketMQBrokers
 from protocols.errors import UserError
-from protocols.queues import Queue
+from protocols.java import Queue
 from tests.rocketmq_selfbalance.wire.serving import Client, bodies_of
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer.kip848.states import CONSUMER_PROTOCOL
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
+from kafka_coordinator.messages import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
 from protocols.facts import Transition
 from tests.kafka_coordinator.consumer.scripted import Scripted
 

@@ -12,7 +12,7 @@ from kafka_coordinator.consumer.kip848.states import (
     STALE,
     UNSUBSCRIBED,
 )
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
+from kafka_coordinator.messages import ConsumerGroupHeartbeat
 from tests.kafka_coordinator.consumer.kip848.scripted import ScriptedMember
 
 A, B = ("t", 0), ("t", 1)

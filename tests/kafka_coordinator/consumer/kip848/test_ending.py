@@ -12,8 +12,8 @@ from kafka_coordinator.consumer.kip848.states import (
     STALE,
     UNSUBSCRIBED,
 )
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
 from kafka_coordinator.errors import CODES
+from kafka_coordinator.messages import ConsumerGroupHeartbeat
 from protocols.facts import Noted, TimedOut
 from protocols.state_machine import Edge
 from tests.kafka_coordinator.consumer.kip848.scripted import INTERVAL, ScriptedMember

@@ -7,8 +7,13 @@ from hypothesis import strategies as st
 
 from kafka_coordinator.consumer import Close, GoOn, StopPolling, Subscribe
 from kafka_coordinator.consumer.kip848.states import CONSUMER_PROTOCOL, STABLE
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
-from kafka_coordinator.messages import FindCoordinator, MetadataRequest, OffsetCommit, OffsetFetch
+from kafka_coordinator.messages import (
+    ConsumerGroupHeartbeat,
+    FindCoordinator,
+    MetadataRequest,
+    OffsetCommit,
+    OffsetFetch,
+)
 from tests.kafka_coordinator.consumer.kip848.scripted import ScriptedMember
 
 A, B = ("t", 0), ("t", 1)

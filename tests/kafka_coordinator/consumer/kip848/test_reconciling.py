@@ -2,8 +2,7 @@
 
 from kafka_coordinator.consumer import GoOn, StopPolling, Subscribe
 from kafka_coordinator.consumer.kip848.states import JOINING, RECONCILING, STABLE
-from kafka_coordinator.consumer_group_messages import ConsumerGroupHeartbeat
-from kafka_coordinator.messages import OffsetCommit
+from kafka_coordinator.messages import ConsumerGroupHeartbeat, OffsetCommit
 from tests.kafka_coordinator.consumer.kip848.scripted import INTERVAL, ScriptedMember
 
 A, B, C, D = [("t", number) for number in range(4)]

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.consumer_group_messages import ConsumerGroupDescribe, ConsumerGroupHeartbeat
 from kafka_coordinator.coordinator import BrokerSettings, Coordinator, OffsetsLeaders, OffsetsTopic, Topics, states
 from kafka_coordinator.coordinator.consumer_groups import states as consumer_states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.settings import with_settings
 from kafka_coordinator.messages import (
+    ConsumerGroupDescribe,
+    ConsumerGroupHeartbeat,
     ConsumerMetadata,
     DeleteGroup,
     Heartbeat,

@@ -7,9 +7,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from kafka_coordinator.consumer_group_messages import LEAVES, LEAVES_FOR_A_WHILE
 from kafka_coordinator.coordinator.consumer_groups.states import GROUP, MEMBER
 from kafka_coordinator.errors import CODES
+from kafka_coordinator.messages import LEAVES, LEAVES_FOR_A_WHILE
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk
 from tests.kafka_coordinator.coordinator.consumer_groups.stories import DIRECTED
 

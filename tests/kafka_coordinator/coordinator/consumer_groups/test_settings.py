@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_coordinator.assignors import server_side
+from kafka_coordinator.assignors import uniform
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata
 from kafka_coordinator.coordinator import BrokerSettings, GroupSettings
 from kafka_coordinator.coordinator.consumer_groups.states import EMPTY, STABLE
@@ -68,7 +68,7 @@ def throws(group: GroupMetadata, same_subscriptions: bool) -> Assignment:
 
 
 def test_an_assignor_of_one_s_own_computes_targets() -> None:
-    server_side.register_server_assignor("own", first_takes_all)
+    uniform.register_server_assignor("own", first_takes_all)
     try:
         desk = ConsumerDesk({"group.consumer.assignors": "uniform, own"})
         desk.join("A", assignor="own")
@@ -81,16 +81,16 @@ def test_an_assignor_of_one_s_own_computes_targets() -> None:
         desk.settle()
         assert sorted(map(len, desk.group.target.values())) == [1, 1, 2]
         with pytest.raises(ValueError, match="not taken"):
-            server_side.register_server_assignor("own", first_takes_all)
+            uniform.register_server_assignor("own", first_takes_all)
     finally:
-        del server_side.SERVER_ASSIGNORS["own"]
+        del uniform.SERVER_ASSIGNORS["own"]
 
 
 @pytest.mark.parametrize("assignor", [gives_twice, gives_what_is_not_there, throws])
 def test_an_own_assignor_that_cannot_is_the_user_s_to_mend(
-    assignor: server_side.ServerAssignor, monkeypatch: pytest.MonkeyPatch
+    assignor: uniform.ServerAssignor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(server_side.SERVER_ASSIGNORS, "own", assignor)
+    monkeypatch.setitem(uniform.SERVER_ASSIGNORS, "own", assignor)
     desk = ConsumerDesk({"group.consumer.assignors": "own"})
     with pytest.raises(UserError, match="server-side assignor own for group g"):
         desk.join("A")
@@ -103,7 +103,7 @@ def test_racks_reach_an_own_assignor(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append((group.members[0].rack, dict(group.replica_racks)))
         return first_takes_all(group, same_subscriptions)
 
-    monkeypatch.setitem(server_side.SERVER_ASSIGNORS, "own", looks)
+    monkeypatch.setitem(uniform.SERVER_ASSIGNORS, "own", looks)
     desk = ConsumerDesk({"group.consumer.assignors": "own"})
     desk.topics({"t": 1}, racks={"t": (("r1",),)})
     assert desk.join("A", rack="r1").assignment == partitions("t", 0)

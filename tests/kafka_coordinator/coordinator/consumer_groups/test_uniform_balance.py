@@ -7,7 +7,7 @@ import pytest
 from kafka_coordinator.assignors.uniform import uniform
 from kafka_coordinator.coordinator.consumer_groups import target as targets
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.orders import member_order
+from kafka_coordinator.coordinator.consumer_groups.uniform_balance import member_order
 from kafka_coordinator.coordinator.core import Core
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk
 

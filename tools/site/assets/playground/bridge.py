@@ -22,12 +22,11 @@ def compare(text: str, systems: str = "") -> Iterator[dict[str, str]]:
 
     ``systems``: names or labels, with commas; where it is empty, those of the scenario.
     """
-    from compare.comparison.document import document
-    from compare.comparison.limits import Machine, check_work
-    from compare.comparison.plan import Plan, SeedChoice
-    from compare.comparison.report.page import write_comparison
-    from compare.comparison.runs import run_all
-    from compare.scenarios.reading import read_text
+    from compare.explaining.document import document
+    from compare.running.limits import Machine, check_work
+    from compare.running.runs import Plan, SeedChoice, run_all
+    from compare.running.systems import read_text
+    from compare.showing.comparison.page import write_comparison
     from protocols.errors import UserError
 
     try:
@@ -54,11 +53,11 @@ LARGEST_MEMORY = 2 << 30
 
 def audit(text: str) -> Iterator[dict[str, str]]:
     """The report of an audit of what admin tools printed."""
-    from compare.audit.render import document, skipped_line
-    from compare.audit.report import write_report
-    from compare.diagnosis.explain import explain_all
-    from compare.measure.groups.group_figures import judge
+    from compare.auditing.group_figures import judge
+    from compare.explaining.diagnosis import explain_all
     from compare.reading.gather import gather
+    from compare.showing.audit.page import write_report
+    from compare.showing.audit.tables import document, skipped_line
     from protocols.errors import UserError
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,1 @@
+"""Observed groups, measured: figures, cost, score, and what they would be under other strategies, members or queues."""

@@ -1,1 +1,0 @@
-"""The verb `examples`: the scenarios and captures that are installed with the package."""

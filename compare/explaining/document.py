@@ -1,0 +1,161 @@
+"""What a comparison rests on and does not measure: how the systems are assumed to be set up and used.
+
+The document of a scenario: a record per run, what many seeds give, and the verdict.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
+
+from compare.documents.comparison import AssumptionRecord, Record, ScenarioDocument, SeedsRecord, VerdictRecord
+from compare.explaining.side_by_side import side_by_side
+from compare.explaining.verdict import verdict
+from compare.formatting import SYSTEM_NAMES, many
+from compare.running.run_variant import threads_of
+from compare.running.runs import MeasuredRun
+from compare.running.spread import spread
+from compare.running.systems import member_settings
+from compare.running.variants import Variant
+from kafka_coordinator.catalogue import CLASSIC
+from kafka_coordinator.cluster.settings import protocol_of_member, protocol_of_variant
+from protocols.scenario.events import MemberChange
+from protocols.scenario.fields import MemberPart, listed
+from protocols.scenario.model import Scenario
+from protocols.scenario.systems import STATIC, split_system
+
+
+def assumptions(variants: Sequence[Variant]) -> list[AssumptionRecord]:
+    """Sentences about the systems of a scenario's variants, in the order of the variants."""
+    of_system: dict[str, list[Variant]] = {}
+    for each in variants:
+        of_system.setdefault(split_system(each.part.system)[0], []).append(each)
+    return [
+        {"system": system, "text": f"{SYSTEM_NAMES.get(system, system)}: {text}."}
+        for system, of in of_system.items()
+        for tell in (_replication, _threads, _production, _patterns)
+        for text in tell(system, of)
+    ]
+
+
+def _replication(system: str, variants: Sequence[Variant]) -> Iterator[str]:
+    scenario = variants[0].scenario
+    brokers = len(scenario.brokers)
+    if brokers < 2:
+        return
+    replicas = scenario.replication.get(system, brokers)
+    if system == "rocketmq":
+        yield "every broker is a master without a replica, so its queues and their records are away while it is down"
+    elif replicas >= brokers:
+        yield f"every partition has a replica on each of {brokers} brokers, so that it always has a leader"
+    else:
+        have = f"every partition has {many(replicas, 'replica')} on {brokers} brokers"
+        yield f"{have}, and no leader while none of the brokers with an up-to-date replica runs"
+
+
+def _threads(system: str, variants: Sequence[Variant]) -> Iterator[str]:
+    """One poll loop against twenty threads: it matters where handling takes time."""
+    threads = {
+        threads_of(variant, part) for variant in variants for part in _parts(variant.scenario) if part.handle > 0
+    }
+    if not threads:
+        return
+    fewest, most = min(threads), max(threads)
+    if most == 1:
+        yield "a member handles one record after the other"
+    else:
+        count = f"{most}" if fewest == most else f"{fewest} to {most}"
+        pool = " (consumeThreadMax)" if system == "rocketmq" else ""
+        yield f"a member handles records in {count} threads{pool}"
+
+
+def _production(system: str, variants: Sequence[Variant]) -> Iterator[str]:
+    scenario = variants[0].scenario
+    if not scenario.load.writes:
+        return
+    if system == "rocketmq" and any(event.broker_changes() for event in scenario.events):
+        yield "producers do not send to other queues what the broker of a queue cannot take while it is down"
+    if system != "rocketmq":
+        yield "fetching takes neither time nor messages, because what a fetch brings is computed"
+
+
+def _patterns(system: str, variants: Sequence[Variant]) -> Iterator[str]:
+    """Who resolves a pattern that the broker should, where it cannot."""
+    asked = [part for part in _parts(variants[0].scenario) if part.resolved_by == "broker" and part.pattern]
+    if not asked:
+        return
+    if system == "rocketmq":
+        yield "topics are subscribed to by name, and a pattern stands for those that match when the member starts"
+    elif system == "kafka-zookeeper":
+        yield "brokers resolve no patterns, so that every member does that itself (resolved_by)"
+    else:
+        classic = [each for each in variants if any(_is_classic(each, part) for part in asked)]
+        if classic:
+            labels = listed(dict.fromkeys(each.label for each in classic))
+            instead = "the client resolves them from its metadata, which it asks for every metadata.max.age.ms"
+            yield f"the classic protocol ({labels}) has no patterns of the broker, so that {instead}"
+
+
+def _is_classic(variant: Variant, part: MemberPart) -> bool:
+    where = variant.label
+    own = {name: value for name, value in part.settings.items() if name in member_settings(variant.part.system)}
+    of_variant = protocol_of_variant(split_system(variant.part.system)[1].removesuffix(STATIC), {}, where)
+    return protocol_of_member(part.strategy, own, of_variant, where) == CLASSIC
+
+
+def _parts(scenario: Scenario) -> Iterator[MemberPart]:
+    for group in scenario.groups.values():
+        yield from group.members.values()
+    for event in scenario.events:
+        if event.member_change is MemberChange.JOINS:
+            parts = (event.part_after(name, None) for name in event.members())
+            yield from (part for part in parts if part is not None)
+
+
+Measured: TypeAlias = tuple[Scenario, Sequence[MeasuredRun], ScenarioDocument]
+"""A scenario, its runs, and its document."""
+
+
+def document(
+    scenario: Scenario, runs: Sequence[MeasuredRun], asked: Mapping[str, int] = MappingProxyType({})
+) -> ScenarioDocument:
+    """``assumptions``: what the comparison rests on. ``variants``: the records there are, in the order of the runs.
+    ``seeds``, where a variant ran with several, or should have (``asked``: label to number of runs): label to its
+    number of runs and the spread of their figures. ``verdict``: sentences, those about all variants first; ``figures``
+    names the values that a sentence rests on (per label where it is about several)."""
+    records = [run.record for run in runs if run.record is not None]
+    first: dict[str, Record] = {}
+    for record in records:
+        first.setdefault(record["label"], record)
+    by_label: dict[str, list[MeasuredRun]] = {}
+    for run in runs:
+        by_label.setdefault(run.variant.label, []).append(run)
+    seeds = {
+        label: _seeds(of_label, asked.get(label, len(of_label)))
+        for label, of_label in by_label.items()
+        if max(len(of_label), asked.get(label, 0)) > 1
+    }
+    found: ScenarioDocument = {
+        "scenario": scenario.name,
+        "assumptions": assumptions([of_label[0].variant for of_label in by_label.values()]),
+        "variants": records,
+        "verdict": list(_verdict(list(first.values()), seeds)),
+    }
+    if seeds:
+        found["seeds"] = seeds
+    return found
+
+
+def _seeds(runs: Sequence[MeasuredRun], asked: int) -> SeedsRecord:
+    found: SeedsRecord = {"runs": len(runs), "figures": spread([run.figures for run in runs])}
+    if asked != len(runs):
+        found["asked"] = asked
+    return found
+
+
+def _verdict(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> Iterable[VerdictRecord]:
+    for sentence, figures in side_by_side(records):
+        yield {"label": None, "sentence": sentence.text, "figures": figures}
+    for record in records:
+        over = seeds.get(record["label"])
+        for sentence in verdict(record, None if over is None else over["figures"]):
+            yield {"label": record["label"], "sentence": sentence.text, "figures": dict(sentence.figures)}

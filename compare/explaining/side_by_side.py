@@ -1,0 +1,218 @@
+"""What the variants of a scenario look like beside each other, in plain sentences with the figures they rest on."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from compare.documents.comparison import Record, SharedRecord
+from compare.explaining.harm import LONG_S, Sentence
+from compare.explaining.verdict import NOTICED_S, SAME_JAIN
+from compare.figures import Figure
+from compare.formatting import amount, duration, many, variant_name
+from compare.running.checks import OPEN_ENDS, ends_complete, is_behind, shares
+from compare.running.spread import figure
+from protocols.scenario.fields import listed
+
+Told: TypeAlias = tuple[Sentence, dict[str, dict[str, Figure]]]
+"""A sentence, and per label the figures that it rests on."""
+
+Records: TypeAlias = Sequence[Record | SharedRecord]
+
+TOLD_FROM = 1.2
+"""Most over least from which on it is worth a sentence that variants differ."""
+
+MOST_NAMED = 4
+"""Variants that a sentence names."""
+
+
+def side_by_side(records: Sequence[Record]) -> list[Told]:
+    """Sentences about all variants together in which queues are shared, about all where they are in none; none where
+    there is only one."""
+    alike: Records = [each for each in records if shares(each)] or records
+    if len(alike) < 2:
+        return []
+    return [told for tell in _TELLERS for told in tell(alike)]
+
+
+def _values(records: Records, path: str) -> dict[str, float]:
+    return {each["label"]: value for each in records if (value := figure(each, path)) is not None}
+
+
+def _names(records: Records, labels: Sequence[str]) -> str:
+    names = [variant_name(each) for each in records if each["label"] in labels]
+    if len(names) > MOST_NAMED:
+        names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
+    return listed(names)
+
+
+def _resting(text: str, records: Records, path: str) -> Told:
+    return Sentence(text), {label: {path: value} for label, value in _values(records, path).items()}
+
+
+def _fairness(records: Records) -> Iterator[Told]:
+    values, best = _values(records, "fairness.jain"), _values(records, "optimum.jain")
+    if len(values) < 2:
+        return
+    unowned, shared = (_values(records, path) for path in OPEN_ENDS)
+    open_ended = [each["label"] for each in records if not ends_complete(each)]
+    restless = [each["label"] for each in records if not each["harm"]["settled"]]
+    fair = [
+        label
+        for label, value in values.items()
+        if value >= best[label] - SAME_JAIN and label not in (*open_ended, *restless)
+    ]
+    if len(fair) == len(records):
+        all_of = "Both" if len(records) == 2 else f"All {len(records)}"
+        text = f"{all_of} variants end as fair as the subscriptions allow."
+    elif not fair:
+        why = _least_even(records, values, open_ended, restless)
+        text = f"No variant ends as fair as the subscriptions allow; {why}."
+    else:
+        others = [label for label in values if label not in fair]
+        end = "ends" if len(fair) == 1 else "end"
+        text = f"{len(fair)} of {len(values)} variants {end} as fair as possible ({_names(records, fair)}); "
+        if len(others) > 1:
+            text += f"the other {len(others)} do not: {_least_even(records, values, open_ended, restless)}."
+        elif (other := others[0]) in open_ended:
+            count = unowned[other] or shared[other]
+            have = f"{'has' if count == 1 else 'have'} {'no owner' if unowned[other] else 'several owners'}"
+            text += f"{_names(records, others)} does not: {count} of its queues {have}."
+        elif other in restless:
+            text += f"{_names(records, others)} does not settle."
+        else:
+            text += f"{_names(records, others)} does not: its Jain index is {values[other]:.2f} where"
+            text += f" {best[other]:.2f} would be possible."
+    told = _resting(text, records, "fairness.jain")
+    for path, known in (("optimum.jain", best), *zip(OPEN_ENDS, (unowned, shared), strict=True)):
+        for label, value in known.items():
+            told[1].setdefault(label, {})[path] = value
+    yield told
+
+
+def _least_even(
+    records: Records, values: Mapping[str, float], open_ended: Sequence[str], restless: Sequence[str]
+) -> str:
+    """Who is least even; where all share evenly what they share, who leaves queues without their one owner, or does not
+    settle."""
+    least = min(values.values())
+    if least > 1 - SAME_JAIN and not open_ended:
+        return f"{_names(records, restless)} {'does' if len(restless) == 1 else 'do'} not settle"
+    if least > 1 - SAME_JAIN:
+        return f"some queues do not have exactly one owner with {_names(records, open_ended)}"
+    labels = [label for label, value in values.items() if value == least]
+    are = "is" if len(labels) == 1 else "are"
+    return f"the least even {are} {_names(records, labels)} with a Jain index of {least:.2f}"
+
+
+def _extremes(records: Records, path: str) -> tuple[str, float, str, float] | None:
+    """Who has least and how much, who has most; None where all have the same."""
+    values = _values(records, path)
+    if len(values) < 2 or min(values.values()) == max(values.values()):
+        return None
+    low, high = min(values.values()), max(values.values())
+    few = _names(records, [label for label, value in values.items() if value == low])
+    much = _names(records, [label for label, value in values.items() if value == high])
+    return few, low, much, high
+
+
+def _short(seconds: float) -> str:
+    return duration(seconds) if seconds >= NOTICED_S else "less than 1 ms"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
+
+
+def _telling(
+    path: str, least: float, text: Callable[[str, float, str, float], str]
+) -> Callable[[Records], Iterator[Told]]:
+    def tell(records: Records) -> Iterator[Told]:
+        found = _extremes(records, path)
+        if found is not None and found[3] >= least and found[3] >= found[1] * TOLD_FROM:
+            yield _resting(text(*found), records, path)
+
+    return tell
+
+
+def _counted(path: str, what: str, least: float = 1) -> Callable[[Records], Iterator[Told]]:
+    return _telling(
+        path,
+        least,
+        lambda few, low, much, high: (
+            f"The number of records {what} is highest with {much} ({high:,g}), and lowest with {few} ({low:,g})."
+        ),
+    )
+
+
+_refused = _counted("harm.work.refused", "that producers cannot write")
+_skipped = _counted("harm.work.skipped", "that are never handled")
+_repeated = _counted("redelivered", "that are handled more than once")
+_still_waiting = _counted("harm.work.waiting", "that still wait at the end")
+_stalled = _telling(
+    "harm.longest_stall_s",
+    LONG_S,
+    lambda few, low, much, high: (
+        f"The longest time without progress in a queue with waiting records is {duration(high)} with {much}"
+        + (f", and {duration(low)} with {few}." if low else f"; there is none with {few}.")
+    ),
+)
+
+
+def _waiting(records: Records) -> Iterator[Told]:
+    if any(each["harm"]["work"] is not None and is_behind(each["harm"]["work"]) for each in records):
+        yield from _still_waiting(records)
+
+
+def _unsettled(records: Records) -> Iterator[Told]:
+    restless = [each["label"] for each in records if not each["harm"]["settled"]]
+    if restless and len(restless) < len(records):
+        does = "does" if len(restless) == 1 else "do"
+        text = f"{_names(records, restless)} {does} not settle."
+        yield Sentence(text), {label: {"harm.settled": False} for label in restless}
+
+
+_stops = _telling(
+    "longest_gap_s",
+    NOTICED_S,
+    lambda few, low, much, high: (
+        f"The longest time of a queue without an owner is {duration(high)} with {much}"
+        + (f"; no queue loses its owner with {few}." if not low else f", and {_short(low)} with {few}.")
+    ),
+)
+_doubles = _telling(
+    "double_owned_queue_s",
+    NOTICED_S,
+    lambda few, low, much, high: (
+        f"Queues have two owners for {amount(high)} queue-seconds in total with {much}"
+        f", and {f'for {amount(low)}' if low >= NOTICED_S else 'never'} with {few}."
+    ),
+)
+_moves = _telling(
+    "moves",
+    1,
+    lambda few, low, much, high: (
+        f"Queues move most often with {much} ({many(high, 'move')}), and least often with {few} ({many(low, 'move')})."
+    ),
+)
+_messages = _telling(
+    "messages",
+    1,
+    lambda few, low, much, high: (
+        f"The number of messages besides those that fetch records is highest with {much} ({high:,g}) and lowest with"
+        f" {few} ({low:,g})" + (f", a ratio of {_times(high / low)}." if low and high / low >= 2 else ".")
+    ),
+)
+
+_TELLERS: Sequence[Callable[[Records], Iterator[Told]]] = (
+    _refused,
+    _skipped,
+    _repeated,
+    _stalled,
+    _waiting,
+    _unsettled,
+    _stops,
+    _doubles,
+    _fairness,
+    _moves,
+    _messages,
+)
+"""What hurts comes first."""

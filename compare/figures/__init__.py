@@ -1,0 +1,7 @@
+"""Fairness figures (design: Figures)."""
+
+from compare.figures.definitions import NAMES as FIGURES
+from compare.figures.definitions import Figure
+from compare.figures.of_groups import Fairness, GroupFigures, GroupLoads, counted_figures, fairness
+
+__all__ = ["FIGURES", "Fairness", "Figure", "GroupFigures", "GroupLoads", "counted_figures", "fairness"]

@@ -1,0 +1,184 @@
+"""The Spark session: the one that is there, or a new one with settings that suit small machines and clusters alike.
+
+What the user set by Spark's usual ways (spark-submit, ``PYSPARK_SUBMIT_ARGS``, ``spark-defaults.conf`` of
+``SPARK_CONF_DIR`` or ``SPARK_HOME``, the variable ``SPARK_MASTER``) wins over every default here.
+"""
+
+import os
+import re
+import sys
+import tempfile
+import threading
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from compare.figures.spark.failures import first_line
+from compare.figures.spark.java import spark_java_home
+from protocols.errors import UserError
+
+PACKAGES = ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare")
+"""What workers of a cluster are sent."""
+
+_DEFAULTS = {
+    "spark.app.name": "equipoise",
+    "spark.driver.memory": "1g",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "32m",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+_FEW_PROCESSORS = 4
+"""With so many at most the serial garbage collector costs least."""
+
+_LOCAL_DEFAULTS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    # Upper bound: adaptive execution merges small partitions.
+    "spark.sql.shuffle.partitions": "16",
+}
+
+_lock = threading.Lock()
+_warming: list[threading.Thread] = []
+
+
+def session(**settings: str) -> SparkSession:
+    """The session that is there, else a new one: of the master that the usual Spark settings name, local if none.
+
+    A session that is there is used as it is, whichever thread made it: that of this thread first, then the process's.
+    ``settings`` (dots written as ``__``) apply to a new session only: ``session(spark__driver__memory="2g")``. Raises
+    `UserError` where no Java 17+ can be found, or Spark does not start.
+    """
+    # Spark's own lock as well: a session that another thread makes meanwhile must not get our settings.
+    with _lock, SparkSession.Builder._lock:
+        there = existing()
+        return there or _new({name.replace("__", "."): value for name, value in settings.items()})
+
+
+def existing() -> SparkSession | None:
+    """The session of this thread, else that of the process, else one over the Spark context that is there."""
+    for there in (SparkSession.getActiveSession(), SparkSession._instantiatedSession):
+        if there is not None and there.sparkContext._jsc is not None:
+            return there
+    # Without options the builder changes nothing.
+    return SparkSession.builder.getOrCreate() if SparkContext._active_spark_context is not None else None
+
+
+def warm_up() -> None:
+    """Start the session in the background; the next call of `session` waits for it."""
+    if not _warming and existing() is None:
+        thread = threading.Thread(target=_warm, name="spark-warm-up", daemon=True)
+        _warming.append(thread)
+        thread.start()
+
+
+def _warm() -> None:
+    try:
+        spark = session()
+    except Exception:
+        # Whoever asks for the session meets the same error in the foreground.
+        return
+    spark.range(1).count()
+
+
+def _new(settings: Mapping[str, str]) -> SparkSession:
+    # Workers must run the interpreter that drives them, not the first python3 on PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    given = _given(os.environ)
+    asked = {"spark.master": os.environ["SPARK_MASTER"]} if os.environ.get("SPARK_MASTER") else {}
+    master = settings.get("spark.master") or asked.get("spark.master") or given.get("spark.master")
+    is_new_jvm = "PYSPARK_GATEWAY_PORT" not in os.environ
+    defaults = dict(_DEFAULTS)
+    if master is None and is_new_jvm:
+        master = f"local[{len(os.sched_getaffinity(0))},3]"
+        asked["spark.master"] = master
+    is_local = master is not None and _is_local(master)
+    if is_local:
+        defaults |= _LOCAL_DEFAULTS
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if is_new_jvm:
+        logging = Path(__file__).with_name("log4j2.properties").as_uri()
+        options = [f"-Dlog4j2.configurationFile={logging}", *([_collector()] if is_local else [])]
+        defaults["spark.driver.extraJavaOptions"] = " ".join(filter(None, options))
+    chosen = {**{name: value for name, value in defaults.items() if name not in given}, **asked, **settings}
+    builder = SparkSession.builder
+    for name, value in chosen.items():
+        builder = builder.config(name, value)
+    try:
+        spark = _create(builder, is_new_jvm)
+    except (PySparkException, Py4JError) as error:
+        raise UserError(f"Spark does not start: {first_line(error)}") from None
+    if not _is_local(spark.sparkContext.master):
+        spark.sparkContext.addPyFile(str(_package_zip()))
+    return spark
+
+
+def _collector() -> str:
+    """The option for the JVM's garbage collector; empty where the user's environment names one.
+
+    The default one collects beside the tasks, which fill all processors here: a month of snapshots took 52 s of CPU
+    with it, 45 with the parallel and 38 with the serial one on two processors (`benchmarks.history`).
+    """
+    named = " ".join(os.environ.get(name, "") for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"))
+    if "-XX:+Use" in named:
+        return ""
+    return f"-XX:+Use{'Serial' if len(os.sched_getaffinity(0)) <= _FEW_PROCESSORS else 'Parallel'}GC"
+
+
+def _is_local(master: str) -> bool:
+    return master == "local" or master.startswith("local[")
+
+
+def _create(builder: SparkSession.Builder, is_new_jvm: bool) -> SparkSession:
+    if not is_new_jvm:
+        return builder.getOrCreate()
+    before = os.environ.get("JAVA_HOME")
+    os.environ["JAVA_HOME"] = str(spark_java_home())
+    try:
+        return builder.getOrCreate()
+    finally:
+        if before is None:
+            del os.environ["JAVA_HOME"]
+        else:
+            os.environ["JAVA_HOME"] = before
+
+
+def _given(environment: Mapping[str, str]) -> dict[str, str]:
+    """What the user set in files and submit arguments."""
+    found: dict[str, str] = {}
+    folder = environment.get("SPARK_CONF_DIR")
+    if folder is None and environment.get("SPARK_HOME"):
+        folder = os.path.join(environment["SPARK_HOME"], "conf")
+    file = Path(folder, "spark-defaults.conf") if folder else None
+    if file is not None and file.is_file():
+        for line in file.read_text().splitlines():
+            parts = re.split(r"[\s=:]+", line.strip(), maxsplit=1)
+            if len(parts) == 2 and not line.strip().startswith("#"):
+                found[parts[0]] = parts[1]
+    arguments = environment.get("PYSPARK_SUBMIT_ARGS", "")
+    found |= re.findall(r"--conf\s+['\"]?([^\s=]+)=(\S+?)['\"]?(?:\s|$)", arguments)
+    for option, name in (("master", "spark.master"), ("driver-memory", "spark.driver.memory")):
+        value = re.search(rf"--{option}[\s=]+(\S+)", arguments)
+        if value:
+            found[name] = value[1]
+    return found
+
+
+def _package_zip() -> Path:
+    """The packages as a zip that Spark hands to its workers."""
+    root = Path(__file__).resolve().parents[3]
+    target = Path(tempfile.mkdtemp(prefix="equipoise-")) / "equipoise.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            for file in sorted((root / package).rglob("*")):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    archive.write(file, file.relative_to(root))
+    return target

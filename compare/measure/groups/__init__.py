@@ -1,1 +1,0 @@
-"""Figures of observed groups: fairness, cost, score, and what they would be under other strategies or members."""

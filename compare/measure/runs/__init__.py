@@ -1,1 +1,0 @@
-"""Figures of simulated runs: what each event led to, what a run cost, and the spread over many seeds."""

@@ -1,1 +1,0 @@
-"""What hurts in a run: records that were never written or never handled, time without progress; and why."""

@@ -1,1 +1,0 @@
-"""Sentences about runs and groups: verdicts with their figures, headlines, reasons for missing figures."""

@@ -1,0 +1,180 @@
+"""Whether a run ended with its queues handed out and its work done, so that how even it is and what it took can be held
+against others.
+
+A group that leaves queues to nobody, or records unhandled, is soon done, moves little, and may share the rest evenly:
+that is no merit.
+
+What must hold in a run: what the scenario's ``expect`` demands, and what one would wish of any system.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeGuard
+
+from compare.documents.comparison import CheckRecord, Record, SharedRecord, Spread, WorkRecord
+from compare.running.run_variant import RunResult
+from protocols import Queue
+from protocols.scenario.fields import duration_text
+from protocols.scenario.model import ExpectPart
+from protocols.timeline.properties import SETTLES, PropertyResult, measure
+
+SHARING: Final = "unowned_queue_s"
+"""A figure that is None where nothing is shared, because all groups are broadcasting."""
+
+OPEN_ENDS = ("fairness.unowned_queues", "fairness.double_owned_queues")
+"""Figures that are 0 where every queue that somebody reads has exactly one owner in the end."""
+
+
+def shares(record: Record | SharedRecord) -> TypeGuard[SharedRecord]:
+    """Whether queues are shared in a run, so that its figures of sharing mean something."""
+    return record[SHARING] is not None
+
+
+def ends_complete(record: Record | SharedRecord) -> bool:
+    """Of a run in which queues are shared: every queue that somebody reads has exactly one owner in the end."""
+    fairness = record["fairness"]
+    return not fairness["unowned_queues"] and not fairness["double_owned_queues"]
+
+
+BEHIND_SHARE: Final = 0.01
+"""Of all records that were written: if more wait at the end, the work is not done."""
+
+
+def is_behind(work: WorkRecord) -> bool:
+    """Whether more records wait at the end than are on their way in any system."""
+    return work["waiting"] > work["written"] * BEHIND_SHARE
+
+
+def records_lost(record: Record | SharedRecord) -> int:
+    """Records that could not be written or that nobody handles any more."""
+    work = record["harm"]["work"]
+    return 0 if work is None else work["refused"] + work["skipped"]
+
+
+def did_the_work(record: Record | SharedRecord, least_lost: int = 0) -> bool:
+    """The group settled with one owner for every queue, and handled all records but so many that every variant loses:
+    what it took can be compared with others who did the same work."""
+    work = record["harm"]["work"]
+    done = work is None or not (records_lost(record) > least_lost or is_behind(work))
+    return done and record["harm"]["settled"] and ends_complete(record)
+
+
+def usually_settles(record: Record | SharedRecord, spread: Mapping[str, Spread] | None) -> bool:
+    """The run came to rest; of figures over many seeds: 19 of 20 runs did."""
+    return record["harm"]["settled"] if spread is None else spread["harm.settled"]["p5"] == 1
+
+
+def usually_lost(spread: Mapping[str, Spread]) -> float:
+    """Of a variant's figures over many seeds: `records_lost`, which 19 of 20 runs do not exceed."""
+    return sum(spread[f"harm.work.{name}"]["p95"] or 0.0 for name in ("refused", "skipped"))
+
+
+def usually_did_the_work(spread: Mapping[str, Spread], least_lost: float = 0.0) -> bool:
+    """Of a variant's figures over many seeds: 19 of 20 runs did."""
+    waiting, written = (spread[f"harm.work.{name}"] for name in ("waiting", "written"))
+    behind = (waiting["p95"] or 0) > (written["median"] or 0) * BEHIND_SHARE
+    lost = usually_lost(spread) > least_lost
+    return spread["harm.settled"]["p5"] == 1 and not behind and not lost and usually_ends_complete(spread)
+
+
+def usually_ends_complete(spread: Mapping[str, Spread]) -> bool:
+    """Of a variant's figures over many seeds: 19 of 20 runs end so."""
+    return not any(spread[path]["p95"] for path in OPEN_ENDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Whether something held. Only what is ``demanded`` makes the command fail. ``why``: what was found instead;
+    ``story``: what led to it."""
+
+    name: str
+    held: bool
+    demanded: bool
+    why: str = ""
+    story: tuple[str, ...] = ()
+
+    def document(self) -> CheckRecord:
+        """As in the document; ``why`` and ``story`` only where it failed."""
+        found: CheckRecord = {"name": self.name, "held": self.held, "demanded": self.demanded}
+        if not self.held:
+            found["why"], found["story"] = self.why, list(self.story)
+        return found
+
+
+def properties_of(result: RunResult) -> list[PropertyResult]:
+    """Which of the properties that one would wish of any system held in the run."""
+    return measure(result.timeline, _expected(result))
+
+
+def has_settled(result: RunResult) -> bool:
+    """The same as `settled` of its `properties_of`, without the others."""
+    return settled(measure(result.timeline, _expected(result), [SETTLES]))
+
+
+def settled(measured: Sequence[PropertyResult]) -> bool:
+    """Whether ownership came to rest, with one owner for every queue, by the properties of the run."""
+    return next(each.held for each in measured if each.name == SETTLES)
+
+
+def checks_of(result: RunResult, measured: Sequence[PropertyResult], found: Record) -> list[Check]:
+    """All checks of a variant, those that are demanded first. ``measured``: its `properties_of`; ``found``: its record,
+    for its figures."""
+    settles = next(each for each in measured if each.name == SETTLES)
+    expect = result.variant.scenario.expect
+    demanded = []
+    for name in ExpectPart.model_fields:
+        limit = None if expect is None else getattr(expect, name)
+        if limit is None:
+            continue
+        why = _BREACHES[name](limit, found)
+        if name == "settles_within" and not why and not settles.held:
+            why = settles.why
+        story = settles.story if name == "settles_within" else ()
+        demanded.append(Check(name, not why, True, why, story if why else ()))
+    wished = [Check(each.name, each.held, False, each.why, each.story) for each in measured]
+    return [*demanded, *wished]
+
+
+def _expected(result: RunResult) -> Iterator[tuple[str, Queue] | tuple[str, Queue, str]]:
+    """What must have an owner at the end; where a group is broadcasting, who must read what."""
+    broadcasting = result.timeline.broadcasting
+    yield from (each for each in result.ending.expected() if each[0] not in broadcasting)
+    for group in sorted(broadcasting):
+        there = result.ending.groups[group]
+        for topic, who in there.subscribers().items():
+            yield from ((group, queue, there.members[at].id) for queue in there.topics[topic] for at in who)
+
+
+def _above(limit: float | None, value: float | None, what: str, unit: str = "") -> str:
+    """What is wrong where a value is above its limit; empty where it is not (or is not known)."""
+    if limit is None or value is None or value <= limit:
+        return ""
+    return f"{what} is {value:g}{unit}, expected at most {limit:g}{unit}"
+
+
+_BREACHES: Mapping[str, Callable[[float, Record], str]] = {
+    "settles_within": lambda limit, found: _longer(limit, found["settle_s"], "time to settle"),
+    "max_over_mean": lambda limit, found: _above(limit, found["fairness"]["max_over_mean"], "max_over_mean"),
+    "idle_members": lambda limit, found: _above(limit, found["fairness"]["idle_members"], "idle_members"),
+    "longest_gap": lambda limit, found: _longer(limit, found["longest_gap_s"], "longest time without an owner"),
+    "double_owned_queue_s": lambda limit, found: _above(
+        limit, found["double_owned_queue_s"], "time with several owners", " queue-seconds"
+    ),
+    "longest_stall": lambda limit, found: _longer(
+        limit, found["harm"]["longest_stall_s"], "longest time without progress"
+    ),
+    "skipped": lambda limit, found: _above(limit, _work(found, "skipped"), "records never handled"),
+    "waiting": lambda limit, found: _above(limit, _work(found, "waiting"), "records waiting at the end"),
+    "redelivered": lambda limit, found: _above(limit, found["redelivered"], "records delivered more than once"),
+}
+
+
+def _work(found: Record, name: Literal["skipped", "waiting"]) -> int | None:
+    work = found["harm"]["work"]
+    return None if work is None else work[name]
+
+
+def _longer(limit: float, value_s: float | None, what: str) -> str:
+    if value_s is None or value_s * 1000 <= limit:
+        return ""
+    return f"{what} is {value_s:g}s, expected at most {duration_text(limit)}"

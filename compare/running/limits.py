@@ -1,0 +1,113 @@
+"""Before a comparison begins: a refusal of what needs more memory than there is, or has more events than can end.
+
+Both are counted from the sizes of the scenarios alone. How long runs take shows with the first finished one.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from compare.running.runs import Plan
+from protocols.errors import UserError
+from protocols.scenario.events import MemberChange
+from protocols.scenario.fields import duration_text
+from protocols.scenario.model import Scenario
+from protocols.scenario.systems import split_system
+from protocols.scenario.topology import listed_members
+
+HOUR = 3_600_000.0
+"""Milliseconds."""
+
+MOST_EVENTS = 50_000_000
+"""Events of all runs: some hundred thousand of them take a minute of one processor."""
+
+RUN_BYTES, QUEUE_BYTES, MEMBER_EVENT_BYTES, QUEUE_EVENT_BYTES = 60e6, 12_000.0, 3_000.0, 700.0
+"""What a run takes, what each queue adds, and what each member and queue adds at each written event; roughly, and for
+the system that takes most."""
+
+LOADED_BYTES: Mapping[str, float] = {"kafka": 330_000.0, "kafka-zookeeper": 25_000.0, "rocketmq": 0.0}
+"""System to what an hour of a queue with records adds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What there is to work with. ``memory`` in bytes."""
+
+    processors: int
+    memory: float
+
+    @classmethod
+    def this(cls) -> "Machine":
+        """This machine, as far as this process may use it; without a limit of memory where the system tells none."""
+        try:
+            import resource
+        except ImportError:
+            return cls(os.cpu_count() or 1, inf)
+        memory = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        return cls(os.cpu_count() or 1, memory if limit == resource.RLIM_INFINITY else min(memory, float(limit)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What a run's events and memory depend on. ``hours`` of virtual time; ``loaded``: records are written."""
+
+    members: int
+    queues: int
+    written: int
+    hours: float
+    loaded: bool
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> "Sizes":
+        """Takes no longer than to go through the scenario's members, topics and events once."""
+        members = {tuple(key) for key in listed_members(scenario)}
+        queues = {topic: sum(part.queues.values()) for topic, part in scenario.topics.items()}
+        most = sum(queues.values())
+        for event in scenario.events:
+            if event.member_change is MemberChange.JOINS:
+                members.update((event.group or "", name) for name in event.members())
+            for topic, per_broker in event.queue_changes().items():
+                now = sum((per_broker or {}).values())
+                most += max(0, now - queues.get(topic, 0))
+                queues[topic] = now
+        return cls(len(members), most, len(scenario.events), scenario.run.for_ / HOUR, scenario.load.writes)
+
+    @property
+    def events(self) -> float:
+        """Something happens to every member and queue in every hour, and at every event that is written."""
+        return (self.hours + self.written) * (self.members + self.queues)
+
+    def bytes(self, system: str) -> float:
+        """Memory of a run of this system."""
+        at_event = self.members * MEMBER_EVENT_BYTES + self.queues * QUEUE_EVENT_BYTES
+        held = self.hours * self.queues * LOADED_BYTES[system] if self.loaded else 0.0
+        return RUN_BYTES + self.queues * QUEUE_BYTES + self.written * at_event + held
+
+    def __str__(self) -> str:
+        length = duration_text(self.hours * HOUR)
+        return f"{length} with {self.written:,} events, {self.members:,} members, {self.queues:,} queues"
+
+
+def check_work(plans: Sequence[Plan], machine: Machine) -> None:
+    """Raises `UserError` for more than `MOST_EVENTS` or more memory than there is."""
+    sizes = [Sizes.of(plan.scenario) for plan in plans]
+    workers = max(1, min(machine.processors, sum(len(plan.variants) for plan in plans)))
+    for plan, size in zip(plans, sizes, strict=True):
+        systems = {split_system(variant.part.system)[0] for variant in plan.variants}
+        memory = workers * max(map(size.bytes, systems), default=0.0)
+        if memory > machine.memory:
+            most = f"{machine.memory / 1e9:.0f} GB, which this machine has"
+            _refuse(plan, size, f"about {memory / 1e9:,.0f} GB of memory", most)
+    events = [len(plan.variants) * size.events for plan, size in zip(plans, sizes, strict=True)]
+    longest = max(range(len(plans)), key=events.__getitem__)
+    if sum(events) > MOST_EVENTS:
+        _refuse(plans[longest], sizes[longest], f"about {sum(events):,.0f} events", f"{MOST_EVENTS:,}")
+
+
+def _refuse(plan: Plan, size: Sizes, much: str, most: str) -> None:
+    runs = f"{len(plan.variants):,} runs of " if len(plan.variants) > 1 else ""
+    raise UserError(
+        f"{plan.path}: {much} ({runs}{size}), expected at most {most}, or --no-limit to run it all the same"
+    )

@@ -1,0 +1,243 @@
+"""What is written to every queue in the course of a run.
+
+How far behind the groups of a run fell, and how long it took them to catch up.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil, floor
+
+from compare.running.run_variant import RunResult
+from compare.running.systems import system_of
+from protocols import Queue
+from protocols.engine.nodes import TICK, Time
+from protocols.load import Production
+from protocols.scenario.events import Event
+from protocols.scenario.model import Scenario
+from protocols.scenario.queue_names import Brokers, brokers_of, queue_index
+from protocols.scenario.rates import Rates, Replicas
+from protocols.scenario.systems import split_system
+from protocols.timeline.deliveries import Delivery, Lag, lag_over_time, positions
+from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
+from protocols.timeline.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class ProductionHistory:
+    """``parts``: times of even production, one after the other, since the queue began with offset 0."""
+
+    parts: tuple[Production, ...]
+
+    @property
+    def since(self) -> Time:
+        """When offset 0 was the next to be written."""
+        return self.parts[0].since
+
+    def end_offset(self, now: Time) -> int:
+        """Offset of the next record to be written."""
+        return next((each.end_offset(now) for each in reversed(self.parts) if each.since <= now), 0)
+
+    def arrival(self, offset: int, latest: Time) -> Time:
+        """When the record with this offset is there, to a tick; ``latest`` where it is not there before that."""
+        early, late = self.since, latest
+        if self.end_offset(late) <= offset:
+            return late
+        while late - early > TICK:
+            middle = (early + late) / 2
+            early, late = (middle, late) if self.end_offset(middle) <= offset else (early, middle)
+        return ceil(late / TICK) * TICK
+
+    def silences(self, since: Time, until: Time) -> list[tuple[Time, Time]]:
+        """When nothing could be written, of a queue to which records are written at other times."""
+        ends = [*(each.since for each in self.parts[1:]), until]
+        spans = [(max(since, part.since), min(until, end)) for part, end in zip(self.parts, ends, strict=True)]
+        silent = [part.per_second <= 0 for part in self.parts]
+        return [span for span, each in zip(spans, silent, strict=True) if each and span[0] < span[1]]
+
+    @property
+    def rate(self) -> float:
+        """Records per second, while they can be written."""
+        return max(each.per_second for each in self.parts)
+
+    def refused(self, since: Time, until: Time) -> int:
+        """Records of the even production that could not be written between two times."""
+        return sum(floor((end - start) * self.rate / 1000) for start, end in self.silences(since, until))
+
+    def goes_on(self, now: Time, per_second: float) -> "ProductionHistory":
+        """From now on so many records come per second."""
+        last = self.parts[-1]
+        if last.per_second == per_second:
+            return self
+        return ProductionHistory((*self.parts, Production(per_second, now, last.end_offset(now))))
+
+    def gets(self, now: Time, count: int) -> "ProductionHistory":
+        """So many records come at once, beside those that come evenly."""
+        last = self.parts[-1]
+        return ProductionHistory((*self.parts[:-1], last._replace(bursts=(*last.bursts, (now, count)))))
+
+
+def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
+    """What is written to every queue of the run; of one that was deleted and made anew, to the new one. Nothing where
+    the scenario has no load."""
+    scenario = result.variant.scenario
+    if not scenario.load.writes and not any(event.writes_records for event in scenario.events):
+        return {}
+    system, _ = split_system(result.variant.part.system)
+    replicas = Replicas(scenario.brokers, scenario.replication[system]) if system in scenario.replication else None
+    producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering, replicas)
+    for event in scenario.events:
+        producers.live_through(event)
+    return producers.written
+
+
+@dataclass(slots=True)
+class _Producers:
+    """They write to every queue that there is, but not to one that nobody serves: whose broker is down (RocketMQ), or
+    all of whose ``replicas`` are (Kafka, where the scenario says how many there are; else a partition always gets
+    another leader)."""
+
+    rates: Rates
+    numbering: Numbering
+    topics: dict[str, tuple[Queue, ...]]
+    brokers: dict[str, Brokers]
+    """Topic to the broker of each of its queues."""
+    written: dict[Queue, ProductionHistory]
+    replicas: Replicas | None
+    down: set[str] = field(default_factory=set)
+    deleted: set[Queue] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, scenario: Scenario, numbering: Numbering, replicas: Replicas | None) -> "_Producers":
+        topics = first_topics(scenario, numbering)
+        brokers = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
+        made = cls(Rates(scenario), numbering, topics, brokers, {}, replicas)
+        made._write(0.0)
+        return made
+
+    def live_through(self, event: Event) -> None:
+        """What the event changes. Records for a queue whose broker is down are refused."""
+        if event.writes_records:
+            there: Mapping[str, Mapping[str, int]] = {topic: Counter(at) for topic, at in self.brokers.items()}
+            for topic, broker, number, count in event.written(there):
+                queue = self.topics[topic][queue_index(self.brokers[topic], broker, number)]
+                if self._is_served(queue):
+                    self.written[queue] = self.written[queue].gets(event.at, count)
+        for broker, runs in event.broker_changes().items():
+            (self.down.discard if runs else self.down.add)(broker)
+            if self.replicas is not None:
+                (self.replicas.returns if runs else self.replicas.ends)(broker)
+        for topic, per_broker in event.queue_changes().items():
+            if per_broker is None:
+                self.deleted.update(self.topics.get(topic, ()))
+                self.brokers.pop(topic, None)
+            else:
+                self.brokers[topic] = self.numbering.placed(self.brokers.get(topic, ()), per_broker)
+        self.rates.change(event.queue_changes())
+        if event.broker_changes() or event.queue_changes():
+            self.topics = topics_after(self.topics, event, self.numbering)
+            self._write(event.at)
+
+    def _is_served(self, queue: Queue) -> bool:
+        if self.replicas is None or queue.broker:
+            return queue.broker not in self.down
+        return self.replicas.serve(self.brokers[queue.topic][queue.number])
+
+    def _write(self, now: Time) -> None:
+        there = {queue: rate for topic, queues in self.topics.items() for queue, rate in self._rates_of(topic, queues)}
+        for queue in {**dict.fromkeys(self.written), **there}:
+            per_second = there[queue] if queue in there and self._is_served(queue) else 0.0
+            before = self.written.get(queue)
+            if before is None or (queue in there and queue in self.deleted):
+                self.deleted.discard(queue)
+                self.written[queue] = ProductionHistory((Production(per_second, now),))
+            else:
+                self.written[queue] = before.goes_on(now, per_second)
+
+    def _rates_of(self, topic: str, queues: tuple[Queue, ...]) -> Iterator[tuple[Queue, float]]:
+        """Each queue with its records per second."""
+        brokers = dict.fromkeys(queue.broker for queue in queues)
+        rates = {broker: self.rates.at(topic, broker) if broker else self.rates.of(topic) for broker in brokers}
+        for queue in queues:
+            yield queue, rates[queue.broker][queue.number]
+
+
+SAMPLES = 120
+"""How often the lag is taken, evenly over the run, for the figures; beside that when a queue got an owner again."""
+
+
+@dataclass(frozen=True, slots=True)
+class LagPeak:
+    """``peak``: the most records that waited at once, over all queues, at the time ``at``. ``drain``: until all that
+    waited then had been handled; None where it had not been at the end. Times in milliseconds."""
+
+    peak: int
+    at: Time
+    drain: Time | None
+
+
+def lag_of(result: RunResult, production: Mapping[Queue, ProductionHistory], times: Sequence[Time]) -> list[Lag]:
+    """The lag of every queue that is read, at each of the times (ascending) at which the queue exists."""
+    lives = result.timeline.lives
+    # What was handled before a queue was made anew is of other records.
+    deliveries = [
+        each
+        for each in _of_sharing_groups(result.timeline)
+        if each.queue in production and each.until > production[each.queue].since
+    ]
+    return [
+        each
+        for each in lag_over_time(deliveries, production, times)
+        if each.queue not in lives or any(start <= each.at < end for start, end in lives[each.queue])
+    ]
+
+
+def _of_sharing_groups(timeline: Timeline) -> list[Delivery]:
+    """Where a group is broadcasting, each member has a position of its own in every queue: the group has no lag."""
+    return [each for each in timeline.counted_progress() if each.group not in timeline.broadcasting]
+
+
+def lag_peak(result: RunResult) -> LagPeak | None:
+    """The peak from the first event on (what waits while the group begins is the same for all) and the way back; None
+    without load, or where nobody read anything."""
+    production = productions(result)
+    timeline = result.timeline
+    first = min((event.at for event in result.variant.scenario.events), default=0.0)
+    ends = (gap.until for gap in timeline.gaps if gap.until is not None and gap.until >= first)
+    lasts = max(0.0, timeline.end - first)
+    times = sorted({*(first + lasts * number / SAMPLES for number in range(SAMPLES + 1)), *ends})
+    waiting: dict[Time, int] = {}
+    for each in lag_of(result, production, times):
+        waiting[each.at] = waiting.get(each.at, 0) + each.records
+    if not waiting:
+        return None
+    at = max(waiting, key=lambda time: (waiting[time], -time))
+    return LagPeak(waiting[at], at, _drain(result, production, at))
+
+
+def _drain(result: RunResult, production: Mapping[Queue, ProductionHistory], peak: Time) -> Time | None:
+    """Milliseconds from the peak until what had been written by then was handled, in every queue that there still is
+    at the end."""
+    timeline = result.timeline
+    latest = peak
+    for (_, queue), deliveries in positions(_of_sharing_groups(timeline)).items():
+        lives = timeline.lives.get(queue)
+        if queue not in production or (lives and not any(start <= peak and timeline.end < end for start, end in lives)):
+            continue
+        reached = _reached(deliveries, production[queue].end_offset(peak))
+        if reached is None:
+            return None
+        latest = max(latest, reached)
+    return latest - peak
+
+
+def _reached(deliveries: Sequence[Delivery], offset: int) -> Time | None:
+    """When any member had come so far first."""
+    if offset == 0:
+        return 0.0
+    found = [
+        each.since + (each.until - each.since) * max(0.0, (offset - each.first) / (each.end - each.first))
+        for each in deliveries
+        if each.end >= offset and each.end > each.first
+    ]
+    return min(found, default=None)

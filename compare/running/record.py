@@ -1,0 +1,115 @@
+"""A variant's result: the record of the design, made of its timeline."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from compare.documents.comparison import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record
+from compare.running.checks import checks_of, properties_of, settled
+from compare.running.event_outcomes import NOT_SHARED, event_outcomes
+from compare.running.harm import harm_of
+from compare.running.phases import Phase, phases_of
+from compare.running.production import lag_peak
+from compare.running.run_variant import RunResult
+from compare.running.systems import system_of
+from protocols import queue_key
+from protocols.engine.nodes import Time
+from protocols.scenario.topology import MemberKey
+from protocols.timeline.rebalances import Rebalance
+from protocols.timeline.story import causal_chain
+from protocols.timeline.timeline import Timeline
+
+
+def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
+    """The variant as in the document of `equipoise compare`; times in seconds, nothing rounded.
+
+    ``phases`` are the scenario's, where the caller has them already.
+    """
+    timeline, ending = result.timeline, result.ending
+    cut = phases or phases_of(result.variant.scenario, system_of(result.variant.part.system).numbering)
+    after = event_outcomes(result, cut)
+    measured = properties_of(result)
+    found: Record = {
+        "label": result.variant.label,
+        "system": result.variant.part.system,
+        "seed": result.variant.seed,
+        "jitter": result.variant.jitter,
+        "broadcasting": sorted(timeline.broadcasting),
+        "owners": {
+            ending.names[key]: [list(queue) for queue in timeline.owned.get((key.group, key.member), ())]
+            for key in ending.members
+        },
+        "fairness": after[-1]["fairness"],
+        "optimum": after[-1]["optimum"],
+        "rebalances": timeline.rebalance_count,
+        "caused": _caused(timeline),
+        "moves": timeline.ownership.moves,
+        "fewest_moves": sum(each["fewest_moves"] or 0 for each in after),
+        "unowned_queue_s": _s(timeline.ownership.unowned),
+        "double_owned_queue_s": _s(timeline.ownership.double_owned),
+        "longest_gap_s": _s(timeline.ownership.longest_gap),
+        "redelivered": timeline.redelivered,
+        "burst": timeline.burst,
+        "messages": dict(timeline.messages),
+        "lost_messages": dict(timeline.lost),
+        "settle_s": _s(timeline.settle),
+        "lag": _lag(result),
+        "harm": harm_of(result, cut, settled(measured)),
+        "after": after,
+        "checks": [],
+        "causes": [_cause(timeline, each) for each in timeline.rebalances],
+        "timeline": _intervals(timeline, ending.names),
+    }
+    if after[-1]["moves"] is None:
+        cast("dict[str, object]", found).update((name, None) for name in NOT_SHARED if name in found)
+    found["checks"] = [each.document() for each in checks_of(result, measured, found)]
+    return found
+
+
+def _caused(timeline: Timeline) -> list[CausedRecord]:
+    """Who caused the rebalances that came to an end, and how many each; in the order of the causes."""
+    counted = Counter((each.cause.at, each.cause.text) for each in timeline.rebalances if each.ended is not None)
+    return [{"cause": text, "at_s": _s(at), "rebalances": count} for (at, text), count in sorted(counted.items())]
+
+
+def _lag(result: RunResult) -> LagRecord | None:
+    found = lag_peak(result)
+    if found is None:
+        return None
+    return {"peak": found.peak, "peak_s": _s(found.at), "drain_s": None if found.drain is None else _s(found.drain)}
+
+
+def _cause(timeline: Timeline, rebalance: Rebalance) -> CauseRecord:
+    return {
+        "group": rebalance.group,
+        "generation": rebalance.generation,
+        "began_s": _s(rebalance.began),
+        "ended_s": None if rebalance.ended is None else _s(rebalance.ended),
+        "trigger": rebalance.trigger,
+        "by": rebalance.by,
+        "cause": rebalance.cause.text,
+        "cause_s": _s(rebalance.cause.at),
+        "changed": rebalance.changed,
+        "paused_s": {member: _s(lasted) for member, lasted in rebalance.paused.items()},
+        "queue_gaps_s": _s(rebalance.queue_gaps),
+        "chain": [[_s(link.at), link.text] for link in causal_chain(timeline, rebalance)],
+    }
+
+
+def _intervals(timeline: Timeline, names: Mapping[MemberKey, str]) -> list[IntervalRecord]:
+    """What members believe, by queue and time."""
+    ordered = sorted(timeline.beliefs, key=lambda each: (queue_key(each.queue), each.since, each.group, each.member))
+    return [
+        {
+            "queue": list(each.queue),
+            "member": names.get(MemberKey(each.group, each.member), each.member),
+            "from_s": _s(each.since),
+            "to_s": None if each.until is None else _s(each.until),
+            "generation": each.generation,
+        }
+        for each in ordered
+    ]
+
+
+def _s(time: Time) -> float:
+    return time / 1000

@@ -1,0 +1,254 @@
+"""Who and what is there when a run is over, as the scenario says: members alive, topics and their queues.
+
+How many records the members of a variant can handle.
+
+Where RocketMQ's members differ, and so leave queues to nobody, or to several, for as long as they do.
+
+Kafka's members have a coordinator that decides. What every member of a group would take once it knows all others says
+whether a queue waits, or has two owners, for such a reason, or only because the members have not noticed yet.
+
+One variant run from beginning to end: its timeline, and who and what is there at its end.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+from compare.running.systems import cluster_of, member_settings, own_part, system_of, with_own_settings
+from compare.running.variants import Variant
+from protocols import Allocation, Group, Member, Queue
+from protocols.scenario.events import MemberChange
+from protocols.scenario.fields import MemberPart
+from protocols.scenario.model import Scenario
+from protocols.scenario.running import Run
+from protocols.scenario.systems import split_system
+from protocols.scenario.topology import MemberKey, ProcessPeers, Topology, listed_members
+from protocols.timeline import Numbering, Recorder, Timeline, lifetimes, may_own_in, reads_in
+from protocols.timeline.lifetimes import last_topics
+from rocketmq_selfbalance.allocate import allocate
+from rocketmq_selfbalance.cluster.members import Members, Standing, why_nobody, why_several
+from rocketmq_selfbalance.cluster.settings import configuration
+from rocketmq_selfbalance.codes import BROADCASTING, RETRY_PREFIX
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """``members``: those alive, hung ones among them. ``groups``: each group of the scenario with them as its members.
+    ``names``: what each member is called in results: its name, or ``group/name`` where it is in several groups."""
+
+    members: Mapping[MemberKey, MemberPart]
+    groups: Mapping[str, Group]
+    names: Mapping[MemberKey, str]
+
+    def allocation(self, group: str, owned: Mapping[tuple[str, str], tuple[Queue, ...]]) -> Allocation:
+        """What the living members of a group own of the queues that there are. ``owned``: (group, member) to queues."""
+        known = frozenset(self.groups[group].queues)
+        return Allocation(
+            self.groups[group],
+            {
+                member.id: [queue for queue in owned.get((group, member.id), ()) if queue in known]
+                for member in self.groups[group].members
+            },
+        )
+
+    def expected(self) -> list[tuple[str, Queue]]:
+        """(Group, queue) of every queue that somebody alive subscribes to."""
+        return [
+            (name, queue)
+            for name, group in self.groups.items()
+            for topic, who in group.subscribers().items()
+            if who
+            for queue in group.topics[topic]
+        ]
+
+
+def ending(scenario: Scenario, numbering: Numbering) -> Ending:
+    """How the scenario ends for a system that numbers queues in this way."""
+    topics = last_topics(scenario, numbering)
+    there = _alive(scenario)
+    groups = {}
+    for name in scenario.groups:
+        members = {key.member: part for key, part in there.items() if key.group == name}
+        plain = Group.of(
+            topics={topic: len(queues) for topic, queues in topics.items()},
+            members={
+                member: {"pattern": part.pattern} if part.pattern else {"subscribe": part.subscribe}
+                for member, part in members.items()
+            },
+        )
+        groups[name] = Group(
+            tuple(
+                Member(
+                    each.id,
+                    each.subscription,
+                    each.pattern,
+                    members[each.id].instance_id,
+                    members[each.id].rack,
+                    members[each.id].client_id,
+                    members[each.id].process,
+                )
+                for each in plain.members
+            ),
+            topics,
+            name=name,
+        )
+    times = Counter(key.member for key in Topology.of(scenario).node)
+    names = {
+        key: key.member if times[key.member] == 1 else f"{key.group}/{key.member}" for key in Topology.of(scenario).node
+    }
+    return Ending(there, groups, names)
+
+
+def _alive(scenario: Scenario) -> dict[MemberKey, MemberPart]:
+    topology = Topology.of(scenario, one_node_per_member=True)
+    parts = listed_members(scenario)
+    there = dict.fromkeys(parts)
+    of_node = {node: key for key, node in topology.node.items()}
+
+    for event in scenario.events:
+        if event.at > scenario.run.for_:
+            break
+        for name in event.members():
+            key = topology.key(event.group, name)
+            after = event.part_after(name, parts.get(key))
+            if after is not None:
+                parts[key] = after
+            if event.member_change in (MemberChange.JOINS, MemberChange.RESTARTS):
+                there[key] = None
+            elif event.member_change is MemberChange.ENDS:
+                for node in topology.together[key] if event.strikes_process() else (topology.node[key],):
+                    there.pop(of_node[node], None)
+    return {key: parts[key] for key in there}
+
+
+THREADS = "consumeThreadMax"
+"""RocketMQ's setting of a push consumer's pool."""
+
+PUSH_THREADS = 20
+"""Its default (spec rocketmq 6.5)."""
+
+KIND, PUSH = "consumer", "push"
+"""The setting that says which of RocketMQ's consumers a member is, and the one with a pool."""
+
+
+def records_per_second(variant: Variant, ending: Ending) -> dict[MemberKey, float]:
+    """Each member that is there at the end to the records that its code handles per second at most; infinite where
+    handling takes no time."""
+    return {
+        key: inf if part.handle <= 0 else threads_of(variant, part) * 1000 / part.handle
+        for key, part in ending.members.items()
+    }
+
+
+def threads_of(variant: Variant, part: MemberPart) -> int:
+    """How many threads of the member handle records at once."""
+    settings: Mapping[str, object] = {**variant.part.settings, **part.settings}
+    if part.threads is not None:
+        return part.threads
+    if split_system(variant.part.system)[0] != "rocketmq" or settings.get(KIND, PUSH) != PUSH:
+        return 1
+    given = settings.get(THREADS, PUSH_THREADS)
+    return given if isinstance(given, int) else PUSH_THREADS
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Sentences without their ends, each once; empty where nothing keeps the members from agreeing."""
+
+    unowned: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
+
+
+def members_of(variant: Variant) -> Members | None:
+    """The members of a variant in which each shares for itself (RocketMQ), as they are in the beginning; None of
+    others."""
+    scenario, part = variant.scenario, variant.part
+    if split_system(part.system)[0] != "rocketmq":
+        return None
+    own = with_own_settings(scenario, part.system)
+    return Members(own, part, Topology.of(own), configuration(part.settings, variant.label))
+
+
+def broadcasting_groups(variant: Variant) -> frozenset[str]:
+    """The groups in which nothing is shared: every member reads every queue (BROADCASTING, spec rocketmq 4.2)."""
+    members = members_of(variant)
+    models = {} if members is None else members.message_models
+    return frozenset(group for group, found in models.items() if found == {BROADCASTING})
+
+
+def reasons(variant: Variant, then: Ending, allocations: Iterable[tuple[str, Allocation]]) -> Reasons:
+    """Why queues have no owner, or several, and will, as long as nothing happens. ``then``: who and what is there;
+    ``allocations``: groups, and who owns what in them."""
+    faulty = [(group, each) for group, each in allocations if each.unowned or each.double_owned]
+    members = members_of(variant) if faulty else None
+    if members is None:
+        return Reasons()
+    own = member_settings(variant.part.system)
+    members.parts = {key: own_part(part, own) for key, part in then.members.items()}
+    unowned: dict[str, None] = {}
+    shared: dict[str, None] = {}
+    for name, allocation in faulty:
+        standings = {
+            key.member: members.standing(key, then.groups[name].topics) for key in then.members if key.group == name
+        }
+        agreed = _agreed(then, name, standings)
+        for queue, having in allocation.owners.items():
+            if not having and queue in agreed.unowned:
+                why = why_nobody(list(standings.values()), queue.topic)
+                unowned |= {} if why is None else {why: None}
+            elif len(having) > 1 and _stays_shared(queue, agreed, standings, having):
+                why = why_several([standings[member] for member in sorted(having)], list(standings.values()))
+                shared |= {} if why is None else {why: None}
+    return Reasons(tuple(unowned), tuple(shared))
+
+
+def _stays_shared(queue: Queue, agreed: Allocation, standings: Mapping[str, Standing], having: Sequence[str]) -> bool:
+    everything = any(standings[member].message_model == BROADCASTING for member in having)
+    return everything or queue in agreed.double_owned
+
+
+def _agreed(then: Ending, name: str, standings: Mapping[str, Standing]) -> Allocation:
+    """What the members take who all know all of them."""
+    group = then.groups[name]
+    members = tuple(replace(each, client_id=standings[each.id].client_id, process=None) for each in group.members)
+    strategies = {member: standing.strategy for member, standing in standings.items()}
+    return allocate(next(iter(strategies.values())), replace(group, members=members), strategies=strategies)
+
+
+UNCOUNTED = (RETRY_PREFIX,)
+"""Topics whose names begin so are in no figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A variant after its run."""
+
+    variant: Variant
+    timeline: Timeline
+    ending: Ending
+
+
+def run_variant(variant: Variant, *, tracing: bool = False, full: bool = False) -> RunResult:
+    """Run a variant from its first to its last moment. Raises `UserError` for a strategy or setting it lacks.
+
+    ``tracing`` keeps every message and cause; ``full`` passes over no quiet time.
+    """
+    scenario, part = variant.scenario, variant.part
+    numbering = system_of(part.system).numbering
+    recorder = Recorder(
+        lives=lifetimes(scenario, numbering),
+        may_own=may_own_in(scenario),
+        uncounted=UNCOUNTED,
+        peers=ProcessPeers.of(Topology.of(scenario)),
+        reads=reads_in(scenario),
+        broadcasting=broadcasting_groups(variant),
+    )
+    make = cluster_of(part.system)
+    own = with_own_settings(scenario, part.system)
+    run = Run.of(
+        own, part, make, observer=recorder, tracing=tracing, full=full, seed=variant.seed, beginning=variant.beginning
+    ).run()
+    timeline = recorder.timeline(run.end, run.calls, run.simulation.messages)
+    run.simulation.dissolve()
+    return RunResult(variant, timeline, ending(scenario, numbering))

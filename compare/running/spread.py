@@ -1,0 +1,99 @@
+"""Figures of one variant over many seeds: the median, and between which values nine of ten runs lie."""
+
+from collections.abc import Mapping, Sequence
+
+from compare.documents.comparison import Record, Spread
+from compare.figures import Figure
+
+FIGURES = (
+    "fairness.jain",
+    "fairness.max_over_mean",
+    "fairness.idle_members",
+    "fairness.min",
+    "fairness.max",
+    "fairness.unowned_queues",
+    "fairness.double_owned_queues",
+    "optimum.jain",
+    "optimum.moves",
+    "rebalances",
+    "moves",
+    "fewest_moves",
+    "unowned_queue_s",
+    "longest_gap_s",
+    "double_owned_queue_s",
+    "redelivered",
+    "burst",
+    "messages",
+    "settle_s",
+    "lag.peak",
+    "lag.drain_s",
+    "harm.work.written",
+    "harm.work.handled",
+    "harm.work.refused",
+    "harm.work.skipped",
+    "harm.work.waiting",
+    "harm.no_progress_queue_s",
+    "harm.longest_stall_s",
+    "harm.settled",
+)
+"""What is told of many seeds, as paths into a variant's record; of ``messages`` all types but `FETCHING` together."""
+
+FETCHING = frozenset({"PullMessage", "PullAnswer"})
+"""Types that fetch records. Kafka's model computes what its fetches bring and sends none: totals leave them out."""
+
+
+def value_at(record: Mapping[str, object], path: str) -> object:
+    """The value at a path such as ``lag.peak`` or ``after.2.fairness.jain``; None where there is none. ``messages``:
+    all types but `FETCHING` together. Raises `TypeError` where the path leads into something that is no record."""
+    value: object = record
+    for name in path.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(name)
+        elif isinstance(value, Sequence):
+            value = value[int(name)]
+        elif value is not None:
+            raise TypeError(f"{path} leads into {value!r}")
+    if path != "messages":
+        return value
+    if not isinstance(value, Mapping):
+        raise TypeError(f"messages are {value!r}")
+    return sum(sent for name, sent in value.items() if name not in FETCHING)
+
+
+def figure(record: Mapping[str, object], path: str) -> Figure:
+    """The number at a path, see `value_at`; None where there is none. Raises `TypeError` for anything else."""
+    value = value_at(record, path)
+    if value is None or isinstance(value, int | float):
+        return value
+    raise TypeError(f"{path} is {value!r}")
+
+
+def spread_figures(record: Record) -> dict[str, Figure]:
+    """`FIGURES` of one run, and per event how even it left the group."""
+    paths = [*FIGURES, *(f"after.{at}.fairness.jain" for at in range(len(record["after"])))]
+    return {path: figure(record, path) for path in paths}
+
+
+def spread(runs: Sequence[Mapping[str, Figure]]) -> dict[str, Spread]:
+    """Figure to ``median``, ``p5`` and ``p95`` over runs (linear between neighbours), as `spread_figures` has them.
+
+    ``known`` is the number of runs that have the figure; without any the others are None.
+    """
+    return {path: _spread([value for run in runs if (value := run[path]) is not None]) for path in runs[0]}
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    if not values:
+        return {"median": None, "p5": None, "p95": None, "known": 0}
+    ordered = sorted(map(float, values))
+    low, median, high = (percentile(ordered, percent) for percent in (5, 50, 95))
+    return {"median": median, "p5": low, "p95": high, "known": len(values)}
+
+
+def percentile(ordered: Sequence[float], percent: float) -> float:
+    """The value below which so many of a hundred lie, linear between neighbours, of ascending values; in the steps of
+    `numpy.percentile`, so that both have the same digits."""
+    place = percent / 100 * (len(ordered) - 1)
+    before = min(int(place), len(ordered) - 1)
+    low, high, part = ordered[before], ordered[min(before + 1, len(ordered) - 1)], place - before
+    return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)

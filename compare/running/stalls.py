@@ -1,0 +1,366 @@
+"""Reasons of harm as data, the same form for all; `compare.explaining.harm` says them in words.
+
+Time without progress: records wait in a queue, and nobody handles any of it, whoever owns it.
+
+Why nobody handled what waited in a queue: nobody owned it, its owner stood still, or all were busy with old
+records.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from compare.documents.comparison import ReasonRecord
+from compare.running.production import ProductionHistory
+from compare.running.work import ReadQueue
+from protocols import Queue
+from protocols.engine.nodes import Time
+from protocols.facts import StandsStill, Transition
+from protocols.scenario.events import Event, MemberChange
+from protocols.timeline import Timeline
+from protocols.timeline.deliveries import Delivery, positions
+from protocols.timeline.fact_descriptions import queue_name
+from protocols.timeline.ownership import Gap, Interval
+from protocols.timeline.rebalances import Rebalance
+
+MOST_REASONS = 2
+"""Reasons that are told of one harm: those that explain most of it."""
+
+LEAST_SHARE = 0.1
+"""A reason that explains less of a harm than this part is left out."""
+
+
+class Reason(NamedTuple):
+    """Fields as in `compare.documents.comparison.ReasonRecord`; times in milliseconds. ``alike``: reasons with an equal
+    kind and an equal value of this are one."""
+
+    kind: str
+    weight: float
+    event: str | None = None
+    text: str | None = None
+    members: tuple[str, ...] = ()
+    lasted: Time | None = None
+    records: int | None = None
+    times: int = 1
+    alike: object = None
+
+    def document(self) -> ReasonRecord:
+        """As in the document, in seconds."""
+        return {
+            "kind": self.kind,
+            "weight": self.weight,
+            "event": self.event,
+            "text": self.text,
+            "members": list(self.members),
+            "lasted_s": None if self.lasted is None else self.lasted / 1000,
+            "records": self.records,
+            "times": self.times,
+        }
+
+
+def most_important(found: Iterable[Reason]) -> list[Reason]:
+    """Reasons that are alike become one, told as the one of the greatest weight, with weights, records and times added
+    up; the greatest first, at most `MOST_REASONS`."""
+    groups: dict[object, list[Reason]] = {}
+    for each in found:
+        groups.setdefault((each.kind, each.alike), []).append(each)
+    merged = [_merged(each) for each in groups.values()]
+    total = sum(each.weight for each in merged)
+    ordered = sorted(merged, key=lambda each: -each.weight)
+    return [each for each in ordered if each.weight >= total * LEAST_SHARE][:MOST_REASONS]
+
+
+def _merged(alike: Sequence[Reason]) -> Reason:
+    heaviest = max(reversed(alike), key=lambda each: each.weight)
+    members = dict.fromkeys(member for each in alike for member in each.members)
+    records = [each.records for each in alike if each.records is not None]
+    return heaviest._replace(
+        weight=sum(each.weight for each in alike),
+        members=tuple(sorted(members)),
+        records=sum(records) if records else None,
+        times=sum(each.times for each in alike),
+    )
+
+
+def in_common(since: Time, until: Time, start: Time, end: Time) -> Time:
+    """Milliseconds that two spans have in common."""
+    return max(0.0, min(until, end) - max(since, start))
+
+
+LEAST_MS: Time = 1000.0
+"""Records that wait for less are on their way: fetches, commits and short rebalances take their time in any system."""
+
+Pauses: TypeAlias = Mapping[str, Sequence[tuple[Time, Time]]]
+"""Member to when it stands still, in order, milliseconds."""
+
+
+class Stall(NamedTuple):
+    """Records of the queue waited from ``since`` to ``until`` (milliseconds) and nobody came any further."""
+
+    read: ReadQueue
+    since: Time
+    until: Time
+
+    @property
+    def lasted(self) -> Time:
+        """In milliseconds."""
+        return self.until - self.since
+
+
+def pauses_of(events: Iterable[Event], peers: Mapping[str, tuple[str, ...]]) -> Pauses:
+    """When members stand still by events of the scenario. ``peers``: a member to all members of its process."""
+    found: dict[str, list[tuple[Time, Time]]] = {}
+    for event in events:
+        if event.member_change is MemberChange.PAUSES:
+            for name in event.members():
+                for member in peers.get(name, (name,)) if event.strikes_process() else (name,):
+                    found.setdefault(member, []).append((event.at, event.at + event.lasts()))
+    return found
+
+
+def stalls(
+    timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory], pauses: Pauses
+) -> list[Stall]:
+    """Every time without progress of at least `LEAST_MS`. Handling records again, which somebody handled before, is no
+    progress; giving one up that nobody can handle is some."""
+    deliveries = positions(timeline.counted_progress())
+    found: list[Stall] = []
+    for read in reads:
+        history = production.get(read.queue)
+        if history is not None:
+            of_queue = (each for each in deliveries.get((read.reader, read.queue), ()) if each.until > history.since)
+            found += _stalls_of(read, history, of_queue, pauses, timeline.end)
+    return found
+
+
+def _stalls_of(
+    read: ReadQueue, history: ProductionHistory, deliveries: Iterable[Delivery], pauses: Pauses, end: Time
+) -> Iterator[Stall]:
+    reached, latest = history.end_offset(read.since), read.since
+    for each in deliveries:
+        if each.end <= reached:
+            continue
+        for since, until in _working(each, pauses.get(each.member, ())):
+            if since - latest >= LEAST_MS:
+                yield from _waiting(read, history, reached, latest, since)
+            latest = max(latest, until)
+        reached = each.end
+    if end - latest >= LEAST_MS:
+        yield from _waiting(read, history, reached, latest, end)
+
+
+def _working(delivery: Delivery, pauses: Sequence[tuple[Time, Time]]) -> Iterator[tuple[Time, Time]]:
+    """The times in which the member handled the records, without those in which it stood still."""
+    since = delivery.since
+    for start, stop in pauses:
+        if since <= start < delivery.until:
+            yield since, start
+            since = min(stop, delivery.until)
+    yield since, delivery.until
+
+
+def _waiting(read: ReadQueue, history: ProductionHistory, reached: int, since: Time, until: Time) -> Iterator[Stall]:
+    """From when the next record is there, if that is long enough before ``until``."""
+    if history.end_offset(until - LEAST_MS) > reached:
+        yield Stall(read, max(since, history.arrival(reached, until)), until)
+
+
+DOWN, PAUSED, STUCK, AWAY, UNNOTICED, REBALANCING, UNOWNED, NEVER_OWNED, AGAIN, REFUSED = (
+    "no broker",
+    "owner stands still",
+    "owner stuck",
+    "owner away",
+    "no owner until noticed",
+    "no owner during rebalance",
+    "no owner",
+    "never owned",
+    "handled again",
+    "pulls refused",
+)
+"""Kinds of reasons, see `compare.documents.comparison.ReasonRecord`."""
+
+JOIN_SENT = "join sent"
+"""How a Kafka client's state machine names that it asks to join: the coordinator waits for all members to do so."""
+
+NOT_LATEST = "subscription unknown or not latest"
+"""Why a RocketMQ broker refuses pulls of a member whose allocation has just changed, or whose group it knows by another
+member's topics."""
+
+PULL_FAILED = "pull failed"
+"""How the state machine of a RocketMQ process queue names an answer that is an error."""
+
+LEAST_PART = 0.2
+"""What explains less of a stall than this part does not explain it."""
+
+
+class Explained(NamedTuple):
+    """A reason, and milliseconds of the stall that it covers."""
+
+    covers: Time
+    reason: Reason
+
+
+class WhyStalled:
+    """Answers for every stall of a run."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        production: Mapping[Queue, ProductionHistory],
+        pauses: Pauses,
+        stalls: Sequence[Stall],
+        *,
+        links_break: bool,
+    ) -> None:
+        """``links_break``: whether anything happens in the run that makes links or brokers fail."""
+        self._timeline, self._production, self._pauses = timeline, production, pauses
+        self._links_break = links_break
+        stalled = {(each.read.reader, each.read.queue) for each in stalls}
+        self._beliefs: dict[tuple[str, Queue], list[Interval]] = {key: [] for key in stalled}
+        self._gaps: dict[tuple[str, Queue], list[Gap]] = {key: [] for key in stalled}
+        for belief in timeline.beliefs:
+            if (belief.group, belief.queue) in stalled:
+                self._beliefs[belief.group, belief.queue].append(belief)
+        for gap in timeline.gaps:
+            if (gap.group, gap.queue) in stalled:
+                self._gaps[gap.group, gap.queue].append(gap)
+        self._deliveries = positions(timeline.counted_deliveries()) if stalls else {}
+        self._standing = [
+            (each.now, each.fact) for each in (timeline.facts if stalls else ()) if type(each.fact) is StandsStill
+        ]
+        self._joins = self._steps(JOIN_SENT)
+        self._failed_pulls = self._steps(PULL_FAILED)
+
+    def _steps(self, event: str) -> list[tuple[Time, str]]:
+        """When state machines took an edge of this event, and whose they were."""
+        return [
+            (observed.now, observed.fact.of)
+            for observed in self._timeline.facts
+            if type(observed.fact) is Transition and observed.fact.event == event
+        ]
+
+    def reason(self, stall: Stall) -> Reason | None:
+        """The first that explains more than half of it, or else what explains most of it, weighted with the
+        milliseconds that it lasted; None where nothing does."""
+        found = [
+            *self._down(stall),
+            *self._paused(stall),
+            *self._stuck(stall),
+            *self._gap(stall),
+            *self._never_owned(stall),
+            *self._again(stall),
+            *self._refused(stall),
+        ]
+        mostly = (each for each in found if each.covers >= stall.lasted / 2)
+        best = next(mostly, None) or max(found, key=lambda each: each.covers, default=None)
+        if best is None or best.covers < stall.lasted * LEAST_PART:
+            return None
+        return best.reason._replace(weight=stall.lasted)
+
+    def _down(self, stall: Stall) -> Iterator[Explained]:
+        silences = self._production[stall.read.queue].silences(stall.since, stall.until)
+        covers = sum(end - start for start, end in silences)
+        if covers:
+            event = next(
+                (each.text for each in reversed(self._timeline.causes.happenings) if each.at <= silences[0][0]), None
+            )
+            yield Explained(covers, Reason(DOWN, 0.0, event, stall.read.queue.broker or None, alike=event))
+
+    def _paused(self, stall: Stall) -> Iterator[Explained]:
+        end = self._timeline.end
+        for belief in self._beliefs[stall.read.reader, stall.read.queue]:
+            until = end if belief.until is None else belief.until
+            for start, stop in self._pauses.get(belief.member, ()):
+                covers = in_common(max(belief.since, start), min(until, stop), stall.since, stall.until)
+                if covers:
+                    event = self._latest_event(start, belief.member)
+                    yield Explained(
+                        covers, Reason(PAUSED, 0.0, event, members=(belief.member,), lasted=covers, alike=event)
+                    )
+
+    def _stuck(self, stall: Stall) -> Iterator[Explained]:
+        """The owner's code has come to a record that it cannot handle; it goes on when it handles the next one."""
+        for belief in self._beliefs[stall.read.reader, stall.read.queue]:
+            for at, fact in self._standing:
+                if fact.member == belief.member and fact.group == belief.group:
+                    goes_on = (each for each in self._begins(fact, stall) if each > at)
+                    until = min(next(goes_on, self._timeline.end), belief.until or self._timeline.end)
+                    covers = in_common(max(at, belief.since), until, stall.since, stall.until)
+                    text = f"record {fact.offset} of {queue_name(fact.queue)}"
+                    if covers:
+                        yield Explained(covers, Reason(STUCK, 0.0, None, text, (fact.member,), covers, alike=text))
+
+    def _begins(self, fact: StandsStill, stall: Stall) -> Iterator[Time]:
+        """When the member began to handle anything; of the queue itself, where other queues of it go on."""
+        for each in self._timeline.counted_deliveries():
+            if each.member == fact.member and (stall.read.queue != fact.queue or each.queue == fact.queue):
+                yield each.since
+
+    def _gap(self, stall: Stall) -> Iterator[Explained]:
+        end = self._timeline.end
+        for gap in self._gaps[stall.read.reader, stall.read.queue]:
+            until = end if gap.until is None else gap.until
+            covers = in_common(gap.since, until, stall.since, stall.until)
+            if covers:
+                yield Explained(covers, self._why_unowned(gap, until))
+
+    def _why_unowned(self, gap: Gap, until: Time) -> Reason:
+        """What took most of the time: until somebody began to rebalance, or that rebalance."""
+        latest: Rebalance | None = None
+        for each in self._timeline.rebalances:
+            if each.group == gap.group and each.began <= until:
+                latest = each
+        lasted = until - gap.since
+        if gap.until is None:
+            return Reason(UNOWNED, 0.0, lasted=lasted)
+        over = latest is None or (latest.ended is not None and latest.ended < gap.since)
+        if latest is None or over or latest.cause.event.at > gap.since + lasted / 2:
+            # Nobody else takes it: the owner itself comes back, as a static member does, or the last one of a group.
+            event = self._latest_event(gap.since, gap.before)
+            return Reason(AWAY, 0.0, event, members=(gap.before,), lasted=lasted)
+        event = latest.cause.event.text
+        waited = latest.began - gap.since
+        if waited >= lasted / 2:
+            return Reason(UNNOTICED, 0.0, event, latest.trigger, lasted=waited, alike=event)
+        slow = self._last_to_join(latest, until)
+        return Reason(REBALANCING, 0.0, event, members=slow, lasted=lasted, alike=event)
+
+    def _last_to_join(self, rebalance: Rebalance, until: Time) -> tuple[str, ...]:
+        """Whose JoinGroup the coordinator waited for longest, if that was most of the rebalance."""
+        ended = until if rebalance.ended is None else rebalance.ended
+        half = rebalance.began + (ended - rebalance.began) / 2
+        return tuple([member for at, member in self._joins if half <= at <= ended][-1:])
+
+    def _never_owned(self, stall: Stall) -> Iterator[Explained]:
+        beliefs = self._beliefs[stall.read.reader, stall.read.queue]
+        first = min((each.since for each in beliefs), default=self._timeline.end)
+        covers = in_common(0.0, first, stall.since, stall.until)
+        if covers:
+            yield Explained(covers, Reason(NEVER_OWNED, 0.0, lasted=covers))
+
+    def _again(self, stall: Stall) -> Iterator[Explained]:
+        """Members handled old records of the queue meanwhile."""
+        of_queue: Sequence[Delivery] = self._deliveries.get((stall.read.reader, stall.read.queue), ())
+        during = [each for each in of_queue if in_common(each.since, each.until, stall.since, stall.until)]
+        covers = sum(in_common(each.since, each.until, stall.since, stall.until) for each in during)
+        if covers:
+            count = sum(each.end - each.first for each in during)
+            members = tuple(sorted({each.member for each in during}))
+            yield Explained(min(covers, stall.lasted), Reason(AGAIN, 0.0, members=members, records=count))
+
+    def _refused(self, stall: Stall) -> Iterator[Explained]:
+        """Pulls of the queue fail: where no link and no broker does, because the broker does not know the member's
+        subscription, or not the latest one (spec rocketmq 2.10), which comes with a heartbeat."""
+        name = queue_name(stall.read.queue)
+        failed = [
+            (at, of) for at, of in self._failed_pulls if stall.since <= at <= stall.until and of.endswith(f" {name}")
+        ]
+        if failed:
+            members = tuple(sorted({of.removesuffix(f" {name}") for _, of in failed}))
+            lasted = stall.until - failed[0][0]
+            why = None if self._links_break else NOT_LATEST
+            yield Explained(lasted, Reason(REFUSED, 0.0, None, why, members, lasted))
+
+    def _latest_event(self, at: Time, member: str) -> str | None:
+        """The latest event until this time that is about the member."""
+        about = [each.text for each in self._timeline.causes.happenings if each.at <= at and member in each.members]
+        return about[-1] if about else None

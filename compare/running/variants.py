@@ -1,0 +1,96 @@
+"""Which variants of a scenario to run: those it lists, or those asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compare.running.systems import SYSTEMS, known_strategies, system_of
+from protocols.errors import UserError
+from protocols.scenario.building import systems_left_out
+from protocols.scenario.checks import system_problem
+from protocols.scenario.jitter import IN_STEP, Beginning, shifted
+from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.systems import Systems, example_of, split_system
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A variant to run."""
+
+    scenario: Scenario
+    part: SystemPart
+    seed: int
+    beginning: Beginning = IN_STEP
+    """When and how what is there from 0s on starts."""
+
+    @property
+    def jitter(self) -> bool:
+        """Whether start times and event times, which the scenario has already, depend on the seed (`jittered`)."""
+        return self.beginning.seed is not None
+
+    @property
+    def label(self) -> str:
+        """What results call it."""
+        return self.part.label or self.part.system
+
+
+def jittered(variant: Variant) -> Variant:
+    """The variant with start times and event times that depend on its seed (`protocols.scenario.jitter`)."""
+    if variant.jitter:
+        return variant
+    written, seed = variant.scenario, variant.seed
+    return replace(variant, scenario=shifted(written, seed), beginning=Beginning.of(written, seed))
+
+
+def variants_of(scenario: Scenario, asked: Sequence[str] = (), seeds: Sequence[int] = ()) -> list[Variant]:
+    """The variants in order, each with every seed.
+
+    ``asked``: labels of the scenario's own variants, names such as ``kafka:sticky``, or bare ones that stand for
+    several (``kafka``, ``kafka-zookeeper``, ``rocketmq``, ``all``); none: the scenario's. Raises `UserError` for a
+    name that nothing has.
+    """
+    known = known_strategies()
+    parts = _asked(scenario, asked, known) if asked else _listed(scenario, known)
+    for part in parts:
+        system_of(part.system)
+    return [Variant(scenario, part, seed) for part in parts for seed in dict.fromkeys(seeds or (scenario.run.seed,))]
+
+
+def _listed(scenario: Scenario, known: Systems) -> list[SystemPart]:
+    """The scenario's variants. Where it names none, those that every scenario has, as far as the system is there."""
+    return list(scenario.systems or systems_left_out(scenario, known))
+
+
+def _asked(scenario: Scenario, asked: Sequence[str], known: Systems) -> list[SystemPart]:
+    own = {part.label or part.system: part for part in scenario.systems}
+    found: dict[str, SystemPart] = {}
+    for name in asked:
+        for part in _named(scenario, name, own, known):
+            found.setdefault(part.label or part.system, part)
+    return list(found.values())
+
+
+def _named(scenario: Scenario, name: str, own: dict[str, SystemPart], known: Systems) -> list[SystemPart]:
+    if name in own:
+        return [own[name]]
+    if name == "all":
+        return [part for each in known for part in _named(scenario, each, own, known)]
+    if name in known:
+        return _family(scenario, name, known)
+    system, strategy = split_system(name)
+    if system not in SYSTEMS or not strategy:
+        expected = ", ".join([*own, *known, "all"])
+        example = example_of(known)
+        raise UserError(f"--system {name}: expected one of {expected}, or a system and strategy such as {example}")
+    problem = system_problem(name, known)
+    if problem:
+        raise UserError(f"--system {name}: {problem}")
+    return [SystemPart(system=name, label=name)]
+
+
+def _family(scenario: Scenario, name: str, known: Systems) -> list[SystemPart]:
+    """The variants for which a system's bare name stands: those that it runs by default, else all of its strategies."""
+    parts = [part for part in systems_left_out(scenario, known) if split_system(part.system)[0] == name]
+    names = [each for each in SYSTEMS[name].also if split_system(each)[0] in known]
+    if not parts:
+        names = [*(f"{name}:{strategy}" for strategy in known[name].names), *names]
+    return [*parts, *(SystemPart(system=each, label=each) for each in names)]

@@ -1,0 +1,175 @@
+"""Which records a group has to handle: the queues that its members read, and from when on.
+
+How much of the work was done: records written, handled, passed over for ever, still waiting.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from compare.running.phases import Phase
+from compare.running.production import ProductionHistory
+from protocols import Queue
+from protocols.engine.nodes import Time
+from protocols.facts import PassedOver, Position
+from protocols.offsets import OffsetSet
+from protocols.timeline import Timeline
+from protocols.timeline.deliveries import Delivery, positions
+
+BEGINNING_MS: Time = 1000.0
+"""So long at most a group that begins takes to learn where to begin in its queues."""
+
+
+class ReadQueue(NamedTuple):
+    """``reader`` has to handle all records written to the queue from ``since`` (milliseconds) on. The reader is a
+    group; where that is broadcasting, it is one member, named ``group/member`` as `Timeline.deliveries_by_reader` does.
+    """
+
+    reader: str
+    queue: Queue
+    since: Time
+
+
+def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]:
+    """The queues that groups share and that somebody alive at the end subscribes to, in the order of the scenario.
+
+    A group reads a queue since somebody first subscribed to it, but not before the group had any queue at all, and had
+    asked where to begin: what was written before that belongs to nobody.
+    """
+    began: dict[str, Time] = {}
+    for each in timeline.beliefs:
+        began[each.group] = min(began.get(each.group, each.since), each.since)
+    asked: dict[tuple[str, Queue], Time] = {}
+    for observed in timeline.facts:
+        if type(observed.fact) is Position:
+            asked.setdefault((observed.fact.group, observed.fact.queue), observed.now)
+    since: dict[tuple[str, Queue], Time] = {}
+    for phase in phases:
+        there = {group: frozenset(each.queues) for group, each in phase.then.groups.items()}
+        since = {key: at for key, at in since.items() if key[1] in there[key[0]]}
+        for key in phase.then.expected():
+            since.setdefault(key, phase.at)
+    found = []
+    for group, queue in phases[-1].then.expected():
+        if group not in timeline.broadcasting:
+            start = began.get(group, 0.0)
+            first = asked.get((group, queue), start)
+            if start <= first < start + BEGINNING_MS:
+                start = first
+            found.append(ReadQueue(group, queue, max(since[group, queue], start)))
+    return found
+
+
+def broadcasting_reads(timeline: Timeline) -> list[ReadQueue]:
+    """The queues that each member of a broadcasting group reads, since it first did."""
+    first: dict[tuple[str, Queue], Time] = {}
+    for each in timeline.beliefs:
+        if each.group in timeline.broadcasting:
+            first.setdefault((f"{each.group}/{each.member}", each.queue), each.since)
+    return [ReadQueue(reader, queue, since) for (reader, queue), since in first.items()]
+
+
+IN_HAND_MS: Time = 1000.0
+"""Records written in so many last milliseconds of a run do not count as waiting: they are on their way."""
+
+
+class Passed(NamedTuple):
+    """Records ``first`` to ``end - 1`` that nobody handled, though the reader goes on behind them. ``fact``: who could
+    not handle the record, where that is why."""
+
+    read: ReadQueue
+    first: int
+    end: int
+    fact: PassedOver | None = None
+
+
+class Work(NamedTuple):
+    """Records that the readers had to handle. ``written``: all of them; ``handled``: at least once; ``waiting``: not
+    handled at the end, those of the last `IN_HAND_MS` left out; ``passed``: never to be handled, because the reader
+    went on behind them; ``refused``: never written, because no broker of the queue ran."""
+
+    written: int
+    handled: int
+    waiting: int
+    passed: tuple[Passed, ...]
+    refused: int
+
+    @property
+    def skipped(self) -> int:
+        """How many records were passed over."""
+        return sum(each.end - each.first for each in self.passed)
+
+
+def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory]) -> Work:
+    """The work of these readers, added up."""
+    deliveries = positions(timeline.deliveries_by_reader())
+    beyond, unable = _goes_on_from(timeline, production), _could_not_handle(timeline, production)
+    written = handled = waiting = refused = 0
+    passed: list[Passed] = []
+    for read in reads:
+        history = production.get(read.queue)
+        if history is None:
+            continue
+        start, end = history.end_offset(read.since), history.end_offset(timeline.end)
+        key = read.reader, read.queue
+        done = _handled(deliveries.get(key, ()), history.since)
+        over = [each for offset, each in unable.get(key, {}).items() if start <= offset < end and offset not in done]
+        written += end - start
+        handled += done.count(start, end)
+        passed += [Passed(read, each.offset, each.offset + 1, each) for each in over]
+        # From here on, `done` holds all that needs no more waiting.
+        done.update((each.offset, each.offset + 1) for each in over)
+        lost = list(done.gaps(start, min(end, beyond.get(key, start))))
+        passed += [Passed(read, *each) for each in lost]
+        done.update(lost)
+        due = max(start, history.end_offset(max(read.since, timeline.end - IN_HAND_MS)))
+        waiting += due - start - done.count(start, due)
+        refused += history.refused(read.since, timeline.end)
+    return Work(written, handled, waiting, tuple(passed), refused)
+
+
+def _handled(deliveries: Iterable[Delivery], since: Time) -> OffsetSet:
+    """What was handled of a queue that began at ``since``: before, the offsets were those of other records."""
+    found = OffsetSet()
+    first = end = 0
+    # Most deliveries go on where the one before ended.
+    for each in deliveries:
+        if each.until <= since:
+            continue
+        if each.first == end:
+            end = each.end
+        else:
+            found.add(first, end)
+            first, end = each.first, each.end
+    found.add(first, end)
+    return found
+
+
+def _could_not_handle(
+    timeline: Timeline, production: Mapping[Queue, ProductionHistory]
+) -> dict[tuple[str, Queue], dict[int, PassedOver]]:
+    """(Reader, queue) to what it passed over because its code could not handle it, by offsets: who did so last."""
+    found: dict[tuple[str, Queue], dict[int, PassedOver]] = {}
+    for observed in timeline.facts:
+        fact = observed.fact
+        if type(fact) is PassedOver and fact.queue in production and observed.now > production[fact.queue].since:
+            reader = f"{fact.group}/{fact.member}" if fact.group in timeline.broadcasting else fact.group
+            found.setdefault((reader, fact.queue), {})[fact.offset] = fact
+    return found
+
+
+def _goes_on_from(timeline: Timeline, production: Mapping[Queue, ProductionHistory]) -> dict[tuple[str, Queue], int]:
+    """(Reader, queue) to the offset before which nobody will look again: the committed one at the end, or one at which
+    a member began to read."""
+    found: dict[tuple[str, Queue], int] = {}
+    for each in timeline.commits:
+        if each.taken and each.group not in timeline.broadcasting:
+            found[each.group, each.queue] = each.offset
+    for observed in timeline.facts:
+        if type(observed.fact) is Position:
+            group, member, queue, offset, _ = observed.fact
+            history = production.get(queue)
+            if history is None or observed.now < history.since:
+                continue
+            reader = f"{group}/{member}" if group in timeline.broadcasting else group
+            found[reader, queue] = max(found.get((reader, queue), 0), offset)
+    return found

@@ -1,0 +1,1 @@
+"""The audit for people: tables, and one HTML file."""

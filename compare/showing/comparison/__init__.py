@@ -1,0 +1,1 @@
+"""The comparison for people: the document, tables, stories, and one HTML file."""

@@ -1,0 +1,313 @@
+"""State machines as small pictures, from the tables that the code runs from: states in one column, edges beside it.
+
+Edges that lead down run on the right, edges that lead up on the left, each in a lane of its own where they overlap.
+Labels are left out: the player tells the event of the edge that it lights up.
+
+The page: story, verdict and table read without a script; timelines and player are drawn by one from data.
+"""
+
+from collections.abc import Collection, Sequence
+from itertools import groupby
+from typing import Any
+
+from compare.documents.audit import OptimumRecord
+from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord
+from compare.explaining.document import Measured
+from compare.formatting import many, variant_name
+from compare.running.runs import MeasuredRun, variation
+from compare.running.spread import figure
+from compare.running.systems import MACHINES, Machine, machine
+from compare.showing.comparison.table import COLUMNS, SHARING_AT, rows
+from compare.showing.console import number, visible
+from compare.showing.html import asset, rendered, script_of
+from protocols.engine.nodes import Time
+from protocols.scenario.events import Event
+from protocols.scenario.events.catalogue import described
+from protocols.scenario.fields import duration_text
+from protocols.scenario.jitter import shifted
+from protocols.scenario.model import LoadPart, Scenario
+from protocols.state_machine import BEGINNING
+
+OUTSIDE = (BEGINNING, "ABSENT")
+"""States that say that there is no such thing: nobody is shown in them."""
+
+WIDTH, HEIGHT = 190, 44
+"""Of a state, in pixels; there is room in it for who is in the state."""
+GAP, LANE, PORT = 20, 9, 7
+
+
+def graphs(system: str) -> list[dict[str, object]]:
+    """The machines of a system: name, its states and edges with their places; none for a system without.
+
+    ``machine`` is what the facts of `protocols.facts.Transition` call it; ``members``: the machine of the members,
+    where it is that of a group; ``over``: states in which there is no such thing any more, or not yet.
+    """
+    return [_graph(machine(system, name)) for name in MACHINES.get(system, {})]
+
+
+def graphs_of_runs(system: str, texts: Collection[str]) -> list[dict[str, object]]:
+    """The machines that the report's player shows: those of the consumer protocol only where a run has taken a step of
+    theirs, whose name is then among the player's ``texts``."""
+    return [each for each in graphs(system) if each["machine"] not in _WHERE_TAKEN or each["machine"] in texts]
+
+
+_WHERE_TAKEN = ("consumer protocol", "consumer group", "consumer group member")
+
+
+def _graph(drawn: Machine) -> dict[str, object]:
+    place = {state: at for at, state in enumerate(drawn.states)}
+    pairs = sorted(
+        {(place[before], place[after]) for before, after in drawn.between() if before != after},
+        key=lambda pair: (abs(pair[1] - pair[0]), pair),
+    )
+    leading_on = {before for before, _ in pairs}
+    lanes: dict[bool, list[list[tuple[int, int]]]] = {True: [], False: []}
+    lane_of = {}
+    for before, after in pairs:
+        low, high = sorted((before, after))
+        of_side = lanes[after > before]
+        free = (n for n, lane in enumerate(of_side) if all(high <= a or b <= low for a, b in lane))
+        number = next(free, len(of_side))
+        if number == len(of_side):
+            of_side.append([])
+        of_side[number].append((low, high))
+        lane_of[before, after] = number
+    left = LANE * (len(lanes[False]) + 1)
+    ports: dict[tuple[int, bool], int] = {}
+    edges = []
+    for before, after in pairs:
+        down = after > before
+        edge = left + WIDTH if down else left
+        lane = edge + (1 if down else -1) * LANE * (lane_of[before, after] + 1)
+        leaves = _height(before, _port(ports, before, down))
+        arrives = _height(after, _port(ports, after, down))
+        edges.append(
+            {
+                "from": drawn.states[before],
+                "to": drawn.states[after],
+                "path": f"M{edge} {leaves}H{lane}V{arrives}H{edge + (5 if down else -5)}",
+                "tip": f"M{edge} {arrives}l{7 if down else -7} -4v8z",
+            }
+        )
+    return {
+        "name": drawn.name,
+        "machine": _MACHINE.get((drawn.system, drawn.name), drawn.name),
+        "members": _MEMBERS.get((drawn.system, drawn.name)),
+        "outside": next((state for state in OUTSIDE if state in place), None),
+        "over": [state for state in place if state in OUTSIDE or place[state] not in leading_on],
+        "states": [
+            {"name": state, "shown": drawn.shown(state), "x": left, "y": at * (HEIGHT + GAP) + 4}
+            for state, at in place.items()
+        ],
+        "edges": edges,
+        "width": left + WIDTH + LANE * (len(lanes[True]) + 1),
+        "height": len(place) * (HEIGHT + GAP) - GAP + 8,
+        "box": [WIDTH, HEIGHT],
+    }
+
+
+_MEMBERS = {("kafka", "group"): "client", ("kafka", "consumer group"): "consumer group member"}
+"""System and machine of a group to that of its members, as the nodes call it."""
+
+_MACHINE = {("kafka", "consumer"): "client"}
+"""What the nodes call a machine, where the drawings call it otherwise."""
+
+
+def _port(ports: dict[tuple[int, bool], int], state: int, right: bool) -> int:
+    """The next free place at this side of a state: beside the middle, then further and further from it."""
+    number = ports[state, right] = ports.get((state, right), -1) + 1
+    return (number + 1) // 2 * (PORT if number % 2 else -PORT) if number else 0
+
+
+def _height(state: int, port: int) -> int:
+    middle = state * (HEIGHT + GAP) + 4 + HEIGHT // 2
+    return middle + max(-HEIGHT // 2 + 3, min(HEIGHT // 2 - 3, port))
+
+
+SCRIPTS = (
+    "data.js",
+    "axis.js",
+    "ownership.js",
+    "strips.js",
+    "variants.js",
+    "graph.js",
+    "epochs.js",
+    "sequence.js",
+    "player.js",
+)
+PACKAGE = "compare.comparison.report"
+
+MOST_TYPES = 40
+"""Types of messages in the table of a variant."""
+
+MOST_RATES = 5
+"""Topics and queues whose rates are told."""
+
+
+def write_comparison(found: Sequence[Measured]) -> str:
+    """One page for all scenarios, each with its runs and its document; what is drawn is that of the runs that have it.
+
+    Equal runs give equal text, which holds no lone surrogates: it can be written as UTF-8.
+    """
+    style = asset("compare.report", "style.css") + asset(PACKAGE, "comparison.css")
+    script = script_of([asset("compare.report", "dom.js"), *(asset(PACKAGE, name) for name in SCRIPTS)])
+    drawn = [[run for run in runs if run.chart_data is not None] for _, runs, _ in found]
+    payload = {
+        "scenarios": [drawn_of(scenario, runs) for (scenario, _, _), runs in zip(found, drawn, strict=True)],
+        "graphs": {
+            system: graphs_of_runs(system, _texts(drawn))
+            for system in dict.fromkeys(_system(run.variant.part.system) for runs in drawn for run in runs)
+        },
+    }
+    return rendered(
+        asset(PACKAGE, "page.html"),
+        style,
+        script,
+        payload,
+        title=", ".join(scenario.name for scenario, _, _ in found),
+        scenarios=[_static(scenario, document) for scenario, _, document in found],
+        columns=COLUMNS,
+        tables=[("what hurts", 0, SHARING_AT), ("who has how much, and what it took", SHARING_AT, len(COLUMNS))],
+    )
+
+
+def _texts(drawn: Sequence[Sequence[MeasuredRun]]) -> set[str]:
+    """All texts that the runs' players show."""
+    players: list[Any] = [(run.chart_data or {}).get("player") for runs in drawn for run in runs]
+    return {text for player in players if player for text in player["texts"]}
+
+
+def _system(system: str) -> str:
+    return system.partition(":")[0]
+
+
+def _static(scenario: Scenario, document: ScenarioDocument) -> dict[str, object]:
+    """What the template shows of a scenario."""
+    first: dict[str, Record] = {}
+    for record in document["variants"]:
+        first.setdefault(record["label"], record)
+    records = list(first.values())
+    varying = [record["seed"] for record in records if record["jitter"]]
+    seeds = document.get("seeds", {})
+    return {
+        "name": scenario.name,
+        "about": " ".join(scenario.about.split()),
+        "facts": [
+            *_facts(scenario, len(records), max((each["runs"] for each in seeds.values()), default=1)),
+            *([variation(scenario)] if varying else []),
+        ],
+        "events": [(_clock(at), text) for at, text in _events(shifted(scenario, varying[0]) if varying else scenario)],
+        "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],
+        "assumptions": [each["text"] for each in document["assumptions"]],
+        "rows": rows(records, seeds),
+        "runs": max((each["runs"] for each in seeds.values()), default=1),
+        "variants": [_variant(record, document["verdict"]) for record in records],
+    }
+
+
+def _variant(record: Record, verdict: Sequence[VerdictRecord]) -> dict[str, object]:
+    name = variant_name(record)
+    sent = sorted(record["messages"].items(), key=lambda item: (-item[1], item[0]))
+    return {
+        "label": record["label"],
+        # The card has the name on top already.
+        "verdict": [
+            (told["sentence"].removeprefix(f"{name} "), list(told["figures"].items()))
+            for told in verdict
+            if told["label"] == record["label"]
+        ],
+        "failed": [check for check in record["checks"] if not check["held"]],
+        "caused": record["caused"],
+        "messages": sent[:MOST_TYPES],
+        "others": sum(count for _, count in sent[MOST_TYPES:]),
+        "lost": sorted(record["lost_messages"].items()),
+        "after": [
+            {
+                "when": _clock(each["at_s"] * 1000),
+                "events": each["events"] or ["the scenario begins"],
+                "load": _range(each["fairness"]),
+                "best": _range(each["optimum"]),
+                "cells": [number(figure(each, name), 3) for name in _AFTER],
+            }
+            for each in record["after"]
+        ],
+        "topics": _topics(record),
+    }
+
+
+_AFTER = ("rebalances", "moves", "fewest_moves", "unowned_queue_s", "longest_gap_s", "double_owned_queue_s", "settle_s")
+
+
+def _topics(record: Record) -> list[tuple[str, list[str]]]:
+    topics = record["fairness"]["topics"]
+    names = ("queues", "min", "max", "idle_members", "jain", "unowned_queues", "double_owned_queues")
+    return [(topic, [number(figures[name]) for name in names]) for topic, figures in topics.items()][:MOST_TYPES]
+
+
+def _range(figures: Fairness | OptimumRecord) -> str:
+    low, high = figures["min"], figures["max"]
+    return number(high) if low == high else f"{number(low)}–{number(high)}"
+
+
+def _facts(scenario: Scenario, variants: int, runs: int) -> list[str]:
+    members = {(name, member) for name, group in scenario.groups.items() for member in group.members}
+    only = next(iter(scenario.groups)) if len(scenario.groups) == 1 else ""
+    members |= {(event.group or only, name) for event in scenario.events for name in event.members()}
+    queues = sum(sum(part.queues.values()) for part in scenario.topics.values())
+    low, high = scenario.run.latency
+    latency = duration_text(low) if low == high else f"{duration_text(low)} to {duration_text(high)}"
+    return [
+        many(len(members), "member"),
+        f"{many(len(scenario.topics), 'topic')}, {many(queues, 'queue')}",
+        *_load(scenario.load),
+        duration_text(scenario.run.for_),
+        f"{latency} per message",
+        many(variants, "variant"),
+        f"{runs} seeds per variant" if runs > 1 else f"seed {scenario.run.seed}",
+    ]
+
+
+def _load(load: LoadPart) -> list[str]:
+    if not load.writes:
+        return []
+    rates = [f"{rate:g} to {visible(name)}" for name, rate in load.rates.items()][:MOST_RATES]
+    more = [f"{len(load.rates) - MOST_RATES} more rates"] if len(load.rates) > MOST_RATES else []
+    return [", ".join([f"{load.produce:g} records per second and queue", *rates, *more])]
+
+
+def _events(scenario: Scenario) -> list[tuple[Time, str]]:
+    """When something happens (milliseconds), and what."""
+    at_each = groupby(sorted(scenario.events, key=_at), _at)
+    return [(at, text) for at, events in at_each if at <= scenario.run.for_ for text in described(events)]
+
+
+def _at(event: Event) -> Time:
+    return event.at
+
+
+def _clock(at: float) -> str:
+    """``1:05`` or ``1:05.250``, of milliseconds."""
+    minutes, rest = divmod(at, 60_000)
+    seconds, part = divmod(round(rest), 1000)
+    return f"{int(minutes)}:{seconds:02d}" + (f".{part:03d}" if part else "")
+
+
+def drawn_of(scenario: Scenario, runs: Sequence[MeasuredRun]) -> dict[str, object]:
+    """What the report's scripts draw of a scenario: its end, its events, and the chart data of its runs."""
+    varying = [run.variant.seed for run in runs if run.record is not None and run.record["jitter"]]
+    lived = shifted(scenario, varying[0]) if varying else scenario
+    return {
+        "end": scenario.run.for_,
+        "events": [[at, visible(text)] for at, text in _events(lived)],
+        "variants": [
+            {
+                "label": visible(run.variant.label),
+                "best": [
+                    [round(each["at_s"] * 1000), each["optimum"]["min"], each["optimum"]["max"]]
+                    for each in ([] if run.record is None else run.record["after"])
+                ],
+                **(run.chart_data or {}),
+            }
+            for run in runs
+        ],
+    }

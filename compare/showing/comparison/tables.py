@@ -1,0 +1,196 @@
+"""The figures that are columns of the comparison's tables, from left to right: what hurts, then who has how much and
+what it took.
+
+The comparison for people: tables with a row per variant, what came of it in sentences, and what did not hold.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from compare.documents.audit import OptimumRecord
+from compare.documents.comparison import After, Fairness, Record, ScenarioDocument, SeedsRecord, Spread
+from compare.running.baseline import Change, sentence
+from compare.running.checks import usually_settles
+from compare.running.runs import variation
+from compare.running.spread import figure
+from compare.showing.console import number, print_line, print_table, ratio
+from protocols.scenario.fields import listed
+from protocols.scenario.model import Scenario
+
+SETTLED = "settle_s"
+"""The figure that is "never" where ownership did not come to rest."""
+
+HARM: tuple[tuple[str, str], ...] = (
+    ("not written", "harm.work.refused"),
+    ("never handled", "harm.work.skipped"),
+    ("twice", "redelivered"),
+    ("no progress, queue-s", "harm.no_progress_queue_s"),
+    ("longest stall, s", "harm.longest_stall_s"),
+    ("no owner, queue-s", "unowned_queue_s"),
+    ("longest gap, s", "longest_gap_s"),
+    ("two owners, queue-s", "double_owned_queue_s"),
+    ("lag peak", "lag.peak"),
+    ("drained, s", "lag.drain_s"),
+    ("waiting", "harm.work.waiting"),
+    ("settled, s", SETTLED),
+)
+"""Heading and figure of each column of the first table."""
+
+FIGURES: tuple[tuple[str, str], ...] = (
+    ("members", "fairness.members"),
+    ("idle", "fairness.idle_members"),
+    ("load", "fairness"),
+    ("best", "optimum"),
+    ("jain", "fairness.jain"),
+    ("best jain", "optimum.jain"),
+    ("rebalances", "rebalances"),
+    ("moves", "moves"),
+    ("fewest moves", "fewest_moves"),
+    ("messages", "messages"),
+    ("burst", "burst"),
+)
+"""The same of the second table."""
+
+RATIOS = frozenset({"fairness.jain", "optimum.jain", "burst"})
+"""Figures that are printed as ratios, with two decimals."""
+
+
+MOST_MOMENTS = 8
+"""Events that have a column of their own; the others are in the report and in JSON."""
+
+MOST_TYPES = 6
+"""Types of messages that are told by name."""
+
+
+def print_comparison(
+    scenario: Scenario, document: ScenarioDocument, format: str, changed: Sequence[Change] | None
+) -> None:
+    """Print a scenario's document on standard output. ``format``: ``table`` or ``markdown``. ``changed``: since a
+    baseline, where there is one."""
+    variants, seeds = document["variants"], document.get("seeds", {})
+    print_line(scenario.name, format, heading=True)
+    if scenario.about:
+        print_line(" ".join(scenario.about.split()), format)
+    several = len({each["seed"] for each in variants}) > 1
+    seed = [("seed", "right")] if several else []
+    # Where only the first run of each variant is told of, its figures are those over all seeds.
+    over = {} if several else seeds
+    for figures in (HARM, FIGURES):
+        columns = [("variant", "left"), *seed, *((heading, "right") for heading, _ in figures)]
+        rows = (list(_row(each, figures, several, over.get(each["label"]))) for each in variants)
+        print_table(columns, rows, format, names=1 + several)
+    if over:
+        print_line(
+            f"Figures are medians over {_seeds(seeds)}, with the 5th and 95th percentile in brackets where they differ."
+            " Everything below describes the first seed.",
+            format,
+        )
+    if any(each["jitter"] for each in variants):
+        varies = variation(scenario)
+        print_line(f"{varies[0].upper()}{varies[1:]}.", format)
+    _print_events(variants, several, format)
+    _print_costs(variants, several, format)
+    for told in document["verdict"]:
+        print_line(("- " if format == "markdown" else "") + told["sentence"], "table" if format == "table" else format)
+    for each in variants:
+        for check in each["checks"]:
+            if not check["held"]:
+                kind = "failed" if check["demanded"] else "did not hold"
+                print_line(f"{_named(each, several)}: {kind}: {check['name']}: {check['why']}.", format)
+    for assumed in document["assumptions"]:
+        print_line(f"Assumed of {assumed['text']}", format)
+    if changed is not None:
+        print_line("Since the baseline" if changed else "Nothing changed since the baseline.", format, heading=True)
+        for change in changed:
+            print_line(sentence(change), format)
+
+
+def _seeds(seeds: Mapping[str, SeedsRecord]) -> str:
+    """``100 seeds``, ``57 of 100 seeds``; with the variants, where they differ in it."""
+    labels: dict[str, list[str]] = {}
+    for label, each in seeds.items():
+        count = f"{each['runs']} of {each['asked']} seeds" if "asked" in each else f"{each['runs']} seeds"
+        labels.setdefault(count, []).append(label)
+    if len(labels) == 1:
+        return next(iter(labels))
+    return listed(f"{count} ({', '.join(names)})" for count, names in labels.items())
+
+
+def _named(variant: Record, with_seed: bool) -> str:
+    return f"{variant['label']}, seed {variant['seed']}" if with_seed else variant["label"]
+
+
+def _row(
+    variant: Record, figures: Sequence[tuple[str, str]], with_seed: bool, over: SeedsRecord | None
+) -> Iterator[str]:
+    yield variant["label"]
+    if with_seed:
+        yield str(variant["seed"])
+    for _, path in figures:
+        if path == SETTLED and not usually_settles(variant, None if over is None else over["figures"]):
+            yield "never"
+        elif path in ("fairness", "optimum"):
+            yield _range(variant["fairness"] if path == "fairness" else variant["optimum"])
+        elif over and path in over["figures"]:
+            yield _over(over["figures"][path], ratio if path in RATIOS else number)
+        else:
+            value = figure(variant, path)
+            yield ratio(value) if path in RATIOS else number(value)
+
+
+def _over(spread: Spread, written: Callable[[float | None], str]) -> str:
+    """``12 (9..15)``, just ``12`` where nearly all runs have the same."""
+    median, low, high = (written(each) for each in (spread["median"], spread["p5"], spread["p95"]))
+    return median if low == high else f"{median} ({low}..{high})"
+
+
+def _range(figures: Fairness | OptimumRecord) -> str:
+    """``2..3`` queues per member."""
+    low, high = figures["min"], figures["max"]
+    return number(high) if low == high else f"{number(low)}..{number(high)}"
+
+
+def _print_events(variants: Sequence[Record], several: bool, format: str) -> None:
+    """How many queues the members have after each event, and how even that is."""
+    moments: Sequence[After] = max((each["after"] for each in variants), key=len, default=[])
+    if len(moments) < 2:
+        return
+    shown = range(min(len(moments), MOST_MOMENTS))
+    headings = [(_when([each["after"][at]["at_s"] for each in variants]), "right") for at in shown]
+    rows = []
+    for each in variants:
+        cells = []
+        for at in shown:
+            fairness, best = each["after"][at]["fairness"], each["after"][at]["optimum"]
+            jain, possible = fairness["jain"], best["jain"]
+            missed = jain is not None and possible is not None and possible > jain + 1e-9
+            cells.append(
+                f"{_range(fairness)} ({ratio(fairness['jain'])} of {ratio(best['jain'])})"
+                if missed
+                else f"{_range(fairness)} ({ratio(fairness['jain'])})"
+            )
+        rows.append([_named(each, several), *cells])
+    print_table([("after: load (jain)", "left"), *headings], rows, format)
+    if len(moments) > MOST_MOMENTS:
+        events = f"the first {MOST_MOMENTS - 1} of {len(moments) - 1} moments with events"
+        print_line(f"The table shows the beginning and {events}; the report and --format json have all.", format)
+
+
+def _when(seconds: Sequence[float]) -> str:
+    """``60s``; ``60..75s`` where event times depend on the seed."""
+    first, last = min(seconds), max(seconds)
+    return f"{first:g}s" if first == last else f"{first:g}..{last:g}s"
+
+
+def _print_costs(variants: Sequence[Record], several: bool, format: str) -> None:
+    """Who caused how many rebalances, and which messages were sent."""
+    rows = []
+    for each in variants:
+        causes = ", ".join(f"{cause['cause']}: {cause['rebalances']}" for cause in each["caused"])
+        sent = sorted(each["messages"].items(), key=lambda item: (-item[1], item[0]))
+        told = [f"{count} {name}" for name, count in sent[:MOST_TYPES]]
+        rest = sum(count for _, count in sent[MOST_TYPES:])
+        told += [f"{rest} others"] if rest else []
+        told += [f"{count} {name} lost by the network" for name, count in sorted(each["lost_messages"].items())]
+        rows.append([_named(each, several), causes or "none", ", ".join(told)])
+    columns = [("variant", "left"), ("rebalances by cause", "left"), ("messages", "left")]
+    print_table(columns, rows, format)

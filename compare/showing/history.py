@@ -1,0 +1,193 @@
+"""The history for people: the worst groups, how they shared, how restless they were, which topics pile up.
+
+The history as one HTML file: the groups as a table, the worst ones day by day.
+"""
+
+from collections.abc import Callable, Sequence
+
+from markupsafe import Markup
+
+from compare.history import DayRecord, HistoryDocument, HistoryRecord
+from compare.showing.console import number, print_line, print_table, ratio
+from compare.showing.html import asset, rendered, script_of
+
+Cell = Callable[[HistoryRecord], str]
+
+MOST_TOPICS = 3
+"""Topics named per group."""
+
+
+def hours(value: float | None) -> str:
+    """Hours with one decimal."""
+    return "-" if value is None else f"{value:.1f}"
+
+
+def signed(value: float | None) -> str:
+    """A trend."""
+    return "-" if value is None else f"{value:+.2f}"
+
+
+NAMES = ("cluster", "system", "group")
+COLUMNS: tuple[tuple[str, Cell], ...] = (
+    ("hours", lambda each: hours(each["hours"])),
+    ("unfair h", lambda each: hours(each["hours_unfair"])),
+    ("idle h", lambda each: hours(each["hours_idle"])),
+    ("unowned h", lambda each: hours(each["hours_unowned"])),
+    ("twice h", lambda each: hours(each["hours_double_owned"])),
+    ("max/mean", lambda each: ratio(each["max_over_mean"])),
+    ("moves/day", lambda each: number(each["moves_per_day"], 1)),
+    ("rebalances/day", lambda each: number(each["rebalances_per_day"], 1)),
+    ("come and go", lambda each: number(each["come_and_go"])),
+    ("lag", lambda each: number(each["lag"], 0)),
+    ("score", lambda each: number(each["score"], 1)),
+    ("per day", lambda each: signed(each["score_trend"])),
+)
+
+
+def headline(found: HistoryDocument) -> str:
+    """What the history is about, in a line."""
+    groups = found["groups"]
+    unfair = sum(each["hours_unfair"] > 0 for each in groups)
+    of = f"{_many(len(groups), 'group')} of {_many(len(found['clusters']), 'cluster')}"
+    return f"{of}, {found['from']} to {found['to']}: {unfair} unfair at some time ({found['unfair']})"
+
+
+def print_history(found: HistoryDocument, format: str, top: int) -> None:
+    """The ``top`` worst groups."""
+    groups = found["groups"]
+    print_line(headline(found), format)
+    worst = groups[:top]
+    title = f"The worst {len(worst)} groups" if len(groups) > len(worst) else "All groups, the worst first"
+    columns = [*((name, "left") for name in NAMES), *((heading, "right") for heading, _ in COLUMNS)]
+    print_table(columns, [cells(each) for each in worst], format, title, names=3)
+    for line in topic_lines(worst):
+        print_line(line, format)
+
+
+def cells(group: HistoryRecord) -> list[str]:
+    """A row of the table."""
+    return [group["cluster"], group["system"], group["group"], *(cell(group) for _, cell in COLUMNS)]
+
+
+def topic_lines(groups: Sequence[HistoryRecord]) -> list[str]:
+    """Per group with topics that pile up, one line."""
+    lines = []
+    for each in groups:
+        topics = each["topics"]
+        if topics:
+            named = ", ".join(f"{topic['topic']} ({hours(topic['hours'])} h)" for topic in topics[:MOST_TOPICS])
+            more = f" and {len(topics) - MOST_TOPICS} more" if len(topics) > MOST_TOPICS else ""
+            lines.append(f"{each['group']}: these topics load the same members: {named}{more}")
+    return lines
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+MOST_ROWS = 500
+"""Groups in the table; the rest is counted."""
+
+_WIDTH, _HEIGHT, _BAR = 720, 120, 0.8
+_LABEL, _LABEL_EVERY = 75, 90
+"""Pixels that a date below the picture takes, and from one to the next at least."""
+
+
+def write_report(found: HistoryDocument, top: int) -> str:
+    """The page; it asks the network for nothing, and equal documents give equal text. ``top``: groups shown day by
+    day."""
+    groups = found["groups"]
+    return rendered(
+        asset(__package__, "page.html"),
+        asset("compare.report", "style.css") + asset(__package__, "history.css"),
+        script_of([]),
+        {},
+        headline=headline(found),
+        tiles=_tiles(groups),
+        names=NAMES,
+        columns=[heading for heading, _ in COLUMNS],
+        rows=[cells(each) for each in groups[:MOST_ROWS]],
+        more=max(0, len(groups) - MOST_ROWS),
+        worst=[_worst(each) for each in groups[:top]],
+        left_out=found["left_out"],
+        unfair=found["unfair"],
+    )
+
+
+def _tiles(groups: Sequence[HistoryRecord]) -> list[tuple[str, str]]:
+    counts = [
+        (sum(each["hours_unfair"] > 0 for each in groups), "unfair at some time"),
+        (sum(each["hours_idle"] > 0 for each in groups), "with idle members"),
+        (sum(each["hours_unowned"] > 0 for each in groups), "with queues without owner"),
+        (sum(each["hours_double_owned"] > 0 for each in groups), "with queues owned twice"),
+        (sum(each["rebalances"] for each in groups), "rebalances seen"),
+        (sum(each["moves"] for each in groups), "moves"),
+    ]
+    return [(f"{len(groups):,}", "groups"), *((f"{count:,}", words) for count, words in counts if count)]
+
+
+def _worst(group: HistoryRecord) -> dict[str, object]:
+    figures = [
+        (
+            "score",
+            number(group["score"], 1),
+            f"least {number(group['score_min'], 1)}, per day {signed(group['score_trend'])}",
+        ),
+        ("hours unfair", hours(group["hours_unfair"]), f"of {hours(group['hours'])}"),
+        ("hours with idle members", hours(group["hours_idle"]), ""),
+        ("heaviest load over the mean", ratio(group["max_over_mean"]), f"at most {ratio(group['max_over_mean_max'])}"),
+        ("moves per day", number(group["moves_per_day"], 1), f"{group['moves']:,} in all"),
+        (
+            "rebalances per day",
+            number(group["rebalances_per_day"], 1),
+            f"{group['rebalances']:,} in all, the longest {number(group['longest_rebalance_s'], 0)} s",
+        ),
+        (
+            "members that come and go",
+            number(group["come_and_go"]),
+            f"{group['members_came']:,} came, {group['members_left']:,} left",
+        ),
+        ("lag", number(group["lag"], 0), f"at most {number(group['lag_max'])}, last {number(group['lag_last'])}"),
+    ]
+    return {
+        "name": group["group"],
+        "badges": (group["cluster"], group["system"]),
+        "figures": figures,
+        "picture": _picture(group["days"]),
+        "topics": [(each["topic"], hours(each["hours"]), ratio(each["max_over_mean_max"])) for each in group["topics"]],
+    }
+
+
+def _picture(days: Sequence[DayRecord]) -> Markup:
+    """A bar for each day: how much of it the group was unfair; the line is the score, its dots days with
+    rebalances."""
+    step = _WIDTH / max(len(days), 1)
+    parts = [
+        f'<svg class="picture days" viewBox="0 0 {_WIDTH} {_HEIGHT + 20}" role="img" aria-label="Unfair part and score'
+        f' of each day"><path class="rule" d="M0 {_HEIGHT}H{_WIDTH}M0 0H{_WIDTH}"/>'
+    ]
+    line: list[str] = []
+    dots: list[str] = []
+    labelled = -_LABEL_EVERY * 1.0
+    for at, day in enumerate(days):
+        share = day["hours_unfair"] / day["hours"] if day["hours"] else 0.0
+        x, high = at * step, share * _HEIGHT
+        told = f"{day['day']}: unfair {hours(day['hours_unfair'])} h of {hours(day['hours'])}"
+        told += f", score {number(day['score'], 1)}, {day['moves']} moves, {day['rebalances']} rebalances"
+        parts.append(
+            f'<rect class="unfair" x="{x:.1f}" y="{_HEIGHT - high:.1f}" width="{step * _BAR:.1f}" height="{high:.1f}">'
+            f"<title>{told}</title></rect>"
+        )
+        if day["score"] is not None:
+            middle, y = x + step * _BAR / 2, _HEIGHT * (1 - day["score"] / 100)
+            line.append(f"{middle:.1f} {y:.1f}")
+            if day["rebalances"]:
+                dots.append(
+                    f'<circle class="restless" cx="{middle:.1f}" cy="{y:.1f}" r="3"><title>{told}</title></circle>'
+                )
+        if x >= labelled + _LABEL_EVERY and (x == 0 or x + _LABEL <= _WIDTH):
+            labelled = x
+            parts.append(f'<text class="value" x="{x:.1f}" y="{_HEIGHT + 16}">{day["day"]}</text>')
+    if line:
+        parts.append(f'<path class="score" d="M{"L".join(line)}"/>')
+    return Markup("".join((*parts, *dots, "</svg>")))

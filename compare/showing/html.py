@@ -1,0 +1,60 @@
+"""What every report needs to be one file: its assets, a template that does no harm to names, data beside the script."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+
+from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup
+
+from compare.showing.console import visible
+from protocols.named_modules import module_named
+
+
+def asset(package: str, name: str) -> str:
+    """The text of an asset of a report's package."""
+    return (files(module_named(package)) / "assets" / name).read_text(encoding="utf-8")
+
+
+def script_of(texts: Sequence[str]) -> str:
+    """Several scripts as one that leaves no names behind."""
+    return '"use strict";\n(() => {\n' + "\n".join(texts) + "})();\n"
+
+
+def rendered(template: str, style: str, script: str, payload: object, **more: object) -> str:
+    """The page; its template extends ``frame.html``. The frame's ``style``, ``script``, ``style_hash``, ``script_hash``
+    (for its content security policy) and ``data`` stand as they are; what else the template is given reaches it
+    through {{ }} only: hidden characters are made visible, markup is disarmed."""
+    environment = Environment(
+        loader=DictLoader({"frame.html": asset(__package__, "frame.html")}),
+        autoescape=True,
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.from_string(template).render(
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=Markup(_hash(style)),
+        script_hash=Markup(_hash(script)),
+        data=Markup(data_of(payload)),
+        **more,
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _finalize(value: object) -> object:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def data_of(payload: object) -> str:
+    """The payload as JSON that may stand inside a script element."""
+    text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Inside a script element only these could end the data or open a comment.
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

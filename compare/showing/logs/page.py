@@ -1,0 +1,165 @@
+"""What the logs tell as one HTML file: the night as a timeline, causes ranked, the lines behind every rebalance."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from compare.logs.document import UNKNOWN, Json
+from compare.logs.facts import GroupLog
+from compare.logs.lines import LogFile
+from compare.logs.presence import LONGEST, Line, lines_of
+from compare.showing.console import number
+from compare.showing.html import asset, rendered, script_of
+from compare.showing.logs.night import picture_data, told_in_full
+from compare.showing.logs.text import why
+
+SCRIPTS = ("view.js", "picture.js", "group.js")
+
+MOST_GROUPS = 40
+"""Groups that are drawn, those with the most rebalances."""
+
+MOST_LISTED = 300
+"""Rebalances of a group in its table, the longest ones; all of them are in the picture."""
+
+_COLOURS = 7
+
+
+def write_night(logs: Sequence[GroupLog], found: Json, files: Sequence[LogFile], kept: Mapping[Line, str]) -> str:
+    """The page. ``found``: the document of the same groups; ``files``: read again for the lines that are quoted;
+    ``kept``: lines of standard input. It asks the network for nothing, and equal logs give equal text."""
+    ranked = sorted(range(len(logs)), key=lambda place: -len(found["groups"][place]["rebalances"]))
+    drawn = ranked[:MOST_GROUPS]
+    groups = [found["groups"][place] for place in drawn]
+    causes = _causes(groups)
+    lines = told_in_full(groups)
+    texts = {**lines_of(files, (line for those in lines.values() for line in those)), **_cut(kept)}
+    nights = [
+        picture_data(logs[place], group, causes, _quoted(lines, texts, number))
+        for number, (place, group) in enumerate(zip(drawn, groups, strict=True))
+    ]
+    every = sum(len(group["rebalances"]) + len(group["events"]) for group in groups)
+    return rendered(
+        asset(__package__, "page.html"),
+        asset("compare.report", "style.css") + asset(__package__, "night.css"),
+        script_of([asset("compare.report", "dom.js"), *(asset(__package__, name) for name in SCRIPTS)]),
+        {"causes": list(causes), "colours": _COLOURS, "groups": nights},
+        title=_title(groups),
+        groups=[_static(group, causes) for group in groups],
+        others=[(found["groups"][place]["group"], _counted(found["groups"][place])) for place in ranked[MOST_GROUPS:]],
+        skipped=found["skipped"],
+        remarks=_remarks(every, len(lines), sum(map(len, lines.values()))),
+    )
+
+
+def _quoted(
+    lines: Mapping[tuple[int, int], Sequence[Line]], texts: Mapping[Line, str], group: int
+) -> dict[int, list[tuple[str, int, str | None]]]:
+    return {
+        place: [(file, line, texts.get((file, line))) for file, line in those]
+        for (number, place), those in lines.items()
+        if number == group
+    }
+
+
+def _cut(kept: Mapping[Line, str]) -> dict[Line, str]:
+    return {line: text if len(text) <= LONGEST else f"{text[:LONGEST]}…" for line, text in kept.items()}
+
+
+def _causes(groups: Sequence[Json]) -> list[str]:
+    """All causes of the page, the most frequent first: it has the first colour."""
+    counts: Counter[str] = Counter()
+    for group in groups:
+        counts.update(each["cause"] or UNKNOWN for each in (*group["rebalances"], *group["events"]))
+    return sorted(counts, key=lambda cause: (-counts[cause], cause))
+
+
+def _title(groups: Sequence[Json]) -> str:
+    if not groups:
+        return "no consumer group in these logs"
+    if len(groups) == 1:
+        return f"{groups[0]['group']}: {_counted(groups[0])}"
+    return f"{len(groups)} groups, {_rebalances(sum(len(group['rebalances']) for group in groups))}"
+
+
+def _counted(group: Json) -> str:
+    return _rebalances(len(group["rebalances"]))
+
+
+def _rebalances(count: int) -> str:
+    return "no rebalance" if not count else "1 rebalance" if count == 1 else f"{count} rebalances"
+
+
+_KINDS = {"plain": "", "streams": " of Kafka Streams", "connect": " of Kafka Connect workers"}
+_SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ"}
+
+
+def _static(group: Json, causes: Sequence[str]) -> dict[str, object]:
+    """What is read of a group without a script."""
+    rebalances = group["rebalances"]
+    longest = sorted(rebalances, key=lambda each: -(each["took_s"] or 0.0))[:MOST_LISTED]
+    listed = {id(each) for each in longest}
+    shown = [*(each for each in rebalances if id(each) in listed), *group["events"][:MOST_LISTED]]
+    events = {id(each) for each in group["events"]}
+    return {
+        "heading": f"{_SYSTEMS[group['system']]} group {group['group']}{_KINDS[group['kind']]}: {_counted(group)}",
+        "group": group["group"],
+        "facts": _facts(group),
+        "causes": [_cause(row, len(rebalances), causes) for row in group["summary"]],
+        "rebalances": [
+            _row(each, id(each) in events, causes) for each in sorted(shown, key=lambda one: str(one["at"]))
+        ],
+        "count": len(rebalances),
+        "cut": len(rebalances) > MOST_LISTED,
+        "most": MOST_LISTED,
+        "notes": group["notes"],
+    }
+
+
+def _facts(group: Json) -> list[tuple[str, str]]:
+    paused = [each["paused_s"] for each in group["rebalances"] if each["paused_s"] is not None]
+    facts = [("from", group["from"]), ("to", group["to"])] if group["from"] else []
+    if paused:
+        facts.append(("longest pause", f"{number(max(paused), 1)} s"))
+    if group["events"]:
+        facts.append(("without a rebalance", str(len(group["events"]))))
+    return facts
+
+
+def _cause(row: Json, every: int, causes: Sequence[str]) -> dict[str, object]:
+    return {
+        "colour": causes.index(row["cause"] or UNKNOWN),
+        "count": f"{row['count']} of {every}",
+        "name": row["cause"] or UNKNOWN,
+        "who": row["who"][:_MOST_NAMES],
+        "more": max(0, len(row["who"]) - _MOST_NAMES),
+        "paused": number(row["paused_s"], 1),
+        "remedy": row["remedy"] or "",
+    }
+
+
+_MOST_NAMES = 12
+_MOST_PLACES = 4
+
+
+def _row(each: Json, is_event: bool, causes: Sequence[str]) -> dict[str, object]:
+    places = [f"{file}:{line}" for file, line in each["evidence"][:_MOST_PLACES]]
+    return {
+        "at": each["at"],
+        "generation": "-" if each["generation"] is None else each["generation"],
+        "colour": causes.index(each["cause"] or UNKNOWN),
+        "text": why(each) + (" (no rebalance)" if is_event else ""),
+        "took": number(each["took_s"], 1),
+        "paused": number(each["paused_s"], 1),
+        "waited_for": ", ".join(each["waited_for_who"]) or "-",
+        "places": places,
+        "more": max(0, len(each["evidence"]) - _MOST_PLACES),
+    }
+
+
+def _remarks(every: int, told: int, lines: int) -> list[str]:
+    found = [f"Lines longer than {LONGEST} characters are cut."]
+    if told < every:
+        found.append(
+            f"The lines of {told} of the {every} bars are in this page ({lines} lines), those that took longest of each"
+            " cause; --format json names the lines of all."
+        )
+    return found

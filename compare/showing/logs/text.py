@@ -1,0 +1,176 @@
+"""What happened to a group, told in sentences.
+
+The result for people.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from compare.logs.document import Json
+from compare.logs.lines import joined
+from compare.showing.console import number, print_line, print_table
+
+_SAID = {
+    "member_joined": "{who} joined",
+    "member_left": "{who} closed properly",
+    "session_timeout": "{who} sent no heartbeat for the session timeout: a crash or a long pause",
+    "member_rejoined_after_fencing": "{who} was back after its pause and joined again",
+    "poll_interval_exceeded": "{who} left, because a batch took longer than max.poll.interval.ms",
+    "member_rejoined_after_poll_timeout": "{who} polled again and joined again",
+    "second_round_of_cooperative_rebalance": "the partitions given up in the round before were handed out",
+    "member_rejoined_without_change": "a member joined again without need",
+    "partitions_added": "a topic had more partitions",
+    "topic_matched_pattern": "a new topic matched the subscribed pattern",
+    "subscription_changed": "{who} subscribed to other topics",
+    "coordinator_restart": "the coordinator was restarted",
+    "static_member_restarted": "{who} was restarted and took its place again",
+    "fenced_instance": "another process took the group.instance.id of {who}, which is out",
+    "inconsistent_protocol": "{who} was refused, because it shares no assignor with the group",
+    "unreleased_instance_id": "{who} was refused, because its group.instance.id is still held by the process before",
+    "connection_closed": "the connections of {who} closed: a crash",
+    "heartbeat_expired": "{who} sent no heartbeat and was dropped by a broker",
+    "member_rejoined": "{who} was back",
+    "broker_down": "a broker was gone from the routes",
+    "broker_up": "a broker was back in the routes",
+    "queues_changed": "a topic had another number of queues",
+    "duplicate_client_id": "a second process came with the client id {who}",
+    "inconsistent_subscription": "members subscribe to different topics",
+    "orderly_lock_held_by_dead_member": "the locks of {who}, which had died, expired",
+    "mixed_strategies": "members share queues by different strategies",
+}
+
+
+def sentences(group: Json) -> Iterator[str]:
+    """Rebalances and events of a group of the document in order of time, one sentence each."""
+    happened = [*group["rebalances"], *group["events"]]
+    for each in sorted(happened, key=lambda known: str(known["at"])):
+        yield f"{each['at']}: {_sentence(each)}."
+
+
+def _sentence(each: Json) -> str:
+    text = why(each)
+    if each["generation"] is not None:
+        text += f"; generation {each['generation']}"
+    if each["took_s"] is not None:
+        text += f" was there after {number(each['took_s'], 1)} s"
+    if each["waited_for_who"]:
+        text += f", everybody waited for {joined(each['waited_for_who'])}"
+    if each["paused_s"] is not None:
+        text += f", partitions stood still for up to {number(each['paused_s'], 1)} s"
+    return text
+
+
+def why(each: Json) -> str:
+    """The cause of a rebalance or an event of the document in words."""
+    who: Sequence[str] = each["who"]
+    if each["cause"] is None:
+        allowed = " or ".join(_said(cause, who) for cause in each["causes"])
+        return f"the logs leave open why ({allowed})" if allowed else "nothing in the logs tells why"
+    return _said(each["cause"], who)
+
+
+def _said(cause: str, who: Sequence[str]) -> str:
+    some = joined(who) if who else "the group's first members" if cause == "member_joined" else "a member"
+    return _SAID.get(cause, cause).format(who=some)
+
+
+_MOST_ROWS = 60
+
+
+def print_logs(found: Json, format: str, story: bool = False) -> None:
+    """Per group: how often and why, the remedies, the rebalances, what the logs cannot tell; ``story``: sentences."""
+    if not found["groups"]:
+        print_line("No consumer group in these logs.", format)
+    for group in found["groups"]:
+        _group(group, format, story)
+    for each in found["skipped"]:
+        print_line(f"{each['file']}: {each['why']}.", format)
+
+
+def _group(group: Json, format: str, story: bool) -> None:
+    rebalances, events = group["rebalances"], group["events"]
+    kind = "" if group["kind"] == "plain" else f" of {_KINDS[group['kind']]}"
+    heading = f"{group['system']} group {group['group']}{kind}: {_counted(rebalances)}"
+    if group["from"]:
+        heading += f", {group['from']} to {group['to']}"
+    print_line(heading, format, heading=True)
+    if story:
+        for sentence in sentences(group):
+            print_line(sentence, format)
+    elif rebalances:
+        _causes(group, format)
+        _list(rebalances, format)
+    for event in () if story else events:
+        line = f"{event['at']} without a rebalance: {event['cause']}{_of(event['who'])}{_lines(event)}"
+        print_line(line, format)
+    for note in group["notes"]:
+        print_line(note, format)
+    if format == "table":
+        print_line("")
+
+
+_KINDS = {"streams": "Kafka Streams", "connect": "Kafka Connect workers"}
+
+
+def _counted(rebalances: Sequence[object]) -> str:
+    return (
+        "no rebalance" if not rebalances else "1 rebalance" if len(rebalances) == 1 else f"{len(rebalances)} rebalances"
+    )
+
+
+def _causes(group: Json, format: str) -> None:
+    every = len(group["rebalances"])
+    rows = [
+        (
+            f"{row['count']} of {every}",
+            row["cause"] or "unknown",
+            ", ".join(row["who"]) or "-",
+            number(row["paused_s"], 1),
+        )
+        for row in group["summary"]
+    ]
+    columns = (("rebalances", "right"), ("cause", "left"), ("members", "left"), ("paused s", "right"))
+    print_table(columns, rows, format, names=2)
+    for row in group["summary"]:
+        if row["remedy"]:
+            print_line(f"{row['cause']}: {row['remedy']}", format)
+
+
+def _list(rebalances: Sequence[Json], format: str) -> None:
+    shown = rebalances
+    if len(rebalances) > _MOST_ROWS:
+        longest = sorted(rebalances, key=lambda each: -(each["took_s"] or 0.0))[:_MOST_ROWS]
+        shown = [each for each in rebalances if each in longest]
+        print_line(f"The {_MOST_ROWS} longest of {len(rebalances)} rebalances (all with --format json):", format)
+    rows = [
+        (
+            str(each["at"]),
+            str(each["generation"] if each["generation"] is not None else "-"),
+            each["cause"] or f"unknown: {' or '.join(each['causes']) or 'nothing in the logs tells'}",
+            ", ".join(each["who"]) or "-",
+            number(each["took_s"], 1),
+            number(each["paused_s"], 1),
+            ", ".join(each["waited_for_who"]) or "-",
+            _lines(each).removeprefix(" (").removesuffix(")") or "-",
+        )
+        for each in shown
+    ]
+    columns = (
+        ("at", "left"),
+        ("generation", "right"),
+        ("cause", "left"),
+        ("member", "left"),
+        ("took s", "right"),
+        ("paused s", "right"),
+        ("waited for", "left"),
+        ("evidence", "left"),
+    )
+    print_table(columns, rows, format)
+
+
+def _of(names: Sequence[str]) -> str:
+    return f" of {', '.join(names)}" if names else ""
+
+
+def _lines(each: Json) -> str:
+    shown = [f"{file}:{line}" for file, line in each["evidence"][:2]]
+    return f" ({', '.join(shown)})" if shown else ""

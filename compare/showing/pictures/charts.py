@@ -1,0 +1,232 @@
+"""What all pictures share: colours that colour-blind people can tell apart, text and shapes as SVG.
+
+Figures over time: a line for each.
+
+How much each member has: a bar per member, in pieces by topic; several allocations side by side.
+
+The ring of CONSISTENT_HASH: where members' virtual nodes and queues stand, and whose each queue is.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import cos, pi, sin
+
+from protocols import Allocation
+from protocols.java import Queue
+from rocketmq_selfbalance.strategies.consistent_hash import md5_hash, queue_text, ring_of
+
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
+"""The palette of Okabe and Ito; after the last the first comes again."""
+LIGHT = frozenset({"#e69f00", "#56b4e9", "#f0e442", "#cc79a7", "#999999"})
+"""Those that want dark letters on them."""
+INK = "#222222"
+FAINT = "#dddddd"
+ALARM = "#b00020"
+TEXT = 12
+"""Height of letters, in pixels; so are all lengths here."""
+LETTER = 6.8
+"""Width of an average letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture that Jupyter shows; where it cannot, ``words`` say what there is to see."""
+
+    svg: str
+    words: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return self.words
+
+
+def colour(at: int) -> str:
+    """The colour of the member, topic or line with this number."""
+    return COLOURS[at % len(COLOURS)]
+
+
+def letters_on(background: str) -> str:
+    """A colour for letters that can be read on this one."""
+    return INK if background in LIGHT else "#ffffff"
+
+
+def number(value: float) -> str:
+    """A length or position, as short as it can be without anybody seeing it."""
+    return f"{value:.1f}".rstrip("0").rstrip(".")
+
+
+def width_of(written: str) -> float:
+    """Pixels, roughly."""
+    return len(written) * LETTER
+
+
+def text(x: float, y: float, written: str, *, anchor: str = "start", fill: str = INK, weight: str = "normal") -> str:
+    """A line of text; ``anchor`` is ``start``, ``middle`` or ``end``."""
+    bold = "" if weight == "normal" else f' font-weight="{weight}"'
+    return f'<text x="{number(x)}" y="{number(y)}" text-anchor="{anchor}" fill="{fill}"{bold}>{escape(written)}</text>'
+
+
+def box(x: float, y: float, width: float, height: float, fill: str, *, stroke: str = "none", hint: str = "") -> str:
+    """A rectangle; ``hint`` is shown when the mouse is over it."""
+    title = f"<title>{escape(hint)}</title>" if hint else ""
+    return (
+        f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}" fill="{fill}" '
+        f'stroke="{stroke}">{title}</rect>'
+    )
+
+
+def line(x1: float, y1: float, x2: float, y2: float, stroke: str = INK, *, dashed: bool = False) -> str:
+    """A straight line."""
+    dashes = ' stroke-dasharray="4 3"' if dashed else ""
+    return (
+        f'<line x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}" stroke="{stroke}" '
+        f'stroke-width="1"{dashes}/>'
+    )
+
+
+def arrow_head(x: float, y: float, *, rightwards: bool) -> str:
+    """The head of an arrow whose point is here."""
+    return f'<path d="M{x:.0f},{y:.0f} l{-7 if rightwards else 7},-4 l0,8 z" fill="{INK}"/>'
+
+
+def legend(names: Sequence[str], x: float, y: float, most: float) -> tuple[list[str], float]:
+    """Names with their colours, in as many rows as the width ``most`` asks for; and where the next thing may begin."""
+    parts, at = [], x
+    for place, name in enumerate(names):
+        wide = 20 + width_of(name) + 14
+        if at > x and at + wide > x + most:
+            at, y = x, y + 18
+        parts += [box(at, y - 10, 12, 12, colour(place)), text(at + 18, y, name)]
+        at += wide
+    return parts, y + 18
+
+
+def drawing(parts: Sequence[str], width: float, height: float, title: str, words: str) -> Picture:
+    """The picture of these parts on white, with title and description for those who cannot see it."""
+    size = f"{number(width)} {number(height)}"
+    svg = "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{number(width)}" height="{number(height)}" '
+            f'viewBox="0 0 {size}" role="img" font-family="sans-serif" font-size="{TEXT}">',
+            f"<title>{escape(title)}</title>",
+            f"<desc>{escape(words)}</desc>",
+            '<rect width="100%" height="100%" fill="#ffffff"/>',
+            text(10, 20, title, weight="bold"),
+            *parts,
+            "</svg>",
+        ]
+    )
+    return Picture(svg, words)
+
+
+_WIDTH, _CHART_HIGH, _LEFT = 780.0, 180.0, 60.0
+
+
+def lines(series: Mapping[str, Sequence[tuple[float, float]]], title: str, unit: str = "s") -> Picture:
+    """``series``: a name to its points (x ascending); ``unit`` stands behind the numbers of the x-axis."""
+    points = [point for each in series.values() for point in each]
+    begin, end = min(x for x, _ in points), max(x for x, _ in points)
+    most = max(max(y for _, y in points), 1e-9)
+    parts, top = legend(list(series), 10, 42, _WIDTH - 20)
+    floor = top + _CHART_HIGH
+
+    def place(point: tuple[float, float]) -> tuple[float, float]:
+        x, y = point
+        return _LEFT + (x - begin) / (end - begin) * (_WIDTH - _LEFT - 20), floor - y / most * (_CHART_HIGH - 10)
+
+    for share in (0, 0.5, 1):
+        _, y = place((begin, most * share))
+        parts += [line(_LEFT, y, _WIDTH - 20, y, FAINT), text(_LEFT - 8, y + 4, number(most * share), anchor="end")]
+    for share in (0, 0.25, 0.5, 0.75, 1):
+        at = begin + (end - begin) * share
+        parts.append(text(place((at, 0))[0], floor + 16, f"{number(at)}{unit}", anchor="middle"))
+    for at, each in enumerate(series.values()):
+        path = " ".join(",".join(map(number, place(point))) for point in each)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour(at)}" stroke-width="2"/>')
+    words = [title] + [
+        f"{name}: from {number(each[0][1])} to {number(each[-1][1])}, at most {number(max(y for _, y in each))}"
+        for name, each in series.items()
+    ]
+    return drawing(parts, _WIDTH, floor + 30, title, "\n".join(words))
+
+
+_BAR = 34.0
+_HIGH = 150.0
+
+
+def loads(allocations: Mapping[str, Allocation], title: str = "queues per member") -> Picture:
+    """``allocations``: a name for each, as it is to stand below its bars."""
+    topics = sorted({queue.topic for each in allocations.values() for queues in each.values() for queue in queues})
+    most = max((len(queues) for each in allocations.values() for queues in each.values()), default=0)
+    step = _HIGH / max(1, most)
+    blocks = {name: max(len(each) * _BAR, width_of(name)) + 30 for name, each in allocations.items()}
+    wide = max(sum(blocks.values()) + 20, width_of(title) * 1.1 + 20, 420.0)
+    parts, top = legend(topics, 10, 42, wide - 20)
+    floor = top + _HIGH + 14
+    left = 20.0
+    for name, allocation in allocations.items():
+        parts.append(line(left, floor, left + len(allocation) * _BAR, floor))
+        for place, (member, queues) in enumerate(allocation.items()):
+            x, y = left + place * _BAR, floor
+            for at, topic in enumerate(topics):
+                count = sum(queue.topic == topic for queue in queues)
+                high = count * step
+                y -= high
+                if count:
+                    hint = f"{member}: {count} {topic}"
+                    parts.append(box(x + 3, y, _BAR - 6, high, colour(at), stroke=FAINT, hint=hint))
+                if high > 14:
+                    ink = letters_on(colour(at))
+                    parts.append(text(x + _BAR / 2, y + high / 2 + 4, str(count), anchor="middle", fill=ink))
+            parts.append(text(x + _BAR / 2, y - 4, str(len(queues)), anchor="middle", weight="bold"))
+            parts.append(text(x + _BAR / 2, floor + 15, member, anchor="middle"))
+        parts.append(text(left, floor + 34, name, weight="bold"))
+        left += blocks[name]
+    words = [title] + [
+        f"{name}: " + ", ".join(f"{member} {len(queues)}" for member, queues in each.items())
+        for name, each in allocations.items()
+    ]
+    return drawing(parts, wide, floor + 46, title, "\n".join(words))
+
+
+_FULL = 1 << 32
+_RADIUS, _MIDDLE = 190.0, 280.0
+
+
+def hash_ring(members: Sequence[str], queues: Sequence[Queue], virtual_nodes: int = 10) -> Picture:
+    """Member ids on the ring with ``virtual_nodes`` points each, as squares in the member's colour; queues outside as
+    lines, in the colour of the next member clockwise, which gets them."""
+    ring = ring_of(tuple(sorted(members)), virtual_nodes, md5_hash)
+    names = sorted(members)
+    parts = [f'<circle cx="{_MIDDLE:g}" cy="{_MIDDLE + 20:g}" r="{_RADIUS:g}" fill="none" stroke="{FAINT}"/>']
+    for point, member in zip(ring.points, ring.members, strict=True):
+        x, y = _at(point, _RADIUS)
+        parts.append(box(x - 5, y - 5, 10, 10, colour(names.index(member)), hint=f"{member}: {point}"))
+    words = []
+    before, out = -_FULL, 0.0
+    for point, queue in sorted((md5_hash(queue_text(queue)), queue) for queue in queues):
+        owner = ring.member_after(point)
+        fill = colour(names.index(owner))
+        # A number would lie on the one before where two queues stand close: it goes further out.
+        out = out + 16.0 if point - before < _FULL / 60 else 0.0
+        before = point
+        (x1, y1), (x2, y2), (x3, y3) = (_at(point, _RADIUS + more) for more in (8, 24 + out, 34 + out))
+        parts.append(line(x1, y1, x2, y2, fill))
+        parts.append(text(x3, y3 + 4, str(queue.number), anchor="middle", fill=INK))
+        words.append(f"queue {queue.number} at {point}: {owner}")
+    for at, name in enumerate(names):
+        count = sum(ring.member_after(md5_hash(queue_text(queue))) == name for queue in queues)
+        y = _MIDDLE - 10 * len(names) + 20 + at * 22
+        parts.append(box(_MIDDLE - 70, y - 10, 12, 12, colour(at)))
+        parts.append(text(_MIDDLE - 52, y, f"{name}: {count} of {len(queues)} queues"))
+    title = f"The hash ring: {len(names)} members with {virtual_nodes} virtual nodes each, {len(queues)} queues"
+    return drawing(parts, 2 * _MIDDLE, 2 * _MIDDLE + 30, title, "\n".join(words))
+
+
+def _at(point: int, radius: float) -> tuple[float, float]:
+    """Where a point of the ring stands: 0 at the top, clockwise."""
+    angle = 2 * pi * point / _FULL - pi / 2
+    return _MIDDLE + radius * cos(angle), _MIDDLE + 20 + radius * sin(angle)

@@ -1,0 +1,169 @@
+"""The plan for people: numbered steps with what to check, how to go back, and what it costs.
+
+The plan as one HTML file: steps, costs, and who owned what during each step.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from markupsafe import Markup
+
+from compare.formatting import duration, many, unit_of
+from compare.planning.document import CostRecord, PlanDocument, StepRecord
+from compare.planning.simulating import WARM_UP, Timing, at_another_time, variant_of
+from compare.planning.subject import Route, Step, Subject
+from compare.running.run_variant import run_variant
+from compare.showing.console import number, print_line, print_table
+from compare.showing.html import asset, rendered, script_of
+from compare.showing.pictures import timeline
+
+COLUMNS = (
+    ("step", "right"),
+    ("pause p50", "right"),
+    ("pause p95", "right"),
+    ("moves", "right"),
+    ("handled again", "right"),
+    ("two owners", "right"),
+    ("settled after", "right"),
+)
+
+MOST_NAMED = 6
+"""Members or waves that a line names."""
+
+
+def print_plan(found: PlanDocument, format: str) -> None:
+    """On standard output, as text (``table``) or Markdown."""
+    print_line(headline(found), format, heading=True)
+    for step in found["steps"]:
+        _line(f"{step['number']}. {step['text']}", format)
+        for line in details(step):
+            _line(f"   {line}", format)
+    rows = [[str(step["number"]), *cells(step["cost"])] for step in found["steps"] if step["cost"] is not None]
+    if rows:
+        print_table(COLUMNS, rows, format, costs_title(found))
+    for title, lines in _endings(found):
+        print_line(title, format, heading=True)
+        for line in lines:
+            _line(f"- {line}", format)
+
+
+def _line(text: str, format: str) -> None:
+    print_line(text.strip() if format == "markdown" else text, format)
+
+
+def headline(found: PlanDocument) -> str:
+    """What the plan is for."""
+    return f"Group {found['group']} ({found['system']}): from {found['from']} to {found['to']}"
+
+
+def costs_title(found: PlanDocument) -> str:
+    """What the table of costs rests on."""
+    queue = unit_of(found["system"])
+    return (
+        f"Cost of each step ({many(found['seeds'], 'seed')}, {duration(found['gap_s'])} between restarts, each"
+        f" {duration(found['downtime_s'])}); pause: time without an owner, of every {queue}"
+    )
+
+
+def details(step: StepRecord) -> Iterator[str]:
+    """The lines below a step."""
+    for members, settings in grouped(step["settings"]):
+        told = "; ".join(f"{name}={value}" if value is not None else f"{name} removed" for name, value in settings)
+        yield f"Settings of {some(members)}: {told}"
+    yield from (f"Command: {command}" for command in step["commands"])
+    if step["restart"]:
+        yield f"Restart: {waves(step['restart'])}"
+    if step["start"]:
+        yield f"Start: {some(step['start'])}"
+    yield f"Check: {step['check']}"
+    yield f"Back: {step['back']}"
+
+
+def grouped(settings: Mapping[str, Mapping[str, object]]) -> list[tuple[list[str], list[tuple[str, object]]]]:
+    """Members that change alike, with their changes."""
+    found: dict[str, tuple[list[str], list[tuple[str, object]]]] = {}
+    for member, changes in settings.items():
+        found.setdefault(repr(changes), ([], list(changes.items())))[0].append(member)
+    return list(found.values())
+
+
+def some(members: Sequence[str]) -> str:
+    """Names, the first ones of many."""
+    if len(members) <= MOST_NAMED:
+        return ", ".join(members)
+    return f"{', '.join(members[: MOST_NAMED - 1])} and {len(members) - MOST_NAMED + 1} more"
+
+
+def waves(restart: Sequence[Sequence[str]]) -> str:
+    """Who restarts with whom."""
+    if len(restart) == 1:
+        return f"{some(restart[0])}: all stop, then all start"
+    return f"{some([' with '.join(wave) for wave in restart])}, one after the other"
+
+
+def cells(cost: CostRecord) -> list[str]:
+    """A row of the table of costs."""
+    pause = cost["pause_s"]
+    settle = "not in every run" if cost["unsettled_runs"] else duration(cost["settle_p95_s"])
+    return [
+        duration(pause["p50"]) if pause["p50"] else "none",
+        duration(pause["p95"]) if pause["p95"] else "none",
+        number(cost["moves"], 1),
+        number(cost["redelivered"], 1),
+        duration(cost["double_owned_queue_s"]) if cost["double_owned_queue_s"] else "none",
+        settle,
+    ]
+
+
+def _endings(found: PlanDocument) -> Iterator[tuple[str, list[str]]]:
+    if found["wrong_orders"]:
+        told = [f"{each['text']} {' '.join(each['story'].splitlines())}" for each in found["wrong_orders"]]
+        yield "What goes wrong in another order", told
+    if found["notes"]:
+        yield "Also", found["notes"]
+    if found["assumptions"]:
+        yield "Assumed", found["assumptions"]
+
+
+MOST_PICTURED = 200
+"""Queues up to which ownership is drawn, a row for each."""
+
+BEFORE_S = 15.0
+"""Seconds before a step from which on its picture shows."""
+
+
+def write_plan(found: PlanDocument, subject: Subject, route: Route, timing: Timing) -> str:
+    """The page; it asks the network for nothing, and equal plans give equal text."""
+    style = asset("compare.report", "style.css") + asset(__package__, "plan.css")
+    return rendered(
+        asset(__package__, "page.html"),
+        style,
+        script_of([]),
+        {},
+        headline=headline(found),
+        title=costs_title(found),
+        columns=COLUMNS,
+        steps=[
+            {
+                "number": step["number"],
+                "text": step["text"],
+                "details": list(details(step)),
+                "cells": None if step["cost"] is None else cells(step["cost"]),
+                "picture": _picture(subject, route, number, timing) if step["cost"] is not None else None,
+            }
+            for number, step in enumerate(found["steps"])
+        ],
+        wrong=[{"text": each["text"], "story": each["story"].splitlines()} for each in found["wrong_orders"]],
+        notes=found["notes"],
+        assumptions=found["assumptions"],
+    )
+
+
+def _picture(subject: Subject, route: Route, number: int, timing: Timing) -> Markup | None:
+    """Who owns what during a step, with the first seed; None where there are too many queues for a picture."""
+    steps = route.steps[:number]
+    step: Step = route.steps[number]
+    counts = {topic: step.queues.get(topic, subject.queue_count(topic)) for topic in subject.topics}
+    if sum(counts.values()) > MOST_PICTURED:
+        return None
+    result = run_variant(at_another_time(variant_of(subject, steps, [step], timing), 0))
+    return Markup(timeline(result, since=WARM_UP / 1000 - BEFORE_S).svg)

@@ -1,0 +1,276 @@
+"""The columns of a snapshot: one row for each group that a poll found. docs/watch.md explains them.
+
+`VERSION` grows where a column changes its meaning or type. A new column does not change it: readers take columns by
+name, and files that lack one read as null there.
+
+Where snapshots lie: ``DIR/snapshots/day=2026-11-22/cluster=NAME/20261122T201530.125Z.parquet``.
+
+A file appears whole: it is written beside its place, brought to the disk and renamed. What a killed process leaves is
+hidden (``.equipoise-...``), and removed by the next one that writes there.
+
+Days that are over become one file each: thousands of small files would take readers longer to open than to read.
+
+The file's name holds the times of its first and its last snapshot:
+``20261122T000012.000Z--20261122T235942.000Z.parquet``. It appears whole, and only then what it replaces is removed.
+Where that was interrupted, single snapshots within the times of such a file are superfluous: readers leave them out
+(`superseded`), and the next watch removes them.
+
+What one rebalance is to somebody who looks at a group from time to time.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from compare.figures.definitions import COUNTS, LOADS
+from protocols.files import replaced
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+VERSION = "1"
+VERSION_KEY = b"equipoise.snapshot"
+"""Name of the entry in a file's metadata that holds the version."""
+
+TOPIC_COUNTS = ("queues", "idle_members", "unowned_queues", "double_owned_queues")
+TOPIC_LOADS = ("min", "max", "mean", "jain", "max_over_mean")
+"""Figures of a topic that a snapshot keeps."""
+
+
+def snapshot_schema() -> "pa.Schema":
+    """Names and types; everything but ``at``, ``every_s``, ``system``, ``group``, ``mode`` and ``partial`` may be
+    null. Cluster and day are no columns: they are the names of the folders (``day=.../cluster=...``)."""
+    import pyarrow as pa
+
+    texts = pa.list_(pa.string())
+    topic = pa.struct(
+        [
+            ("topic", pa.string()),
+            *((name, pa.int64()) for name in TOPIC_COUNTS),
+            *((name, pa.float64()) for name in TOPIC_LOADS),
+            ("lag", pa.int64()),
+        ]
+    )
+    queue = pa.struct([("topic", pa.string()), ("broker", pa.string()), ("number", pa.int32())])
+    owner = pa.struct([("member", pa.string()), ("queues", pa.list_(queue))])
+    return pa.schema(
+        [
+            ("at", pa.timestamp("ms", "UTC")),
+            ("every_s", pa.float64()),
+            *((name, pa.string()) for name in ("system", "group", "mode", "kind", "state", "strategy")),
+            ("partial", pa.bool_()),
+            *((name, pa.int64()) for name in COUNTS),
+            *((name, pa.float64()) for name in LOADS),
+            ("lag", pa.int64()),
+            ("score", pa.float64()),
+            ("distance", pa.int64()),
+            ("optimum_max", pa.int64()),
+            ("moves", pa.int64()),
+            ("joined", texts),
+            ("left", texts),
+            ("topics", pa.list_(topic)),
+            ("owners", pa.list_(owner)),
+        ],
+        metadata={VERSION_KEY: VERSION.encode()},
+    )
+
+
+SNAPSHOTS = "snapshots"
+"""The folder below DIR."""
+
+_NAME = re.compile(r"(?P<time>\d{8}T\d{6}\.\d{3}Z)(?:--\d{8}T\d{6}\.\d{3}Z)?(?:-\d+)?\.parquet")
+_DAY = re.compile(r"day=(\d{4}-\d\d-\d\d)")
+_CLUSTER = re.compile(r"cluster=([A-Za-z0-9._-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFile:
+    """A file that watching has written, to judge by its name. ``time``: that of its (first) snapshot, as there."""
+
+    path: Path
+    day: date
+    cluster: str
+    size: int
+    time: str
+
+
+def day_of(at: float) -> date:
+    """The day (UTC) of a time in seconds since 1970."""
+    return datetime.fromtimestamp(at, UTC).date()
+
+
+def write_snapshot_file(folder: Path, cluster: str, at: float, table: "pa.Table") -> Path:
+    """Write the snapshot that a cluster gave at ``at`` (seconds since 1970), and return its path. Raises `OSError`."""
+    import pyarrow.parquet as pq
+
+    place = folder / SNAPSHOTS / f"day={day_of(at).isoformat()}" / f"cluster={cluster}"
+    place.mkdir(parents=True, exist_ok=True)
+    time = datetime.fromtimestamp(at, UTC)
+    stem = f"{time:%Y%m%dT%H%M%S}.{time.microsecond // 1000:03d}Z"
+    path, number = place / f"{stem}.parquet", 1
+    while path.exists():
+        number += 1
+        path = place / f"{stem}-{number}.parquet"
+    with replaced(path) as beside, beside.open("r+b") as file:
+        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+        file.flush()
+        os.fsync(file.fileno())
+    return path
+
+
+def snapshot_files(folder: Path) -> Iterator[SnapshotFile]:
+    """The snapshots below DIR that this module has written, the oldest day first, then by cluster and time."""
+    for place, day, cluster in _places(folder):
+        for path in sorted(place.iterdir()):
+            named = _NAME.fullmatch(path.name)
+            if named:
+                with suppress(OSError):  # another process may remove it at the same time
+                    yield SnapshotFile(path, day, cluster, path.stat().st_size, named["time"])
+
+
+def remove_unfinished(folder: Path, cluster: str) -> None:
+    """Remove what killed processes have left of a cluster's snapshots. Raises nothing: it is in nobody's way."""
+    for place, _, of_cluster in _places(folder):
+        if of_cluster == cluster:
+            for path in place.glob(".equipoise-*.part"):
+                process = path.name.split("-")[1]
+                with suppress(OSError):
+                    if not process.isdigit() or not _lives(int(process)):
+                        path.unlink()
+
+
+def prune(folder: Path, at: float, keep_days: int, keep_bytes: int) -> int:
+    """Remove the snapshots of days before the last ``keep_days`` (today is one), then the oldest ones until at most
+    ``keep_bytes`` are left; the newest snapshot stays. Returns how many bytes are left. Raises `OSError`."""
+    files = sorted(snapshot_files(folder), key=lambda each: (each.path.name, each.cluster))
+    first = day_of(at) - timedelta(days=keep_days - 1)
+    left = sum(each.size for each in files)
+    for each in files[:-1]:
+        if each.day >= first and left <= keep_bytes:
+            continue
+        each.path.unlink(missing_ok=True)
+        left -= each.size
+        for empty in (each.path.parent, each.path.parent.parent):
+            with suppress(OSError):  # not empty yet
+                empty.rmdir()
+    return left
+
+
+def _places(folder: Path) -> Iterator[tuple[Path, date, str]]:
+    root = folder / SNAPSHOTS
+    for of_day in sorted(root.iterdir()) if root.is_dir() else ():
+        day = _DAY.fullmatch(of_day.name)
+        for place in sorted(of_day.iterdir()) if day and of_day.is_dir() else ():
+            cluster = _CLUSTER.fullmatch(place.name)
+            if day and cluster and place.is_dir():
+                with suppress(ValueError):
+                    yield place, date.fromisoformat(day[1]), cluster[1]
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+ROWS_AT_ONCE = 250_000
+"""Rows of one row group, which are sorted by group and time: neighbours are alike then, and take little room."""
+
+_TIME = r"\d{8}T\d{6}\.\d{3}Z"
+_DAY_FILE = re.compile(rf"({_TIME})--({_TIME})(?:-\d+)?\.parquet")
+
+
+class _UnreadableError(Exception):
+    """A file that is damaged, or of another version."""
+
+
+def superseded(files: Sequence[SnapshotFile]) -> set[Path]:
+    """The single snapshots whose rows are in a file of their day as well."""
+    spans: dict[Path, list[tuple[str, str]]] = {}
+    for each in files:
+        found = _DAY_FILE.fullmatch(each.path.name)
+        if found:
+            spans.setdefault(each.path.parent, []).append((found[1], found[2]))
+    return {
+        each.path
+        for each in files
+        if not _DAY_FILE.fullmatch(each.path.name)
+        and any(first <= each.time <= last for first, last in spans.get(each.path.parent, ()))
+    }
+
+
+def compact(folder: Path, cluster: str, today: date) -> int:
+    """Make one file of each day of a cluster before ``today``, and return how many files that were replaced.
+
+    A day with a file that cannot be read stays as it is. Raises `OSError` where nothing can be written.
+    """
+    files = [each for each in snapshot_files(folder) if each.cluster == cluster and each.day < today]
+    superfluous = superseded(files)
+    for path in superfluous:
+        path.unlink(missing_ok=True)
+    days: dict[date, list[SnapshotFile]] = {}
+    for each in files:
+        if each.path not in superfluous and not _DAY_FILE.fullmatch(each.path.name):
+            days.setdefault(each.day, []).append(each)
+    return len(superfluous) + sum(_compact(of_day) for of_day in days.values() if len(of_day) > 1)
+
+
+def _compact(files: Sequence[SnapshotFile]) -> int:
+    import pyarrow.parquet as pq
+
+    ordered = sorted(files, key=lambda each: each.path.name)
+    target = ordered[0].path.parent / f"{ordered[0].time}--{ordered[-1].time}.parquet"
+    schema = snapshot_schema()
+    schema = schema.with_metadata({**(schema.metadata or {}), b"equipoise.cluster": ordered[0].cluster.encode()})
+    try:
+        with replaced(target) as beside, beside.open("r+b") as file:
+            with pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True) as writer:
+                for table in _tables(ordered):
+                    in_order = table.sort_by([(name, "ascending") for name in ("system", "group", "at")])
+                    writer.write_table(in_order, row_group_size=ROWS_AT_ONCE)
+            file.flush()
+            os.fsync(file.fileno())
+    except _UnreadableError:
+        return 0  # damaged, or of another version: whoever reads the day will name it
+    for each in ordered:
+        with suppress(FileNotFoundError):
+            each.path.unlink()
+    return len(ordered)
+
+
+def _tables(files: Iterable[SnapshotFile]) -> "Iterator[pa.Table]":
+    """The snapshots in order of time, several together."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = snapshot_schema()
+    waiting: list[pa.Table] = []
+    rows = 0
+    for each in files:
+        try:
+            table = pq.ParquetFile(each.path, page_checksum_verification=True).read()
+            if (table.schema.metadata or {}).get(VERSION_KEY) != schema.metadata[VERSION_KEY]:
+                raise _UnreadableError(each.path)
+            waiting.append(table.select(schema.names).cast(schema))
+        except (pa.ArrowException, KeyError, OSError) as error:
+            raise _UnreadableError(each.path) from error
+        rows += table.num_rows
+        if rows >= ROWS_AT_ONCE:
+            yield pa.concat_tables(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+CALM_S = 120.0
+"""Seconds: changes of owners or members that are not farther apart belong to one rebalance."""

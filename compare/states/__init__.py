@@ -1,1 +1,0 @@
-"""The verb `states`: state machines drawn from the same tables that the code runs."""

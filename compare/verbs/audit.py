@@ -1,0 +1,276 @@
+"""`--fail-if 'max_over_mean > 1.5'` and `--sort lag`: what the user asks of columns.
+
+The verb `audit`.
+"""
+
+import gc
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from compare.auditing.baseline import groups_of
+from compare.auditing.group_figures import AuditedGroup, engine_for, judge
+from compare.explaining.diagnosis import Explained, explain_all
+from compare.reading.gather import check_timeout, gather, live_cluster_options
+from compare.reading.observed import ObservedGroup, Skipped
+from compare.showing.audit.questions import Question, answers, print_answers
+from compare.showing.audit.tables import COLUMNS, NAMES, Column, document, print_audit, skipped_line
+from compare.showing.console import FORMATS, HELP_OPTIONS, number, visible
+from compare.verbs.options import SIGNS, check_report, limit_of, parts_of, read_baseline, save_report
+from protocols import UserError
+
+_SAME = ("==", "!=")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A column, a comparison, and a limit (a number; a text for columns of text). What is not told never meets it."""
+
+    column: Column
+    sign: str
+    limit: float | str
+
+    @classmethod
+    def parse(cls, text: str) -> "Condition":
+        """The condition that the text says; `UserError` names what was expected."""
+        name, sign, limit = parts = parts_of(text, "--fail-if")
+        column = _column(name, f"--fail-if {text!r}")
+        if column.is_text:
+            if sign not in _SAME:
+                raise UserError(f"--fail-if {text!r}: {column.name} holds text, expected == or != instead of {sign}")
+            return cls(column, sign, limit.strip("'\""))
+        return cls(column, sign, limit_of(parts, text, "--fail-if"))
+
+    def met_by(self, groups: Sequence[Explained]) -> list[str]:
+        """One line for every group that meets the condition."""
+        lines = []
+        for group in groups:
+            value = self.column.value(group)
+            if value is not None and self._holds(value):
+                observed = group.group.observed
+                shown, limit = (each if isinstance(each, str) else number(each) for each in (value, self.limit))
+                lines.append(
+                    f"{observed.system} group {observed.name}: {self.column.name} is {shown}, {self.sign} {limit}"
+                )
+        return lines
+
+    def _holds(self, value: float | str) -> bool:
+        if isinstance(value, str) or isinstance(self.limit, str):
+            return (str(value) == self.limit) == (self.sign == "==")
+        return SIGNS[self.sign](value, self.limit)
+
+
+def sorted_by_column(groups: Sequence[Explained], by: str | None) -> list[Explained]:
+    """The groups by a column: largest number or first text first, with ``-`` before the name the other way round.
+
+    What is not told comes last, equals stay in order. Without ``by`` the order is as it was.
+    """
+    if by is None:
+        return list(groups)
+    column = _column(by.removeprefix("-"), f"--sort {by}")
+    values: list[tuple[Any, Explained]] = [(column.value(group), group) for group in groups]
+    told = [each for each in values if each[0] is not None]
+    told.sort(key=lambda each: each[0], reverse=column.is_text == by.startswith("-"))
+    return [group for _, group in told] + [group for value, group in values if value is None]
+
+
+def _column(name: str, where: str) -> Column:
+    column = COLUMNS.get(name)
+    if column is None:
+        raise UserError(f"{where}: unknown column {name!r}, expected one of {', '.join(NAMES)}")
+    return column
+
+
+MOST_LINES = 40
+"""Lines about skipped text shown on standard error; JSON lists all of them."""
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "--weight", type=click.Choice(["lag", "rate"]), help="Weigh each queue by its lag or rate instead of by 1."
+)
+@click.option("--with-retry", is_flag=True, help="Include %RETRY% queues in the figures.")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "spark", "local"]),
+    default="auto",
+    show_default=True,
+    help="Engine that computes the figures; all engines give the same results.",
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.html",
+    help="Write a report as one HTML file that needs no network.",
+)
+@click.option("--what-if", "ask", is_flag=True, help="Show each group under every other strategy.")
+@click.option(
+    "--members",
+    metavar="1..N",
+    help="What-if: show the figures for each member count, and the next one that lowers the largest load.",
+)
+@click.option("--without", multiple=True, metavar="MEMBER", help="What-if: remove this member.")
+@click.option("--queues", multiple=True, metavar="TOPIC=N", help="What-if: give the topic this many queues.")
+@click.option(
+    "--fail-if",
+    multiple=True,
+    metavar="CONDITION",
+    help="Exit with code 1 if any group meets the condition, such as 'max_over_mean > 1.5' or 'state =="
+    " Reconciling'; every column may be used.",
+)
+@click.option("--sort", metavar="COLUMN", help="Sort by a column, largest first (-COLUMN: smallest first).")
+@click.option("--group", multiple=True, metavar="NAME", help="Show only this group. May be given several times.")
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="OLD.json",
+    help="Report changes since an earlier audit, written with --format json.",
+)
+@live_cluster_options("reading one cluster; each answer may take a third of it")
+def audit(
+    sources: tuple[str, ...],
+    format: str,
+    weight: str | None,
+    with_retry: bool,
+    engine: str,
+    report: Path | None,
+    ask: bool,
+    members: str | None,
+    without: tuple[str, ...],
+    queues: tuple[str, ...],
+    fail_if: tuple[str, ...],
+    sort: str | None,
+    group: tuple[str, ...],
+    baseline: Path | None,
+    command_config: Path | None,
+    timeout: float,
+) -> int:
+    """Report how fairly the groups found in SOURCE... share their queues, worst first.
+
+    SOURCE is a file or folder with the output of kafka-consumer-groups, kafka-topics or mqadmin, or - for
+    standard input, or a running cluster: kafka://host:port[,host:port...] (needs pip install confluent-kafka
+    javaproperties) or rocketmq://host:port[;host:port...] (its name servers). NAME=FILE gives the name of the group
+    to a text that does not contain it. Different views may be mixed, because their content identifies them.
+    """
+    conditions = [Condition.parse(text) for text in fail_if]
+    sorted_by_column((), sort)
+    question = Question.parse(members, without, queues)
+    before = None if baseline is None else read_baseline(baseline, "audit", groups_of)
+    check_timeout(timeout)
+    if report is not None:
+        check_report(report)
+    if engine == "spark":
+        from compare import spark
+
+        spark.warm_up()  # The JVM starts while the sources are read.
+    with _no_looking_for_cycles(), _progress() as tell:
+        gathered = gather(sources, tell, command_config, timeout)
+    if engine == "auto":
+        engine = engine_for(gathered.groups)
+    chosen = _named(gathered.groups, group)
+    groups = judge(chosen, weight=weight, with_retry=with_retry, engine=engine)
+    if format != "json" or not gathered.was_read:
+        _say_what_was_skipped(gathered.skipped)
+    if not gathered.was_read:
+        return 2
+    if engine == "spark":
+        click.echo(f"Counted on {spark_version()}.", err=True)
+    if weight is not None:
+        _say_what_weighs(weight, groups)
+    with _no_looking_for_cycles():
+        explained = sorted_by_column(explain_all(groups, weight), sort)
+        asked = answers(question, explained) if ask or question != Question() else None
+    print_audit(explained, gathered.skipped, format, before, asked)
+    if asked is not None and format != "json":
+        print_answers(asked, explained, question, format)
+    if report is not None:
+        _write_report(report, explained, gathered.skipped, weight)
+    return _exit_code(conditions, explained)
+
+
+def _exit_code(conditions: Sequence[Condition], explained: Sequence[Explained]) -> int:
+    """1 where a group meets a condition, which standard error names then; else 0."""
+    met = [line for condition in conditions for line in condition.met_by(explained)]
+    for line in met:
+        click.echo(f"failed: {visible(line)}", err=True)
+    return 1 if met else 0
+
+
+def _named(groups: Sequence[ObservedGroup], names: Sequence[str]) -> Sequence[ObservedGroup]:
+    """The groups of these names, all without names; `UserError` for a name that no group has."""
+    for name in names:
+        if groups and not any(each.name == name for each in groups):
+            raise UserError(f"--group {name}: no source shows this group, expected one that the audit lists")
+    return [each for each in groups if each.name in names] if names else groups
+
+
+def _say_what_was_skipped(skipped: Sequence[Skipped]) -> None:
+    """On standard error, the first `MOST_LINES` line by line."""
+    for each in skipped[:MOST_LINES]:
+        click.echo(visible(skipped_line(each)), err=True)
+    if len(skipped) > MOST_LINES:
+        more = len(skipped) - MOST_LINES
+        click.echo(f"... and {more} more unread lines or files (--format json lists all)", err=True)
+
+
+def _write_report(path: Path, explained: Sequence[Explained], skipped: Sequence[Skipped], weight: str | None) -> None:
+    from compare.showing.audit.page import write_report
+
+    with _no_looking_for_cycles():
+        page = write_report({**document(explained, skipped, pictures=True), "weight": weight})
+    save_report(path, page)
+
+
+def _say_what_weighs(weight: str, groups: Sequence[AuditedGroup]) -> None:
+    """On standard error, where a weight is missing: of how many groups, and which figures lack therefore."""
+    judged = [each for each in groups if each.mode == "shared" and any(each.owners.values())]
+    without = [each for each in judged if each.figure("max") is None]
+    if not without:
+        return
+    who = f"all {len(judged)} groups" if len(without) == len(judged) else f"{len(without)} of {len(judged)} groups"
+    say = (
+        f"--weight {weight}: load figures are - for {who}, because the {weight} of at least one owned queue is unknown"
+    )
+    click.echo(visible(say), err=True)
+
+
+def spark_version() -> str:
+    """What counted, for people."""
+    from compare import spark
+
+    session = spark.session()
+    return f"Spark {session.version} ({session.sparkContext.master})"
+
+
+@contextmanager
+def _no_looking_for_cycles() -> Iterator[None]:
+    """Millions of small records that live to the end: to look for cycles among them again and again takes a third of
+    the time of a large audit, and finds none."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """A spinner that names the source being read, where standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda name: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True)
+    with console.status("reading") as status:
+        yield lambda name: status.update(Text(f"reading {visible(name)}"))

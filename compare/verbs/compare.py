@@ -1,0 +1,240 @@
+"""The verb `compare`."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from compare.explaining.document import Measured, document
+from compare.running.baseline import Change, changes, check_jitter, check_same, documents_of
+from compare.running.limits import Machine, check_work
+from compare.running.parquet import write_runs
+from compare.running.run_variant import run_variant
+from compare.running.runs import MeasuredRun, Plan, RunOrder, SeedChoice, run_all
+from compare.running.systems import read, variant_names
+from compare.showing.comparison.stories import Telling, failed_checks
+from compare.showing.comparison.tables import print_comparison
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress, visible
+from compare.verbs.options import check_folder, check_report, read_baseline, save_report
+from protocols.errors import UserError
+from protocols.scenario.systems import STATIC
+
+MOST_SEEDS = 100_000
+"""Runs of a variant: their figures are held until the last one is done."""
+
+
+class _NamesStrategies(click.Command):
+    """Help that ends with all strategies; they are looked up only for those who read it."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.epilog = (
+            f"Systems and strategies: {', '.join(variant_names())}. After a strategy of kafka, {STATIC} makes every"
+            " member static. docs/strategies.md describes the strategies."
+        )
+        super().format_epilog(ctx, formatter)
+
+
+@click.command(cls=_NamesStrategies, context_settings=HELP_OPTIONS)
+@click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO.yaml...")
+@click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "--system",
+    "systems",
+    multiple=True,
+    metavar="NAME",
+    help="System or variant to run instead of the scenario's systems: kafka:sticky, kafka:range+static,"
+    " kafka-zookeeper:range, rocketmq:AVG, a label of the scenario, or several in one word: kafka,"
+    " kafka-zookeeper, rocketmq, all. May be given several times.",
+)
+@click.option(
+    "--seed", "seeds", type=int, multiple=True, help="Replace the scenario's seed. May be given several times."
+)
+@click.option(
+    "--seeds",
+    "many",
+    type=click.IntRange(1, MOST_SEEDS),
+    metavar="N",
+    help="Run every variant with N seeds from the scenario's on and report median, 5th and 95th percentile.",
+)
+@click.option(
+    "--jitter",
+    type=click.Choice(("on", "off")),
+    help="Whether start times and event times depend on the seed, too. Left out: with several seeds they do.",
+)
+@click.option("--full", is_flag=True, help="Simulate quiet periods message by message, too, instead of computing them.")
+@click.option("--no-limit", is_flag=True, help="Run also what has too many events or needs too much memory.")
+@click.option("--story", "stories", multiple=True, metavar="LABEL", help="Tell what happened in this variant, as text.")
+@click.option(
+    "--length",
+    type=click.Choice(("brief", "full")),
+    default="full",
+    show_default=True,
+    help="Of stories: every step, or at most 20 lines that say what each event led to and what the states mean.",
+)
+@click.option(
+    "--sequence",
+    "sequences",
+    multiple=True,
+    metavar="LABEL",
+    help="Print this variant's messages as a sequence diagram.",
+)
+@click.option(
+    "--diagram",
+    type=click.Choice(("mermaid", "svg")),
+    default="mermaid",
+    show_default=True,
+    help="What sequence diagrams are written as.",
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.html",
+    help="Write a report as one HTML file: timelines, figures and a player of the messages.",
+)
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="OLD.json",
+    help="Report changes since an earlier comparison, written with --format json.",
+)
+@click.option(
+    "--parquet",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write ownership, rebalances, messages, deliveries, commits and lag as Parquet tables for Spark.",
+)
+def compare(
+    scenarios: tuple[str, ...],
+    format: str,
+    systems: tuple[str, ...],
+    seeds: tuple[int, ...],
+    many: int | None,
+    jitter: str | None,
+    full: bool,
+    no_limit: bool,
+    stories: tuple[str, ...],
+    length: str,
+    sequences: tuple[str, ...],
+    diagram: str,
+    report: Path | None,
+    baseline: Path | None,
+    parquet: Path | None,
+) -> int:
+    """Run a scenario on several systems and compare the results.
+
+    With --story or --sequence, the output is the text of these variants instead of the comparison. Exit code 1 if an
+    expectation of a scenario fails.
+    """
+    before = None if baseline is None else read_baseline(baseline, "compare", documents_of)
+    if many is not None and len(seeds) > 1:
+        raise UserError("--seeds counts up from one seed: expected --seed at most once")
+    chosen = SeedChoice(seeds, many, None if jitter is None else jitter == "on")
+    read_in = [read(path) for path in scenarios]
+    if before is not None:
+        check_same(before, [scenario.name for scenario in read_in], str(baseline))
+        check_jitter(before, chosen.jitter, str(baseline))
+    plans = [Plan.of(path, each, systems, chosen, full) for path, each in zip(scenarios, read_in, strict=True)]
+    asked = Telling(stories, length, sequences, diagram)
+    if asked.labels:
+        _only_stories({"--report": report, "--baseline": baseline, "--parquet": parquet})
+        plans = asked.of(plans)
+        if not no_limit:
+            check_work(plans, Machine.this())
+        return _exit_code(asked.tell(plans))
+    # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
+    every = format == "json" or many is None
+    orders = [order for at, plan in enumerate(plans) for order in plan.orders(at, every, report is not None)]
+    if report is not None:
+        check_report(report)
+    if parquet is not None:
+        check_folder(parquet)
+    if not no_limit:
+        check_work(plans, Machine.this())
+    found = measured(plans, orders, lambda finished: _print(finished, None, format))
+    changed = None if before is None else [changes(before, each) for _, _, each in found]
+    # First what was computed is told: a file that cannot be written takes nothing of it away.
+    _print(found, changed, format)
+    if parquet is not None:
+        _write_parquet(plans, parquet)
+    if report is not None:
+        from compare.showing.comparison.page import write_comparison
+
+        save_report(report, write_comparison(found))
+    return _exit_code(
+        line for scenario, done, _ in found for run in done for line in failed_checks(scenario, run.variant, run.failed)
+    )
+
+
+def _exit_code(failed: Iterable[str]) -> int:
+    """Say which expectations failed; 1 where any did."""
+    lines = list(failed)
+    for line in lines:
+        click.echo(f"failed: {visible(line)}", err=True)
+    return 1 if lines else 0
+
+
+def _only_stories(outputs: Mapping[str, Path | None]) -> None:
+    for option, given in outputs.items():
+        if given is not None:
+            raise UserError(f"{option} {given}: expected no --story or --sequence, which print no comparison")
+
+
+def _print(found: Sequence[Measured], changed: Sequence[Sequence[Change]] | None, format: str) -> None:
+    documents: list[Mapping[str, object]] = [each for _, _, each in found]
+    if format == "json":
+        if changed is not None:
+            documents = [{**each, "changes": change} for each, change in zip(documents, changed, strict=True)]
+        print_json(documents[0] if len(documents) == 1 else {"scenarios": documents})
+        return
+    for at, (scenario, _, each) in enumerate(found):
+        print_comparison(scenario, each, format, None if changed is None else changed[at])
+
+
+def _write_parquet(plans: Sequence[Plan], folder: Path) -> None:
+    """The tables need every message: these runs are made anew, one at a time, with nothing left out."""
+    results = [
+        run_variant(plan.lived(variant), tracing=True, full=plan.full) for plan in plans for variant in plan.variants
+    ]
+    try:
+        paths = write_runs(results, folder, len(plans) > 1)
+    except OSError as error:
+        raise UserError(f"--parquet {folder}: {error.strerror}, expected a writable folder") from None
+    click.echo(f"{len(paths)} tables were written to {folder}.", err=True)
+
+
+def measured(
+    plans: Sequence[Plan], orders: Sequence[RunOrder], print_finished: Callable[[Sequence[Measured]], None]
+) -> list[Measured]:
+    """Each scenario with its runs and its document.
+
+    After Ctrl-C ``print_finished`` gets the scenarios of which runs are finished, if there are any, before
+    `KeyboardInterrupt` goes on. A variant without its first run, whose record tables show, is not among them.
+    """
+    done: list[list[MeasuredRun]] = [[] for _ in plans]
+    try:
+        with run_progress(len(orders)) as tell, closing(run_all(orders, tell)) as runs:
+            for order in orders:
+                with plans[order.scenario].naming():
+                    run = next(runs)
+                done[run.scenario].append(run)
+            # The next one does not exist; asking for it lets the processes end.
+            next(runs, None)
+        return [_measured(plan, of_scenario) for plan, of_scenario in zip(plans, done, strict=True)]
+    except KeyboardInterrupt:
+        finished = [(plan, told) for plan, runs_ in zip(plans, done, strict=True) if (told := _with_record(runs_))]
+        count = sum(len(told) for _, told in finished)
+        click.echo(f"interrupted: {count} of {len(orders)} runs are finished", err=True)
+        if finished:
+            print_finished([_measured(plan, told) for plan, told in finished])
+        raise
+
+
+def _measured(plan: Plan, runs: Sequence[MeasuredRun]) -> Measured:
+    return plan.scenario, runs, document(plan.scenario, runs, plan.asked())
+
+
+def _with_record(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
+    """The runs of those variants of which a whole record is there."""
+    there = {run.variant.label for run in runs if run.record is not None}
+    return [run for run in runs if run.variant.label in there]

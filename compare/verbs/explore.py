@@ -1,0 +1,190 @@
+"""The verb `explore`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+
+import click
+
+from compare.exploring.answers import (
+    Answers,
+    ExploreDocument,
+    answered,
+    document,
+    fingerprint,
+    read_token,
+    retold,
+    steps_in,
+)
+from compare.exploring.properties import NAMES, Subject, subject_of
+from compare.exploring.search import Limits
+from compare.exploring.story import as_run
+from compare.exploring.walks import STEPS, Chance, answered_by_chance
+from compare.running.systems import read
+from compare.running.variants import Variant, variants_of
+from compare.showing.comparison.stories import write_report
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_line, print_table
+from compare.verbs.options import check_report, save_report
+from protocols.engine.exploration import Bounds
+from protocols.errors import UserError
+from protocols.scenario.model import Scenario
+from protocols.timeline.sequence import sequence
+
+TELLS_EVERY = 2.0
+"""Seconds between two lines of progress."""
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("scenario", metavar="SCENARIO.yaml")
+@click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option("--system", metavar="NAME", help="System, or variant of the scenario, to explore (default: its first).")
+@click.option(
+    "--property",
+    "properties",
+    multiple=True,
+    type=click.Choice(NAMES),
+    metavar="NAME",
+    help=f"Property to check: {', '.join(NAMES)}. May be given several times.",
+)
+@click.option("--depth", type=click.IntRange(0), metavar="N", help="Stop after so many steps.")
+@click.option("--states", type=click.IntRange(1), metavar="N", help="Stop at so many states.")
+@click.option("--seconds", type=click.FloatRange(0), metavar="N", help="Stop after so many seconds.")
+@click.option(
+    "--client-firings", type=click.IntRange(0, 9), default=2, show_default=True, help="Timer firings per client."
+)
+@click.option(
+    "--broker-firings", type=click.IntRange(0, 9), default=1, show_default=True, help="Timer firings per server."
+)
+@click.option(
+    "--every-timer",
+    is_flag=True,
+    help="Let timers fire, too, that find nothing new while topics and brokers stay as they are.",
+)
+@click.option("--random", "by_chance", is_flag=True, help="Draw random stories instead of searching all.")
+@click.option(
+    "--examples",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Random stories drawn for each property, at most.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random stories.")
+@click.option("--sequence", "with_sequence", is_flag=True, help="Print each story as a Mermaid diagram, too.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.html",
+    help="Write the stories as one HTML file with a player of the messages.",
+)
+@click.option("--replay", metavar="TOKEN", help="Tell the story of a token again.")
+def explore(
+    scenario: str,
+    format: str,
+    system: str | None,
+    properties: tuple[str, ...],
+    depth: int | None,
+    states: int | None,
+    seconds: float | None,
+    client_firings: int,
+    broker_firings: int,
+    every_timer: bool,
+    by_chance: bool,
+    examples: int,
+    seed: int,
+    with_sequence: bool,
+    report: Path | None,
+    replay: str | None,
+) -> int:
+    """Search everything that can happen in SCENARIO.yaml for a violation of a property.
+
+    The group settles first. From there messages may be late for as long as they like, timers fire in any order, and the
+    scenario's events, which keep their order, come at any moment. A property that does not hold is answered with a
+    shortest story and a token that tells it again. Where that is too much, --random draws stories of at most --depth
+    steps (default 60) with hypothesis, and shrinks one that violates a property. The exit code is 1 if a property does
+    not hold.
+    """
+    if report is not None:
+        check_report(report)
+    read_ = read(scenario)
+    if replay is not None:
+        token = read_token(replay)
+        if token.fingerprint != fingerprint(read_):
+            raise UserError(f"--replay: the token is of another scenario than {scenario}, expected its own")
+        subject = subject_of(_variant(read_, system or token.system), (token.property,), token.bounds)
+        found = retold(subject, token)
+    else:
+        if not properties:
+            raise UserError(f"--property is missing, expected one of {', '.join(NAMES)}")
+        asked = tuple(dict.fromkeys(properties))
+        subject = subject_of(_variant(read_, system), asked, Bounds(client_firings, broker_firings, every_timer))
+        if by_chance:
+            found = answered_by_chance(subject, asked, Chance(examples, seed, depth or STEPS, seconds))
+        else:
+            found = answered(subject, asked, Limits(depth, states, seconds), _Progress())
+    told = document(subject, found)
+    if format == "json":
+        print_json(told)
+    else:
+        _print(subject, told, format)
+    if with_sequence and format != "json":
+        _print_sequences(subject, found)
+    if report is not None:
+        save_report(report, write_report(subject, [(name, steps_in(subject, found, name)) for name in found.stories]))
+    return 1 if found.stories else 0
+
+
+def _variant(scenario: Scenario, system: str | None) -> Variant:
+    variants = variants_of(scenario, () if system is None else (system,))
+    if len(variants) > 1:
+        others = ", ".join(each.label for each in variants[1:])
+        click.echo(f"{variants[0].label} is explored; --system chooses another one: {others}", err=True)
+    return variants[0]
+
+
+class _Progress:
+    """Says on standard error how far a search has come."""
+
+    def __init__(self) -> None:
+        self._began = self._told = monotonic()
+
+    def __call__(self, depth: int, states: int) -> None:
+        now = monotonic()
+        if now - self._told > TELLS_EVERY:
+            self._told = now
+            rate = states / (now - self._began)
+            click.echo(f"{depth} steps: {states:,} states, {rate:,.0f} a second", err=True)
+
+
+def _print(subject: Subject, told: ExploreDocument, format: str) -> None:
+    rows = [
+        [
+            each["name"],
+            "holds" if each["held"] else "does not hold",
+            "" if each["steps"] is None else str(each["steps"]),
+        ]
+        for each in told["properties"]
+    ]
+    columns = [("property", "left"), ("answer", "left"), ("steps", "right")]
+    print_table(columns, rows, format, f"{subject.variant.scenario.name}: {subject.variant.label}")
+    how = "no limit was hit" if told["complete"] else "not all there are"
+    print_line(
+        f"{told['states']:,} states ({how}), {told['transitions']:,} transitions, {told['seconds']:.1f} s", format
+    )
+    for each in told["properties"]:
+        if not each["held"]:
+            print_line(each["name"], format, heading=True)
+            _print_story(each["story"], each["steps"] or 0, format)
+            print_line(f"--replay {each['token']}", format)
+
+
+def _print_story(story: Sequence[str], steps: int, format: str) -> None:
+    for at, sentence in enumerate(story, 1):
+        print_line(f"{at}. {sentence}" if at <= steps else sentence, format)
+
+
+def _print_sequences(subject: Subject, found: Answers) -> None:
+    for name in found.stories:
+        click.echo(f"\n{name}\n\n```mermaid", nl=True)
+        click.echo(sequence(as_run(subject, steps_in(subject, found, name)).timeline), nl=False)
+        click.echo("```")

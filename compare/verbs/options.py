@@ -1,0 +1,153 @@
+"""Files that options of several verbs name: the report to write, the baseline to compare with.
+
+``COLUMN SIGN VALUE``, as options such as `--fail-if 'max_over_mean > 1.5'` take it.
+
+SIGTERM, taken like Ctrl-C: what is finished is told, what was started ends, and the exit code says who ended us.
+"""
+
+import json
+import math
+import operator
+import os
+import re
+import signal
+import threading
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from compare.json_types import Json
+from protocols import files
+from protocols.errors import UserError
+
+T = TypeVar("T")
+
+
+def check_report(path: Path) -> None:
+    """Before minutes of work and not after them: `UserError` if there is no folder to write the report in, or it may
+    not be written."""
+    folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        raise UserError(f"--report {path}: the folder {folder} does not exist, expected a writable file")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise UserError(f"--report {path}: no permission to write, expected a writable file")
+
+
+def check_folder(path: Path) -> None:
+    """The same for ``--parquet``: `UserError` if the folder is not there and cannot be made, or not be written in."""
+    there = next(each for each in (path, *path.absolute().parents) if each.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise UserError(f"--parquet {path}: no permission to write in {there}, expected a writable folder")
+
+
+def save_report(path: Path, text: str) -> None:
+    """Write it, whole or not at all, and say on standard error where it is; `UserError` if it cannot be written."""
+    try:
+        files.write_text(path, text)
+    except OSError as error:
+        raise UserError(f"--report {path}: {error.strerror}, expected a writable file") from None
+    click.echo(f"The report is {path}: open it in a browser.", err=True)
+
+
+def read_baseline(path: Path, verb: str, take: Callable[[Json], T]) -> T:
+    """What ``take`` makes of the JSON document that the verb wrote earlier.
+
+    ``take`` raises ValueError, KeyError, TypeError or AttributeError for a document that is none of the verb's; that,
+    and a file that cannot be read, is a `UserError`.
+    """
+    try:
+        return take(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise UserError(f"--baseline {path}: {error.strerror}, expected a file of `{verb} --format json`") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise UserError(f"--baseline {path}: expected a file that `equipoise {verb} --format json` wrote") from None
+
+
+SIGNS: Mapping[str, Callable[[Any, Any], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_FORM = re.compile(r"\s*([a-z_0-9/-]+)\s*(>=|<=|==|!=|>|<)\s*(\S(?:.*\S)?)\s*")
+
+
+class Parts(NamedTuple):
+    """A condition as it was written."""
+
+    column: str
+    sign: str
+    limit: str
+
+
+def parts_of(text: str, option: str, example: str = "max_over_mean > 1.5", value: str = "VALUE") -> Parts:
+    """The parts of a condition; `UserError` where it has another form. ``value``: what a limit is."""
+    matched = _FORM.fullmatch(text)
+    if matched is None:
+        raise UserError(f"{option} {text!r}: expected COLUMN SIGN {value}, such as {example!r}")
+    return Parts(*matched.groups())
+
+
+def limit_of(parts: Parts, text: str, option: str) -> float:
+    """The limit as a number; `UserError` where it is none."""
+    try:
+        value = float(parts.limit)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise UserError(f"{option} {text!r}: {parts.limit!r} is not a number, expected one such as 1.5")
+    return value
+
+
+class NumberCondition(NamedTuple):
+    """A column of numbers, a sign and a limit. What is null never meets it."""
+
+    column: str
+    sign: str
+    limit: float
+
+    @classmethod
+    def parse(cls, text: str, option: str, columns: Collection[str], example: str) -> "NumberCondition":
+        """The condition that the text says; `UserError` names what was expected."""
+        parts = parts_of(text, option, example, "NUMBER")
+        if parts.column not in columns:
+            from protocols.scenario.validation import suggestion  # only for those who made a mistake
+
+            raise UserError(f"{option} {text!r}: no column {parts.column!r}, {suggestion(parts.column, columns)}")
+        return cls(parts.column, parts.sign, limit_of(parts, text, option))
+
+    def holds(self, value: float | None) -> bool:
+        """Whether a value meets it."""
+        return value is not None and SIGNS[self.sign](value, self.limit)
+
+
+EXIT_CODE = 128 + signal.SIGTERM
+"""What shells report of a command that SIGTERM ended."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come. Whoever tells what is finished after Ctrl-C does so now."""
+
+
+def hear_sigterm() -> None:
+    """From now on SIGTERM raises `Terminated` in the main thread; a second one ends the process at once.
+
+    Nothing changes where SIGTERM is ignored or somebody else's already.
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if in_main_thread and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        started_by = os.getpid()
+
+        def end(number: int, frame: FrameType | None) -> None:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            if os.getpid() != started_by:
+                # A child that was forked and does not listen for itself yet has nothing to tell.
+                os._exit(EXIT_CODE)
+            raise Terminated
+
+        signal.signal(signal.SIGTERM, end)

@@ -1,0 +1,211 @@
+"""What real clients did, in the form of `equipoise compare`: one variant, ``real``, and its report.
+
+The verb `serve`.
+"""
+
+import asyncio
+import json
+import signal
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import click
+
+from compare.documents.comparison import ScenarioDocument
+from compare.explaining.document import Measured, document
+from compare.running.phases import phases_of
+from compare.running.record import run_record
+from compare.running.run_variant import RunResult, ending
+from compare.running.runs import MeasuredRun
+from compare.running.spread import spread_figures
+from compare.running.systems import known_strategies
+from compare.running.variants import Variant
+from compare.serving.cluster import Served, start
+from compare.serving.history import REAL, History
+from compare.serving.recorded import recordings
+from compare.serving.service import Service
+from compare.showing.console import HELP_OPTIONS
+from compare.verbs.options import check_report, save_report
+from protocols import UserError, files
+from protocols.engine.nodes import Time
+from protocols.engine.sockets import Sockets
+from protocols.scenario.fields import milliseconds
+from protocols.scenario.model import Scenario, SystemPart
+
+NAME = "real clients"
+
+DEFAULT: Mapping[str, str] = {"kafka": "range", "rocketmq": "AVG"}
+"""System to what its clients use if nobody says otherwise. Brokers of RocketMQ are never told a strategy."""
+
+CONCLUDED = (
+    "members' beliefs are concluded from what they say to the servers and are told by them; which records a member's"
+    " code has handled is not seen, so that redelivered and burst say nothing"
+)
+"""What the figures rest on."""
+
+
+def result_of(history: History, service: Service, world: Sockets, end: Time, name: str = NAME) -> RunResult:
+    """All that happened until ``end`` (milliseconds), as the result of a run."""
+    history.look(end)
+    part = SystemPart(system=f"{service.system}:{_strategy(history, service.system)}", label=REAL)
+    scenario = history.scenario(name, end, (part,))
+    timeline = history.timeline(end, world.messages)
+    return RunResult(Variant(scenario, part, 0), timeline, ending(scenario, service.numbering))
+
+
+def measured(result: RunResult, service: Service, *, with_chart_data: bool) -> Measured:
+    """The scenario, its one run, and the document; ``with_chart_data``: the report is to be written."""
+    phases = phases_of(result.variant.scenario, service.numbering)
+    record = run_record(result, phases)
+    chart_data = None
+    if with_chart_data:
+        from compare.running.chart_data import chart_data_of
+
+        chart_data = chart_data_of(result, phases)
+    run = MeasuredRun(result.variant, record, spread_figures(record), (), chart_data)
+    scenario = result.variant.scenario
+    found: ScenarioDocument = document(scenario, [run])
+    found["assumptions"] = [{"system": service.system, "text": f"{CONCLUDED}."}]
+    return scenario, [run], found
+
+
+def _strategy(history: History, system: str) -> str:
+    """The strategy that most groups use; where none is known, the one that clients use by default."""
+    known = known_strategies()[system].names
+    used = Counter(name for name in history.strategies.values() if name in known)
+    return max(used, key=lambda name: (used[name], name), default=DEFAULT[system])
+
+
+_WRITABLE = "expected a writable file"
+
+
+@click.command(context_settings=HELP_OPTIONS)
+@click.argument("system", type=click.Choice(("kafka", "rocketmq")))
+@click.argument("scenario", required=False, metavar="[SCENARIO.yaml]", type=click.Path(path_type=Path))
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Port of the first broker, or of the name server; others follow it. 0: free ones.  [default: 9092 for kafka,"
+    " 9876 for rocketmq]",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on, and that clients are told.")
+@click.option(
+    "--advertise",
+    metavar="HOST",
+    help="Name or address that clients are told instead of --host; needed where that is 0.0.0.0 (all of this machine).",
+)
+@click.option(
+    "--initial-delay",
+    metavar="TIME",
+    help="Kafka: how long the first rebalance of a new group waits for more members"
+    " (group.initial.rebalance.delay.ms).  [default: 3s]",
+)
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="At the end write what the clients did: JSON in the form of compare, one variant `real`; for kafka also"
+    " FILE.jsonl, a recording that conformance plays.",
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.html",
+    help="At the end write the same as a report: timelines, figures and a player of the messages.",
+)
+def serve(
+    system: str,
+    scenario: Path | None,
+    port: int | None,
+    host: str,
+    advertise: str | None,
+    initial_delay: str | None,
+    record: Path | None,
+    report: Path | None,
+) -> int:
+    """Let real clients use this package's brokers, until Ctrl-C or SIGTERM.
+
+    SYSTEM is kafka or rocketmq. The scenario says which brokers and topics there are, and its events happen at their
+    times of the real clock: brokers stop and return, topics come and grow; its members are not started, because
+    members are the real clients. Without one there is one broker, and topics are created when clients ask for them.
+
+    The first line on standard output says where clients begin. docs/serving.md tells what is served.
+    """
+    from compare.running.systems import read  # the rest of this verb can do without YAML
+
+    for path in (record, report):
+        if path is not None:
+            check_report(path)
+    if system != "kafka" and initial_delay is not None:
+        raise UserError(f"--initial-delay {initial_delay}: {system} has no initial delay, expected serve kafka")
+    settings: Mapping[str, object] = {}
+    if initial_delay is not None:
+        settings = {"group.initial.rebalance.delay.ms": _milliseconds(initial_delay)}
+    given = None if scenario is None else read(scenario)
+    asyncio.run(_serve(system, given, (host, advertise), port, settings, record, report))
+    return 0
+
+
+async def _serve(
+    system: str,
+    scenario: Scenario | None,
+    hosts: tuple[str, str | None],
+    port: int | None,
+    settings: Mapping[str, object],
+    record: Path | None,
+    report: Path | None,
+) -> None:
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, over.set)
+    host, advertised = hosts
+    tracing = record is not None or report is not None
+    served = await start(system, scenario, host, port, settings, tracing=tracing, advertised=advertised)
+    try:
+        click.echo(served.address)
+        for text in served.passed_over:
+            click.echo(f"serve: {text}", err=True)
+        await over.wait()
+        end = served.world.tell_time()
+    finally:
+        await served.world.close()
+    if record is not None or report is not None:
+        _write(served, end, NAME if scenario is None else scenario.name, settings, record, report)
+
+
+def _write(
+    served: Served,
+    end: float,
+    name: str,
+    settings: Mapping[str, object],
+    record: Path | None,
+    report: Path | None,
+) -> None:
+    result = result_of(served.history, served.service, served.world, end, name)
+    found = measured(result, served.service, with_chart_data=report is not None)
+    if record is not None:
+        _save("--record", record, lambda: json.dumps(found[2], indent=1, allow_nan=False) + "\n")
+        lines, told = recordings(served, settings)
+        for text in told:
+            click.echo(f"serve: {text}", err=True)
+        if lines:
+            _save("--record", record.with_name(f"{record.name}.jsonl"), lambda: lines)
+    if report is not None:
+        from compare.showing.comparison.page import write_comparison
+
+        save_report(report, write_comparison([found]))
+
+
+def _save(option: str, path: Path, text: Callable[[], str]) -> None:
+    try:
+        files.write_text(path, text())
+    except OSError as error:
+        raise UserError(f"{option} {path}: {error.strerror}, {_WRITABLE}") from None
+
+
+def _milliseconds(text: str) -> int:
+    try:
+        return round(milliseconds(text))
+    except ValueError as error:
+        raise UserError(f"--initial-delay {text}: {error}") from None

@@ -1,0 +1,334 @@
+"""Between the shared group model and the assignors' numbers.
+
+Topics are numbered in the systems' order, so that ascending numbers are sorted queues. Members go in the order in
+which Java's HashMap lists their ids, put in as the group lists them: what a coordinator, and the leader, sees.
+
+An assignor as `kafka_coordinator.assign` and the group's leader call it: an `Assignor` record, made of a function
+from `GroupMetadata` to `Assignment`.
+
+`of_leader` and `of_leader_with_claims` wrap those of the classic protocol, which run on the group's leader;
+`of_coordinator` and `of_coordinator_with_targets` those of the consumer protocol (KIP-848), which run in the broker.
+"""
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from typing import Literal, TypeAlias
+
+from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, HeldNumbers, Partition, Subscription
+from kafka_coordinator.assignors.uniform import id_hash
+from protocols.errors import StrategyError
+from protocols.groups import Allocation, Group, Member
+from protocols.java import (
+    Queue,
+    entry_order,
+    number_entry_order,
+    sort_queues,
+    sorted_as_java,
+    string_entry_order,
+    utf16_key,
+)
+
+_TOPIC = itemgetter(0)
+
+Owned = Mapping[str, Iterable[Queue]]
+"""Member id to queues, as an `Allocation` has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A group's queues by number, its members in the assignors' order.
+
+    ``ascending``: ascending numbers are sorted queues. ``plain``: partition k of every topic is number k of no
+    broker, as in Kafka itself.
+    """
+
+    group: Group
+    topics: dict[str, int]
+    queues: list[Queue]
+    members: list[Member]
+    ascending: bool
+    plain: bool
+
+    @classmethod
+    def of(cls, group: Group) -> "Numbers":
+        """Number the group's queues."""
+        topics: dict[str, int] = {}
+        queues: list[Queue] = []
+        ascending = plain = True
+        for topic in sorted_as_java(group.topics):
+            of_topic = group.topics[topic]
+            topics[topic] = len(of_topic)
+            queues += of_topic
+            brokers = {queue[1] for queue in of_topic}
+            if not brokers <= {""} or [queue[2] for queue in of_topic] != list(range(len(of_topic))):
+                plain = False
+                ascending = ascending and of_topic == sort_queues(of_topic)
+        by_id = {member.id: member for member in group.members}
+        members = [by_id[id] for id in string_entry_order(list(by_id))]
+        return cls(group, topics, queues, members, ascending, plain)
+
+    def for_client(self, previous: Owned | None = None, generation: int = 1) -> GroupMetadata:
+        """What the leader's assignor is given: members of ``previous`` claim what they had, in this generation.
+
+        That a queue does not exist any more is left for the assignor to find out, which may not mind. Where queues
+        have brokers, one that is gone is no partition that could be named: it is left out.
+        """
+        topics_of = _Subscriptions(None)
+        partitions = None if self.plain or not previous else self._partitions()
+        members = []
+        for member in self.members:
+            claims: tuple[Partition, ...] = ()
+            claim_generation = None
+            if previous and member.id in previous:
+                claim_generation = generation
+                if partitions is None:
+                    claims = tuple([(topic, number) for topic, broker, number in previous[member.id] if not broker])
+                else:
+                    claims = tuple([partitions[queue] for queue in previous[member.id] if queue in partitions])
+            members.append(
+                Subscription(
+                    member.id,
+                    topics_of[member.subscription],
+                    member.instance_id,
+                    member.rack,
+                    claims,
+                    claim_generation,
+                    claim_generation,
+                )
+            )
+        return GroupMetadata(self.topics, tuple(members), self.group.replica_racks)
+
+    def for_server(
+        self, previous: Owned | None = None, topic_ids: Mapping[str, object] | None = None, *, alike: bool = False
+    ) -> GroupMetadata:
+        """What the coordinator's own assignor is given: ``previous`` is the target assignment before.
+
+        Topics and partitions that no longer exist are left out, as the coordinator leaves them out; of a queue's
+        several owners the first counts. ``topic_ids``: see `topic_id`. ``alike``: all members have equal subscriptions.
+        """
+        if topic_ids is not None and not isinstance(topic_ids, Mapping):
+            raise StrategyError(f"setting topic_ids is {topic_ids!r}, expected topics with their ids")
+        for topic in topic_ids or ():
+            if topic not in self.topics:
+                raise StrategyError(f"topic_ids: the group has no topic {topic!r}")
+        ids = {topic: topic_id(topic, (topic_ids or {}).get(topic)) for topic in self.topics}
+        if len(set(ids.values())) != len(ids):
+            raise StrategyError("topic_ids: two topics have one id, expected a different one for each")
+        topics_of = _Subscriptions(self.topics)
+        held = self._held(previous) if alike and previous and self.plain else None
+        if held is not None and len(topics_of[self.members[0].subscription]) == len(self.topics):
+            return GroupMetadata(
+                self.topics,
+                tuple([_member(each, topics_of) for each in self.members]),
+                self.group.replica_racks,
+                ids,
+                held=HeldNumbers(held, partial(self._iterated, ids)),
+            )
+        claims = self._plain_claims(previous or {})
+        if claims is None:
+            claims = self._claims(previous or {})
+        members = tuple([_member(each, topics_of, _iterated(claims[each.id], ids)) for each in self.members])
+        return GroupMetadata(self.topics, members, self.group.replica_racks, ids)
+
+    def allocation(self, answer: Assignment) -> Allocation:
+        """The assignor's answer with the group's own queues and members, and those that are gone and given all the
+        same. What is given to a member twice counts once."""
+        queues, ascending, assigned = self.queues, self.ascending, answer.owned
+        gone = [Queue(topic, "", number) for topic, number in answer.strays]
+        if gone:
+            queues, ascending, assigned = [*queues, *gone], False, [list(set(numbers)) for numbers in assigned]
+        owned: dict[str, tuple[Queue, ...]] = {member.id: () for member in self.group.members}
+        for member, numbers in zip(self.members, assigned, strict=True):
+            if numbers:
+                in_order = tuple([queues[number] for number in sorted(numbers)])
+                owned[member.id] = in_order if ascending else sort_queues(in_order)
+        withheld = {queues[number]: self.members[position].id for number, position in answer.withheld.items()}
+        return Allocation.trusted(self.group, owned, withheld, gone)
+
+    def _held(self, previous: Owned) -> list[list[int]] | None:
+        """Of each member the numbers of what it had, in that order; None where a queue is gone or is owned twice, or
+        nobody is there. The group's own queues, as an allocation of it has them, are known without a comparison."""
+        had = [tuple(previous.get(member.id, ())) for member in self.members]
+        for known, key in ((map(id, self.queues), id), (self.queues, None)):
+            find = dict(zip(known, range(len(self.queues)), strict=True)).__getitem__
+            try:
+                held = [list(map(find, queues if key is None else map(key, queues))) for queues in had]
+            except KeyError:
+                continue
+            return held if held and len(set().union(*held)) == sum(map(len, held)) else None
+        return None
+
+    def _iterated(self, ids: Mapping[str, int], numbers: Sequence[int]) -> list[int]:
+        """Partition numbers in the order in which Java's map of sets lists them."""
+        claims: dict[str, list[int]] = {}
+        for number in numbers:
+            topic, _, partition = self.queues[number]
+            claims.setdefault(topic, []).append(partition)
+        number_of = {(self.queues[number][0], self.queues[number][2]): number for number in numbers}
+        return [number_of[each] for each in _iterated(claims, ids)]
+
+    def _plain_claims(self, previous: Owned) -> dict[str, dict[str, list[int]]] | None:
+        """The same as `_claims` in less time; None where queues have brokers, are gone, or are owned twice."""
+        if not self.plain:
+            return None
+        found: dict[str, dict[str, list[int]]] = {}
+        numbers: dict[str, list[int]] = {}
+        for member in self.members:
+            claims: dict[str, list[int]] = {}
+            queues = list(previous.get(member.id, ()))
+            if not {queue[1] for queue in queues} <= {""}:
+                return None
+            for topic, run in groupby(queues, _TOPIC):
+                claims.setdefault(topic, []).extend([queue[2] for queue in run])
+            for topic, listed in claims.items():
+                numbers.setdefault(topic, []).extend(listed)
+            found[member.id] = claims
+        for topic, every in numbers.items():
+            count = self.topics.get(topic, 0)
+            if len(set(every)) < len(every) or min(every) < 0 or max(every) >= count:
+                return None
+        return found
+
+    def _claims(self, previous: Owned) -> dict[str, dict[str, list[int]]]:
+        """Member to topic to the partitions that it had and that there still are, each for the first owner only."""
+        unclaimed = self._partitions() if previous else {}
+        found: dict[str, dict[str, list[int]]] = {}
+        for member in self.members:
+            claims: dict[str, list[int]] = {}
+            for queue in previous.get(member.id, ()):
+                if queue in unclaimed:
+                    topic, partition = unclaimed.pop(queue)
+                    claims.setdefault(topic, []).append(partition)
+            found[member.id] = claims
+        return found
+
+    def _partitions(self) -> dict[Queue, Partition]:
+        """Each queue of the group as (topic, its place in the topic)."""
+        places = ((topic, place) for topic, count in self.topics.items() for place in range(count))
+        return dict(zip(self.queues, places, strict=True))
+
+
+def _member(member: Member, topics_of: "_Subscriptions", claims: tuple[Partition, ...] = ()) -> Subscription:
+    return Subscription(member.id, topics_of[member.subscription], member.instance_id, member.rack, claims)
+
+
+class _Subscriptions(dict[tuple[str, ...], tuple[str, ...]]):
+    """A member's subscription to the same without repetitions and, where the topics are known, without unknown ones."""
+
+    def __init__(self, known: Mapping[str, int] | None) -> None:
+        super().__init__()
+        self._known = known
+
+    def __missing__(self, subscription: tuple[str, ...]) -> tuple[str, ...]:
+        kept = dict.fromkeys(subscription)
+        found = tuple(kept if self._known is None else [topic for topic in kept if topic in self._known])
+        self[subscription] = found
+        return found
+
+
+def same_subscriptions(group: Group) -> bool:
+    """The coordinator's "homogeneous" (spec 6.8): all members name the same topics, or all use one same pattern."""
+    if any(member.pattern is not None for member in group.members):
+        return len({member.pattern for member in group.members}) == 1
+    return len({frozenset(topics) for topics in {member.subscription for member in group.members}}) <= 1
+
+
+def topic_id(topic: str, given: object = None) -> int:
+    """A topic's 128-bit id: ``given`` as a number or as Kafka prints it, else made from the topic's name.
+
+    The made one is the MD5 of the name in UTF-16, so that it is the same in every run and on every machine.
+    """
+    if given is None:
+        return int.from_bytes(hashlib.md5(utf16_key(topic), usedforsecurity=False).digest(), "big")
+    if isinstance(given, int) and 0 <= given < 1 << 128:
+        return given
+    try:
+        raw = base64.urlsafe_b64decode(f"{given}==") if isinstance(given, str) else b""
+    except ValueError:
+        raw = b""
+    if len(raw) != 16:
+        raise StrategyError(f"topic_ids: {given!r} for topic {topic!r}, expected 128 bits as a number or base64")
+    return int.from_bytes(raw, "big")
+
+
+def _iterated(claims: Mapping[str, list[int]], ids: Mapping[str, int]) -> tuple[Partition, ...]:
+    """A target assignment in the order in which Java's map of sets lists it."""
+    if not claims:
+        return ()
+    topics = entry_order(list(claims), lambda topic: id_hash(ids[topic])) if len(claims) > 1 else claims
+    return tuple([(topic, partition) for topic in topics for partition in number_entry_order(claims[topic])])
+
+
+Strategy: TypeAlias = Callable[..., object]
+"""``(group, previous, **settings)`` to an `Allocation` or member id to queues; or a class, see `register`."""
+
+ClaimSource: TypeAlias = Literal["", "user data", "owned partitions"]
+"""Where an assignor on the leader reads what members owned: in its own user data (sticky), in the owned partitions that
+every member's metadata has (cooperative-sticky), or nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignor:
+    """``strategy`` is what `kafka_coordinator.assign` calls.
+
+    ``assign`` takes the members' metadata; one with ``claims`` also takes the highest generation that its instance has
+    seen. It is None for a user's own strategy, which the leader calls through ``strategy``. ``cooperative``: whether it
+    supports the cooperative protocol besides the eager one.
+    """
+
+    strategy: Strategy
+    assign: Callable[..., Assignment] | None = None
+    claims: ClaimSource = ""
+    cooperative: bool = False
+
+
+def of_leader(assign: Callable[[GroupMetadata], Assignment]) -> Assignor:
+    """An assignor of the classic protocol that looks at members and topics only."""
+
+    def stateless(group: Group, previous: Owned | None) -> Allocation:
+        numbers = Numbers.of(group)
+        return numbers.allocation(assign(numbers.for_client()))
+
+    return Assignor(stateless, assign)
+
+
+def of_leader_with_claims(
+    assign: Callable[..., Assignment], claims: ClaimSource, *, cooperative: bool = False
+) -> Assignor:
+    """An assignor of the classic protocol that reads what members owned; its setting is their ``generation``."""
+
+    def with_claims(group: Group, previous: Owned | None, *, generation: int = 1) -> Allocation:
+        if not isinstance(generation, int) or isinstance(generation, bool):
+            raise StrategyError(f"setting generation is {generation!r}, expected a whole number")
+        numbers = Numbers.of(group)
+        return numbers.allocation(assign(numbers.for_client(previous, generation)))
+
+    return Assignor(with_claims, assign, claims, cooperative)
+
+
+def of_coordinator(assign: Callable[[GroupMetadata], Assignment]) -> Assignor:
+    """An assignor of the consumer protocol that looks at members and topics only; its setting is ``topic_ids``."""
+
+    def stateless(group: Group, previous: Owned | None, *, topic_ids: Mapping[str, object] | None = None) -> Allocation:
+        numbers = Numbers.of(group)
+        return numbers.allocation(assign(numbers.for_server(None, topic_ids)))
+
+    return Assignor(stateless, assign)
+
+
+def of_coordinator_with_targets(assign: Callable[[GroupMetadata, bool], Assignment]) -> Assignor:
+    """An assignor of the consumer protocol that is given the target assignment before, and whether all members
+    subscribe alike; its setting is ``topic_ids``."""
+
+    def with_targets(
+        group: Group, previous: Owned | None, *, topic_ids: Mapping[str, object] | None = None
+    ) -> Allocation:
+        numbers, alike = Numbers.of(group), same_subscriptions(group)
+        return numbers.allocation(assign(numbers.for_server(previous, topic_ids, alike=alike), alike))
+
+    return Assignor(with_targets, assign)

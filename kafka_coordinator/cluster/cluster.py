@@ -1,0 +1,259 @@
+"""Kafka as a scenario's cluster: brokers with their coordinators, consumers, and what happens to them.
+
+A member's node has the member's name (``group/member`` where that name is in several groups); every member is a
+process of its own, those of one ``process`` die and hang together. Its ``client.id`` is its name.
+"""
+
+from functools import partial
+from typing import Final
+
+from kafka_coordinator.cluster.admin import Admin, ResetOffsets
+from kafka_coordinator.cluster.broker import Broker
+from kafka_coordinator.cluster.controller import Brokers, Controller, ControllerSettings
+from kafka_coordinator.cluster.members import Members
+from kafka_coordinator.cluster.settings import GroupConfigs, SettingsByRole
+from kafka_coordinator.cluster.topics import TopicTable
+from kafka_coordinator.consumer import (
+    Close,
+    CommitNow,
+    Consumer,
+    ConsumerConfig,
+    Freeze,
+    GoOn,
+    NewLoad,
+    ReportDelivered,
+    StopPolling,
+    Subscribe,
+    Thaw,
+)
+from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from protocols.engine.nodes import Message
+from protocols.engine.simulation import Simulation
+from protocols.named_modules import module_named
+from protocols.scenario import events
+from protocols.scenario.events import Event
+from protocols.scenario.events.records import offsets_of
+from protocols.scenario.jitter import IN_STEP, Beginning
+from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.topology import MemberKey, Topology
+from protocols.scenario.world import Own, apply_event, apply_to_world, end_process, start_later
+
+ADMIN: Final = "admin"
+"""Node name of the administrator."""
+
+
+class KafkaCluster:
+    """One variant of a scenario in Kafka, members of either protocol; see `protocols.scenario.cluster_states.Cluster`.
+
+    Raises `protocols.errors.UserError` for an assignor or a setting that Kafka does not have, and for an event that
+    it refuses: fewer partitions of a topic.
+    """
+
+    def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
+        self.scenario, self.simulation = scenario, simulation
+        where = system.label or system.system
+        divided = SettingsByRole(system.settings, where)
+        settings = with_settings(BrokerSettings(), divided.coordinator, where)
+        timing = ControllerSettings.of(divided.controller)
+        self.group_configs = GroupConfigs(scenario, settings)
+        replicas = scenario.replication.get("kafka")
+        self.controller = Controller(scenario.brokers, settings.offsets_topic_num_partitions, replicas)
+        self.controller.group_settings = self.group_configs.now
+        self.brokers = Brokers(self.controller, settings, timing, simulation, self._served_otherwise)
+        self.topics = TopicTable(scenario, self.controller, where, simulation.now)
+        self.topology = Topology.of(scenario, one_node_per_member=True)
+        self.members = Members(scenario, system, self.topology, divided.consumer, where)
+
+    # What a scenario calls.
+
+    def start(self, beginning: Beginning = IN_STEP) -> None:
+        """Brokers first, then the members in the order written."""
+        self.brokers.start_all()
+        for key in list(self.members.parts):
+            start_later(self.simulation, beginning.starts.get(key, 0.0), partial(self._start_listed, key))
+
+    def _start_listed(self, key: MemberKey) -> None:
+        self._start_member(key, self.members.config(*key, self.members.parts[key], self.topics.load))
+
+    def apply(self, event: Event) -> None:
+        """The event happens now."""
+        apply_event(event, self, _OWN, self.simulation, self.topology)
+
+    def fast_forward(self) -> None:
+        """Skip quiet times from now on (`protocols.engine.fast_forward`); a run in full does without that package."""
+        driver = module_named("protocols.engine.fast_forward.driver")
+        layer = module_named("kafka_coordinator.fast_forward")
+        driver.FastForward(self.simulation, layer.ADAPTERS, least=layer.LEAST_EVENTS)
+
+    def learn(self, scenario: Scenario) -> None:
+        """The scenario has gone on: it has events that were not known before."""
+        self.scenario = scenario
+        self.topology.learn(scenario)
+
+    def registered(self, group: str) -> frozenset[str]:
+        """The nodes of the members that the group's coordinator counts as members."""
+        found: set[str] = set()
+        for broker in self.scenario.brokers:
+            process = self.simulation.processes.get(broker)
+            if process is not None and isinstance(process.node, Broker):
+                hosts = process.node.coordinator.core.hosts(group)
+                found.update(host.removeprefix("/") for host in hosts)
+        return frozenset(found)
+
+    def finish(self) -> None:
+        """Consumers report what they have handled."""
+        for node in self.topology.members:
+            self.command(node, ReportDelivered())
+
+    def consumer(self, node: str) -> Consumer | None:
+        """The consumer of this node name; None where none runs. Not to be changed."""
+        process = self.simulation.processes.get(node)
+        found = None if process is None else process.node
+        return found if isinstance(found, Consumer) and not found.is_over else None
+
+    def command(self, node: str, command: Message) -> None:
+        """A command to a consumer; nothing happens where it does not run."""
+        if self.consumer(node) is not None:
+            self.simulation.command(node, command)
+
+    # Members.
+
+    def _start_member(self, key: MemberKey, config: ConsumerConfig) -> None:
+        node = self.topology.node[key]
+        if self.consumer(node) is not None:
+            self.simulation.command(node, Close(config))  # it is closing: the next one follows it
+            return
+        if self.simulation.is_running(node):
+            self.simulation.end(node)
+        self.simulation.start(node, Consumer(config))
+
+    def _join(self, event: events.Join) -> None:
+        key = self.topology.key(event.group, event.join)
+        part = self.members.part(key.group, key.member, event)
+        self._start_member(key, self.members.config(*key, part, self.topics.load))
+
+    def _leave(self, event: events.Leave) -> None:
+        self.command(self.topology.node[self.topology.key(event.group, event.leave)], Close())
+
+    def _crash(self, event: events.Crash) -> None:
+        for node in self.topology.together[self.topology.key(event.group, event.crash)]:
+            self._kill(node)
+
+    def _kill(self, node: str) -> bool:
+        """Whether there was something to kill."""
+        was_alive = self.consumer(node) is not None
+        self.command(node, ReportDelivered())
+        end_process(self.simulation, self.topology, node)
+        return was_alive
+
+    def _restart(self, event: events.Restart) -> None:
+        key = self.topology.key(event.group, event.restart)
+        part = self.members.part(key.group, key.member, event)
+        again = [key]
+        if event.how == "crash":
+            for node in self.topology.together[key]:
+                other = self.topology.members[node][0]
+                if self._kill(node) and other != key:
+                    again.append(other)
+        for each in again:
+            fields = part if each == key else self.members.parts[each]
+            self._start_member(each, self.members.config(*each, fields, self.topics.load))
+
+    def _hang(self, event: events.Hang) -> None:
+        nodes = self.topology.together[self.topology.key(event.group, event.hang)]
+        for node in nodes:
+            self.command(node, Freeze())
+        apply_to_world(event, self.simulation, self.topology)
+        for node in nodes:
+            self.command(node, Thaw())  # waits with everything else until it goes on, and comes first then
+
+    def _stop_polling(self, event: events.StopPolling) -> None:
+        node = self.topology.node[self.topology.key(event.group, event.stop_polling)]
+        if self.consumer(node) is not None:
+            self.simulation.command(node, StopPolling())
+            until, label = self.simulation.now + event.for_, f"{event.stop_polling} polls again"
+            self.simulation.at(until, partial(self._go_on, node, self.simulation.processes[node]), label)
+
+    def _go_on(self, node: str, stopped: object) -> None:
+        if self.simulation.processes.get(node) is stopped:
+            self.command(node, GoOn())
+
+    def _subscribe(self, event: events.Subscribe) -> None:
+        for member, topics in event.subscribe.items():
+            key = self.topology.key(event.group, member)
+            self.members.subscribe(key, topics)
+            self.command(self.topology.node[key], Subscribe(topics))
+
+    def _commit(self, event: events.Commit) -> None:
+        offsets = None
+        if event.offsets is not None:
+            named = offsets_of(event, self.topics.per_broker)
+            offsets = tuple((self.topics.partition(each), each.offset) for each in named)
+        node = self.topology.node[self.topology.key(event.group, event.commit)]
+        self.command(node, CommitNow(offsets, event.generation))
+
+    # Topics.
+
+    def _queues(self, event: events.Queues) -> None:
+        self.topics.grow(event, self.simulation.now)
+        self._topics_changed()
+
+    def _add_topic(self, event: events.AddTopic) -> None:
+        self.topics.add(event, self.simulation.now)
+        self._topics_changed()
+
+    def _delete_topic(self, event: events.DeleteTopic) -> None:
+        self.topics.delete(event)
+        self._topics_changed()
+
+    def _produce(self, event: events.Produce) -> None:
+        self.topics.write(event, self.simulation.now)
+        self._load_changed()
+
+    def _poison(self, event: events.Poison) -> None:
+        self.topics.write_poison(event, self.simulation.now)
+        self._load_changed()
+
+    def _topics_changed(self) -> None:
+        self.brokers.tell()
+        self._load_changed()
+
+    def _load_changed(self) -> None:
+        for node in self.topology.members:
+            self.command(node, NewLoad(self.topics.load))
+
+    def _served_otherwise(self) -> None:
+        if self.topics.brokers_changed(self.simulation.now):
+            self._load_changed()
+
+    # Groups.
+
+    def _configure(self, event: events.Configure) -> None:
+        self.controller.group_settings = self.group_configs.set(event)
+        self.brokers.tell()
+
+    def _reset(self, event: events.Reset) -> None:
+        if not self.simulation.is_running(ADMIN):
+            self.simulation.start(ADMIN, Admin(self.scenario.brokers))
+        self.simulation.command(ADMIN, ResetOffsets(event.reset_offsets, self.topics.offsets_at(event.topic, event.to)))
+
+
+_OWN: Final[Own[KafkaCluster]] = {
+    events.Join: KafkaCluster._join,
+    events.Leave: KafkaCluster._leave,
+    events.Crash: KafkaCluster._crash,
+    events.Restart: KafkaCluster._restart,
+    events.Hang: KafkaCluster._hang,
+    events.StopPolling: KafkaCluster._stop_polling,
+    events.Subscribe: KafkaCluster._subscribe,
+    events.Commit: KafkaCluster._commit,
+    events.Produce: KafkaCluster._produce,
+    events.Poison: KafkaCluster._poison,
+    events.Queues: KafkaCluster._queues,
+    events.AddTopic: KafkaCluster._add_topic,
+    events.DeleteTopic: KafkaCluster._delete_topic,
+    events.BrokerEvent: lambda cluster, event: cluster.brokers.change(event),
+    events.Configure: KafkaCluster._configure,
+    events.Reset: KafkaCluster._reset,
+}
+"""Events that are Kafka's own; the others befall processes and the network."""

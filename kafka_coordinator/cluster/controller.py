@@ -1,0 +1,241 @@
+"""The cluster's controller: which broker leads what (spec 1.2, 1.4). It stands outside of all nodes and is no node.
+
+A partition's preferred leader is the broker that it was written for; while that one is away, the next of its live
+replicas leads. A partition of a topic has as many replicas as the scenario says, else one on every broker; one of
+``__consumer_offsets`` has three, as by default, or as many as there are brokers.
+
+In Kafka `QuorumController` and `ReplicationControlManager` (`maybeBalancePartitionLeaders`).
+
+The brokers of a cluster as processes, and how their controller moves leadership between them (spec 1.4).
+
+In Kafka `BrokerServer`, and `QuorumController` with what it publishes in metadata images.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+
+from kafka_coordinator.cluster.broker import Broker, ClusterState, GroupSettings, ReplicaRacks
+from kafka_coordinator.consumer.settings import whole_number
+from kafka_coordinator.coordinator.node import offsets_topic
+from kafka_coordinator.coordinator.settings import BrokerSettings
+from protocols.engine.simulation import Simulation
+from protocols.scenario.events import BrokerEvent
+from protocols.scenario.rates import Replicas
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    """How fast leadership moves. A field's name is Kafka's own with ``_`` for ``.``."""
+
+    broker_session_timeout_ms: int = 9_000
+    """A broker that was killed is noticed after so many milliseconds; one that stops properly says so."""
+    leader_imbalance_check_interval_seconds: int = 300
+    """Every so many seconds, counted from the start, partitions go back to their preferred leaders."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, object]) -> "ControllerSettings":
+        """From Kafka's names (`NAMES`); raises `protocols.errors.UserError` for a value that cannot be."""
+        return cls(**{NAMES[name]: whole_number(name, value, 1) for name, value in given.items()})
+
+
+NAMES: Mapping[str, str] = {each.name.replace("_", "."): each.name for each in fields(ControllerSettings)}
+"""Kafka's name of a setting to the field."""
+
+
+OFFSETS_REPLICATION = 3
+"""``offsets.topic.replication.factor`` (spec 1.3)."""
+
+
+class Controller:
+    """Brokers in order, who of them is alive, the topics and the leaders of their partitions.
+
+    ``replicas``: of each partition of a topic; None: one on every broker."""
+
+    __slots__ = (
+        *("_leaders", "_offsets_leaders", "_offsets_replicas", "alive", "brokers", "offsets_preferred", "preferred"),
+        *("assigned", "group_settings", "racks", "replicas", "topic_ids"),
+    )
+
+    def __init__(self, brokers: tuple[str, ...], offsets_partitions: int, replicas: int | None = None) -> None:
+        self.brokers = brokers
+        self.replicas = Replicas(brokers, replicas or len(brokers))
+        self._offsets_replicas = Replicas(brokers, OFFSETS_REPLICATION)
+        self.alive: dict[str, None] = dict.fromkeys(brokers)
+        self.preferred: dict[str, tuple[str, ...]] = {}
+        """Topic to the preferred leader of each partition."""
+        self.assigned: dict[str, tuple[tuple[str, ...], ...]] = {}
+        """Topic to the replicas of each partition, where these do not follow from its preferred leader; all have all
+        records, and the first live one leads."""
+        self.racks: dict[str, tuple[tuple[str, ...], ...]] = {}
+        self.group_settings: GroupSettings = {}
+        """Group to its settings."""
+        self.topic_ids: dict[str, int] = {}
+        """Topic to its 128-bit id, where it has one that is not made from its name."""
+        self.offsets_preferred = tuple(brokers[number % len(brokers)] for number in range(offsets_partitions))
+        self._leaders: dict[str, tuple[str, ...]] = {}
+        self._offsets_leaders = self.offsets_preferred
+
+    @property
+    def state(self) -> ClusterState:
+        """What brokers know of the cluster."""
+        racks: ReplicaRacks = dict(self.racks)
+        ids, leaders = dict(self.topic_ids), dict(self._leaders)
+        return ClusterState(tuple(self.alive), leaders, self._offsets_leaders, racks, self.group_settings, ids)
+
+    def put_topic(
+        self,
+        topic: str,
+        preferred: tuple[str, ...],
+        racks: tuple[tuple[str, ...], ...] | None = None,
+        *,
+        replicas: tuple[tuple[str, ...], ...] | None = None,
+    ) -> None:
+        """A topic is created, or has more partitions: the preferred leader of each, and its ``replicas`` where they are
+        not the brokers that follow the leader."""
+        before = self._leaders.get(topic, ())
+        self.preferred[topic] = preferred
+        if replicas is None:
+            new = [self._stand_in(each, self.replicas) for each in preferred[len(before) :]]
+        else:
+            self.assigned[topic] = replicas
+            new = [self._first_live(each) for each in replicas[len(before) :]]
+        self._leaders[topic] = (*before, *new)
+        if racks is not None:
+            self.racks[topic] = racks
+        else:
+            self.racks.pop(topic, None)
+
+    def delete_topic(self, topic: str) -> None:
+        """The topic is gone."""
+        for held in (self.preferred, self._leaders, self.assigned, self.racks, self.topic_ids):
+            held.pop(topic, None)
+
+    def ended(self, broker: str) -> None:
+        """The broker's process has ended; the controller learns of it by `fence`."""
+        self.replicas.ends(broker)
+        self._offsets_replicas.ends(broker)
+
+    def fence(self, broker: str) -> None:
+        """The broker is away: others lead what it led."""
+        self.alive.pop(broker, None)
+        self._move(lambda leader, preferred, first: first if leader == broker else leader)
+
+    def unfence(self, broker: str) -> None:
+        """The broker is back; it leads only partitions that have no leader."""
+        self.alive = {name: None for name in self.brokers if name in self.alive or name == broker}
+        self.replicas.returns(broker)
+        self._offsets_replicas.returns(broker)
+        self._move(lambda leader, preferred, first: leader or first)
+
+    def lead_offsets(self, partition: int, broker: str) -> None:
+        """From now on this broker leads the partition of ``__consumer_offsets``."""
+        leaders = self._offsets_leaders
+        self._offsets_leaders = (*leaders[:partition], broker, *leaders[partition + 1 :])
+
+    def rebalance_leaders(self) -> bool:
+        """Partitions go back to their preferred leaders where these are alive; whether any leader changed."""
+        before = self._leaders, self._offsets_leaders
+        self._move(lambda leader, preferred, first: first if first == preferred else leader)
+        return (self._leaders, self._offsets_leaders) != before
+
+    def _stand_in(self, preferred: str, replicas: Replicas) -> str:
+        """The preferred leader, or the next live replica after it; empty if there is none."""
+        return next((name for name in replicas.in_sync(preferred) if name in self.alive), "")
+
+    def _first_live(self, replicas: tuple[str, ...]) -> str:
+        return next((name for name in replicas if name in self.alive), "")
+
+    def _move(self, choose: Callable[[str, str, str], str]) -> None:
+        """Who leads from now on: ``choose`` is given the leader so far, the preferred one, and who could stand in."""
+
+        def moved(leaders: Iterable[str], preferred: Iterable[str], replicas: Replicas) -> tuple[str, ...]:
+            first = {broker: self._stand_in(broker, replicas) for broker in self.brokers}
+            return tuple([choose(leader, each, first[each]) for leader, each in zip(leaders, preferred, strict=True)])
+
+        def moved_as_assigned(leaders: tuple[str, ...], topic: str) -> tuple[str, ...]:
+            assigned = zip(leaders, self.assigned[topic], strict=True)
+            return tuple([choose(leader, each[0], self._first_live(each)) for leader, each in assigned])
+
+        self._leaders = {
+            topic: moved_as_assigned(leaders, topic)
+            if topic in self.assigned
+            else moved(leaders, self.preferred[topic], self.replicas)
+            for topic, leaders in self._leaders.items()
+        }
+        self._offsets_leaders = moved(self._offsets_leaders, self.offsets_preferred, self._offsets_replicas)
+
+
+class Brokers:
+    """The brokers that ``controller`` knows. ``served_otherwise`` is called whenever one of them begins or ceases to
+    serve partitions."""
+
+    __slots__ = ("_controller", "_served_otherwise", "_settings", "_simulation", "_storage", "_timing")
+
+    def __init__(
+        self,
+        controller: Controller,
+        settings: BrokerSettings,
+        timing: ControllerSettings,
+        simulation: Simulation,
+        served_otherwise: Callable[[], None],
+    ) -> None:
+        self._controller = controller
+        self._settings = settings
+        self._timing = timing
+        self._simulation = simulation
+        self._storage = offsets_topic(settings)
+        self._served_otherwise = served_otherwise
+
+    def start_all(self) -> None:
+        """All of them start, in order."""
+        for broker in self._controller.brokers:
+            self._start(broker)
+
+    def tell(self) -> None:
+        """Those that run learn what the controller knows."""
+        state = self._controller.state
+        for broker in self._controller.brokers:
+            if self._simulation.is_running(broker):
+                self._simulation.command(broker, state)
+
+    def change(self, event: BrokerEvent) -> None:
+        """A broker stops, is killed or returns."""
+        name, simulation = event.broker, self._simulation
+        if event.does == "return":
+            if not simulation.is_running(name):
+                self._return(name)
+        elif simulation.is_running(name):
+            self._controller.ended(name)
+            self._served_otherwise()
+            if event.does == "stop":
+                self._fence(name)
+                simulation.end(name)
+            else:
+                simulation.end(name)
+                noticed = simulation.now + self._timing.broker_session_timeout_ms
+                simulation.at(noticed, partial(self._fence_if_gone, name), f"the controller detects the loss of {name}")
+
+    def _start(self, name: str) -> None:
+        self._simulation.start(name, Broker(name, self._settings, self._storage, self._controller.state))
+
+    def _return(self, name: str) -> None:
+        self._controller.unfence(name)
+        self._start(name)
+        self.tell()
+        self._served_otherwise()
+        every = self._timing.leader_imbalance_check_interval_seconds * 1000.0
+        check = (self._simulation.now // every + 1) * every
+        self._simulation.at(check, self._rebalance_leaders, "partitions go back to their preferred leaders")
+
+    def _fence_if_gone(self, name: str) -> None:
+        if not self._simulation.is_running(name):
+            self._fence(name)
+
+    def _fence(self, name: str) -> None:
+        self._controller.fence(name)
+        self.tell()
+
+    def _rebalance_leaders(self) -> None:
+        if self._controller.rebalance_leaders():
+            self.tell()

@@ -1,0 +1,208 @@
+"""Partitions without a leader: all in-sync replicas are down, so that nothing is written and nothing is read.
+
+The topics of a scenario as Kafka has them: partitions are numbered in the order written, and never taken away.
+"""
+
+from collections.abc import Mapping
+from math import inf
+from types import MappingProxyType
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.cluster.controller import Controller
+from kafka_coordinator.consumer.settings import Load
+from protocols.engine.nodes import Time
+from protocols.errors import UserError
+from protocols.poison import PoisonRecord, with_poison
+from protocols.scenario.events import AddTopic, DeleteTopic, Event, Poison, Produce, Queues, Reset
+from protocols.scenario.events.records import records_of
+from protocols.scenario.model import Scenario
+from protocols.scenario.queue_names import NamedCount, NamedOffset, after_growth, brokers_of, queue_index
+from protocols.scenario.rates import Rates, Replicas
+
+
+class Outages:
+    """From when to when each partition had no leader; the last time of one that has none now is open."""
+
+    __slots__ = ("_pauses", "_replicas")
+
+    def __init__(self, replicas: Replicas) -> None:
+        self._replicas = replicas
+        self._pauses: dict[Partition, tuple[tuple[Time, Time], ...]] = {}
+
+    def look(self, now: Time, brokers_of: Mapping[str, tuple[str, ...]]) -> bool:
+        """Brokers or topics have changed: whether a partition has a leader that had none, or the other way round.
+
+        ``brokers_of``: topic to the preferred leader of each partition."""
+        before = dict(self._pauses)
+        for topic, brokers in brokers_of.items():
+            for number, preferred in enumerate(brokers):
+                partition = topic, number
+                if self.are_over(partition) and not self._replicas.serve(preferred):
+                    self._pauses[partition] = (*self._pauses.get(partition, ()), (now, inf))
+                elif not self.are_over(partition) and self._replicas.serve(preferred):
+                    *earlier, (since, _) = self._pauses[partition]
+                    self._pauses[partition] = (*earlier, (since, now))
+        return self._pauses != before
+
+    def are_over(self, partition: Partition) -> bool:
+        """Whether the partition has a leader now."""
+        pauses = self._pauses.get(partition)
+        return not pauses or pauses[-1][1] < inf
+
+    def forget(self, topic: str) -> None:
+        """The topic is gone."""
+        self._pauses = {partition: pauses for partition, pauses in self._pauses.items() if partition[0] != topic}
+
+    def on(self, load: Load) -> Load:
+        """The load with what the outages make of it."""
+        leaderless = frozenset([partition for partition in self._pauses if not self.are_over(partition)])
+        return load._replace(pauses=MappingProxyType(dict(self._pauses)), leaderless=leaderless)
+
+
+class TopicTable:
+    """Topics with the broker of every partition, and what is written to them. Tells the controller of changes.
+
+    Producers begin to write when it is made, at ``now``. Raises `UserError` then, if an event will take partitions
+    away.
+    """
+
+    __slots__ = (
+        *("_brokers_of", "_bursts", "_controller", "_outages", "_per_second", "_poison", "_rates", "_since"),
+        "_unlike",
+    )
+
+    def __init__(self, scenario: Scenario, controller: Controller, where: str, now: Time) -> None:
+        self._controller = controller
+        self._brokers_of: dict[str, tuple[str, ...]] = {}
+        self._per_second = scenario.load.produce
+        self._rates = Rates(scenario)
+        self._unlike: dict[Partition, float] = {}
+        """The rates of partitions that get more or less than most do."""
+        self._since: dict[Partition, Time] = {}
+        self._bursts: dict[Partition, tuple[tuple[Time, int], ...]] = {}
+        self._poison: dict[Partition, tuple[PoisonRecord, ...]] = {}
+        self._outages = Outages(controller.replicas) if "kafka" in scenario.replication else None
+        _check(scenario, where)
+        for topic, part in scenario.topics.items():
+            self._put(topic, brokers_of(part.queues), now, part.replica_racks)
+
+    @property
+    def load(self) -> Load:
+        """What producers write from now on."""
+        load = Load(
+            self._per_second,
+            MappingProxyType(dict(self._since)),
+            MappingProxyType(dict(self._bursts)),
+            MappingProxyType(dict(self._unlike)),
+            MappingProxyType(dict(self._poison)),
+        )
+        return load if self._outages is None else self._outages.on(load)
+
+    @property
+    def per_broker(self) -> dict[str, dict[str, int]]:
+        """Topic to its number of partitions per broker."""
+        return {
+            topic: {broker: brokers.count(broker) for broker in dict.fromkeys(brokers)}
+            for topic, brokers in self._brokers_of.items()
+        }
+
+    def partition(self, named: NamedOffset | NamedCount) -> Partition:
+        """The partition that an event names by topic and number, or as the n-th of a broker."""
+        return named.topic, queue_index(self._brokers_of[named.topic], named.broker, named.number)
+
+    def write(self, event: Produce, now: Time) -> None:
+        """Records are written at once."""
+        for each in records_of(event, self.per_broker):
+            partition = self.partition(each)
+            if self.is_served(partition):
+                self._add(partition, now, each.records)
+
+    def _add(self, partition: Partition, now: Time, records: int) -> None:
+        bursts = self._bursts.get(partition, ())
+        if bursts and bursts[-1][0] == now:
+            bursts, records = bursts[:-1], bursts[-1][1] + records
+        self._bursts[partition] = (*bursts, (now, records))
+
+    def write_poison(self, event: Poison, now: Time) -> None:
+        """A record is written that nobody can handle."""
+        (named,) = event.written(self.per_broker)
+        partition = self.partition(named)
+        if not self.is_served(partition):
+            return
+        record = PoisonRecord(self.load.production(partition).end_offset(now), event.attempts, event.pause)
+        self._poison = with_poison(self._poison, partition, record)
+        self._add(partition, now, named.records)
+
+    def brokers_changed(self, now: Time) -> bool:
+        """Brokers end or return: whether that takes the leader of some partition away, or gives it one."""
+        return self._outages is not None and self._outages.look(now, self._brokers_of)
+
+    def is_served(self, partition: Partition) -> bool:
+        """Whether the partition has a leader, who takes records."""
+        return self._outages is None or self._outages.are_over(partition)
+
+    def offsets_at(self, topic: str, time: Time) -> tuple[tuple[Partition, int], ...]:
+        """Of each partition the offset of the first record written at this time or later."""
+        load = self.load
+        partitions = [(topic, number) for number in range(len(self._brokers_of.get(topic, ())))]
+        return tuple([(partition, load.production(partition).end_offset(time)) for partition in partitions])
+
+    def grow(self, event: Queues, now: Time) -> None:
+        """Topics have more partitions; those that they had keep their numbers and brokers."""
+        self._rates.change(event.queue_changes())
+        for topic, per_broker in event.queues.items():
+            if topic in self._brokers_of:
+                self._put(topic, after_growth(self._brokers_of[topic], per_broker), now)
+
+    def add(self, event: AddTopic, now: Time) -> None:
+        """Topics are created."""
+        self._rates.change(event.queue_changes())
+        for topic, part in event.add_topic.items():
+            self._put(topic, brokers_of(part.queues), now, part.replica_racks)
+
+    def delete(self, event: DeleteTopic) -> None:
+        """A topic and its records are gone."""
+        self._rates.change(event.queue_changes())
+        brokers = self._brokers_of.pop(event.delete_topic, ())
+        self._since.update(((event.delete_topic, number), inf) for number in range(len(brokers)))
+        self._bursts = {each: bursts for each, bursts in self._bursts.items() if each[0] != event.delete_topic}
+        self._unlike = {each: rate for each, rate in self._unlike.items() if each[0] != event.delete_topic}
+        self._poison = {each: poison for each, poison in self._poison.items() if each[0] != event.delete_topic}
+        self._controller.delete_topic(event.delete_topic)
+        if self._outages is not None:
+            self._outages.forget(event.delete_topic)
+
+    def _put(
+        self, topic: str, brokers: tuple[str, ...], now: Time, racks: tuple[tuple[str, ...], ...] | None = None
+    ) -> None:
+        rates = self._rates.of(topic)
+        for number in range(len(self._brokers_of.get(topic, ())), len(brokers)):
+            if now or (topic, number) in self._since:
+                self._since[topic, number] = now
+            if rates[number] != self._per_second:
+                self._unlike[topic, number] = rates[number]
+        self._brokers_of[topic] = brokers
+        self._controller.put_topic(topic, brokers, racks)
+        self.brokers_changed(now)
+
+
+def _check(scenario: Scenario, where: str) -> None:
+    counts = {topic: sum(part.queues.values()) for topic, part in scenario.topics.items()}
+    for event in scenario.events:
+        _count(event, counts, where)
+
+
+def _count(event: Event, counts: dict[str, int], where: str) -> None:
+    for topic, per_broker in event.queue_changes().items():
+        if per_broker is None:
+            counts.pop(topic, None)
+            continue
+        wanted = sum(per_broker.values())
+        if wanted < counts.get(topic, 0):
+            raise UserError(
+                f"{where}: topic {topic} from {counts[topic]} to {wanted} partitions: Kafka cannot remove"
+                f" partitions, expected at least {counts[topic]}"
+            )
+        counts[topic] = wanted
+    if isinstance(event, Reset) and event.via == "client":
+        raise UserError(f"{where}: offsets are reset through clients in RocketMQ only, expected via: broker")

@@ -1,0 +1,259 @@
+"""A member starts: for the first time, or again.
+
+A member is gone: it closed, or its process was killed.
+
+A member stands still for a while: its whole process, or the user's code alone.
+
+Members read other topics than before.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field
+
+from protocols.engine.nodes import Time
+from protocols.scenario.events.base import ClusterState, Event, MemberChange
+from protocols.scenario.fields import Duration, EachMember, MemberPart, Number, Settings, duration_text, listed
+from protocols.scenario.shorthands import check_subscription, names, with_names
+from protocols.scenario.validation import Path, mapping, validated
+
+
+class Join(Event):
+    """A member starts (first, or again after it left)."""
+
+    join: EachMember
+    """The member; if it joins again, fields that the event omits keep their former values."""
+    like: str | None = None
+    """Another member, whose fields it has where the event says nothing else; ``process`` and ``instance_id`` are its
+    own."""
+    subscribe: tuple[str, ...] | None = None
+    """Topics, in the order in which the member lists them; they need not exist."""
+    pattern: str | None = None
+    """A regular expression that matches whole names of topics, instead of ``subscribe``."""
+    resolved_by: Literal["client", "broker"] = "client"
+    """Who finds the topics that match the pattern: the client, from its metadata, or the group's coordinator, as for
+    `SubscriptionPattern` in Kafka's consumer protocol (the pattern is one of RE2 then). Where there is no such thing,
+    the client does."""
+    instance_id: str | None = None
+    """Makes the member static (Kafka)."""
+    rack: str | None = None
+    """Kafka's rack, RocketMQ's room."""
+    client_id: str | None = None
+    """What the client calls itself; two members may have the same, as two containers of one image."""
+    process: str | None = None
+    """Members with equal ``process`` live in one client instance (one process); a member's name may be used."""
+    strategy: str | None = None
+    """The member's own assignor or strategy, where it differs from the variant's (one name, in Kafka several with
+    commas). Every variant's system must have it."""
+    handle: Duration = 0.0
+    """How long the user's code takes for one record."""
+    threads: Number | None = None
+    """How many threads of the member handle records at once. Left out: one loop in Kafka and in RocketMQ's pull
+    consumers, ``consumeThreadMax`` threads (20) in RocketMQ's push consumer."""
+    settings: Settings = Field(default_factory=dict)
+    """Client settings of this member alone, under the systems' own names; a system passes over those that only others
+    have."""
+
+    example: ClassVar[str] = "{at: 10s, join: c3, subscribe: [orders], strategy: 'cooperative-sticky,range'}"
+    member_change = MemberChange.JOINS
+
+    @classmethod
+    def read(cls, fields: Mapping[str, object], brokers: Sequence[str], path: Path) -> Self:
+        made = validated(cls, with_names(fields, path), path)
+        check_subscription(made.subscribe, made.pattern, path)
+        return made
+
+    def what(self, several: bool) -> str:
+        return "join" if several else "joins"
+
+    def check(self, there: ClusterState, path: Path) -> None:
+        there.need_strategies(self.strategy, path)
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.join: ("join",)}
+
+    def taken_from(self) -> str | None:
+        return self.like
+
+    def process_of_members(self) -> str | None:
+        return self.process
+
+    def part_after(self, member: str, before: MemberPart | None) -> MemberPart:
+        return started_as(before, self)
+
+    def completed(self, group: str, members: Mapping[str, MemberPart | None]) -> Self:
+        part = members[self.join]
+        fields = {field: getattr(part, field) for field in MemberPart.model_fields}
+        removed = {name: None for name, value in self.settings.items() if value is None}
+        return self.model_copy(
+            update={"group": group, "like": None, **fields, "settings": {**fields["settings"], **removed}}
+        )
+
+
+class Restart(Event):
+    """A member that crashed, left or runs starts again as a new process: where it runs it is closed properly first
+    (``how: leave``) or killed (``how: crash``). ``strategy`` and ``settings`` change what it runs with."""
+
+    restart: EachMember
+    """The member."""
+    how: Literal["leave", "crash"] = "leave"
+    """How a running member ends. A crash also restarts the others in its process."""
+    strategy: str | None = None
+    """The member's own assignor or strategy from now on; several with commas."""
+    settings: Settings = Field(default_factory=dict)
+    """Settings added to its former ones; null removes one."""
+
+    example: ClassVar[str] = "{at: 100s, restart: c2, strategy: cooperative-sticky}"
+    member_change = MemberChange.RESTARTS
+
+    def what(self, several: bool) -> str:
+        how = " after a kill" if self.how == "crash" else ""
+        return f"{'restart' if several else 'restarts'}{how}" + (f" with {self.strategy}" if self.strategy else "")
+
+    def check(self, there: ClusterState, path: Path) -> None:
+        there.need_strategies(self.strategy, path)
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.restart: ("restart",)}
+
+    def strikes_process(self) -> bool:
+        return self.how == "crash"
+
+    def part_after(self, member: str, before: MemberPart | None) -> MemberPart:
+        return started_as(before, self)
+
+
+_OF_A_MEMBER = frozenset(MemberPart.model_fields)
+
+
+def started_as(before: MemberPart | None, event: Join | Restart) -> MemberPart:
+    """What a member is when it starts by this event, after it was ``before`` (None: never there).
+
+    Fields that the event leaves out stay as they were; settings are added to those before, and what is null is removed.
+    """
+    was = MemberPart() if before is None else before
+    changed = {name: getattr(event, name) for name in event.model_fields_set if name in _OF_A_MEMBER}
+    changed = {name: value for name, value in changed.items() if value is not None}
+    if "settings" in changed:
+        settings = {**was.settings, **event.settings}
+        changed["settings"] = {name: value for name, value in settings.items() if value is not None}
+    if changed.get("subscribe"):
+        changed.setdefault("pattern", None)
+        changed["resolved_by"] = "client"
+    if changed.get("pattern"):
+        changed.setdefault("subscribe", ())
+    return was.model_copy(update=changed)
+
+
+class Leave(Event):
+    """A member closes properly (Kafka's close(), RocketMQ's shutdown())."""
+
+    leave: EachMember
+    """The member."""
+
+    example: ClassVar[str] = "{at: 110s, leave: c3}"
+    member_change = MemberChange.ENDS
+
+    def what(self, several: bool) -> str:
+        return "leave" if several else "leaves"
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.leave: ("leave",)}
+
+
+class Crash(Event):
+    """A member's process is killed: its connections close, without any message to others."""
+
+    crash: EachMember
+    """The member; others in its process crash with it."""
+
+    example: ClassVar[str] = "{at: 60s, crash: c2}"
+    member_change = MemberChange.ENDS
+    acts_late = True
+
+    def what(self, several: bool) -> str:
+        return "crash" if several else "crashes"
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.crash: ("crash",)}
+
+    def strikes_process(self) -> bool:
+        return True
+
+
+class Hang(Event):
+    """A member's process is stopped for a while; its connections stay open; then it resumes with its old beliefs."""
+
+    hang: EachMember
+    """The member; others in its process hang with it."""
+    for_: Duration = Field(alias="for")
+    """How long."""
+
+    example: ClassVar[str] = "{at: 90s, hang: c1, for: 40s}"
+    member_change = MemberChange.PAUSES
+    acts_late = True
+
+    def what(self, several: bool) -> str:
+        return f"{'hang' if several else 'hangs'} for {duration_text(self.for_)}"
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.hang: ("hang",)}
+
+    def strikes_process(self) -> bool:
+        return True
+
+    def lasts(self) -> Time:
+        return self.for_
+
+
+class StopPolling(Event):
+    """A member's user loop hangs for a while; the client's background work continues."""
+
+    stop_polling: EachMember
+    """The member."""
+    for_: Duration = Field(alias="for")
+    """How long."""
+
+    example: ClassVar[str] = "{at: 95s, stop_polling: c1, for: 6min}"
+    member_change = MemberChange.PAUSES
+    acts_late = True
+
+    def what(self, several: bool) -> str:
+        return f"{'stop' if several else 'stops'} polling for {duration_text(self.for_)}"
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.stop_polling: ("stop_polling",)}
+
+    def lasts(self) -> Time:
+        return self.for_
+
+
+class Subscribe(Event):
+    """Members change their subscription at run time."""
+
+    subscribe: dict[str, tuple[str, ...]]
+    """Member to all the topics that it subscribes to from now on."""
+
+    example: ClassVar[str] = "{at: 150s, subscribe: {c1: [orders, payments], c4: [orders]}}"
+    changes_topics = True
+
+    @classmethod
+    def read(cls, fields: Mapping[str, object], brokers: Sequence[str], path: Path) -> Self:
+        inside = (*path, "subscribe")
+        chosen = mapping(fields["subscribe"], inside)
+        topics = {member: names(each, (*inside, member)) for member, each in chosen.items()}
+        return validated(cls, {**fields, "subscribe": topics}, path)
+
+    def describe(self) -> str:
+        return listed(
+            f"{member} subscribes to {listed(topics) if topics else 'nothing'}"
+            for member, topics in self.subscribe.items()
+        )
+
+    def members(self) -> Mapping[str, Path]:
+        return {member: ("subscribe", member) for member in self.subscribe}
+
+    def part_after(self, member: str, before: MemberPart | None) -> MemberPart:
+        was = MemberPart() if before is None else before
+        return was.model_copy(update={"subscribe": self.subscribe[member], "pattern": None})

@@ -1,0 +1,1 @@
+"""RocketMQ as a scenario's cluster: servers, clients, members, their settings and views."""

@@ -1,0 +1,216 @@
+"""What the sources tell of a group in part is counted, and nothing is null or "-" without a reason."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from compare.auditing.group_figures import AuditedGroup, judge
+from compare.explaining.diagnosis import explain
+from compare.explaining.missing_figures import MOST_SENTENCES, missing_figure_sentences
+from compare.figures import FIGURES
+from compare.reading.group_model import model_of
+from compare.reading.observed import ObservedGroup, ObservedMember, Partial
+from compare.showing.audit.page import write_report
+from compare.showing.audit.tables import document
+from protocols import Queue, sort_queues
+from tests.compare.observed_groups import FOLDERS, captured, observed, partitions
+from tests.compare.showing import CAPTURES, equipoise
+
+FLAGSHIP = CAPTURES / "rocketmq/groups/inconsistent_subs_3"
+TEXTS = sorted(FLAGSHIP.glob("*.txt"))
+
+
+def judged(group: ObservedGroup, **how: Any) -> AuditedGroup:
+    (audited,) = judge([group], **how)
+    return audited
+
+
+def documented(groups: Iterable[AuditedGroup]) -> list[dict[str, Any]]:
+    return list(document([explain(group) for group in groups], ())["groups"])
+
+
+def test_members_with_other_subscriptions_are_judged_over_the_topics_that_are_told() -> None:
+    done = equipoise("audit", "--format", "json", *map(str, TEXTS))
+    (group,) = json.loads(done.stdout)["groups"]
+    assert set(group["partial"]) == {"topics", "members", "why"}
+    assert (group["partial"]["topics"], group["partial"]["members"]) == (["TopicX", "order_events"], [])
+    assert group["owners"]["10.29.0.3@i"] == [["shipping", "broker-b", 2], ["shipping", "broker-b", 3]]
+    assert list(group["topics"]) == ["shipping"]
+    assert (group["queues"], group["min"], group["max"], group["unowned_queues"]) == (4, 0, 2, 2)
+    # The others may be busy with the topics that are left out.
+    assert group["idle_members"] is None
+    assert any("idle_members" in each["figures"] for each in group["untold"])
+
+
+@pytest.mark.parametrize("format", ["table", "markdown"])
+def test_the_row_is_marked_and_a_sentence_below_the_table_gives_the_reason(format: str) -> None:
+    done = equipoise("audit", "--format", format, *map(str, TEXTS))
+    (row,) = [line for line in done.stdout.splitlines() if "rocketmq" in line and "subs" in line and "AVG" in line]
+    assert "ONLINE (partial)" in row
+    text = done.stdout.replace("\\", "")
+    assert (
+        "inconsistent_subs_3 is known only in part (- under idle): consumerProgress does not show all queues of" in text
+    )
+    assert "Ownership is known in part for 1 of" in text
+    assert "- under score for inconsistent_subs_3: the members subscribe to different topics" in text
+
+
+def test_the_report_marks_the_group_and_explains_every_dash() -> None:
+    page = write_report(document([explain(captured()["rocketmq/groups/same_ip_3"])], ()))
+    assert '<bdi class="badge">partial</bdi>' in page
+    assert "same_ip_3 is known only in part (- under idle, max/mean, Jain, score): 2 members at the address" in page
+
+
+def shared_address(**more: Any) -> ObservedGroup:
+    """Two members that share the queues of orders nobody knows how, and a third one that owns bills alone."""
+    orders, bills = partitions("orders", 0, 1, 2), partitions("bills", 0, 1)
+    return ObservedGroup(
+        **{
+            "system": "rocketmq",
+            "name": "g",
+            "mode": "shared",
+            "state": "ONLINE",
+            "strategy": None,
+            "members": (ObservedMember("a@1", None), ObservedMember("a@2", None), ObservedMember("b@1", bills)),
+            "queues": sort_queues([*orders, *bills]),
+            "lag": {queue: queue.number for queue in (*orders, *bills)},
+            "unowned": (),
+            "partial": Partial((), ("a@1", "a@2"), "2 members at the address a share 3 queues"),
+            **more,
+        }
+    )
+
+
+def test_of_members_on_one_address_the_topics_of_the_others_are_judged() -> None:
+    group = judged(shared_address())
+    assert list(group.topics) == ["bills"]
+    bills = group.topics["bills"]
+    assert (bills["members"], bills["idle_members"], bills["max"], bills["min"], bills["lag"]) == (3, 2, 2, 0, 1)
+    told = {name: group.figure(name) for name in FIGURES if group.figure(name) is not None}
+    assert told == {"members": 3, "queues": 5, "unowned_queues": 0, "double_owned_queues": 0, "mean": 5 / 3}
+    assert judged(shared_address(), weight="lag").figure("mean") is None
+    (said,) = {each["why"] for each in documented([group])[0]["untold"] if "min" in each["figures"]}
+    assert said == "2 members at the address a share 3 queues"
+
+
+def test_where_second_owners_may_hide_no_topic_is_told() -> None:
+    group = judged(shared_address(members_disagree=True))
+    assert group.topics == {}
+    assert (group.figure("double_owned_queues"), group.figure("mean")) == (None, None)
+
+
+def test_a_topic_with_a_queue_of_which_nothing_is_told_is_not_judged() -> None:
+    bills = partitions("bills", 0, 1)
+    members = (ObservedMember("a@1", None), ObservedMember("b@1", bills[:1]))
+    partial = Partial((), ("a@1",), "a was not asked")
+    assert judged(shared_address(members=members, queues=bills, unowned=None, partial=partial)).topics == {}
+    told = judged(shared_address(members=members, queues=bills, unowned=bills[1:], partial=partial))
+    assert told.topics["bills"]["unowned_queues"] == 1
+
+
+def offsets_only(**more: Any) -> ObservedGroup:
+    """Kafka's offsets view: two owners, and perhaps members that own nothing."""
+    owned = partitions("orders", 0, 1, 2)
+    return ObservedGroup(
+        **{
+            "system": "kafka",
+            "name": "g",
+            "mode": "shared",
+            "state": "Stable",
+            "strategy": "range",
+            "members": None,
+            "seen": (ObservedMember("a", owned[:2]), ObservedMember("b", owned[2:])),
+            "queues": (*owned, Queue("orders", "", 3)),
+            "owners_seen": True,
+            "partial": Partial((), (), "the offsets view shows owners only"),
+            **more,
+        }
+    )
+
+
+def test_owners_alone_tell_what_idle_members_would_not_change() -> None:
+    group = judged(offsets_only())
+    told = {name: group.figure(name) for name in FIGURES if group.figure(name) is not None}
+    assert told == {"queues": 4, "unowned_queues": 1, "double_owned_queues": 0, "max": 2}
+    assert group.topics["orders"]["max"] == 2
+    assert judged(offsets_only(owners_seen=False)).figure("max") is None
+
+
+def test_nameless_members_that_own_nothing_count_as_idle() -> None:
+    group = judged(offsets_only(member_count=4, idle_count=2))
+    names = ("members", "idle_members", "min", "max", "mean")
+    assert [group.figure(name) for name in names] == [4, 2, 0, 2, 0.75]
+
+
+def test_without_the_weight_of_a_queue_no_load_is_made_up_and_the_reason_is_said() -> None:
+    short = observed({"a": partitions("t", 0)})
+    (group,) = documented([judged(short, weight="lag")])
+    assert group["max"] is None
+    assert {each["why"] for each in group["untold"] if "max" in each["figures"]} == {
+        "the weight of at least one queue is unknown"
+    }
+    counted = ObservedGroup(
+        "kafka", "g", "shared", None, None, tuple(ObservedMember(id, None, queue_count=3) for id in "ab"), None
+    )
+    assert judged(counted).figure("max") == 3
+    assert (judged(counted, weight="lag").figure("max"), judged(counted, weight="lag").figure("members")) == (None, 2)
+
+
+def test_a_model_leaves_out_topics_that_are_not_told() -> None:
+    whole = observed({"a": partitions("t", 0, 1), "b": partitions("t", 2)}, "AVG", system="rocketmq")
+    more = observed(
+        {"a": (*partitions("t", 0, 1), *partitions("u", 0)), "b": partitions("t", 2)},
+        "AVG",
+        system="rocketmq",
+        partial=Partial(("u",), (), "no rows of u"),
+    )
+    modelled = model_of(more)
+    assert modelled is not None
+    assert modelled.today == model_of(whole).today  # type: ignore[union-attr]
+    assert model_of(observed({"a": partitions("u", 0)}, partial=Partial(("u",), (), "no rows of u"))) is None
+    assert model_of(observed({"a": partitions("t", 0)}, system="rocketmq", subscriptions_differ=True)) is None
+
+
+@pytest.mark.parametrize("folder", [f"{system}/{folder}" for system, each in FOLDERS.items() for folder in each])
+def test_nothing_is_null_without_a_reason(folder: str) -> None:
+    found = {name: group for name, group in captured().items() if name.startswith(f"{folder}/")}
+    assert found
+    for name, group in found.items():
+        (told,) = documented([group])
+        assert_reasons(name, told)
+
+
+def assert_reasons(name: str, group: Mapping[str, Any]) -> None:
+    reasons = {figure for each in group["untold"] for figure in each["figures"]}
+    null = {figure for figure in (*FIGURES, "lag", "score", "optimum", "strategy", "state") if group[figure] is None}
+    assert reasons == null, name
+    silent = {id for id, queues in group["owners"].items() if queues is None}
+    partial = group["partial"]
+    assert silent == (set(partial["members"]) if partial and group["mode"] == "shared" else silent), name
+    if group["mode"] == "shared":
+        unknown = silent or group["members"] is None or group["group"] in PARTIAL_TOPICS
+        assert (partial is not None) == bool(unknown), name
+
+
+PARTIAL_TOPICS = {"inconsistent_subs_3"}
+
+
+def test_one_sentence_explains_the_same_dash_of_many_groups() -> None:
+    groups = documented(judge([offsets_only(name=f"g{n}") for n in range(300)]))
+    told = missing_figure_sentences(groups, {"min": "min", "jain": "jain", "lag": "lag"})
+    assert told == [
+        "g0, g1, g10 and 297 more groups are known only in part (- under min, jain): the offsets view shows"
+        " owners only.",
+        "- under lag for g0, g1, g10 and 297 more groups: no source shows committed offsets, as the offsets view does.",
+    ]
+
+
+def test_more_reasons_than_anybody_reads_are_counted() -> None:
+    groups: list[Mapping[str, Any]] = [
+        {"group": f"g{n}", "untold": [{"figures": ["min"], "why": f"reason {n}"}]} for n in range(MOST_SENTENCES + 5)
+    ]
+    told = missing_figure_sentences(groups, {"min": "min"})
+    assert len(told) == MOST_SENTENCES + 1
+    assert told[-1].startswith("--format json lists 5 more reasons for missing figures of 5 groups")

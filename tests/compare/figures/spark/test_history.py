@@ -1,0 +1,299 @@
+"""`equipoise history`: its numbers are those of a plain count, however the files lie; what is damaged is named."""
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
+
+from compare.cli import cli
+from compare.figures.spark.history import Unfair, history, read_snapshots
+from compare.history import HistoryRecord, document
+from compare.snapshots import compact, snapshot_files, snapshot_schema, write_snapshot_file
+from protocols import UserError
+from tests.compare.figures.spark.spark_fixture import session
+
+__all__ = ["session"]
+
+START = 1_795_305_600.0
+"""2026-11-22 00:00:00 UTC."""
+HOUR_S = 3600.0
+DISTANCE = Unfair("distance", ">", 0)
+
+Row = dict[str, Any]
+
+
+def row(group: str, **given: Any) -> Row:
+    """A row of a snapshot in which everything is well."""
+    figures = {"members": 2, "idle_members": 0, "queues": 4, "unowned_queues": 0, "double_owned_queues": 0}
+    figures |= {"distance": 0, "lag": 10, "moves": 0}
+    loads = {"score": 100.0, "max_over_mean": 1.0, "pile_up": 0.0}
+    empty: Row = {"mode": "shared", "partial": False, "joined": [], "left": [], "topics": []}
+    return {"system": "kafka", "group": group, **figures, **loads, **empty, **given}
+
+
+def write(folder: Path, cluster: str, at: float, every_s: float, rows: Sequence[Row]) -> Path:
+    listed = [{"at": round(at * 1000), "every_s": every_s, **each} for each in rows]
+    return write_snapshot_file(folder, cluster, at, pa.Table.from_pylist(listed, snapshot_schema()))
+
+
+def topic(name: str, most: float, least: float, lag: int = 0) -> Row:
+    return {"topic": name, "min": least, "max": most, "max_over_mean": 2 * most / (most + least), "lag": lag}
+
+
+def told(session: SparkSession, folder: Path, unfair: Unfair = DISTANCE) -> dict[str, HistoryRecord]:
+    tables = history(read_snapshots(session, str(folder / "snapshots"), None), unfair, 120.0)
+    found = document(tables, "distance > 0", [])
+    return {f"{each['cluster']}/{each['group']}": each for each in found["groups"]}
+
+
+def random_month(folder: Path) -> dict[str, list[tuple[float, float, Row]]]:
+    """Snapshots of three days of two clusters with gaps; per group the times, how long they stand, and the rows."""
+    draw = random.Random(7)
+    found: dict[str, list[tuple[float, float, Row]]] = defaultdict(list)
+    for cluster, every_s in (("a", 7200.0), ("b", 10_800.0)):
+        times, at = [], START + draw.random() * 100
+        while at < START + 3 * 24 * HOUR_S:
+            times.append(round(at, 3))
+            at += every_s * draw.choice([1, 1, 1, 1, 0.5, 1.7, 6])
+        for number, time in enumerate(times):
+            stands = min(times[number + 1] - time, 2 * every_s) if number + 1 < len(times) else every_s
+            rows = [random_row(draw, f"g{each}") for each in range(4) if draw.random() < 0.9]
+            write(folder, cluster, time, every_s, rows)
+            for each in rows:
+                found[f"{cluster}/{each['group']}"].append((time, round(stands * 1000), each))
+    return found
+
+
+def random_row(draw: random.Random, group: str) -> Row:
+    if draw.random() < 0.05:
+        unknown = dict.fromkeys(("score", "distance", "max_over_mean", "moves", "joined", "left", "lag"))
+        return row(group, **unknown)
+    restless = draw.random() < 0.2
+    return row(
+        group,
+        score=round(draw.uniform(0, 100), 7),
+        max_over_mean=draw.choice([1.0, 1.25, 4 / 3, 2.0]),
+        distance=draw.choice([0, 0, 1, 3]),
+        idle_members=draw.choice([0, 0, 1]),
+        unowned_queues=draw.choice([0, 0, 0, 2]),
+        lag=draw.randrange(1000),
+        pile_up=draw.choice([0.0, 0.3, -0.2]),
+        topics=[topic(f"t{number}", draw.randint(1, 3), 1, draw.randrange(9)) for number in range(2)],
+        moves=draw.randint(1, 5) if restless else 0,
+        joined=[f"m{draw.randrange(4)}"] if restless and draw.random() < 0.5 else [],
+        left=[f"m{draw.randrange(4)}"] if restless and draw.random() < 0.5 else [],
+    )
+
+
+def counted(seen: Sequence[tuple[float, float, Row]]) -> dict[str, Any]:
+    """The same by a plain loop over one group's snapshots."""
+    hour_ms = 3_600_000
+
+    def hours(condition: Any) -> float:
+        return sum(ms for _, ms, each in seen if condition(each)) / hour_ms
+
+    changes = [(at, each) for at, _, each in seen if each["moves"] or each["joined"] or each["left"]]
+    begins = [at for number, (at, _) in enumerate(changes) if not number or at - changes[number - 1][0] > 120]
+    came = {member for _, each in changes for member in each["joined"]}
+    left = {member for _, each in changes for member in each["left"]}
+    scored = [(round(each["score"] * 1e6), ms) for _, ms, each in seen if each["score"] is not None]
+    piled: dict[str, float] = defaultdict(float)
+    for _, ms, each in seen:
+        if (each["distance"] or 0) > 0 and each["pile_up"] > 0:
+            for of in each["topics"]:
+                if of["max"] > of["min"]:
+                    piled[of["topic"]] += ms
+    return {
+        "snapshots": len(seen),
+        "hours": hours(lambda each: True),
+        "hours_unfair": hours(lambda each: (each["distance"] or 0) > 0),
+        "hours_unknown": hours(lambda each: each["distance"] is None),
+        "hours_idle": hours(lambda each: each["idle_members"] > 0),
+        "hours_unowned": hours(lambda each: each["unowned_queues"] > 0),
+        "moves": sum(each["moves"] or 0 for _, _, each in seen),
+        "rebalances": len(begins),
+        "members_came": len(came),
+        "members_left": len(left),
+        "come_and_go": len(came & left),
+        "score": sum(score * ms for score, ms in scored) / (sum(ms for _, ms in scored) * 1_000_000),
+        "score_last": seen[-1][2]["score"],
+        "lag_max": max(each["lag"] for _, _, each in seen if each["lag"] is not None),
+        "topics": {name: ms / hour_ms for name, ms in piled.items()},
+    }
+
+
+def as_counted(record: HistoryRecord) -> dict[str, Any]:
+    topics = {each["topic"]: each["hours"] for each in record["topics"]}
+    return {**record, "topics": topics}
+
+
+def test_numbers_are_those_of_a_plain_count_before_and_after_days_are_put_together(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    months = random_month(tmp_path)
+    found = told(session, tmp_path)
+    assert found.keys() == months.keys()
+    for name, seen in months.items():
+        expected = counted(seen)
+        assert {key: as_counted(found[name])[key] for key in expected} == expected
+    for cluster in ("a", "b"):
+        compact(tmp_path, cluster, date(2026, 11, 24))
+    assert told(session, tmp_path) == found
+
+
+@pytest.fixture(scope="module")
+def recorded(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, HistoryRecord]:
+    """What is told of three clusters that were watched in three ways."""
+    folder = tmp_path_factory.mktemp("recorded")
+    for hour in (0, 1, 2, 50):
+        rows = [row("g", distance=1), *([row("h")] if hour != 1 else [])]
+        write(folder, "sometimes", START + hour * HOUR_S, HOUR_S, rows)
+    for second in (0, 30, 60, 90, 270, 300, 86_400):
+        write(folder, "restless", START + second, 30.0, [row("g", moves=2 if second != 300 else 0)])
+    for day in range(4):
+        rows = [row("worse", score=90.0 - 5 * day), row("short", score=50.0 + day)][: 2 if day < 2 else 1]
+        write(folder, "daily", START + day * 24 * HOUR_S, HOUR_S, rows)
+    return told(session, folder)
+
+
+def test_time_in_which_nobody_watched_counts_for_nothing(recorded: Mapping[str, HistoryRecord]) -> None:
+    always = recorded["sometimes/g"]
+    assert (always["hours"], always["hours_unfair"]) == (1 + 1 + 2 + 1, 5)
+    assert recorded["sometimes/h"]["hours"] == 1 + 2 + 1, "a snapshot without the group is not the group's time"
+
+
+def test_changes_close_together_are_one_rebalance(recorded: Mapping[str, HistoryRecord]) -> None:
+    record = recorded["restless/g"]
+    assert (record["rebalances"], record["longest_rebalance_s"], record["moves"]) == (3, 90, 12)
+    assert [(day["day"], day["rebalances"]) for day in record["days"]] == [("2026-11-22", 2), ("2026-11-23", 1)]
+
+
+def test_trends_need_three_days(recorded: Mapping[str, HistoryRecord]) -> None:
+    assert (recorded["daily/worse"]["score_trend"], recorded["daily/short"]["score_trend"]) == (-5, None)
+
+
+def test_the_user_says_what_is_unfair(session: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path, "a", START, HOUR_S, [row("g", max_over_mean=1.5), row("h", max_over_mean=None)])
+    found = told(session, tmp_path, Unfair("max_over_mean", ">=", 1.5))
+    assert (found["a/g"]["hours_unfair"], found["a/h"]["hours_unfair"], found["a/h"]["hours_unknown"]) == (1, 0, 1)
+
+
+def ran(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["history", *arguments])
+
+
+def groups_of(result: Result) -> Mapping[str, Any]:
+    assert result.exception is None, result.output
+    found = json.loads(result.stdout)
+    return {f"{each['cluster']}/{each['group']}": each for each in found["groups"]}
+
+
+@pytest.mark.usefixtures("session")
+def test_days_clusters_and_groups_can_be_chosen(tmp_path: Path) -> None:
+    for cluster in ("007", "b"):
+        for day in range(3):
+            write(tmp_path, cluster, START + day * 24 * HOUR_S, HOUR_S, [row("g"), row("h", distance=2, score=60.0)])
+    every = groups_of(ran(str(tmp_path), "--format", "json"))
+    assert list(every) == ["007/h", "b/h", "007/g", "b/g"], "the worst first"
+    days = ("--since", "2026-11-23", "--until", "2026-11-23")
+    chosen = ran(str(tmp_path), "--format", "json", "--cluster", "007", "--group", "h", *days)
+    assert {name: each["snapshots"] for name, each in groups_of(chosen).items()} == {"007/h": 1}
+    table = ran(str(tmp_path), "--format", "markdown", "--top", "1").stdout
+    assert "4 groups of 2 clusters, 2026-11-22T00:00:00Z to 2026-11-24T00:00:00Z: 2 unfair at some time" in table
+    assert "| 007 " in table
+    assert "| b " not in table
+
+
+@pytest.mark.usefixtures("session")
+def test_damaged_files_are_named_and_left_out(tmp_path: Path) -> None:
+    paths = [
+        write(tmp_path, "a", START + hour * HOUR_S, HOUR_S, [row(f"g{number}") for number in range(50)])
+        for hour in range(7)
+    ]
+    paths[1].write_bytes(paths[1].read_bytes()[:-20])
+    paths[2].write_bytes(b"")
+    changed = bytearray(paths[3].read_bytes())
+    names = pq.read_metadata(paths[3]).row_group(0).column(3)
+    changed[names.dictionary_page_offset + names.total_compressed_size - 1] ^= 0xFF
+    paths[3].write_bytes(bytes(changed))
+    pq.write_table(pa.table({"at": [1]}), paths[4])
+    later = snapshot_schema().with_metadata({b"equipoise.snapshot": b"2"})
+    pq.write_table(later.empty_table(), paths[5])
+    (paths[0].parent / "notes.txt").write_text("mine")
+    result = ran(str(tmp_path), "--format", "json")
+    assert result.exception is None, result.output
+    found = json.loads(result.stdout)
+    left_out = {Path(each["file"]).name: each["why"] for each in found["left_out"]}
+    assert left_out.keys() == {path.name for path in paths[1:6]}
+    assert all(left_out[paths[number].name].startswith("damaged: ") for number in (1, 2, 3))
+    assert left_out[paths[4].name] == "not a snapshot of `equipoise watch`"
+    assert left_out[paths[5].name] == "a snapshot of version 2, expected 1"
+    assert {each["snapshots"] for each in found["groups"]} == {2}
+    assert [line for line in result.stderr.splitlines() if line.startswith("left out: ")] == [
+        f"left out: {each['file']}: {each['why']}" for each in found["left_out"]
+    ]
+
+
+@pytest.mark.usefixtures("session")
+def test_what_was_put_together_is_not_counted_twice_after_a_crash(tmp_path: Path) -> None:
+    paths = [write(tmp_path, "a", START + hour * HOUR_S, HOUR_S, [row("g")]) for hour in range(3)]
+    texts = [path.read_bytes() for path in paths]
+    compact(tmp_path, "a", date(2026, 11, 23))
+    paths[2].write_bytes(texts[2])
+    assert len(list(snapshot_files(tmp_path))) == 2
+    assert groups_of(ran(str(tmp_path), "--format", "json"))["a/g"]["snapshots"] == 3
+
+
+@pytest.mark.usefixtures("session")
+def test_the_report_shows_the_worst_groups(tmp_path: Path) -> None:
+    for day in range(3):
+        bad = row("<b>bad</b>", distance=2, score=55.0, pile_up=0.5, topics=[topic("orders", 3, 1)], moves=1)
+        write(tmp_path, "a", START + day * 24 * HOUR_S, HOUR_S, [bad, row("fine")])
+    page = tmp_path / "out.html"
+    assert ran(str(tmp_path), "--report", str(page), "--top", "1").exit_code == 0
+    text = page.read_text()
+    assert "&lt;b&gt;bad&lt;/b&gt;" in text
+    assert "<b>bad</b>" not in text
+    assert text.count('<section class="group">') == 1
+    assert text.count('<rect class="unfair"') == 3
+    assert "http" not in text.replace("http-equiv", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["missing"], "there is no such folder"),
+        (["."], "no snapshots, expected a folder that `equipoise watch --out` has written"),
+        ([".", "--unfair", "max > "], "--unfair 'max > ': expected COLUMN SIGN NUMBER"),
+        ([".", "--unfair", "state == 3"], "no column 'state'"),
+        ([".", "--since", "yesterday"], "--since yesterday: expected a day such as 2026-11-22"),
+        ([".", "--calm", "5"], "--calm: "),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, session: SparkSession
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = ran(*arguments)
+    assert isinstance(result.exception, UserError)
+    assert why in str(result.exception)
+
+
+@pytest.mark.usefixtures("session")
+def test_nothing_that_can_be_read_is_one_line(tmp_path: Path) -> None:
+    write(tmp_path, "a", START, HOUR_S, [row("g")]).write_bytes(b"PAR1")
+    result = ran(str(tmp_path))
+    assert isinstance(result.exception, UserError)
+    assert "no readable snapshots: " in str(result.exception)
+    write(tmp_path, "a", START + 1, HOUR_S, [row("g")])
+    result = ran(str(tmp_path), "--group", "h")
+    assert "no snapshots of these groups" in str(result.exception)

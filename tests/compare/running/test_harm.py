@@ -1,0 +1,238 @@
+"""What hurts in a run: records lost or waiting, time without progress, unrest; and the reasons that are found."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from compare.explaining.verdict import verdict
+from compare.running.checks import did_the_work
+from tests.compare.compared import made, ran
+
+
+def record(system: str, **more: Any) -> dict[str, Any]:
+    """The only variant's record of two members on four queues, with some of it written otherwise."""
+    given: dict[str, Any] = {
+        "topics": {"X": 4},
+        "group": {"name": "g", "members": {"c1": ["X"], "c2": ["X"]}},
+        "events": [],
+        "run": {"for": "3min", "seed": 1},
+        "systems": [system],
+        **more,
+    }
+    (variant,) = ran(made(**given))[1]["variants"]
+    found: dict[str, Any] = variant
+    return found
+
+
+def kinds(of: Mapping[str, Any], harm: str) -> list[str]:
+    return [each["kind"] for each in of["harm"]["because"].get(harm, ())]
+
+
+def said(of: Mapping[str, Any], words: str) -> list[str]:
+    """The sentences of the verdict in which these words are."""
+    return [each.text for each in verdict(of) if words in each.text]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("system", ["kafka:range", "rocketmq:AVG", "kafka-zookeeper:range"])
+def test_a_quiet_run_hurts_nobody(system: str) -> None:
+    found = record(system)
+    harm = found["harm"]
+    assert harm["work"]["written"] > 6000
+    assert harm["work"]["handled"] >= harm["work"]["written"] - 8
+    assert [harm["work"][name] for name in ("waiting", "skipped", "refused")] == [0, 0, 0]
+    assert harm["no_progress_queue_s"] == harm["longest_stall_s"] == 0
+    assert harm["settled"]
+    assert harm["because"] == {}
+    assert did_the_work(found)  # type: ignore[arg-type]
+
+
+def test_without_load_nothing_is_said_of_records() -> None:
+    harm = record("kafka:range", load={})["harm"]
+    assert harm["work"] is harm["no_progress_queue_s"] is harm["longest_stall_s"] is None
+
+
+def test_a_hung_owner_makes_no_progress_though_nothing_is_without_an_owner() -> None:
+    found = record("kafka:range", events=[{"at": "60s", "hang": "c1", "for": "30s"}])
+    assert found["unowned_queue_s"] < 0.1
+    # The session of 45 s does not run out: two partitions stand still for all of the 30 s.
+    assert found["harm"]["longest_stall_s"] == pytest.approx(30, abs=0.5)
+    assert found["harm"]["no_progress_queue_s"] == pytest.approx(60, abs=1)
+    assert found["harm"]["stalled_queues"] == 2
+    (why,) = found["harm"]["because"]["no_progress"]
+    assert (why["kind"], why["event"], why["members"]) == ("owner stands still", "c1 hangs for 30s", ["c1"])
+
+
+def test_after_a_crash_the_time_until_the_session_runs_out_is_the_reason() -> None:
+    found = record("kafka:range", events=[{"at": "60s", "crash": "c1"}])
+    (why,) = found["harm"]["because"]["no_progress"]
+    assert (why["kind"], why["event"], why["text"]) == (
+        "no owner until noticed",
+        "c1 crashes",
+        "session of c1 timed out",
+    )
+    assert 40 < why["lasted_s"] < 46
+    assert found["redelivered"]
+    assert kinds(found, "redelivered") == ["not committed"]
+
+
+def test_a_static_member_that_restarts_is_the_reason_of_its_own_pause() -> None:
+    members = {name: {"subscribe": ["X"], "instance_id": name} for name in ("c1", "c2")}
+    events = [{"at": "60s", "leave": "c1"}, {"at": "80s", "join": "c1"}]
+    found = record("kafka:range", group={"name": "g", "members": members}, events=events)
+    assert kinds(found, "no_progress") == ["owner away"]
+    assert found["harm"]["because"]["no_progress"][0]["members"] == ["c1"]
+
+
+def test_records_for_a_broker_that_is_down_are_refused() -> None:
+    events = [{"at": "60s", "broker": "b", "does": "stop"}, {"at": "90s", "broker": "b", "does": "return"}]
+    found = record("rocketmq:AVG", brokers=["a", "b"], topics={"X": {"queues": {"a": 2, "b": 2}}}, events=events)
+    # Two queues, ten records per second, thirty seconds.
+    assert found["harm"]["work"]["refused"] == 600
+    (why,) = found["harm"]["because"]["refused"]
+    assert (why["kind"], why["text"], why["event"], why["lasted_s"]) == ("no broker", "b", "b stops", 30)
+    assert not did_the_work(found)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("reset", "skipped"), [("latest", True), ("earliest", False)])
+def test_what_is_written_before_a_pattern_finds_its_topic_is_never_handled_from_latest_on(
+    reset: str, skipped: bool
+) -> None:
+    found = record(
+        "kafka:range",
+        group={
+            "name": "g",
+            "members": {"c1": {"pattern": "X.*", "settings": {"auto.offset.reset": reset}}},
+        },
+        events=[{"at": "60s", "add_topic": {"X2": 1}}],
+        run={"for": "8min", "seed": 1},
+    )
+    work = found["harm"]["work"]
+    if skipped:
+        # Metadata is refreshed every five minutes: until then ten records per second pass.
+        assert 2000 < work["skipped"] < 3100
+        (why,) = found["harm"]["because"]["skipped"]
+        assert (why["kind"], why["text"], why["members"]) == ("begins behind", "last", ["c1"])
+    else:
+        assert work["skipped"] == 0
+    assert work["written"] == work["handled"] + work["skipped"] + work["waiting"]
+    assert did_the_work(found) is not skipped  # type: ignore[arg-type]
+
+
+def test_a_record_that_kafkas_code_skips_is_not_handled_and_waits_no_more() -> None:
+    """Both partitions of c1 stand still while its code tries the record nine seconds long."""
+    found = record("kafka:range", events=[{"at": "60s", "poison": "X-1", "attempts": 10}])
+    work = found["harm"]["work"]
+    assert (work["skipped"], work["waiting"], work["written"] - work["handled"]) == (1, 0, 1)
+    (why,) = found["harm"]["because"]["skipped"]
+    assert (why["kind"], why["text"], why["members"]) == ("passed over", "skipped after 10 attempts", ["c1"])
+    assert said(found, "never handles") == [
+        "Kafka range never handles 1 record, because c1 cannot handle it: skipped after 10 attempts."
+    ]
+    assert found["harm"]["stalled_queues"] == 2
+    assert found["harm"]["longest_stall_s"] == pytest.approx(9, abs=0.01)
+    assert not did_the_work(found)  # type: ignore[arg-type]
+
+
+def test_records_behind_one_that_is_tried_for_ever_wait() -> None:
+    found = record("kafka:range", events=[{"at": "60s", "poison": "X-1"}])
+    work = found["harm"]["work"]
+    assert work["skipped"] == 0
+    assert work["waiting"] == pytest.approx(2 * 10 * 120, abs=25)
+    assert found["harm"]["longest_stall_s"] == pytest.approx(120, abs=0.01)
+
+
+@pytest.mark.parametrize("orderly", [False, True])
+def test_a_record_that_ends_among_the_dead_letters_is_not_handled_and_waits_no_more(orderly: bool) -> None:
+    """Only its own queue waits, and only where records are handled in order: for the second and the third attempt."""
+    found = record(
+        "rocketmq:AVG",
+        events=[{"at": "60s", "poison": "X-1"}],
+        systems=[{"system": "rocketmq:AVG", "settings": {"maxReconsumeTimes": 2, "orderly": orderly}}],
+    )
+    work = found["harm"]["work"]
+    assert (work["skipped"], work["waiting"]) == (1, 0)
+    assert work["written"] - work["handled"] - 1 < 8
+    (why,) = found["harm"]["because"]["skipped"]
+    assert (why["kind"], why["text"], why["members"]) == ("passed over", "given back to its broker", ["c1"])
+    assert said(found, "never handles") == [
+        "RocketMQ AVG never handles 1 record, because c1 cannot handle it: given back to its broker."
+    ]
+    assert found["harm"]["longest_stall_s"] == (pytest.approx(2, abs=0.1) if orderly else 0)
+
+
+def test_polls_longer_than_their_limit_never_let_a_group_settle() -> None:
+    found = record(
+        "kafka:range",
+        group={"name": "g", "members": {f"c{n}": {"subscribe": ["X"], "handle": "100ms"} for n in (1, 2)}},
+        load={"produce": "4/s"},
+        events=[{"at": "60s", "hang": "c1", "for": "90s"}],
+        systems=[{"system": "kafka:range", "settings": {"max.poll.interval.ms": 20000}}],
+        run={"for": "15min", "seed": 1},
+    )
+    harm = found["harm"]
+    assert not harm["settled"]
+    why, *_ = harm["because"]["unsettled"]
+    assert why["kind"] == "time limit"
+    assert why["lasted_s"] == 20
+    assert why["times"] >= 5
+    assert "handling the records of one poll takes" in why["text"]
+    assert harm["work"]["waiting"] > harm["work"]["written"] / 2
+    assert not did_the_work(found)  # type: ignore[arg-type]
+
+
+def test_a_group_that_comes_to_rest_settles_however_often_it_rebalanced() -> None:
+    events = [{"at": f"{60 + 10 * n}s", "restart": "c1"} for n in range(6)]
+    assert record("kafka:range", events=events)["harm"]["settled"]
+
+
+def test_two_owners_at_once_are_the_reason_of_records_handled_twice() -> None:
+    events = [{"at": "60s", "stop_polling": "c1", "for": "60s"}]
+    found = record(
+        "kafka:range",
+        group={"name": "g", "members": {f"c{n}": {"subscribe": ["X"], "handle": "1ms"} for n in (1, 2)}},
+        events=events,
+        systems=[{"system": "kafka:range", "settings": {"max.poll.interval.ms": 30000}}],
+    )
+    assert found["redelivered"]
+    assert kinds(found, "redelivered")[0] == "two owners"
+
+
+def test_queues_that_nobody_ever_owns_make_no_progress() -> None:
+    members = {"c1": {"subscribe": ["X"]}, "c2": {"subscribe": ["Y"]}}
+    found = record("rocketmq:AVG", topics={"X": 4, "Y": 4}, group={"name": "g", "members": members})
+    assert kinds(found, "no_progress")[0] == "never owned"
+    assert not found["harm"]["settled"]
+
+
+def test_more_records_than_members_can_handle_are_the_reason_of_what_waits() -> None:
+    slow = {"name": "g", "members": {f"c{n}": {"subscribe": ["X"], "handle": "100ms"} for n in (1, 2)}}
+    found = record("kafka:range", group=slow)
+    (why,) = found["harm"]["because"]["waiting"]
+    assert why["kind"] == "overload"
+    assert why["text"] == "40 records per second come and the members of g can handle 20"
+
+
+def test_a_queue_that_gets_more_than_its_one_reader_can_handle_is_named() -> None:
+    slow = {"name": "g", "members": {f"c{n}": {"subscribe": ["X"], "handle": "20ms"} for n in (1, 2)}}
+    load = {"produce": "1/s", "rates": {"X-2": "80/s"}}
+    (why,) = record("kafka:range", group=slow, load=load)["harm"]["because"]["waiting"]
+    assert why["kind"] == "hot queue"
+    assert why["text"] == "80 records per second come to X-2 and one member can handle 50"
+    # Twenty threads of one member handle the records of one queue.
+    assert "waiting" not in record("rocketmq:AVG", group=slow, load=load)["harm"]["because"]
+
+
+@pytest.mark.parametrize(
+    ("expect", "why"),
+    [
+        ({"longest_stall": "20s"}, "longest time without progress is 29."),
+        ({"waiting": 0}, ""),
+        ({"skipped": 0}, ""),
+    ],
+)
+def test_a_scenario_may_expect_that_nothing_hurts(expect: dict[str, object], why: str) -> None:
+    found = record("kafka:range", events=[{"at": "60s", "hang": "c1", "for": "30s"}], expect=expect)
+    (check,) = [each for each in found["checks"] if each["demanded"]]
+    assert check["held"] is not bool(why)
+    assert check.get("why", "").startswith(why)

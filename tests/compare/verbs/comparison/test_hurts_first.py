@@ -1,0 +1,68 @@
+"""What hurts leads: in the verdict, in the tables, in the report; and stars are for those who did the same work."""
+
+from typing import Any
+
+from compare.showing.comparison.page import write_comparison
+from compare.showing.comparison.table import COLUMNS, SHARING_AT, rows
+from tests.compare.compared import made, ran
+
+LATE = {
+    "topics": {"X": 4},
+    "group": {"name": "g", "members": {"c1": {"pattern": "X.*"}, "c2": {"pattern": "X.*"}}},
+    "run": {"for": "7min", "seed": 1},
+    "events": [{"at": "30s", "add_topic": {"X2": 4}}],
+    "systems": [
+        {"system": "kafka:range", "label": "latest", "settings": {"auto.offset.reset": "latest"}},
+        {"system": "kafka:range", "label": "earliest", "settings": {"auto.offset.reset": "earliest"}},
+    ],
+}
+
+
+def document() -> tuple[Any, list[Any], dict[str, Any]]:
+    scenario = made(**LATE)
+    runs, found = ran(scenario, with_chart_data=True)
+    return scenario, runs, found
+
+
+def test_the_verdict_begins_with_the_records_that_nobody_handles() -> None:
+    _, _, found = document()
+    of = {
+        label: [each["sentence"] for each in found["verdict"] if each["label"] == label]
+        for label in (None, "latest", "earliest")
+    }
+    assert of[None][0].startswith("The number of records that are never handled is highest with latest (")
+    first, second, *_ = of["latest"]
+    assert first.startswith("latest never handles ")
+    assert ", because c1 and c2 begin at the end of the partition, " in first
+    assert second.startswith("latest makes no progress in 4 of 8 partitions for up to ")
+    assert of["earliest"][0].startswith("earliest makes no progress in 4 of 8 partitions")
+    assert of["latest"].index("latest ends as fair as possible: 2 members, 4 partitions each.") > 1
+
+
+def test_who_lost_records_gets_no_star_though_it_has_less_to_do() -> None:
+    _, _, found = document()
+    starred = {
+        row["label"]: {cell["heading"] for cell in row["cells"] if cell["best"]}  # type: ignore[attr-defined]
+        for row in rows(found["variants"], {})
+    }
+    assert starred["latest"] == set()
+    assert "never handled" in starred["earliest"]
+
+
+def test_the_report_shows_the_table_of_what_hurts_before_that_of_shares() -> None:
+    scenario, runs, found = document()
+    page = write_comparison([(scenario, runs, found)])  # type: ignore[list-item]
+    hurts, shares = page.index("What hurts"), page.index("Who has how much, and what it took")
+    assert page.index("In short") < page.index("What this rests on") < hurts < shares
+    assert all(column.hurts for column in COLUMNS[: SHARING_AT - 1])
+    assert not any(column.hurts for column in COLUMNS[SHARING_AT:])
+
+
+def test_a_loss_that_every_variant_has_takes_nobodys_star() -> None:
+    scenario = made(
+        events=[{"at": "20s", "poison": "X-0", "attempts": 2}],
+        systems=["kafka:range", "kafka-zookeeper:roundrobin"],
+    )
+    records = ran(scenario)[1]["variants"]
+    assert [each["harm"]["work"]["skipped"] for each in records] == [1, 1]
+    assert any(cell["best"] for row in rows(records, {}) for cell in row["cells"])  # type: ignore[attr-defined]

@@ -1,0 +1,98 @@
+"""Many seeds: the spread of the figures, runs over processes, what the command prints of them."""
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compare.running.runs import RunOrder, run_all
+from compare.running.spread import FIGURES, figure, spread
+from compare.running.variants import variants_of
+from tests.compare.compared import made, ran
+from tests.compare.showing import equipoise
+
+SCENARIO = """
+name: three members, one leaves
+topics: {orders: 4}
+group: {name: g, members: {c1: [orders], c2: [orders], c3: [orders]}}
+load: {produce: 10/s}
+run: {for: 40s, seed: 5}
+systems: [kafka:range, kafka:cooperative-sticky]
+events: [{at: 20s, leave: c2}]
+expect: {longest_gap: 1ms}
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    made = tmp_path / "s.yaml"
+    made.write_text(SCENARIO, encoding="utf-8")
+    return str(made)
+
+
+def test_processes_change_nothing() -> None:
+    variants = variants_of(made(), seeds=range(10))
+    orders = [RunOrder(each, whole=True) for each in variants]
+    alone, together = (list(run_all(orders, lambda run: None, processes)) for processes in (1, 3))
+    assert alone == together
+    assert [(run.variant.label, run.variant.seed) for run in alone] == [(each.label, each.seed) for each in variants]
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30))
+@settings(max_examples=50, deadline=None)
+def test_the_median_is_the_median_and_nine_of_ten_lie_between(values: list[float]) -> None:
+    found = spread([{"x": value, "y": None} for value in values])
+    assert found["x"]["median"] == pytest.approx(statistics.median(values))
+    assert min(values) <= found["x"]["p5"] <= found["x"]["median"] <= found["x"]["p95"] <= max(values)
+    assert found["x"]["known"] == len(values)
+    assert found["y"] == {"median": None, "p5": None, "p95": None, "known": 0}
+
+
+def test_every_figure_is_found_in_a_record() -> None:
+    record = ran(made(), systems=["kafka:range"])[1]["variants"][0]
+    for path in FIGURES:
+        assert figure(record, path) is not None, path
+    assert figure(record, "messages") == sum(record["messages"].values())
+    pulling = {**record, "messages": {**record["messages"], "PullMessage": 5, "PullAnswer": 5}}
+    assert figure(pulling, "messages") == figure(record, "messages")
+
+
+def test_json_has_every_run_and_the_spread_of_each_variant(path: str) -> None:
+    done = equipoise("compare", path, "--seeds", "3", "--format", "json")
+    document = json.loads(done.stdout)
+    assert [(each["label"], each["seed"]) for each in document["variants"]] == [
+        (label, seed) for label in ("kafka:range", "kafka:cooperative-sticky") for seed in (5, 6, 7)
+    ]
+    of_range = [each["unowned_queue_s"] for each in document["variants"][:3]]
+    over: dict[str, Any] = document["seeds"]["kafka:range"]
+    assert over["runs"] == 3
+    assert over["figures"]["unowned_queue_s"]["median"] == sorted(of_range)[1]
+    assert over["figures"]["after.1.fairness.jain"]["known"] == 3
+    # What is expected is expected of every run.
+    assert done.returncode == 1
+    assert done.stderr.count("failed: ") == 6
+
+
+def test_the_table_has_a_row_per_variant_with_the_median_and_the_percentiles(path: str) -> None:
+    done = equipoise("compare", path, "--seeds", "3", "--seed", "9", "--format", "markdown")
+    (row, *_) = [line for line in done.stdout.splitlines() if line.startswith("| kafka:range")]
+    assert "Figures are medians over 3 seeds" in done.stdout
+    assert "(" in row
+    assert equipoise("compare", path, "--seeds", "3", "--seed", "9", "--format", "markdown").stdout == done.stdout
+
+
+def test_seeds_are_counted_from_one_on(path: str) -> None:
+    done = equipoise("compare", path, "--seeds", "3", "--seed", "1", "--seed", "2")
+    assert done.returncode == 2
+    assert "--seeds counts up from one seed" in done.stderr
+    assert done.stdout == ""
+
+
+def test_many_runs_tell_of_their_progress(path: str) -> None:
+    done = equipoise("compare", path, "--seeds", "10", "--format", "json")
+    assert "10 of 20 runs" in done.stderr
+    assert "20 of 20 runs" in done.stderr
