@@ -1,5 +1,8 @@
 """Names and amounts in sentences."""
 
+import re
+import unicodedata
+
 from compare.documents.comparison import Record, SharedRecord
 from protocols.scenario.systems import split_system
 
@@ -49,3 +52,45 @@ def duration(seconds: float) -> str:
 def amount(value: float) -> str:
     """ "1,912", "57.4", "0.204"."""
     return f"{value:,.0f}" if value >= 99.95 else f"{value:.3g}"
+
+
+_HIDDEN_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
+
+
+# Directional marks: invisible, and able to reorder what stands beside them.
+_DIRECTIONAL = set(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&])")
+
+
+def visible(text: str) -> str:
+    """The text with control characters, lone surrogates and directional marks written as escapes."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(character) for character in text)
+
+
+def _escaped(character: str) -> str:
+    if unicodedata.category(character) in _HIDDEN_CATEGORIES or character in _DIRECTIONAL:
+        return character.encode("unicode_escape").decode("ascii")
+    return character
+
+
+def markdown_text(text: str) -> str:
+    """The text such that Markdown shows it as it is."""
+    return _MARKDOWN.sub(r"\\\1", visible(text))
+
+
+def number(value: float | int | None, digits: int = 2) -> str:
+    """A figure for people: `-` where it is not known, at most ``digits`` decimals."""
+    if value is None:
+        return "-"
+    if isinstance(value, int) or float(value).is_integer():
+        return str(int(value))
+    return f"{value:.{digits}f}"
+
+
+def ratio(value: float | int | None) -> str:
+    """A ratio for people: always two decimals, `-` where it is not known."""
+    return "-" if value is None else f"{value:.2f}"

@@ -26,7 +26,6 @@ from importlib.util import find_spec
 from math import log10, sqrt
 
 from compare.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures
-from compare.figures.local import figures_of
 from compare.reading.group_model import KnownOwnership, known_ownership, missing_share, unowned_queues
 from compare.reading.observed import ObservedGroup, ObservedMember
 from protocols import Queue, sort_queues
@@ -270,3 +269,12 @@ def _owners(group: ObservedGroup) -> dict[str, tuple[Queue, ...] | None]:
         else:
             found[member.id] = None if member.owned is None else sort_queues(member.owned)
     return {member: found[member] for member in sorted_as_java(found)}
+
+
+def figures_of(groups: Sequence[GroupLoads], engine: str = "local") -> list[GroupFigures]:
+    """The figures of every group, in the order given; ``engine`` is ``local`` or ``spark``, with the same bytes."""
+    if engine == "spark":
+        from compare.figures.spark.groups import figures_on_spark
+
+        return figures_on_spark(groups)
+    return counted_figures(groups)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from compare.figures import GroupFigures, GroupLoads, counted_figures
 from compare.figures.coded import CodedRows, Layout, coded_members, coded_ownership, layout_of
 from compare.figures.counting import count_sorted
 from compare.figures.definitions import COUNTS, NAMES
@@ -71,12 +70,3 @@ def figure_table(named: dict[str, pa.Array], sums: Sums) -> pa.Table:
 
 def _column(name: str, values: Integers | Floats) -> pa.Array:
     return pa.array(values.astype(np.int64)) if name in COUNTS else pa.array(values, from_pandas=True)
-
-
-def figures_of(groups: Sequence[GroupLoads], engine: str = "local") -> list[GroupFigures]:
-    """The figures of every group, in the order given; ``engine`` is ``local`` or ``spark``, with the same bytes."""
-    if engine == "spark":
-        from compare.figures.spark.groups import figures_on_spark
-
-        return figures_on_spark(groups)
-    return counted_figures(groups)

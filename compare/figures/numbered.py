@@ -7,7 +7,7 @@ import numpy as np
 from compare.figures.counting import NumberedRows, count
 from compare.figures.definitions import COUNTS, Figure, whole
 from compare.figures.last_step import Floats, Integers, last_step
-from compare.figures.of_groups import GroupFigures, GroupLoads, load_of
+from compare.figures.weights import GroupFigures, GroupLoads, load_of
 from protocols.errors import UserError
 
 

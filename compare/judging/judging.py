@@ -1,15 +1,13 @@
-"""A program beside its system's own Java client, situation by situation; what counts as a failure; the verdict, for
-people and for programs."""
+"""A program beside its system's own Java client, situation by situation; what counts as a failure."""
 
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
 
-from compare.judging.playing import BY_LINES, ENDS, NOT_REACHED, NOT_TRIED, Outcome, Played, Situation
+from compare.judging.playing import ENDS, NOT_REACHED, NOT_TRIED, Outcome, Played, Situation
 from compare.judging.programs import command_line
-from compare.showing.console import print_json, print_line, print_table
 from protocols.errors import UserError
 
 AT_ONCE: Final = 4
@@ -165,67 +163,3 @@ def _failure(situation: Situation, played: Played, java: tuple[str, ...]) -> str
     if not played.reads_on:
         return "stopped reading" if NOT_REACHED not in played.did else "does not read"
     return None
-
-
-_LEFT, _RIGHT = "left", "right"
-
-
-def print_verdict(verdict: Verdict, format: str) -> None:
-    """On standard output, in one of `compare.console.output.FORMATS`."""
-    if format == "json":
-        print_json(document(verdict))
-        return
-    names = {"situation": _LEFT, "the client": _LEFT, verdict.system.java: _LEFT}
-    columns = [*names.items(), ("lost", _RIGHT), ("twice", _RIGHT), ("verdict", _LEFT)]
-    print_table(columns, [_row(each) for each in verdict.judgements], format)
-    for line in _notes(verdict):
-        print_line(line, format)
-
-
-def document(verdict: Verdict) -> dict[str, object]:
-    """The verdict as JSON: `docs/clients.md` describes the fields."""
-    return {
-        "client": verdict.client,
-        "protocol": verdict.protocol,
-        "situations": [
-            {
-                "name": each.situation,
-                "client": list(each.did),
-                "java": list(each.java),
-                "java_from": each.java_from,
-                "tried": each.tried,
-                "same": each.same,
-                "failure": each.failure,
-                "exit_code": each.exit_code,
-                "last_line": each.last_line,
-                "records": asdict(each.records),
-            }
-            for each in verdict.judgements
-        ],
-        "same": sum(each.same for each in verdict.judgements),
-        "failed": sum(each.failure is not None for each in verdict.judgements),
-        "lost": sum(each.records.lost for each in verdict.judgements),
-        "twice": sum(each.records.twice for each in verdict.judgements),
-    }
-
-
-def _row(each: Judgement) -> list[str]:
-    java = "the same" if each.same else "; ".join(each.java)
-    verdict = (
-        f"FAILED: {each.failure}" if each.failure else "as Java" if each.same else "differs" if each.tried else "-"
-    )
-    return [each.situation, "; ".join(each.did), java, str(each.records.lost), str(each.records.twice), verdict]
-
-
-def _notes(verdict: Verdict) -> list[str]:
-    every = verdict.judgements
-    exact = sum(each.records.judged_by == BY_LINES for each in every)
-    same, failed = sum(each.same for each in every), sum(each.failure is not None for each in every)
-    notes = [f"{verdict.protocol} {verdict.system.kind}: {len(every)} situations, {same} as Java, {failed} failed"]
-    if exact < len(every):
-        notes.append(
-            f"records judged by fetches and commits in {len(every) - exact} situations: the program printed no line"
-            " 'topic partition offset' there, and a record counts as handled when it was fetched"
-        )
-    notes += [f"{each.situation}: {each.java_from}" for each in every if each.java_from != MODEL]
-    return notes

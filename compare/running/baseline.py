@@ -6,9 +6,9 @@ from typing import Literal, TypeAlias, TypedDict, cast
 from compare.documents.audit import moved_queues
 from compare.documents.comparison import Record, ScenarioDocument
 from compare.figures import Figure
+from compare.formatting import visible
 from compare.json_types import Json
 from compare.running.spread import FIGURES, figure
-from compare.showing.console import visible
 from protocols.errors import UserError
 from protocols.scenario.fields import listed
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from compare.figures import Figure
+from compare.formatting import visible
 from compare.running.event_outcomes import combined_fairness_at_each
 from compare.running.phases import Phase, ownership_changes
 from compare.running.player import player
 from compare.running.production import lag_of, productions
 from compare.running.run_variant import UNCOUNTED, RunResult, run_variant
 from compare.running.systems import system_of
-from compare.showing.console import visible
 from protocols import Queue, sort_queues
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.timeline import Timeline, lifetimes

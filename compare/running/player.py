@@ -9,8 +9,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from compare.formatting import duration
-from compare.showing.console import visible
+from compare.formatting import duration, visible
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import CALL, CONNECTED, TIMER
 from protocols.facts import Epoch, Owns, Transition

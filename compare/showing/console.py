@@ -7,10 +7,8 @@ How far work is, on standard error: what is done and, from the first result on, 
 """
 
 import json
-import re
 import sys
 import time
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from typing import Literal
 
 import click
 
+from compare.formatting import markdown_text, visible
 from compare.running.variants import Variant
 
 _NAME_AT_MOST = 2
@@ -80,43 +79,6 @@ HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 _EDGES = 2
 _BETWEEN = 3
 """Characters that rich's box leaves empty at both ends of a table, and between two columns."""
-
-_HIDDEN_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
-# Directional marks: invisible, and able to reorder what stands beside them.
-_DIRECTIONAL = set(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&])")
-
-
-def visible(text: str) -> str:
-    """The text with control characters, lone surrogates and directional marks written as escapes."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_escaped(character) for character in text)
-
-
-def _escaped(character: str) -> str:
-    if unicodedata.category(character) in _HIDDEN_CATEGORIES or character in _DIRECTIONAL:
-        return character.encode("unicode_escape").decode("ascii")
-    return character
-
-
-def markdown_text(text: str) -> str:
-    """The text such that Markdown shows it as it is."""
-    return _MARKDOWN.sub(r"\\\1", visible(text))
-
-
-def number(value: float | int | None, digits: int = 2) -> str:
-    """A figure for people: `-` where it is not known, at most ``digits`` decimals."""
-    if value is None:
-        return "-"
-    if isinstance(value, int) or float(value).is_integer():
-        return str(int(value))
-    return f"{value:.{digits}f}"
-
-
-def ratio(value: float | int | None) -> str:
-    """A ratio for people: always two decimals, `-` where it is not known."""
-    return "-" if value is None else f"{value:.2f}"
 
 
 def print_json(value: object) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
+from compare.formatting import number, ratio
 from compare.history import DayRecord, HistoryDocument, HistoryRecord
-from compare.showing.console import number, print_line, print_table, ratio
-from compare.showing.html import asset, rendered, script_of
+from compare.showing.console import print_line, print_table
+from compare.showing.html import page
 
 Cell = Callable[[HistoryRecord], str]
 
@@ -97,10 +98,8 @@ def write_report(found: HistoryDocument, top: int) -> str:
     """The page; it asks the network for nothing, and equal documents give equal text. ``top``: groups shown day by
     day."""
     groups = found["groups"]
-    return rendered(
-        asset(__package__, "page.html"),
-        asset("compare.report", "style.css") + asset(__package__, "history.css"),
-        script_of([]),
+    return page(
+        "history",
         {},
         headline=headline(found),
         tiles=_tiles(groups),

@@ -9,13 +9,14 @@ from importlib.resources import files
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
-from compare.showing.console import visible
-from protocols.named_modules import module_named
+from compare.formatting import visible
+
+_ASSETS = files(__package__) / "assets"
 
 
-def asset(package: str, name: str) -> str:
-    """The text of an asset of a report's package."""
-    return (files(module_named(package)) / "assets" / name).read_text(encoding="utf-8")
+def asset(name: str) -> str:
+    """The text of an asset: of all pages (``style.css``), or of one (``audit/list.js``)."""
+    return (_ASSETS / name).read_text(encoding="utf-8")
 
 
 def script_of(texts: Sequence[str]) -> str:
@@ -23,19 +24,24 @@ def script_of(texts: Sequence[str]) -> str:
     return '"use strict";\n(() => {\n' + "\n".join(texts) + "})();\n"
 
 
-def rendered(template: str, style: str, script: str, payload: object, **more: object) -> str:
-    """The page; its template extends ``frame.html``. The frame's ``style``, ``script``, ``style_hash``, ``script_hash``
-    (for its content security policy) and ``data`` stand as they are; what else the template is given reaches it
-    through {{ }} only: hidden characters are made visible, markup is disarmed."""
+def page(name: str, payload: object, scripts: Sequence[str] = (), labels: str = "", **more: object) -> str:
+    """The page ``name``: its template ``NAME/page.html``, which extends ``frame.html``, its style sheet
+    ``NAME/NAME.css`` where it has one, with ``labels`` behind it, and its scripts in this order. The frame's
+    ``style``, ``script``, ``style_hash``, ``script_hash`` (for its content security policy) and ``data`` stand as they
+    are; what else the template is given reaches it through {{ }} only: hidden characters are made visible, markup is
+    disarmed."""
+    own = f"{name}/{name}.css"
+    style = asset("style.css") + (asset(own) if (_ASSETS / own).is_file() else "") + labels
+    script = script_of([asset("dom.js"), *(asset(f"{name}/{part}") for part in scripts)] if scripts else [])
     environment = Environment(
-        loader=DictLoader({"frame.html": asset(__package__, "frame.html")}),
+        loader=DictLoader({"frame.html": asset("frame.html")}),
         autoescape=True,
         finalize=_finalize,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.from_string(template).render(
+    return environment.from_string(asset(f"{name}/page.html")).render(
         style=Markup(style),
         script=Markup(script),
         style_hash=Markup(_hash(style)),

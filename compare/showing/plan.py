@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
-from compare.formatting import duration, many, unit_of
+from compare.formatting import duration, many, number, unit_of
 from compare.planning.document import CostRecord, PlanDocument, StepRecord
 from compare.planning.simulating import WARM_UP, Timing, at_another_time, variant_of
 from compare.planning.subject import Route, Step, Subject
 from compare.running.run_variant import run_variant
-from compare.showing.console import number, print_line, print_table
-from compare.showing.html import asset, rendered, script_of
+from compare.showing.console import print_line, print_table
+from compare.showing.html import page
 from compare.showing.pictures import timeline
 
 COLUMNS = (
@@ -133,11 +133,8 @@ BEFORE_S = 15.0
 
 def write_plan(found: PlanDocument, subject: Subject, route: Route, timing: Timing) -> str:
     """The page; it asks the network for nothing, and equal plans give equal text."""
-    style = asset("compare.report", "style.css") + asset(__package__, "plan.css")
-    return rendered(
-        asset(__package__, "page.html"),
-        style,
-        script_of([]),
+    return page(
+        "plan",
         {},
         headline=headline(found),
         title=costs_title(found),

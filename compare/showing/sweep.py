@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from compare.figures.spark import sweeps
 from compare.figures.spark.sessions import session
-from compare.showing.html import asset, rendered, script_of
+from compare.showing.html import page
 from compare.showing.pictures.charts import Picture
 from compare.showing.pictures.heat import HeatMap, Scale, heat_maps
 from compare.sweeping.document import SweepDocument, cells, headings, headline
@@ -27,10 +27,8 @@ SIZE = ("members", "queues_per_topic")
 def write_report(found: SweepDocument, sweep: Sweep, folder: Path) -> str:
     """The page; it asks the network for nothing, and equal rows give equal text."""
     records = found["summary"]
-    return rendered(
-        asset(__package__, "page.html"),
-        asset("compare.report", "style.css") + asset(__package__, "sweep.css"),
-        script_of([]),
+    return page(
+        "sweep",
         {},
         headline=headline(found),
         about=sweep.about,

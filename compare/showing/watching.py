@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from compare.auditing.baseline import sentence
+from compare.formatting import number, ratio, visible
 from compare.reading.observed import Skipped
-from compare.showing.console import number, print_line, ratio, visible
+from compare.showing.console import print_line
 from compare.watching.changes import SeenGroup
 from compare.watching.polling import Failure, Poll
 

@@ -12,7 +12,8 @@ from typing import Any, TypedDict
 
 from compare.figures.spark import sweeps
 from compare.figures.spark.sessions import session
-from compare.showing.console import number, print_line, print_table, ratio
+from compare.formatting import number, ratio
+from compare.showing.console import print_line, print_table
 from compare.sweeping.folder import ROWS, Finished
 from compare.sweeping.grid import OPTIMUM, Sweep
 

@@ -16,7 +16,7 @@ from compare.testing.handling import Handling
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of, strategy_of
 from compare.testing.records import Records
 from compare.testing.removed import HasRemoved
-from compare.testing.rocketmq.naming import RocketMQDoor
+from compare.testing.rocketmq.door import RocketMQDoor
 from compare.testing.settling import single_owner
 from compare.testing.transactions import Transactions
 from compare.testing.user_code import UserCode

@@ -16,11 +16,12 @@ import click
 from compare.auditing.baseline import groups_of
 from compare.auditing.group_figures import AuditedGroup, engine_for, judge
 from compare.explaining.diagnosis import Explained, explain_all
+from compare.formatting import number, visible
 from compare.reading.gather import check_timeout, gather, live_cluster_options
 from compare.reading.observed import ObservedGroup, Skipped
 from compare.showing.audit.questions import Question, answers, print_answers
 from compare.showing.audit.tables import COLUMNS, NAMES, Column, document, print_audit, skipped_line
-from compare.showing.console import FORMATS, HELP_OPTIONS, number, visible
+from compare.showing.console import FORMATS, HELP_OPTIONS
 from compare.verbs.options import SIGNS, check_report, limit_of, parts_of, read_baseline, save_report
 from protocols import UserError
 

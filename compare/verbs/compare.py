@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from compare.explaining.document import Measured, document
+from compare.formatting import visible
 from compare.running.baseline import Change, changes, check_jitter, check_same, documents_of
 from compare.running.limits import Machine, check_work
 from compare.running.parquet import write_runs
@@ -15,7 +16,7 @@ from compare.running.runs import MeasuredRun, Plan, RunOrder, SeedChoice, run_al
 from compare.running.systems import read, variant_names
 from compare.showing.comparison.stories import Telling, failed_checks
 from compare.showing.comparison.tables import print_comparison
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress, visible
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress
 from compare.verbs.options import check_folder, check_report, read_baseline, save_report
 from protocols.errors import UserError
 from protocols.scenario.systems import STATIC

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from compare.figures.definitions import COUNTS, LOADS
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, visible
+from compare.formatting import visible
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
 from compare.snapshots import CALM_S
 from compare.verbs.options import NumberCondition, check_report, save_report
 from protocols import UserError

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compare.showing.console import FORMATS, HELP_OPTIONS, number, print_json, visible
+from compare.formatting import number, visible
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
 from compare.verbs.options import NumberCondition, check_report, save_report
 
 if TYPE_CHECKING:

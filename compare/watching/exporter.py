@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compare.formatting import visible
 from compare.reading.sources import SERVER
-from compare.showing.console import visible
 from compare.watching.changes import Key, SeenGroup
 from compare.watching.polling import Failure, Poll
 from protocols import UserError

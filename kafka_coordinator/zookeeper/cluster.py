@@ -59,7 +59,7 @@ SYSTEM = "kafka-zookeeper"
 
 
 class ZooKeeperCluster:
-    """A `protocols.scenario.cluster_states.Cluster` for ``kafka-zookeeper:range`` and ``kafka-zookeeper:roundrobin``."""
+    """The `protocols.scenario.cluster_states.Cluster` of ``kafka-zookeeper`` with ``range`` and ``roundrobin``."""
 
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         name, _, strategy = system.system.partition(":")

@@ -7,7 +7,7 @@ from pathlib import Path
 from compare.running.runs import RunOrder, run_all
 from compare.running.systems import read
 from compare.running.variants import variants_of
-from compare.showing.comparison.page import PACKAGE, drawn_of
+from compare.showing.comparison.page import drawn_of
 from compare.showing.html import asset, data_of, script_of
 
 ROOT = Path(__file__).parents[2]
@@ -43,8 +43,8 @@ def timeline() -> str:
         "from": join - BEFORE_MS,
         "to": join + AFTER_MS,
     }
-    scripts = [asset("compare.report", "dom.js")]
-    scripts += [asset(PACKAGE, name) for name in ("data.js", "axis.js", "ownership.js")]
+    scripts = [asset("dom.js")]
+    scripts += [asset(f"comparison/{name}") for name in ("data.js", "axis.js", "ownership.js")]
     scripts.append((ASSETS / "home.js").read_text(encoding="utf-8"))
     frame = (ASSETS / "home.html").read_text(encoding="utf-8").rstrip()
     data = f'<script type="application/json" id="data">{data_of(payload)}</script>'

@@ -6,12 +6,12 @@ import pyarrow as pa
 
 from compare.figures.definitions import NAMES
 from compare.figures.numbered import records
-from compare.figures.of_groups import GroupFigures, GroupLoads, load_of, overloaded_group, unit_of
 from compare.figures.shapes import MOST
 from compare.figures.spark.counting import fairness
 from compare.figures.spark.failures import user_errors
 from compare.figures.spark.progress import progress
 from compare.figures.spark.sessions import session
+from compare.figures.weights import GroupFigures, GroupLoads, load_of, overloaded_group, unit_of
 
 
 def figures_on_spark(groups: Sequence[GroupLoads]) -> list[GroupFigures]:

@@ -20,7 +20,7 @@ from typing import TypeAlias
 from compare.documents.audit import Owners, PicturedGroup, RemedyRecord, WhatIfRecord
 from compare.explaining.remedies.remedy import RESTARTS
 from compare.figures import Figure
-from compare.showing.console import visible
+from compare.formatting import visible
 from rocketmq_selfbalance.codes import RETRY_PREFIX
 
 FIGURES: Mapping[str, tuple[str, str]] = {

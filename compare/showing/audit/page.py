@@ -8,9 +8,9 @@ from math import floor
 
 from compare.documents.audit import PicturedGroup, ReportDocument, figure
 from compare.explaining.missing_figures import missing_figure_sentences
+from compare.formatting import number
 from compare.showing.audit.drawing import FIGURES, HEIGHT, TOPIC_FIGURES, WHAT_IF, WIDTH, Texts, details, shape
-from compare.showing.console import number
-from compare.showing.html import asset, rendered, script_of
+from compare.showing.html import page
 
 SCRIPTS = ("base.js", "picture.js", "details.js", "list.js")
 MOST_SKIPPED = 200
@@ -41,11 +41,11 @@ def write_report(document: ReportDocument) -> str:
     """
     groups: Sequence[PicturedGroup] = document.get("groups") or []
     skipped = document.get("skipped") or []
-    return rendered(
-        asset(__package__, "page.html"),
-        asset("compare.report", "style.css") + _labels(),
-        script_of([asset("compare.report", "dom.js"), *(asset(__package__, name) for name in SCRIPTS)]),
+    return page(
+        "audit",
         _payload(groups),
+        SCRIPTS,
+        _labels(),
         headline=document.get("headline") or "",
         weight=document.get("weight"),
         rows=[_row(group) for group in groups],

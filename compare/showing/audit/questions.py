@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from compare.auditing.score import MemberCount, member_counts, next_effective_member_count
 from compare.auditing.what_if import WhatIf, optimum_row, what_if
 from compare.explaining.diagnosis import MOST_DETAILED, Explained
+from compare.formatting import number, ratio
 from compare.reading.group_kinds import usable_strategies
-from compare.showing.console import number, print_line, print_table, ratio
+from compare.showing.console import print_line, print_table
 from protocols import UserError
 
 _COLUMNS = (

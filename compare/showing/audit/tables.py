@@ -28,9 +28,10 @@ from compare.explaining.missing_figures import (
     missing_figures_of_topics,
 )
 from compare.figures import FIGURES
+from compare.formatting import number, ratio
 from compare.reading.observed import Skipped
 from compare.showing.audit.questions import Answer
-from compare.showing.console import number, print_json, print_line, print_table, ratio
+from compare.showing.console import print_json, print_line, print_table
 from protocols import Queue
 
 Value: TypeAlias = str | float | int | None

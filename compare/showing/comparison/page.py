@@ -13,13 +13,12 @@ from typing import Any
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord
 from compare.explaining.document import Measured
-from compare.formatting import many, variant_name
+from compare.formatting import many, number, variant_name, visible
 from compare.running.runs import MeasuredRun, variation
 from compare.running.spread import figure
 from compare.running.systems import MACHINES, Machine, machine
 from compare.showing.comparison.table import COLUMNS, SHARING_AT, rows
-from compare.showing.console import number, visible
-from compare.showing.html import asset, rendered, script_of
+from compare.showing.html import page
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
 from protocols.scenario.events.catalogue import described
@@ -135,7 +134,6 @@ SCRIPTS = (
     "sequence.js",
     "player.js",
 )
-PACKAGE = "compare.comparison.report"
 
 MOST_TYPES = 40
 """Types of messages in the table of a variant."""
@@ -149,8 +147,6 @@ def write_comparison(found: Sequence[Measured]) -> str:
 
     Equal runs give equal text, which holds no lone surrogates: it can be written as UTF-8.
     """
-    style = asset("compare.report", "style.css") + asset(PACKAGE, "comparison.css")
-    script = script_of([asset("compare.report", "dom.js"), *(asset(PACKAGE, name) for name in SCRIPTS)])
     drawn = [[run for run in runs if run.chart_data is not None] for _, runs, _ in found]
     payload = {
         "scenarios": [drawn_of(scenario, runs) for (scenario, _, _), runs in zip(found, drawn, strict=True)],
@@ -159,11 +155,10 @@ def write_comparison(found: Sequence[Measured]) -> str:
             for system in dict.fromkeys(_system(run.variant.part.system) for runs in drawn for run in runs)
         },
     }
-    return rendered(
-        asset(PACKAGE, "page.html"),
-        style,
-        script,
+    return page(
+        "comparison",
         payload,
+        SCRIPTS,
         title=", ".join(scenario.name for scenario, _, _ in found),
         scenarios=[_static(scenario, document) for scenario, _, document in found],
         columns=COLUMNS,

@@ -12,6 +12,7 @@ from compare.explaining.brief_story import brief_story
 from compare.explaining.document import Measured, document
 from compare.exploring.properties import Subject
 from compare.exploring.story import Step, as_run
+from compare.formatting import visible
 from compare.running.chart_data import chart_data_of
 from compare.running.phases import phases_of
 from compare.running.record import run_record
@@ -20,7 +21,6 @@ from compare.running.runs import MeasuredRun, Plan, failures
 from compare.running.systems import system_of
 from compare.running.variants import Variant
 from compare.showing.comparison.page import write_comparison
-from compare.showing.console import visible
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.timeline.sequence import sequence, sequence_diagram

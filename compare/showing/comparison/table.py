@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from compare.documents.comparison import Record, SeedsRecord
 from compare.figures import Figure
+from compare.formatting import number, ratio
 from compare.running.checks import (
     did_the_work,
     records_lost,
@@ -17,7 +18,6 @@ from compare.running.checks import (
 )
 from compare.running.spread import figure
 from compare.showing.comparison.tables import SETTLED
-from compare.showing.console import number, ratio
 
 
 class Column(NamedTuple):

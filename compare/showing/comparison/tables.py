@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import After, Fairness, Record, ScenarioDocument, SeedsRecord, Spread
+from compare.formatting import number, ratio
 from compare.running.baseline import Change, sentence
 from compare.running.checks import usually_settles
 from compare.running.runs import variation
 from compare.running.spread import figure
-from compare.showing.console import number, print_line, print_table, ratio
+from compare.showing.console import print_line, print_table
 from protocols.scenario.fields import listed
 from protocols.scenario.model import Scenario
 

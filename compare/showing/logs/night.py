@@ -7,10 +7,10 @@ from datetime import datetime
 from heapq import nlargest
 from itertools import chain, zip_longest
 
+from compare.formatting import visible
 from compare.logs.document import UNKNOWN, Json
 from compare.logs.facts import GroupLog
 from compare.logs.presence import Line, Presence, Span, presence
-from compare.showing.console import visible
 from compare.showing.logs.text import why
 
 MOST_LANES = 200

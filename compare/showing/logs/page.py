@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from compare.formatting import number
 from compare.logs.document import UNKNOWN, Json
 from compare.logs.facts import GroupLog
 from compare.logs.lines import LogFile
 from compare.logs.presence import LONGEST, Line, lines_of
-from compare.showing.console import number
-from compare.showing.html import asset, rendered, script_of
+from compare.showing.html import page
 from compare.showing.logs.night import picture_data, told_in_full
 from compare.showing.logs.text import why
 
@@ -37,11 +37,10 @@ def write_night(logs: Sequence[GroupLog], found: Json, files: Sequence[LogFile],
         for number, (place, group) in enumerate(zip(drawn, groups, strict=True))
     ]
     every = sum(len(group["rebalances"]) + len(group["events"]) for group in groups)
-    return rendered(
-        asset(__package__, "page.html"),
-        asset("compare.report", "style.css") + asset(__package__, "night.css"),
-        script_of([asset("compare.report", "dom.js"), *(asset(__package__, name) for name in SCRIPTS)]),
+    return page(
+        "logs",
         {"causes": list(causes), "colours": _COLOURS, "groups": nights},
+        SCRIPTS,
         title=_title(groups),
         groups=[_static(group, causes) for group in groups],
         others=[(found["groups"][place]["group"], _counted(found["groups"][place])) for place in ranked[MOST_GROUPS:]],

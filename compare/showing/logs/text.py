@@ -5,9 +5,10 @@ The result for people.
 
 from collections.abc import Iterator, Sequence
 
+from compare.formatting import number
 from compare.logs.document import Json
 from compare.logs.lines import joined
-from compare.showing.console import number, print_line, print_table
+from compare.showing.console import print_line, print_table
 
 _SAID = {
     "member_joined": "{who} joined",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from compare.figures import GroupLoads
 from compare.figures.numbered import numbered_figures
-from compare.figures.of_groups import overloaded_group, plain_figures, unit_of
+from compare.figures.weights import overloaded_group, plain_figures, unit_of
 from compare.running.spread import percentile
 from protocols.errors import UserError
 from tests.compare.figures.figure_groups import groups

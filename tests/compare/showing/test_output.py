@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from compare.showing.console import markdown_text, number, print_json, print_table, visible
+from compare.formatting import markdown_text, number, visible
+from compare.showing.console import print_json, print_table
 from tests.compare.showing import EXAMPLES, ROOT
 
 HOSTILE = [

@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from compare import spark
+from compare.auditing.group_figures import figures_of
 from compare.figures import GroupLoads, counted_figures
-from compare.figures.local import figures_of, table_fairness
+from compare.figures.local import table_fairness
 from compare.figures.parts import write_part
 from protocols import UserError
 from tests.compare.figures.spark.spark_fixture import session
