@@ -148,15 +148,15 @@ def remove_unfinished(folder: Path, cluster: str) -> None:
 def prune(folder: Path, at: float, keep_days: int, keep_bytes: int) -> int:
     """Remove the snapshots of days before the last ``keep_days`` (today is one), then the oldest ones until at most
     ``keep_bytes`` are left; the newest snapshot stays. Returns how many bytes are left. Raises `OSError`."""
-    files = sorted(snapshot_files(folder), key=lambda each: (each.path.name, each.cluster))
+    files = sorted(snapshot_files(folder), key=lambda file: (file.path.name, file.cluster))
     first = day_of(at) - timedelta(days=keep_days - 1)
-    left = sum(each.size for each in files)
-    for each in files[:-1]:
-        if each.day >= first and left <= keep_bytes:
+    left = sum(file.size for file in files)
+    for file in files[:-1]:
+        if file.day >= first and left <= keep_bytes:
             continue
-        each.path.unlink(missing_ok=True)
-        left -= each.size
-        for empty in (each.path.parent, each.path.parent.parent):
+        file.path.unlink(missing_ok=True)
+        left -= file.size
+        for empty in (file.path.parent, file.path.parent.parent):
             with suppress(OSError):  # not empty yet
                 empty.rmdir()
     return left
@@ -197,15 +197,15 @@ class _UnreadableError(Exception):
 def superseded(files: Sequence[SnapshotFile]) -> set[Path]:
     """The single snapshots whose rows are in a file of their day as well."""
     spans: dict[Path, list[tuple[str, str]]] = {}
-    for each in files:
-        found = _DAY_FILE.fullmatch(each.path.name)
+    for file in files:
+        found = _DAY_FILE.fullmatch(file.path.name)
         if found:
-            spans.setdefault(each.path.parent, []).append((found[1], found[2]))
+            spans.setdefault(file.path.parent, []).append((found[1], found[2]))
     return {
-        each.path
-        for each in files
-        if not _DAY_FILE.fullmatch(each.path.name)
-        and any(first <= each.time <= last for first, last in spans.get(each.path.parent, ()))
+        file.path
+        for file in files
+        if not _DAY_FILE.fullmatch(file.path.name)
+        and any(first <= file.time <= last for first, last in spans.get(file.path.parent, ()))
     }
 
 
@@ -214,21 +214,21 @@ def compact(folder: Path, cluster: str, today: date) -> int:
 
     A day with a file that cannot be read stays as it is. Raises `OSError` where nothing can be written.
     """
-    files = [each for each in snapshot_files(folder) if each.cluster == cluster and each.day < today]
+    files = [file for file in snapshot_files(folder) if file.cluster == cluster and file.day < today]
     superfluous = superseded(files)
     for path in superfluous:
         path.unlink(missing_ok=True)
     days: dict[date, list[SnapshotFile]] = {}
-    for each in files:
-        if each.path not in superfluous and not _DAY_FILE.fullmatch(each.path.name):
-            days.setdefault(each.day, []).append(each)
+    for file in files:
+        if file.path not in superfluous and not _DAY_FILE.fullmatch(file.path.name):
+            days.setdefault(file.day, []).append(file)
     return len(superfluous) + sum(_compact(of_day) for of_day in days.values() if len(of_day) > 1)
 
 
 def _compact(files: Sequence[SnapshotFile]) -> int:
     import pyarrow.parquet as pq
 
-    ordered = sorted(files, key=lambda each: each.path.name)
+    ordered = sorted(files, key=lambda snapshot_file: snapshot_file.path.name)
     target = ordered[0].path.parent / f"{ordered[0].time}--{ordered[-1].time}.parquet"
     schema = snapshot_schema()
     schema = schema.with_metadata({**(schema.metadata or {}), b"equipoise.cluster": ordered[0].cluster.encode()})
@@ -256,14 +256,14 @@ def _tables(files: Iterable[SnapshotFile]) -> "Iterator[pa.Table]":
     schema = snapshot_schema()
     waiting: list[pa.Table] = []
     rows = 0
-    for each in files:
+    for file in files:
         try:
-            table = pq.ParquetFile(each.path, page_checksum_verification=True).read()
+            table = pq.ParquetFile(file.path, page_checksum_verification=True).read()
             if (table.schema.metadata or {}).get(VERSION_KEY) != schema.metadata[VERSION_KEY]:
-                raise _UnreadableError(each.path)
+                raise _UnreadableError(file.path)
             waiting.append(table.select(schema.names).cast(schema))
         except (pa.ArrowException, KeyError, OSError) as error:
-            raise _UnreadableError(each.path) from error
+            raise _UnreadableError(file.path) from error
         rows += table.num_rows
         if rows >= ROWS_AT_ONCE:
             yield pa.concat_tables(waiting)

@@ -91,9 +91,9 @@ def _check_settings(label: str, run: Strategy, given: tuple[object, ...], settin
         signature.bind(*given, **settings)
     except TypeError as error:
         named = [
-            each.name
-            for each in list(signature.parameters.values())[len(given) :]
-            if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+            parameter.name
+            for parameter in list(signature.parameters.values())[len(given) :]
+            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         ]
         unknown = [setting for setting in settings if setting not in named]
         if not unknown:

@@ -5,9 +5,17 @@ To add one: a file in `kafka_coordinator.assignors`, and a record here.
 
 from collections.abc import Mapping
 
+from kafka_coordinator.assignors.claims import highest_generation as highest_generation
+from kafka_coordinator.assignors.inputs import NO_GENERATION as NO_GENERATION
+from kafka_coordinator.assignors.inputs import Assignment as Assignment
+from kafka_coordinator.assignors.inputs import AssignorError as AssignorError
+from kafka_coordinator.assignors.inputs import GroupMetadata as GroupMetadata
+from kafka_coordinator.assignors.inputs import Partition as Partition
+from kafka_coordinator.assignors.inputs import Subscription as Subscription
 from kafka_coordinator.assignors.range import range_, server_range
 from kafka_coordinator.assignors.roundrobin import roundrobin
-from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
+from kafka_coordinator.assignors.sticky import cooperative_sticky as cooperative_sticky
+from kafka_coordinator.assignors.sticky import sticky as sticky
 from kafka_coordinator.assignors.translation import (
     Assignor,
     of_coordinator,
@@ -15,6 +23,8 @@ from kafka_coordinator.assignors.translation import (
     of_leader,
     of_leader_with_claims,
 )
+from kafka_coordinator.assignors.translation import topic_id as topic_id
+from kafka_coordinator.assignors.uniform import homogeneous as homogeneous
 from kafka_coordinator.assignors.uniform import uniform
 from protocols.strategies import ScenarioContext, StrategyRecord
 

@@ -145,7 +145,7 @@ class Group:
         """The group after these members left."""
         for id in ids:
             self.member(id)
-        return replace(self, members=tuple(each for each in self.members if each.id not in ids))
+        return replace(self, members=tuple(member for member in self.members if member.id not in ids))
 
     def joined_by(self, id: str, member: Iterable[str] | MemberFields) -> Self:
         """The group after a member joined; the arguments are as in `Group.of`."""
@@ -158,8 +158,10 @@ class Group:
         return replace(
             self,
             members=tuple(
-                each if each.pattern is None else replace(each, subscription=_matching(each.id, each.pattern, changed))
-                for each in self.members
+                member
+                if member.pattern is None
+                else replace(member, subscription=_matching(member.id, member.pattern, changed))
+                for member in self.members
             ),
             topics=changed,
             replica_racks={t: racks for t, racks in self.replica_racks.items() if t not in queues},
@@ -229,7 +231,7 @@ class Allocation(Mapping[str, tuple[Queue, ...]]):
         self.withheld: Mapping[Queue, str] = dict(withheld or {})
         for id in owned:
             group.member(id)
-        self._owned = {each.id: sort_queues(owned.get(each.id, ())) for each in group.members}
+        self._owned = {member.id: sort_queues(owned.get(member.id, ())) for member in group.members}
         lacking = self._owned_queues.difference(group.queues)
         unknown = lacking.difference(gone)
         if unknown:

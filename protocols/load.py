@@ -162,12 +162,12 @@ def shared_anew(
     ``goes_on``: what is in hand stays in hand; else reading begins now.
     """
     if handle <= 0:
-        return {key: _shared_reading((each[0], now, 0.0, 1)) for key, each in readings.items()}, None
-    found = share(now, handle, threads, [(each.start, production[key]) for key, each in readings.items()])
+        return {key: _shared_reading((reading[0], now, 0.0, 1)) for key, reading in readings.items()}, None
+    found = share(now, handle, threads, [(reading.start, production[key]) for key, reading in readings.items()])
     made = {}
-    for key, each in readings.items():
+    for key, reading in readings.items():
         since = now
-        if goes_on and each.turn > 0 and production[key].end_offset(now) > each.start:
-            since -= floor((now - each.since) / each.turn * found.turn / TICK) * TICK
-        made[key] = Reading(each.start, since, found.turn, threads)
+        if goes_on and reading.turn > 0 and production[key].end_offset(now) > reading.start:
+            since -= floor((now - reading.since) / reading.turn * found.turn / TICK) * TICK
+        made[key] = Reading(reading.start, since, found.turn, threads)
     return made, found.until

@@ -125,7 +125,7 @@ def _is_value(base: Any, inner: tuple[Any, ...]) -> bool:
     if is_dataclass(base):
         return bool(base.__dataclass_params__.frozen)  # type: ignore[attr-defined]
     parts = [get_origin(each) or each for each in inner]
-    return issubclass(base, _VALUES) and not any(each in (dict, list, set) or _is_state(each) for each in parts)
+    return issubclass(base, _VALUES) and not any(part in (dict, list, set) or _is_state(part) for part in parts)
 
 
 def _is_state(kind: Any) -> bool:

@@ -85,9 +85,13 @@ def next_reached(poison: PoisonRecords[Q], readings: Mapping[Q, Reading], now: T
     """When a loop that reads so comes to a poison record next, ``now`` at the earliest; None: it does not. All records
     before one are there: it was written after them. Those that its threads are handed together with it come first."""
     due = [
-        max(now, ceil((each.since + ceil((record.offset - each.start) / each.at_once) * each.turn) / TICK) * TICK)
-        for queue, each in readings.items()
-        if (record := poison_ahead(poison, queue, each.start)) is not None
+        max(
+            now,
+            ceil((reading.since + ceil((record.offset - reading.start) / reading.at_once) * reading.turn) / TICK)
+            * TICK,
+        )
+        for queue, reading in readings.items()
+        if (record := poison_ahead(poison, queue, reading.start)) is not None
     ]
     return min(due, default=None)
 

@@ -4,6 +4,9 @@ To add one: a file in `rocketmq_selfbalance.strategies`, and a record here.
 """
 
 from protocols.strategies import StrategyRecord
+from rocketmq_selfbalance.strategies import AVG as AVG_NAME
+from rocketmq_selfbalance.strategies import AVG_BY_CIRCLE as AVG_BY_CIRCLE
+from rocketmq_selfbalance.strategies import CONSISTENT_HASH as CONSISTENT_HASH
 from rocketmq_selfbalance.strategies import (
     averagely,
     averagely_by_circle,
@@ -12,7 +15,22 @@ from rocketmq_selfbalance.strategies import (
     machine_room,
     machine_room_nearby,
 )
+from rocketmq_selfbalance.strategies.averagely import Averagely as Averagely
+from rocketmq_selfbalance.strategies.averagely_by_circle import AveragelyByCircle as AveragelyByCircle
+from rocketmq_selfbalance.strategies.by_config import SETTING as SETTING
+from rocketmq_selfbalance.strategies.by_config import ByConfig as ByConfig
+from rocketmq_selfbalance.strategies.consistent_hash import ConsistentHash as ConsistentHash
+from rocketmq_selfbalance.strategies.consistent_hash import md5_hash as md5_hash
+from rocketmq_selfbalance.strategies.consistent_hash import queue_text as queue_text
+from rocketmq_selfbalance.strategies.consistent_hash import ring_of as ring_of
+from rocketmq_selfbalance.strategies.interface import AllocationError as AllocationError
 from rocketmq_selfbalance.strategies.interface import Make
+from rocketmq_selfbalance.strategies.interface import PositionStrategy as PositionStrategy
+from rocketmq_selfbalance.strategies.interface import Strategy as Strategy
+from rocketmq_selfbalance.strategies.machine_room import SETTING as MACHINE_ROOM_SETTING
+from rocketmq_selfbalance.strategies.machine_room import ByMachineRoom as ByMachineRoom
+from rocketmq_selfbalance.strategies.machine_room_nearby import MachineRoomNearby as MachineRoomNearby
+from rocketmq_selfbalance.strategies.machine_room_nearby import MachineRoomResolver as MachineRoomResolver
 
 CLIENTS = "clients"
 """The protocol: every client computes its own share of a topic, and nobody makes the shares fit together."""

@@ -50,14 +50,14 @@ def _line(cells: Sequence[str]) -> str:
 
 def _counted(measures: Measures) -> list[str]:
     """Generations and callbacks of a Kafka recording."""
-    generations = next(each["real"] for each in measures if each["quantity"].startswith("generations"))
-    callbacks = sum(len(each["real"]) for each in measures if each["quantity"].startswith("callbacks."))
+    generations = next(measure["real"] for measure in measures if measure["quantity"].startswith("generations"))
+    callbacks = sum(len(measure["real"]) for measure in measures if measure["quantity"].startswith("callbacks."))
     return [str(len(generations)), str(callbacks)]
 
 
 def _alike(measures: Measures) -> int:
     """In how many runs the field that differs most often is as recorded."""
-    return min(int(found[1]) for each in measures if (found := _ALIKE.match(str(each["allowed"]))))
+    return min(int(found[1]) for measure in measures if (found := _ALIKE.match(str(measure["allowed"]))))
 
 
 def _real_and_model(measure: Mapping[str, Any] | None) -> tuple[str, str]:
@@ -68,14 +68,14 @@ def _real_and_model(measure: Mapping[str, Any] | None) -> tuple[str, str]:
 
 
 def _of(quantity: str) -> Rule:
-    return lambda measures: next(each for each in measures if each["quantity"] == quantity)
+    return lambda measures: next(measure for measure in measures if measure["quantity"] == quantity)
 
 
 def _worst(pattern: str) -> Rule:
     """Of the quantities of this kind the one with the greatest real value."""
 
     def found(measures: Measures) -> Mapping[str, Any] | None:
-        fitting = [each for each in measures if re.match(pattern, each["quantity"])]
+        fitting = [measure for measure in measures if re.match(pattern, measure["quantity"])]
         return max(fitting, key=lambda each: (each["real"], each["model"]), default=None)
 
     return found

@@ -38,7 +38,7 @@ def _shown(lines: list[str]) -> str:
     rows = lines[len(head) + 1 : len(head) + 3 + ROWS]
     shown = [*_wrapped(head), "", *rows, " ...", ""]
     for begins in (UNTOLD, CAUSES):
-        shown += [line for each in begins for line in _wrapped([_line(lines, each)])]
+        shown += [line for begin in begins for line in _wrapped([_line(lines, begin)])]
         shown.append("...")
     return "".join(f"{line}\n" for line in shown)
 

@@ -30,7 +30,7 @@ from compare.reading.group_model import KnownOwnership, known_ownership, missing
 from compare.reading.observed import ObservedGroup, ObservedMember
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 UNREAD, WAITING = 10.0, 3.0
 """Points for each power of ten of the records that wait."""
@@ -156,7 +156,7 @@ def _rank(group: AuditedGroup) -> tuple[object, ...]:
 def _loads(group: ObservedGroup, told: KnownOwnership, weight: str | None, with_retry: bool) -> GroupLoads:
     """What the engines are given. Where nobody tells how many members there are, only the owners are counted."""
     weights = _weights(group, told.owners, weight)
-    counted = [each for each in told.owners.items() if with_retry or not each[0].topic.startswith(RETRY_PREFIX)]
+    counted = [item for item in told.owners.items() if with_retry or not item[0].topic.startswith(RETRY_PREFIX)]
     owners = 1 + max((position for _, at in counted for position in at), default=-1)
     return GroupLoads(
         members=owners if told.members is None else told.members,
@@ -221,7 +221,7 @@ def _counts(group: ObservedGroup, weight: str | None, with_retry: bool) -> dict[
 
 def _by_counts(members: Sequence[ObservedMember]) -> Mapping[str, Figure]:
     """Figures of load where the text tells how many queues each member owns, but not which."""
-    counts = [each.queue_count if each.owned is None else len(each.owned) for each in members]
+    counts = [member.queue_count if member.owned is None else len(member.owned) for member in members]
     if None in counts:
         return {}
     rows = [("", n, (at,), 1) for at, count in enumerate(counts) for n in range(count or 0)]

@@ -219,7 +219,7 @@ def optimum_row(
     if (best.idle_members or 0) > least:
         # Sparing moves kept somebody idle.
         candidates.append(optimum(after.group, None, weights, moves=False).allocation)
-    employed = [with_idle_employed(each, weights) for each in candidates]
+    employed = [with_idle_employed(candidate, weights) for candidate in candidates]
     closest = min(employed, key=lambda each: (sorted(_loads(each, weights), reverse=True), _idle(each)))
     return found if closest is best.allocation else _row("optimum", "optimum", closest, after.today, True, weights)
 

@@ -133,7 +133,7 @@ def play_file(
             case None:
                 count_strange += 1
                 if count_strange <= MOST_DIFFERENCES:
-                    kinds = ", ".join(each.kind for each in players)
+                    kinds = ", ".join(player.kind for player in players)
                     strange.append(Difference(case, "line", f"a case of a known kind ({kinds})", "none of them"))
             case Played(skipped=why) if why:
                 unplayed.append(f"{case}: {why}")
@@ -143,7 +143,7 @@ def play_file(
                 count_different += len(differences)
                 result.differences += differences[: MOST_DIFFERENCES - len(result.differences)]
                 result.measures += measures
-                no_json += any((each.field, each.expected) == ("line", _JSON) for each in differences)
+                no_json += any((difference.field, difference.expected) == ("line", _JSON) for difference in differences)
         consumed(position)
     if count_strange and not (result.passed or result.failed or skipped or unplayed):
         skipped["cases of an unknown kind"] = count_strange
@@ -189,7 +189,10 @@ def _broken(case: str, field: str, expected: object, got: object) -> Played:
 
 def _presentable(played: Played) -> Played:
     """The same with values that can be written, whatever the line held."""
-    differences = [replace(each, expected=shallow(each.expected), got=shallow(each.got)) for each in played.differences]
+    differences = [
+        replace(difference, expected=shallow(difference.expected), got=shallow(difference.got))
+        for difference in played.differences
+    ]
     return replace(played, differences=differences)
 
 

@@ -13,11 +13,20 @@ from typing import TypeAlias, TypeGuard, TypeVar, overload
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
 from compare.json_types import Json
-from kafka_coordinator.assignors.claims import highest_generation
-from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition, Subscription
-from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
-from kafka_coordinator.assignors.uniform import homogeneous
-from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, CONSUMER
+from kafka_coordinator.catalogue import (
+    CATALOGUE,
+    CLASSIC,
+    CONSUMER,
+    Assignment,
+    AssignorError,
+    GroupMetadata,
+    Partition,
+    Subscription,
+    cooperative_sticky,
+    highest_generation,
+    homogeneous,
+    sticky,
+)
 
 T = TypeVar("T")
 

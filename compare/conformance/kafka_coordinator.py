@@ -20,12 +20,16 @@ from compare.conformance.kafka_coordinator_shapes import (
     with_blank_rack,
 )
 from compare.json_types import Json
-from kafka_coordinator.assignors.translation import topic_id
-from kafka_coordinator.coordinator import BrokerSettings, Coordinator, Topics
-from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.settings import with_settings
-from kafka_coordinator.errors import INVALID_REQUEST
-from kafka_coordinator.messages import ConsumerGroupHeartbeat
+from kafka_coordinator.catalogue import topic_id
+from kafka_coordinator.cluster import (
+    INVALID_REQUEST,
+    BrokerSettings,
+    ConsumerGroupHeartbeat,
+    Coordinator,
+    Core,
+    Topics,
+    with_settings,
+)
 from protocols.engine.nodes import Time
 from protocols.engine.single import SingleNode
 from protocols.errors import StrategyError, UserError
@@ -239,7 +243,7 @@ def _refused_as_invalid(step: Mapping[str, Json]) -> bool:
 def _member_ids(req: Mapping[str, Json]) -> Iterator[str]:
     """Ids of members in a request, as the recording writes them."""
     members = req.get("members")
-    named = [req, *(each for each in (members if isinstance(members, list) else ()) if isinstance(each, dict))]
+    named = [req, *(member for member in (members if isinstance(members, list) else ()) if isinstance(member, dict))]
     yield from (id for each in named if isinstance(id := each.get("member_id"), str))
 
 

@@ -9,15 +9,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from compare.conformance.cases import MalformedCase
 from compare.json_types import Json
-from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.coordinator import BrokerSettings
-from kafka_coordinator.coordinator.consumer_groups import states
-from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_request
-from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.errors import NONE
-from kafka_coordinator.messages import (
+from kafka_coordinator.catalogue import Partition
+from kafka_coordinator.cluster import (
     CONSUMER_PROTOCOL_TYPE,
+    NONE,
+    BrokerSettings,
+    ConsumerGroup,
     ConsumerGroupDescribe,
     ConsumerGroupDescribeAnswer,
     ConsumerGroupHeartbeat,
@@ -27,6 +24,7 @@ from kafka_coordinator.messages import (
     DeleteGroupAnswer,
     DescribeGroup,
     DescribeGroupAnswer,
+    Group,
     Heartbeat,
     HeartbeatAnswer,
     JoinGroup,
@@ -43,9 +41,12 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     OffsetFetchAnswer,
     Opaque,
+    Refused,
     SyncGroup,
     SyncGroupAnswer,
+    check_request,
 )
+from kafka_coordinator.cluster import consumer_groups_states as states
 from protocols.engine.nodes import Message
 from protocols.java import sorted_as_java
 

@@ -15,7 +15,7 @@ from compare.json_types import Json
 from protocols import Allocation, Group, Member, Queue, sort_queues
 from protocols.java import sorted_as_java, string_hash, utf16_key
 from rocketmq_selfbalance import allocate
-from rocketmq_selfbalance.strategies import (
+from rocketmq_selfbalance.catalogue import (
     AllocationError,
     Averagely,
     AveragelyByCircle,

@@ -109,7 +109,11 @@ def _line(told: _Told, at: int, after: After) -> str:
 
 def _rebalances(told: _Told, begins: Time, ends: Time) -> Iterator[str]:
     """What the events of this moment made the groups do."""
-    caused = [each for each in told.result.timeline.rebalances if begins <= each.cause.event.at < max(ends, begins + 1)]
+    caused = [
+        rebalance
+        for rebalance in told.result.timeline.rebalances
+        if begins <= rebalance.cause.event.at < max(ends, begins + 1)
+    ]
     several = len(told.result.variant.scenario.groups) > 1
     for group, found in groupby(sorted(caused, key=lambda each: (each.group, each.began)), key=lambda each: each.group):
         of_group = list(found)
@@ -173,9 +177,9 @@ def _states(told: _Told, spans: Mapping[tuple[str, str], Time]) -> Iterator[str]
 
 def _time_limits(result: RunResult, begins: Time, ends: Time) -> Iterator[str]:
     limits = [
-        describe_fact(each.fact)
-        for each in result.timeline.facts
-        if type(each.fact) is TimedOut and begins <= each.now < ends
+        describe_fact(fact.fact)
+        for fact in result.timeline.facts
+        if type(fact.fact) is TimedOut and begins <= fact.now < ends
     ]
     told = list(dict.fromkeys(limits))
     for text in told[:MOST_TIME_LIMITS]:

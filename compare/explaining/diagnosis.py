@@ -107,7 +107,7 @@ class Explained:
 
 
 def _in_order(findings: Iterable[Finding]) -> tuple[Remedy, ...]:
-    found = [remedy for each in findings for remedy in each.remedies]
+    found = [remedy for finding in findings for remedy in finding.remedies]
     return tuple(sorted(found, key=lambda remedy: remedy.is_last_resort))
 
 

@@ -17,7 +17,7 @@ from compare.running.spread import spread
 from compare.running.systems import member_settings
 from compare.running.variants import Variant
 from kafka_coordinator.catalogue import CLASSIC
-from kafka_coordinator.cluster.settings import protocol_of_member, protocol_of_variant
+from kafka_coordinator.cluster import protocol_of_member, protocol_of_variant
 from protocols.scenario.events import MemberChange
 from protocols.scenario.fields import MemberPart, listed
 from protocols.scenario.model import Scenario
@@ -27,8 +27,8 @@ from protocols.scenario.systems import STATIC, split_system
 def assumptions(variants: Sequence[Variant]) -> list[AssumptionRecord]:
     """Sentences about the systems of a scenario's variants, in the order of the variants."""
     of_system: dict[str, list[Variant]] = {}
-    for each in variants:
-        of_system.setdefault(split_system(each.part.system)[0], []).append(each)
+    for variant in variants:
+        of_system.setdefault(split_system(variant.part.system)[0], []).append(variant)
     return [
         {"system": system, "text": f"{SYSTEM_NAMES.get(system, system)}: {text}."}
         for system, of in of_system.items()
@@ -88,7 +88,7 @@ def _patterns(system: str, variants: Sequence[Variant]) -> Iterator[str]:
     elif system == "kafka-zookeeper":
         yield "brokers resolve no patterns, so that every member does that itself (resolved_by)"
     else:
-        classic = [each for each in variants if any(_is_classic(each, part) for part in asked)]
+        classic = [variant for variant in variants if any(_is_classic(variant, part) for part in asked)]
         if classic:
             labels = listed(dict.fromkeys(each.label for each in classic))
             instead = "the client resolves them from its metadata, which it asks for every metadata.max.age.ms"

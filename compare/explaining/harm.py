@@ -312,7 +312,7 @@ def behind(told: Telling[Record]) -> Iterator[Sentence]:
 def unsettled(told: Telling[Record]) -> Iterator[Sentence]:
     """That ownership does not come to rest, or late."""
     record = told.record
-    broken = next((each for each in record["checks"] if each["name"] == SETTLES and not each["held"]), None)
+    broken = next((check for check in record["checks"] if check["name"] == SETTLES and not check["held"]), None)
     if broken is not None:
         last = record["after"][-1]
         why = because(record, "unsettled") or because_clause([*last["why_unowned"], *last["why_shared"]])
@@ -324,10 +324,10 @@ def unsettled(told: Telling[Record]) -> Iterator[Sentence]:
 
 def failed(told: Telling[Record]) -> Iterator[Sentence]:
     """What the scenario expects and what was found instead."""
-    for each in told.record["checks"]:
-        if each["demanded"] and not each["held"]:
-            path = _EXPECTED.get(each["name"], each["name"])
-            text = f"{told.name} fails the expectation {each['name']}: {each['why']}."
+    for check in told.record["checks"]:
+        if check["demanded"] and not check["held"]:
+            path = _EXPECTED.get(check["name"], check["name"])
+            text = f"{told.name} fails the expectation {check['name']}: {check['why']}."
             yield Sentence(text, {path: told.at(path)})
 
 

@@ -27,18 +27,18 @@ MOST_NAMED = 4
 def side_by_side(records: Sequence[Record]) -> list[Told]:
     """Sentences about all variants together in which queues are shared, about all where they are in none; none where
     there is only one."""
-    alike: Records = [each for each in records if shares(each)] or records
+    alike: Records = [record for record in records if shares(record)] or records
     if len(alike) < 2:
         return []
     return [told for tell in _TELLERS for told in tell(alike)]
 
 
 def _values(records: Records, path: str) -> dict[str, float]:
-    return {each["label"]: value for each in records if (value := figure(each, path)) is not None}
+    return {record["label"]: value for record in records if (value := figure(record, path)) is not None}
 
 
 def _names(records: Records, labels: Sequence[str]) -> str:
-    names = [variant_name(each) for each in records if each["label"] in labels]
+    names = [variant_name(record) for record in records if record["label"] in labels]
     if len(names) > MOST_NAMED:
         names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
     return listed(names)
@@ -53,8 +53,8 @@ def _fairness(records: Records) -> Iterator[Told]:
     if len(values) < 2:
         return
     unowned, shared = (_values(records, path) for path in OPEN_ENDS)
-    open_ended = [each["label"] for each in records if not ends_complete(each)]
-    restless = [each["label"] for each in records if not each["harm"]["settled"]]
+    open_ended = [record["label"] for record in records if not ends_complete(record)]
+    restless = [record["label"] for record in records if not record["harm"]["settled"]]
     fair = [
         label
         for label, value in values.items()
@@ -158,12 +158,12 @@ _stalled = _telling(
 
 
 def _waiting(records: Records) -> Iterator[Told]:
-    if any(each["harm"]["work"] is not None and is_behind(each["harm"]["work"]) for each in records):
+    if any(record["harm"]["work"] is not None and is_behind(record["harm"]["work"]) for record in records):
         yield from _still_waiting(records)
 
 
 def _unsettled(records: Records) -> Iterator[Told]:
-    restless = [each["label"] for each in records if not each["harm"]["settled"]]
+    restless = [record["label"] for record in records if not record["harm"]["settled"]]
     if restless and len(restless) < len(records):
         does = "does" if len(restless) == 1 else "do"
         text = f"{_names(records, restless)} {does} not settle."

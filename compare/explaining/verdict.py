@@ -249,7 +249,7 @@ def _moving(told: Telling[SharedRecord]) -> Iterator[Sentence]:
 def _too_few(told: Telling[SharedRecord]) -> Sentence:
     """Fewer moves than the fairest sharing takes: where it was not reached."""
     after = told.record["after"]
-    at = max(range(len(after)), key=lambda each: (after[each]["fewest_moves"] - after[each]["moves"], -each))
+    at = max(range(len(after)), key=lambda number: (after[number]["fewest_moves"] - after[number]["moves"], -number))
     fairness, best = after[at]["fairness"], after[at]["optimum"]
     if fairness["unowned_queues"]:
         still = f"{_some_have(told, fairness['unowned_queues'], fairness['queues'])} no owner"

@@ -48,7 +48,7 @@ def fingerprint(scenario: Scenario) -> int:
 
 def written(token: Token) -> str:
     """The token as a word of letters, digits, hyphens and underscores."""
-    actions = [[_KINDS[each.kind], each.of, each.what, *each.choices] for each in token.actions]
+    actions = [[_KINDS[action.kind], action.of, action.what, *action.choices] for action in token.actions]
     fields = [VERSION, token.fingerprint, token.system, token.property, list(token.bounds), actions]
     text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
     return urlsafe_b64encode(compress(text.encode(), 9)).decode().rstrip("=")
@@ -62,7 +62,7 @@ def read_token(text: str) -> Token:
         version, mark, system, name, bounds, actions = json.loads(decompress(content, bufsize=_MOST_BYTES))
         if version != VERSION:
             raise UserError(f"--replay: a token of version {version}, expected one of version {VERSION}")
-        found = tuple([Action(kinds[each[0]], each[1], each[2], tuple(each[3:])) for each in actions])
+        found = tuple([Action(kinds[action[0]], action[1], action[2], tuple(action[3:])) for action in actions])
         return Token(str(system), str(name), Bounds(*bounds), found, int(mark))
     except (Error, ZlibError, ValueError, TypeError, KeyError, IndexError, UnicodeError):
         raise UserError("--replay: expected a token that `equipoise explore` printed") from None

@@ -76,7 +76,7 @@ class ModelInvariants:
 
 
 def _without(generations: Generations, whose: tuple[str, str]) -> Generations:
-    return tuple([each for each in generations if each[0] != whose])
+    return tuple([generation for generation in generations if generation[0] != whose])
 
 
 def _gone_on(before: Remembered, whose: tuple[str, str], generation: int) -> Remembered:
@@ -145,7 +145,7 @@ class SingleOwner:
         return believed(before, fact)
 
     def is_violated(self, remembered: Sequence[Beliefs]) -> bool:
-        return any(True for _ in _shared([each for beliefs in remembered for each in beliefs]))
+        return any(True for _ in _shared([belief for beliefs in remembered for belief in beliefs]))
 
 
 class SingleOwnerPerGeneration(SingleOwner):
@@ -154,7 +154,7 @@ class SingleOwnerPerGeneration(SingleOwner):
     name = PER_GENERATION
 
     def is_violated(self, remembered: Sequence[Beliefs]) -> bool:
-        shared = _shared([each for beliefs in remembered for each in beliefs])
+        shared = _shared([belief for beliefs in remembered for belief in beliefs])
         return any(one.generation == other.generation and one.generation is not None for one, other in shared)
 
 
@@ -192,8 +192,8 @@ class SingleOwnerAcknowledged:
     def is_violated(self, remembered: Sequence[Known]) -> bool:
         granted = {each for known in remembered for each in known.granted}
         names = {each.partition(" (")[0] for known in remembered for each in known.present}
-        beliefs = [each for known in remembered for each in known.beliefs]
-        counted = [each for each in beliefs if (each.group, each.member) in granted or each.member in names]
+        beliefs = [belief for known in remembered for belief in known.beliefs]
+        counted = [belief for belief in beliefs if (belief.group, belief.member) in granted or belief.member in names]
         return any(True for _ in _shared(counted))
 
 
@@ -224,7 +224,7 @@ class CommitsNeverGoBack:
         return Offsets(tuple(sorted((*others, last), key=_order)), went_back)
 
     def is_violated(self, remembered: Sequence[Offsets]) -> bool:
-        return any(each.went_back for each in remembered)
+        return any(name.went_back for name in remembered)
 
 
 def _order(last: tuple[str, Queue, int | None, int]) -> tuple[str, Queue]:

@@ -32,9 +32,9 @@ class Fate(NamedTuple):
 
 def quiet_states(world: World, rows: Rows) -> Iterator[int]:
     """The places of the states from which fair runs go on: nothing is on its way, nothing hangs or is to come."""
-    pairs = np.array([any(each.flights) for each in world.pairs.values], bool)
-    hangs = np.array([each.hangs for each in world.runs.values], bool)
-    later = np.array([bool(each.later) for each in world.progress.values], bool)
+    pairs = np.array([any(value.flights) for value in world.pairs.values], bool)
+    hangs = np.array([value.hangs for value in world.runs.values], bool)
+    later = np.array([bool(value.later) for value in world.progress.values], bool)
     first = 1 + len(world.processes)
     is_busy = pairs[rows[:, first:]].any(axis=1) | hangs[rows[:, 1:first]].any(axis=1) | later[rows[:, 0]]
     seen: set[tuple[int, ...]] = set()
@@ -86,8 +86,8 @@ def _owned(world: World, state: State) -> Iterator[tuple[tuple[str, str], tuple[
     for name in world.processes:
         run = world.run(state, name)
         beliefs: Beliefs = run.remembered[-1] if run.remembered else ()  # type: ignore[assignment]
-        for each in beliefs:
-            yield (each.group, each.member), each.queues
+        for belief in beliefs:
+            yield (belief.group, belief.member), belief.queues
 
 
 class _Expected:
@@ -107,7 +107,7 @@ class _Expected:
             lived = self._subject.lived
             so_far = lived.model_copy(update={"events": lived.events[:events]})
             numbering = system_of(self._subject.variant.part.system).numbering
-            runs = {broker: does_run for each in so_far.events for broker, does_run in each.broker_changes().items()}
+            runs = {broker: does_run for event in so_far.events for broker, does_run in event.broker_changes().items()}
             there = [each for each in ending(so_far, numbering).expected() if runs.get(each[1].broker, True)]
             known = self._known[events] = dict.fromkeys(there)
         return known

@@ -195,7 +195,7 @@ def as_run(subject: Subject, steps: Sequence[Step]) -> RunResult:
     variant, lived = subject.variant, subject.lived
     numbering = system_of(variant.part.system).numbering
     recorder = Recorder(
-        may_own=may_own_in(lived.model_copy(update={"events": tuple(_at_once(each) for each in lived.events)})),
+        may_own=may_own_in(lived.model_copy(update={"events": tuple(_at_once(event) for event in lived.events)})),
         uncounted=UNCOUNTED,
         peers=ProcessPeers.of(Topology.of(lived)),
         reads=reads_in(lived),
@@ -203,7 +203,7 @@ def as_run(subject: Subject, steps: Sequence[Step]) -> RunResult:
     player = _Player(subject, steps, recorder)
     player.play()
     end = (len(steps) + 1) * STEP
-    happened = tuple(each for each in player.calls.values() if each is not None)
+    happened = tuple(call for call in player.calls.values() if call is not None)
     told = lived.model_copy(
         update={"events": happened, "run": lived.run.model_copy(update={"for_": end}), "expect": None}
     )

@@ -233,5 +233,5 @@ def _taken(world: World, state: State, named: _Named) -> tuple[Action, State] | 
         if action.kind != FIRE and what != wanted.what:
             continue
         ways = list(world.successors(state, [action]))
-        return next((each for each in ways if each[0].choices == wanted.choices), None)
+        return next((way for way in ways if way[0].choices == wanted.choices), None)
     return None

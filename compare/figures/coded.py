@@ -18,7 +18,7 @@ from compare.figures.counting import Numbers
 from compare.figures.definitions import MILLIONTHS
 from compare.figures.last_step import Flags
 from compare.figures.shapes import Columns, check_keys, check_values, columns_of, kind_of, place_in, plain
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 
 def numbered(values: Numbers, size: int) -> tuple[Numbers, Numbers]:
@@ -158,8 +158,8 @@ def _without_retry(rows: CodedRows) -> tuple[CodedRows, CodedRows | None]:
 def _chosen(rows: CodedRows, at: Numbers) -> CodedRows:
     return CodedRows(
         {name: Names(each.values, each.codes[at]) for name, each in rows.names.items()},
-        {name: each[at] for name, each in rows.numbers.items()},
-        {name: each.take(pa.array(at)) for name, each in rows.others.items()},
+        {name: number[at] for name, number in rows.numbers.items()},
+        {name: other.take(pa.array(at)) for name, other in rows.others.items()},
     )
 
 

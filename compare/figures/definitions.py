@@ -90,7 +90,9 @@ def figures_of(row: Loads) -> dict[str, Figure]:
     figures["gini"] = (2 * ranked - (n + 1) * total) / (n * total)
     figures["theil"] = _theil(loads, total)
     figures["max_over_mean"] = high * n / total
-    figures["pile_up"] = _pile_up(deviation, [each for each in row.topic_deviations if each])
+    figures["pile_up"] = _pile_up(
+        deviation, [topic_deviation for topic_deviation in row.topic_deviations if topic_deviation]
+    )
     return figures
 
 

@@ -176,7 +176,7 @@ def _groups(
     listed = [rows.names["group"].values for rows in everyone]
     tables, pair, size = [], np.zeros(sum(map(len, listed)), dtype=np.int64), 1
     for key in layout.columns.keys:
-        values, codes = _unified([each.field(key) for each in listed], layout.types[key], in_order)
+        values, codes = _unified([coded_rows.field(key) for coded_rows in listed], layout.types[key], in_order)
         tables.append(values)
         pair, size = pair * (len(values) + 1) + np.concatenate(codes), size * (len(values) + 1)
     distinct, number = numbered(pair, size)
@@ -184,7 +184,7 @@ def _groups(
     for key, values in zip(reversed(layout.columns.keys), reversed(tables), strict=True):
         distinct, code = np.divmod(distinct, len(values) + 1)
         keys[key] = NameTable(values, code)
-    ends = np.cumsum([len(each) for each in listed])
+    ends = np.cumsum([len(coded_rows) for coded_rows in listed])
     return {key: keys[key] for key in layout.columns.keys}, np.split(number, ends[:-1])
 
 
@@ -255,7 +255,7 @@ def cut(rows: CodedRows, pieces: int) -> Iterator[tuple[int, CodedRows]]:
         if name != "group"
     }
     numbers = {name: each[order] for name, each in rows.numbers.items()}
-    others = {name: each.take(pa.array(order)) for name, each in rows.others.items()}
+    others = {name: other.take(pa.array(order)) for name, other in rows.others.items()}
     for at in np.flatnonzero(np.diff(first)).tolist():
         start, end, base = first[at], first[at + 1], first_group[at]
         group = Names(values.slice(base, first_group[at + 1] - base), codes[start:end] - base)
@@ -265,7 +265,7 @@ def cut(rows: CodedRows, pieces: int) -> Iterator[tuple[int, CodedRows]]:
             CodedRows(
                 {"group": group, **kept},
                 {name: each[start:end] for name, each in numbers.items()},
-                {name: each.slice(start, end - start) for name, each in others.items()},
+                {name: other.slice(start, end - start) for name, other in others.items()},
             ),
         )
 

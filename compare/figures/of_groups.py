@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from compare.figures.definitions import Figure
 from compare.figures.weights import GroupFigures, GroupLoads, overloaded_group, plain_figures, unit_of
 from protocols import Allocation, GroupError, Queue
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 _SMALL = 2000
 """Queues up to which numpy gains nothing, and need not be imported."""

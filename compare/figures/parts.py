@@ -48,7 +48,7 @@ from compare.figures.shapes import (
     weight_column,
 )
 from protocols.errors import UserError
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 MARK = b"equipoise.snapshot"
 """The entry of a file's metadata that tells its pair, and whether all weights are 1."""
@@ -79,11 +79,11 @@ def pairs(ownership: Sequence[ParquetFile], members: Sequence[ParquetFile]) -> l
 def _marks(files: Sequence[ParquetFile]) -> dict[str, str] | None:
     """Pair to path of every file, None if one of them is no file of a snapshot."""
     found = {}
-    for each in files:
-        metadata = each.schema.metadata or {}
+    for file in files:
+        metadata = file.schema.metadata or {}
         if MARK not in metadata:
             return None
-        found[json.loads(metadata[MARK])["pair"]] = each.path
+        found[json.loads(metadata[MARK])["pair"]] = file.path
     return found
 
 
@@ -268,8 +268,8 @@ def _digest(rows: MergedRows, numbers: SortedRows, order: Numbers, needed: Flags
     order = order[needed]
     for values in (numbers.group[needed], numbers.member[needed], rows.queue[order], rows.topic.codes[order]):
         digest.update(values.astype(np.int64).tobytes())
-    for each in rows.keys.values():
-        digest.update(json.dumps(each.taken(np.arange(len(rows.members))).to_pylist(), default=str).encode())
+    for key in rows.keys.values():
+        digest.update(json.dumps(key.taken(np.arange(len(rows.members))).to_pylist(), default=str).encode())
     return digest.hexdigest()
 
 

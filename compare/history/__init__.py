@@ -79,9 +79,9 @@ def selected(folder: str, since: date | None, until: date | None, clusters: Sequ
 
 def thoroughly(selection: Selection) -> Selection:
     """The selection without the files of which any part cannot be read; every byte of every file is looked at."""
-    files = selection.files or tuple(str(each.path) for each in snapshot_files(Path(selection.root).parent))
+    files = selection.files or tuple(str(file.path) for file in snapshot_files(Path(selection.root).parent))
     faults = [LeftOut(file, why) for file in files if (why := _fault_inside(file)) is not None]
-    without = {each.file for each in faults}
+    without = {fault.file for fault in faults}
     readable = tuple(file for file in files if file not in without)
     if faults and not readable:
         raise UserError(f"{selection.root}: no readable snapshots: {faults[0].file}: {faults[0].why}")
@@ -227,15 +227,15 @@ def document(tables: HistoryTables, unfair: str, left_out: Sequence[LeftOut]) ->
     groups = []
     for row in tables.groups.to_pylist():
         key = _key(row)
-        found = sorted(topics.get(key, []), key=lambda each: (-each["hours"], each["topic"]))
+        found = sorted(topics.get(key, []), key=lambda topic: (-topic["hours"], topic["topic"]))
         groups.append(_group(row, rebalances.get(key, {}), members.get(key, {}), found))
     groups.sort(key=_rank)
     return {
         "unfair": unfair,
-        "from": min((each["first"] for each in groups), default=None),
-        "to": max((each["last"] for each in groups), default=None),
-        "snapshots": sum(each["snapshots"] for each in groups),
-        "clusters": sorted({each["cluster"] for each in groups}),
+        "from": min((group["first"] for group in groups), default=None),
+        "to": max((group["last"] for group in groups), default=None),
+        "snapshots": sum(group["snapshots"] for group in groups),
+        "clusters": sorted({group["cluster"] for group in groups}),
         "groups": groups,
         "left_out": [{"file": each.file, "why": each.why} for each in left_out],
     }
@@ -260,7 +260,7 @@ def _group(
 ) -> HistoryRecord:
     cluster, system, group = _key(row)
     hours, moves = row["ms"] / HOUR_MS, row["moves"] or 0
-    count = sum(each["rebalances"] for each in rebalances.values())
+    count = sum(rebalance["rebalances"] for rebalance in rebalances.values())
     return {
         "cluster": cluster,
         "system": system,
@@ -279,7 +279,7 @@ def _group(
         "moves_per_day": _quotient(moves * DAY_HOURS * HOUR_MS, row["ms"]),
         "rebalances": count,
         "rebalances_per_day": _quotient(count * DAY_HOURS * HOUR_MS, row["ms"]),
-        "longest_rebalance_s": max((each["longest_ms"] for each in rebalances.values()), default=0) / 1000,
+        "longest_rebalance_s": max((rebalance["longest_ms"] for rebalance in rebalances.values()), default=0) / 1000,
         "joined": row["joined"] or 0,
         "left": row["left"] or 0,
         "members_came": members.get("came", 0),
@@ -295,7 +295,7 @@ def _group(
         "lag": _quotient(row["lag_sum"], row["lag_ms"]),
         "lag_max": row["lag_max"],
         "lag_last": row["lag_last"],
-        "days": [_day(each, rebalances) for each in row["days"]],
+        "days": [_day(day, rebalances) for day in row["days"]],
         "topics": topics,
     }
 

@@ -71,7 +71,7 @@ class Verdict:
     @property
     def failed(self) -> bool:
         """Whether one situation failed."""
-        return any(each.failure is not None for each in self.judgements)
+        return any(judgement.failure is not None for judgement in self.judgements)
 
 
 def judge(system: System, client: str, names: Sequence[str] = (), at_once: int = AT_ONCE) -> Verdict:
@@ -79,8 +79,8 @@ def judge(system: System, client: str, names: Sequence[str] = (), at_once: int =
     standard error. Raises `UserError` where the command is none, and where it never joins a group."""
     command_line(client, {})
     for name in names:
-        if not any(name.lower() in each.name.lower() for each in system.situations):
-            every = ", ".join(each.name for each in system.situations)
+        if not any(name.lower() in situation.name.lower() for situation in system.situations):
+            every = ", ".join(situation.name for situation in system.situations)
             raise UserError(f"--situation: no name contains {name!r}, expected a part of one of: {every}")
     return asyncio.run(_judge(system, client, names, at_once))
 
@@ -88,9 +88,10 @@ def judge(system: System, client: str, names: Sequence[str] = (), at_once: int =
 async def _judge(system: System, client: str, names: Sequence[str], at_once: int) -> Verdict:
     first, protocol = await _first(system, client)
     chosen: list[Situation] = [
-        each
-        for each in system.situations
-        if protocol in each.protocols and (not names or any(name.lower() in each.name.lower() for name in names))
+        situation
+        for situation in system.situations
+        if protocol in situation.protocols
+        and (not names or any(name.lower() in situation.name.lower() for name in names))
     ]
     if not chosen:
         what = f"the {protocol} {system.kind}, which this program speaks, has none of {list(names)}"
@@ -109,7 +110,7 @@ async def _judge(system: System, client: str, names: Sequence[str], at_once: int
         print(f"{done}/{len(chosen)} {situation.name}: {'; '.join(played.did)}", file=sys.stderr)
         return judgement(system, situation, played, protocol)
 
-    tasks = [asyncio.ensure_future(one(each)) for each in chosen]
+    tasks = [asyncio.ensure_future(one(situation)) for situation in chosen]
     try:
         return Verdict(system, client, protocol, list(await asyncio.gather(*tasks)))
     finally:

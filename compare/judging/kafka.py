@@ -17,12 +17,21 @@ from compare.judging.programs import CALLBACK_MS, INSTANCE_ID, Running
 from compare.judging.worlds import Simulated, play_program
 from compare.serving.cluster import start
 from compare.serving.kafka import KafkaService
-from kafka_coordinator.cluster.broker import Broker, ClusterState
-from kafka_coordinator.cluster.controller import Controller
-from kafka_coordinator.consumer import Close, Consumer, ConsumerConfig, ConsumerSettings, Load
-from kafka_coordinator.coordinator.node import offsets_topic
-from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
-from kafka_coordinator.messages import ConsumerGroupHeartbeat, JoinGroup
+from kafka_coordinator.cluster import (
+    Broker,
+    BrokerSettings,
+    Close,
+    ClusterState,
+    Consumer,
+    ConsumerConfig,
+    ConsumerGroupHeartbeat,
+    ConsumerSettings,
+    Controller,
+    JoinGroup,
+    Load,
+    offsets_topic,
+    with_settings,
+)
 from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation

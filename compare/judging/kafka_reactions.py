@@ -30,9 +30,9 @@ from compare.judging.playing import (
     counted,
     none_waits,
 )
-from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.errors import NONE
-from kafka_coordinator.messages import (
+from kafka_coordinator.catalogue import Partition
+from kafka_coordinator.cluster import (
+    NONE,
     ConsumerGroupHeartbeat,
     FindCoordinator,
     Heartbeat,
@@ -42,8 +42,7 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
-from kafka_coordinator.wire.records.batches import header_of
-from kafka_coordinator.wire.requests import Answer, Fetch
+from kafka_coordinator.wire import Answer, Fetch, header_of
 from protocols.engine.nodes import Message
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from compare.judging.playing import (
     stopped,
     watched,
 )
-from kafka_coordinator.consumer import commits
-from kafka_coordinator.messages import (
+from kafka_coordinator.cluster import (
     ConsumerGroupHeartbeat,
     FindCoordinator,
     Heartbeat,
@@ -30,6 +29,7 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
+from kafka_coordinator.cluster import consumer_commits as commits
 from protocols.engine.nodes import Message
 
 SLOW_MS: Final = 4_000

@@ -6,9 +6,16 @@ from typing import Final, Protocol
 
 from compare.judging.playing import FIRST, AnyWorld, Members, Waits
 from compare.judging.worlds import NEVER, Listener
-from kafka_coordinator.coordinator.refusals import refusal
-from kafka_coordinator.errors import NONE, UNKNOWN_MEMBER_ID
-from kafka_coordinator.messages import ConsumerGroupHeartbeat, Heartbeat, JoinGroup, OffsetCommit, SyncGroup
+from kafka_coordinator.cluster import (
+    NONE,
+    UNKNOWN_MEMBER_ID,
+    ConsumerGroupHeartbeat,
+    Heartbeat,
+    JoinGroup,
+    OffsetCommit,
+    SyncGroup,
+    refusal,
+)
 from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 

@@ -32,20 +32,29 @@ from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Sockets
 from protocols.java import Queue
 from protocols.poison import PoisonRecord
-from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
-from rocketmq_selfbalance.broker.settings import BrokerSettings
-from rocketmq_selfbalance.broker.store import MessageStore, StopBroker
-from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
-from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown
-from rocketmq_selfbalance.client.node import Client
-from rocketmq_selfbalance.client.settings import ClientSettings, with_settings
-from rocketmq_selfbalance.cluster.servers import NAME_SERVER
-from rocketmq_selfbalance.codes import CONSUME_FROM_FIRST_OFFSET
-from rocketmq_selfbalance.messages.nameserver import TopicConfig
-from rocketmq_selfbalance.messages.offsets import PullMessage
-from rocketmq_selfbalance.messages.requests import LockBatchMq
-from rocketmq_selfbalance.nameserver import NameServer, NameServerSettings
-from rocketmq_selfbalance.strategies import Averagely
+from rocketmq_selfbalance.catalogue import Averagely
+from rocketmq_selfbalance.cluster import (
+    CONSUME_FROM_FIRST_OFFSET,
+    NAME_SERVER,
+    Broker,
+    BrokerNode,
+    BrokerSettings,
+    Client,
+    ClientSettings,
+    ConsumerSpec,
+    Disk,
+    LockBatchMq,
+    MessageStore,
+    NameServer,
+    NameServerSettings,
+    PullMessage,
+    Shutdown,
+    StopBroker,
+    SubscriptionGroupManager,
+    TopicConfig,
+    TopicConfigManager,
+    with_settings,
+)
 
 FAILS: Final = "EQUIPOISE_FAIL_FIRST"
 """In the environment of programs whose listener shall refuse the first record that it is given; one that does not read

@@ -29,11 +29,16 @@ from compare.judging.rocketmq_situations import Exchange, Mark, Stage
 from compare.judging.worlds import Listener
 from protocols.engine.nodes import Time
 from protocols.java import Queue
-from rocketmq_selfbalance.messages.membership import HeartBeat, UnregisterClient
-from rocketmq_selfbalance.messages.offsets import ConsumerSendMsgBack, PullMessage, UpdateConsumerOffset
-from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
-from rocketmq_selfbalance.wire.messages import Pulled, SendMessage
-from rocketmq_selfbalance.wire.refusals import plain
+from rocketmq_selfbalance.cluster import (
+    ConsumerSendMsgBack,
+    HeartBeat,
+    LockBatchMq,
+    PullMessage,
+    UnlockBatchMq,
+    UnregisterClient,
+    UpdateConsumerOffset,
+)
+from rocketmq_selfbalance.wire import Pulled, SendMessage, plain
 
 _LINE: Final = re.compile(rb"^%s (\S+) (\d+) (\d+)\s*$" % TOPIC.encode())
 

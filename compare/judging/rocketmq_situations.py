@@ -29,13 +29,20 @@ from compare.judging.worlds import NEVER, Listener
 from protocols.engine.interference import Hold, Interference
 from protocols.engine.nodes import Message, Time
 from protocols.java import Queue
-from rocketmq_selfbalance.cluster.servers import NAME_SERVER
-from rocketmq_selfbalance.codes import PULL_NOT_FOUND, PULL_RETRY_IMMEDIATELY, SUCCESS
-from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
-from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
-from rocketmq_selfbalance.messages.offsets import PullMessage, QueryConsumerOffset, UpdateConsumerOffset
-from rocketmq_selfbalance.messages.requests import LockBatchMq
-from rocketmq_selfbalance.wire.refusals import ERRORS, NO_LOCK, REQUESTS, code_of, kind_of, plain, queue_of, refusal
+from rocketmq_selfbalance.cluster import (
+    NAME_SERVER,
+    PULL_NOT_FOUND,
+    PULL_RETRY_IMMEDIATELY,
+    SUCCESS,
+    GetConsumerListByGroup,
+    GetRouteInfo,
+    HeartBeat,
+    LockBatchMq,
+    PullMessage,
+    QueryConsumerOffset,
+    UpdateConsumerOffset,
+)
+from rocketmq_selfbalance.wire import ERRORS, NO_LOCK, REQUESTS, code_of, kind_of, plain, queue_of, refusal
 
 BROKERS: Final = ("broker-a", "broker-b")
 SERVERS: Final = (NAME_SERVER, *BROKERS)

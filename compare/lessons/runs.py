@@ -8,8 +8,7 @@ from compare.running.record import run_record
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.systems import cluster_of
 from compare.running.variants import Variant, variants_of
-from kafka_coordinator.cluster.cluster import KafkaCluster
-from kafka_coordinator.cluster.views import GroupDescription, description_of
+from kafka_coordinator.cluster import GroupDescription, KafkaCluster, description_of
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.running import Run

@@ -61,10 +61,10 @@ def analysed(streams: Sequence[Stream], others: bool, only: str | None = None) -
 
 def _names(log: GroupLog, processes: Processes) -> dict[str, str]:
     """What people call the members: the client id, or the container or file where several share that."""
-    caused = [name for each in log.rebalances for name in each.members]
-    for each in log.rebalances:
-        caused += [*each.joined, *(each.after or []), *each.seen, *each.waited_for]
-    caused += [known.member for each in log.rebalances for known in each.departures]
+    caused = [name for rebalance in log.rebalances for name in rebalance.members]
+    for rebalance in log.rebalances:
+        caused += [*rebalance.joined, *(rebalance.after or []), *rebalance.seen, *rebalance.waited_for]
+    caused += [known.member for rebalance in log.rebalances for known in rebalance.departures]
     members = dict.fromkeys([*caused, *(name for event in log.events for name in event.members)])
     places: dict[str, set[int]] = defaultdict(set)
     for member in members:

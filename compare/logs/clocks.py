@@ -153,7 +153,7 @@ def _from_shared(streams: Sequence[Stream]) -> None:
         for place, stream in enumerate(open_ones):
             votes = _votes(marks[id(stream)], known)
             if votes:
-                offset, number = max(votes.items(), key=lambda each: (each[1], -abs(each[0])))
+                offset, number = max(votes.items(), key=lambda item: (item[1], -abs(item[0])))
                 if best is None or (number, -place) > best[:2]:
                     best = (number, -place, stream, offset)
         if best is None:

@@ -93,7 +93,7 @@ def _silent_leaves(
         process = processes.of(fact)
         members = processes.members_of.get(process)
         member = members[-1] if members else fact.client
-        left = [each.at for key, each in found.items() if key[0] == member]
+        left = [departure.at for key, departure in found.items() if key[0] == member]
         if member and not any(abs(at - fact.at) < 15 for at in left):
             found[(member, lines + fact.line)] = Departure(member, fact.at, "poll", [fact], process)
 

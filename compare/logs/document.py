@@ -180,7 +180,7 @@ def _group(log: GroupLog) -> Json:
         "from": iso(min(times, default=None)),
         "to": iso(max(times, default=None)),
         "zone_offsets": dict(sorted(offsets.items())),
-        "rebalances": [_rebalance(log, each) for each in log.rebalances],
+        "rebalances": [_rebalance(log, rebalance) for rebalance in log.rebalances],
         "events": [_event(log, event) for event in log.events],
         "summary": _summary(log),
         "notes": _notes(log, streams.values()),
@@ -247,8 +247,8 @@ def _evidence(facts: Iterable[Fact], waiting: Iterable[Fact] = ()) -> list[list[
 
 def _summary(log: GroupLog) -> list[Json]:
     rows: dict[str | None, list[Rebalance]] = {}
-    for each in log.rebalances:
-        rows.setdefault(each.cause, []).append(each)
+    for rebalance in log.rebalances:
+        rows.setdefault(rebalance.cause, []).append(rebalance)
     found: list[Json] = []
     for cause, those in sorted(rows.items(), key=lambda row: (-len(row[1]), row[0] or "")):
         pauses = [each.paused_s for each in those if each.paused_s is not None]

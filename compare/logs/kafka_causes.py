@@ -21,9 +21,9 @@ def find_causes(log: GroupLog, processes: Processes, shared: Sequence[Fact]) -> 
     """Set cause, causes and members of every rebalance of the log; ``shared``: facts of no group (topics, restarts)."""
     court = _Court(log, processes, shared)
     before: Rebalance | None = None
-    for each in log.rebalances:
-        court.judge(each, before)
-        before = each
+    for rebalance in log.rebalances:
+        court.judge(rebalance, before)
+        before = rebalance
 
 
 class _Court:

@@ -118,7 +118,7 @@ def _restarts(log: GroupLog, facts: Sequence[Fact], shared: Sequence[Fact]) -> l
             found[-1].facts.append(fact)
         else:
             found.append(Event("coordinator_restart", fact.at or 0.0, [], [fact]))
-    caused = [each for each in log.rebalances if each.cause == "coordinator_restart"]
+    caused = [rebalance for rebalance in log.rebalances if rebalance.cause == "coordinator_restart"]
     hit = [
         event
         for event in found
@@ -159,10 +159,10 @@ def find_waiting(log: GroupLog, processes: Processes) -> None:
         own[processes.of(fact)].append(fact)
     given_up = {process: _Own(facts, processes.members_of.get(process), process) for process, facts in own.items()}
     last = float("-inf")
-    for each in log.rebalances:
-        _pauses(each, given_up.values(), last)
-        last_to_join.find(each, last)
-        last = each.end if each.end is not None else each.at
+    for rebalance in log.rebalances:
+        _pauses(rebalance, given_up.values(), last)
+        last_to_join.find(rebalance, last)
+        last = rebalance.end if rebalance.end is not None else rebalance.at
     _measure(log, own)
 
 
@@ -214,8 +214,8 @@ def _measure(log: GroupLog, own: dict[Process, list[Fact]]) -> None:
                     _raise(log, MAX_POLL, float(allowed))
                 if back is not None:
                     _raise(log, "beyond_s", back - (fact.at or 0.0))
-    for each in log.rebalances:
-        for departure in each.departures:
+    for rebalance in log.rebalances:
+        for departure in rebalance.departures:
             if departure.process is None:
                 continue
             back = next(

@@ -204,7 +204,7 @@ class _Sharing:
         )
         self.new = facts.of("added", "announced", "given_id")
         self.departures = departures
-        self.left_at = [each.at for each in departures]
+        self.left_at = [departure.at for departure in departures]
         self.own: dict[str, list[Fact]] = defaultdict(list)
         for fact in facts.facts:
             if fact.member and fact.kind in _OF_EPOCHS:
@@ -213,14 +213,14 @@ class _Sharing:
     def share_out(self) -> None:
         """Starts that only clients saw, lines, departures and new members of every rebalance."""
         last = float("-inf")
-        for each in self.log.rebalances:
-            end = each.end if each.end is not None else each.at
-            if not each.consumer_protocol and (each.begun is None or not each.trigger):
-                self._begin(each, last, end)
-            each.notes += self.moves.between(max(last, each.at - CLOSE_S), end + 0.5)
+        for rebalance in self.log.rebalances:
+            end = rebalance.end if rebalance.end is not None else rebalance.at
+            if not rebalance.consumer_protocol and (rebalance.begun is None or not rebalance.trigger):
+                self._begin(rebalance, last, end)
+            rebalance.notes += self.moves.between(max(last, rebalance.at - CLOSE_S), end + 0.5)
             first, past = bisect_right(self.left_at, last), bisect_right(self.left_at, end + 0.5)
-            each.departures = [known for known in self.departures[first:past] if _fits(known, each)]
-            each.joined = self._new_members(each, last, end)
+            rebalance.departures = [known for known in self.departures[first:past] if _fits(known, rebalance)]
+            rebalance.joined = self._new_members(rebalance, last, end)
             last = end
 
     def _begin(self, each: Rebalance, last: float, end: float) -> None:
@@ -273,44 +273,48 @@ def _unseen_generations(log: GroupLog, departures: Sequence[Departure]) -> None:
         if before.generation is None or after.generation is None or after.consumer_protocol:
             continue
         start, end = before.end or before.at, after.end or after.at
-        left = [each for each in departures if start < each.at < end and each.facts[0].sure]
+        left = [departure for departure in departures if start < departure.at < end and departure.facts[0].sure]
         if 0 < len(left) <= after.generation - before.generation - 1:
             log.rebalances += [
                 Rebalance(log.group, number, begun=each.at, first=each.at, facts=list(each.facts))
                 for number, each in enumerate(left, before.generation + 1)
             ]
-    log.rebalances.sort(key=lambda each: (each.at, each.generation or 0))
+    log.rebalances.sort(key=lambda rebalance: (rebalance.at, rebalance.generation or 0))
 
 
 def _begin_epochs(log: GroupLog, facts: Ordered) -> None:
     """Without the broker's log an epoch began when the member joined or left that it is due to."""
     begins = facts.of("k_moved", "gives_up_id", "started")
     last = float("-inf")
-    for each in log.rebalances:
-        if each.consumer_protocol and each.begun is not None:
-            causes = [fact.at or 0.0 for fact in begins.between(each.begun - 3.0, each.begun) if _begins_epoch(fact)]
-            each.begun = max(last, min(causes, default=each.begun))
-            last = each.begun
+    for rebalance in log.rebalances:
+        if rebalance.consumer_protocol and rebalance.begun is not None:
+            causes = [
+                fact.at or 0.0 for fact in begins.between(rebalance.begun - 3.0, rebalance.begun) if _begins_epoch(fact)
+            ]
+            rebalance.begun = max(last, min(causes, default=rebalance.begun))
+            last = rebalance.begun
 
 
 def _members(log: GroupLog) -> None:
     """Who is in the group before and after, where the logs give it completely."""
     known: list[str] | None = None
-    for each in log.rebalances:
-        each.before = known
-        if each.listed is not None:
+    for rebalance in log.rebalances:
+        rebalance.before = known
+        if rebalance.listed is not None:
             if known is not None and not log.broker_seen:
-                each.joined += [name for name in each.listed if name not in known and name not in each.joined]
-            known = sorted(each.listed)
-        elif each.emptied:
+                rebalance.joined += [
+                    name for name in rebalance.listed if name not in known and name not in rebalance.joined
+                ]
+            known = sorted(rebalance.listed)
+        elif rebalance.emptied:
             known = []
         else:
-            gone = {departure.member for departure in each.departures}
-            start = known if known is not None else ([] if each.generation == 1 else None)
+            gone = {departure.member for departure in rebalance.departures}
+            start = known if known is not None else ([] if rebalance.generation == 1 else None)
             if start is not None:
-                known = sorted({*(name for name in start if name not in gone), *each.joined, *each.seen})
-                if each.count is not None and len(known) != each.count:
+                known = sorted({*(name for name in start if name not in gone), *rebalance.joined, *rebalance.seen})
+                if rebalance.count is not None and len(known) != rebalance.count:
                     known = None
-        each.after = known
-        if each.before is None and each.generation == 1:
-            each.before = []
+        rebalance.after = known
+        if rebalance.before is None and rebalance.generation == 1:
+            rebalance.before = []

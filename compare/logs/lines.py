@@ -50,7 +50,7 @@ def log_files(sources: Sequence[str]) -> list[LogFile]:
         except (OSError, ValueError):
             folder, there = False, False
         if folder:
-            paths += sorted(each for each in path.rglob("*") if each.is_file() and not each.name.startswith("."))
+            paths += sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
         elif there:
             paths.append(path)
         else:

@@ -91,8 +91,8 @@ def presence(log: GroupLog, begin: float, end: float) -> Presence:
     for name in list(found.since):
         found.goes(name, end)
     pauses: dict[str, list[Span]] = {}
-    for each in log.rebalances:
-        for member, span in sorted(each.pauses.items()):
+    for rebalance in log.rebalances:
+        for member, span in sorted(rebalance.pauses.items()):
             pauses.setdefault(_name(log, member), []).append(span)
     return Presence(dict(sorted(found.spans.items())), pauses)
 
@@ -117,16 +117,16 @@ class _Book:
 
 
 def _kafka(log: GroupLog, found: _Book) -> None:
-    for each in log.rebalances:
-        for departure in each.departures:
+    for rebalance in log.rebalances:
+        for departure in rebalance.departures:
             found.goes(_name(log, departure.member), departure.at)
-        now = {_name(log, member) for member in _members(each)}
-        if each.after is not None:
+        now = {_name(log, member) for member in _members(rebalance)}
+        if rebalance.after is not None:
             for name in sorted(found.since.keys() - now):
-                found.goes(name, each.at)
-        joined = {_name(log, member) for member in each.joined}
+                found.goes(name, rebalance.at)
+        joined = {_name(log, member) for member in rebalance.joined}
         for name in sorted(now - found.since.keys()):
-            found.comes(name, each.at if name in joined else each.end or each.at)
+            found.comes(name, rebalance.at if name in joined else rebalance.end or rebalance.at)
 
 
 def _members(each: Rebalance) -> Sequence[str]:

@@ -88,7 +88,7 @@ def read(
             if file.name not in stream.files:
                 stream.files.append(file.name)
             _append(stream, fact)
-    return [stream for _, stream in sorted(streams.items(), key=lambda each: (each[0][0], each[0][1] or ""))]
+    return [stream for _, stream in sorted(streams.items(), key=lambda item: (item[0][0], item[0][1] or ""))]
 
 
 def silent_sources(files: Sequence[LogFile], streams: Sequence[Stream]) -> bool:

@@ -41,7 +41,7 @@ _JOINS = frozenset({"member_joined", "member_rejoined_after_poll_timeout", "memb
 def kafka_fields(log: GroupLog) -> dict[str, object]:
     """The scenario's fields as `compare.running.systems.scenario` takes them. Raises `UserError` where no member is
     known, or where the group went from one protocol to the other."""
-    if len({each.consumer_protocol for each in log.rebalances}) > 1:
+    if len({rebalance.consumer_protocol for rebalance in log.rebalances}) > 1:
         raise UserError(
             f"--scenario: {log.group} went from one protocol to the other in these logs, expected one protocol;"
             " equipoise plan writes such a change"
@@ -66,13 +66,13 @@ class _Night:
 
     def fields(self) -> dict[str, object]:
         """See `kafka_fields`."""
-        growths = [each.at for each in self.log.rebalances[1:] if each.cause == "partitions_added"]
+        growths = [rebalance.at for rebalance in self.log.rebalances[1:] if rebalance.cause == "partitions_added"]
         topics = self._topics(min(growths, default=math.inf))
         grown = {name: number for name, number in self._topics(math.inf).items() if number > topics.get(name, number)}
         events = self._events(list(topics))
         if growths and grown:
             events = in_order([*events, {"at": self._at(growths[0]), "queues": grown}])
-        end = max((each.end or each.at) - self.begin for each in self.log.rebalances)
+        end = max((rebalance.end or rebalance.at) - self.begin for rebalance in self.log.rebalances)
         return {
             "name": f"{self.log.group} as its logs tell",
             "about": ABOUT,
@@ -119,18 +119,18 @@ class _Night:
         """Where the setting is not in the logs: no longer than the member had been in the group."""
         since: dict[str, float] = {}
         shortest = float(_MAX_POLL_MS)
-        for each in self.log.rebalances:
-            for departure in each.departures:
+        for rebalance in self.log.rebalances:
+            for departure in rebalance.departures:
                 name = self._name(departure.member)
                 if departure.how == "poll":
                     shortest = min(shortest, 900 * (departure.at - since.get(name, self.begin)))
-            since |= {self._name(member): each.end or each.at for member in each.joined}
+            since |= {self._name(member): rebalance.end or rebalance.at for member in rebalance.joined}
         return max(1000, round(shortest))
 
     def _likely_session(self) -> int:
         """Where the setting is not in the logs: no longer than the member's own log had been silent."""
         shortest = float(_SESSION_MS)
-        gone = [known for each in self.log.rebalances for known in each.departures if known.how == "session"]
+        gone = [known for rebalance in self.log.rebalances for known in rebalance.departures if known.how == "session"]
         for departure in gone:
             own = [
                 fact.at
@@ -190,8 +190,8 @@ class _Night:
         events: list[Event] = []
         there, known = set(self.first), set(self.first)
         busy: dict[str, int] = {}
-        for number, each in enumerate(self.log.rebalances[1:], 1):
-            for departure in each.departures:
+        for number, rebalance in enumerate(self.log.rebalances[1:], 1):
+            for departure in rebalance.departures:
                 name = self._name(departure.member)
                 if name in there:
                     event = self._gone(departure, number)
@@ -200,9 +200,9 @@ class _Night:
                     events.append(event)
                     if "leave" in event or "crash" in event:
                         there.discard(name)
-            if each.cause in _JOINS:
-                for name in sorted({self._name(member) for member in each.joined} - there):
-                    at: Event = {"at": self._at(each.at)}
+            if rebalance.cause in _JOINS:
+                for name in sorted({self._name(member) for member in rebalance.joined} - there):
+                    at: Event = {"at": self._at(rebalance.at)}
                     events.append(
                         at | {"restart": name} if name in known else at | {"join": name} | self._member(name, topics)
                     )

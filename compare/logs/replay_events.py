@@ -33,7 +33,7 @@ def in_order(events: Iterable[Event]) -> list[Event]:
 
 def length(events: Iterable[Mapping[str, object]], end: int) -> str:
     """How long the run takes in which the events and what the logs show until ``end`` (ms) happen."""
-    last = max((milliseconds(each["at"]) + milliseconds(each.get("for", "0ms")) for each in events), default=0)
+    last = max((milliseconds(event["at"]) + milliseconds(event.get("for", "0ms")) for event in events), default=0)
     return f"{max(end, last) + AFTER_MS}ms"
 
 

@@ -54,9 +54,9 @@ class _Night:
         self.expiry_ms = min([_EXPIRY_MS, *(self._silence_ms(fact) for kind, fact in self.moves if _is_silent(kind))])
         self.absences: list[_Absence] = []
         self.doubled: dict[str, float] = {}
-        for each in reversed(log.rebalances):
-            if each.cause == "duplicate_client_id":
-                self.doubled |= dict.fromkeys(each.members, each.at)
+        for rebalance in reversed(log.rebalances):
+            if rebalance.cause == "duplicate_client_id":
+                self.doubled |= dict.fromkeys(rebalance.members, rebalance.at)
 
     def fields(self) -> dict[str, object]:
         """See `rocketmq_fields`."""
@@ -64,7 +64,7 @@ class _Night:
         brokers = sorted({name for queues in topics.values() for name in queues} | self._other_brokers())
         events = [*self._members_events(topics), *self._twins(topics), *self._route_events(topics)]
         events = possible(events, [self.names[client] for client in self.first])
-        end = max((each.end or each.at) - self.begin for each in self.log.rebalances)
+        end = max((rebalance.end or rebalance.at) - self.begin for rebalance in self.log.rebalances)
         return {
             "name": f"{self.log.group} as its logs tell",
             "about": ABOUT,
@@ -127,7 +127,7 @@ class _Night:
     def _route_lines(self, cause: str) -> list[Fact]:
         """The lines about routes and brokers behind the rebalances of a cause."""
         kinds = {"r_route", "r_broker_lost", "r_booted"}
-        those = [each for each in self.log.rebalances[1:] if each.cause == cause]
+        those = [rebalance for rebalance in self.log.rebalances[1:] if rebalance.cause == cause]
         return [fact for each in those for fact in each.facts if fact.kind in kinds]
 
     def _systems(self) -> list[dict[str, object]]:
@@ -136,7 +136,9 @@ class _Night:
         settings: dict[str, object] = {}
         if any(fact.kind == "r_lock_failed" for fact in self.facts):
             settings["orderly"] = True
-        longest = max((each.back - each.silent for each in self.absences if each.back is not None), default=None)
+        longest = max(
+            (absence.back - absence.silent for absence in self.absences if absence.back is not None), default=None
+        )
         waiting = self._expiry(self.expiry_ms) if self.expiry_ms < _EXPIRY_MS else {}
         found: list[dict[str, object]] = [
             {"system": f"rocketmq:{strategy}", "label": "as it was", "settings": settings | waiting}
@@ -179,11 +181,11 @@ class _Night:
                 hanging.pop(client).back = at
             elif kind in {"member_rejoined", "member_joined"}:
                 events.append({"at": when, "restart": name})
-        last = max(each.end or each.at for each in self.log.rebalances)
-        for each in self.absences:
-            begun = clock(each.silent, self.begin)
-            until = last + 3600.0 if each.back is None else each.back
-            hang: Event = {"at": begun, "hang": self.names[each.client]}
+        last = max(rebalance.end or rebalance.at for rebalance in self.log.rebalances)
+        for absence in self.absences:
+            begun = clock(absence.silent, self.begin)
+            until = last + 3600.0 if absence.back is None else absence.back
+            hang: Event = {"at": begun, "hang": self.names[absence.client]}
             events.append(hang | {"for": f"{round(1000 * (until - self.begin)) - milliseconds(begun)}ms"})
         return events
 
@@ -198,15 +200,15 @@ class _Night:
     def _route_events(self, topics: Mapping[str, Mapping[str, int]]) -> list[Event]:
         events: list[Event] = []
         down: set[str] = set()
-        for each in self.log.rebalances[1:]:
-            lines = [fact for fact in each.facts if fact.kind in {"r_route", "r_broker_lost", "r_booted"}]
-            for does, names, at in _brokers(each, lines):
+        for rebalance in self.log.rebalances[1:]:
+            lines = [fact for fact in rebalance.facts if fact.kind in {"r_route", "r_broker_lost", "r_booted"}]
+            for does, names, at in _brokers(rebalance, lines):
                 for name in sorted(names & {broker for queues in topics.values() for broker in queues}):
                     if (does == "return") == (name in down):
                         down ^= {name}
                         events.append({"at": clock(at, self.begin), "broker": name, "does": does})
-            if each.cause == "queues_changed":
-                events += self._changes(each, lines, topics)
+            if rebalance.cause == "queues_changed":
+                events += self._changes(rebalance, lines, topics)
         return events
 
     def _changes(self, each: Rebalance, lines: Sequence[Fact], topics: Mapping[str, Mapping[str, int]]) -> list[Event]:

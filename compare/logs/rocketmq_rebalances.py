@@ -132,16 +132,16 @@ def find_rocketmq_causes(log: GroupLog, shared: Sequence[Fact]) -> None:
     locks = Ordered(facts).of("r_lock_failed", "r_closed", "r_expired")
     last = float("-inf")
     before: Rebalance | None = None
-    for each in log.rebalances:
-        end = (each.end or each.at) + _LATE_S
-        since = max(last, each.at - _BEFORE_S) if before else float("-inf")
+    for rebalance in log.rebalances:
+        end = (rebalance.end or rebalance.at) + _LATE_S
+        since = max(last, rebalance.at - _BEFORE_S) if before else float("-inf")
         came = _within(members, since, end)
         moved = [known for known in _within(routes, since, end) if not came or known[1].kind != "r_booted"]
         active = [known for known in conditions if (known[1].at or 0.0) <= end]
-        _judge(each, before, came, moved, active, locks)
-        each.facts = [fact for _, fact in [*[*came, *moved][:6], *active[:3]]] + each.facts[:12]
-        each.follow_up = bool(before and each.cause == before.cause and each.cause in _LASTING)
-        last, before = end - _LATE_S, each
+        _judge(rebalance, before, came, moved, active, locks)
+        rebalance.facts = [fact for _, fact in [*[*came, *moved][:6], *active[:3]]] + rebalance.facts[:12]
+        rebalance.follow_up = bool(before and rebalance.cause == before.cause and rebalance.cause in _LASTING)
+        last, before = end - _LATE_S, rebalance
 
 
 def _within(found: _Found, since: float, end: float) -> _Found:
@@ -280,7 +280,7 @@ def _first_of_strategy(log: GroupLog, fact: Fact) -> Fact:
     """The first line of the strategy that came second."""
     results = sorted((each for each in log.facts if each.kind == "r_result"), key=lambda each: each.at or 0.0)
     first = results[0].text
-    return next((each for each in results if each.text != first), fact)
+    return next((result for result in results if result.text != first), fact)
 
 
 def _other_topics(log: GroupLog) -> Fact | None:

@@ -296,11 +296,11 @@ def _shares(problem: Problem, flow: Sequence[Mapping[int, int]]) -> list[dict[in
     found = []
     for shares in flow:
         quota = {}
-        for each, units in shares.items():
-            members = problem.classes[each]
+        for key, units in shares.items():
+            members = problem.classes[key]
             even, more = divmod(units, len(members))
             for n, member in enumerate(members):
-                quota[member] = even + ((n - turn[each]) % len(members) < more)
-            turn[each] = (turn[each] + more) % len(members)
+                quota[member] = even + ((n - turn[key]) % len(members) < more)
+            turn[key] = (turn[key] + more) % len(members)
         found.append(quota)
     return found

@@ -188,7 +188,7 @@ def fairest(problem: Problem) -> Fairest:
     parts: list[set[int]] = [set(range(len(sizes)))] if sizes else []
     while parts:
         part = parts.pop()
-        level = sum(network.load[each] for each in part) // sum(sizes[each] for each in part)
+        level = sum(network.load[number] for number in part) // sum(sizes[number] for number in part)
         upper = network.stuck(part, level + 1) or network.stuck(part, level)
         if upper:
             lower = part - upper
@@ -200,7 +200,7 @@ def fairest(problem: Problem) -> Fairest:
     return Fairest(
         tuple(Level(level, frozenset(found[level])) for level in sorted(found, reverse=True)),
         tuple(network.load),
-        tuple({each - network.first: units for each, units in flow.items()} for flow in network.flow),
+        tuple({key - network.first: units for key, units in flow.items()} for flow in network.flow),
     )
 
 
@@ -214,26 +214,26 @@ class _Distribution:
         self.load = [0] * len(sizes)
         self.takers = [{each + self.first for each in bundle.classes} for bundle in problem.bundles]
         self.flow: list[dict[int, int]] = [{} for _ in problem.bundles]
-        self.held: dict[int, set[int]] = {each + self.first: set() for each in range(len(sizes))}
+        self.held: dict[int, set[int]] = {number + self.first: set() for number in range(len(sizes))}
         for n in sorted(range(self.first), key=lambda n: len(problem.bundles[n].classes)):
             self._pour(n, problem.bundles[n].amount, sorted(problem.bundles[n].classes))
 
     def _pour(self, bundle: int, amount: int, classes: list[int]) -> None:
         """Give a bundle to those who have least, as water fills a vessel: a good start, no more."""
-        classes.sort(key=lambda each: self.load[each] // self.sizes[each])
+        classes.sort(key=lambda number: self.load[number] // self.sizes[number])
         size = load = 0
-        for count, each in enumerate(classes, 1):
-            size += self.sizes[each]
-            load += self.load[each]
+        for count, number in enumerate(classes, 1):
+            size += self.sizes[number]
+            load += self.load[number]
             level = (load + amount) // size
             if count < len(classes) and level <= self.load[classes[count]] // self.sizes[classes[count]]:
                 break
         for height in (level, level + 1):
-            for each in classes[:count]:
-                units = min(amount, height * self.sizes[each] - self.load[each])
+            for number in classes[:count]:
+                units = min(amount, height * self.sizes[number] - self.load[number])
                 if units > 0:
-                    self.push(bundle, each + self.first, units)
-                    self.load[each] += units
+                    self.push(bundle, number + self.first, units)
+                    self.load[number] += units
                     amount -= units
 
     def stuck(self, part: AbstractSet[int], level: int) -> set[int] | None:
@@ -242,24 +242,24 @@ class _Distribution:
         None if one of the two is gone then; else the classes that the surplus can reach: what they share cannot leave
         them, and none of them is below the level.
         """
-        above = {each: self.load[each] - level * self.sizes[each] for each in sorted(part)}
-        surplus = {each + self.first: units for each, units in above.items() if units > 0}
-        wanted = {each + self.first: -units for each, units in above.items() if units < 0}
+        above = {number: self.load[number] - level * self.sizes[number] for number in sorted(part)}
+        surplus = {key + self.first: units for key, units in above.items() if units > 0}
+        wanted = {key + self.first: -units for key, units in above.items() if units < 0}
         if not surplus or not wanted:
             return None
-        classes = {each + self.first for each in part}
-        bundles = set().union(*(self.held[each] for each in classes))
+        classes = {number + self.first for number in part}
+        bundles = set().union(*(self.held[number] for number in classes))
         reached = drain(self, classes | bundles, surplus, wanted)
-        for each, units in (*surplus.items(), *((each, -units) for each, units in wanted.items())):
+        for each, units in (*surplus.items(), *((key, -units) for key, units in wanted.items())):
             self.load[each - self.first] = level * self.sizes[each - self.first] + units
         if not reached or not any(wanted.values()):
             return None
-        return {each - self.first for each in reached & classes}
+        return {number - self.first for number in reached & classes}
 
     def keep_within(self, part: Iterable[int]) -> None:
         """From now on the bundles that this part holds go to no class outside of it."""
-        classes = {each + self.first for each in part}
-        for bundle in set().union(*(self.held[each] for each in classes)):
+        classes = {number + self.first for number in part}
+        for bundle in set().union(*(self.held[number] for number in classes)):
             self.takers[bundle] &= classes
 
     def onward(self, node: int, among: AbstractSet[int]) -> list[int]:
@@ -333,7 +333,7 @@ def queues_by_kind(
         takers_of: dict[frozenset[int], frozenset[int]] = {}
         for bundle, classes in bundles:
             if classes not in takers_of:
-                takers_of[classes] = frozenset(member for each in classes for member in problem.classes[each])
+                takers_of[classes] = frozenset(member for number in classes for member in problem.classes[number])
             takers = takers_of[classes]
             for topic in bundle.topics:
                 for queue in topics[topic]:

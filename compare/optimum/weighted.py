@@ -291,6 +291,6 @@ def _with_owners_kept(sharing: Sharing, owners: Mapping[Queue, tuple[int, ...]])
     owned: dict[int, list[Queue]] = {member: [] for member in sharing.owned}
     for shares in alike.values():
         quotas = {member: len(queues) for member, queues in shares.items()}
-        for member, queues in deal((queue for each in shares.values() for queue in each), quotas, owners).items():
+        for member, queues in deal((queue for share in shares.values() for queue in share), quotas, owners).items():
             owned[member] += queues
     return owned

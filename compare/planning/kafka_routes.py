@@ -73,7 +73,7 @@ def _speak_consumer_protocol(subject: Subject, new: str) -> None:
     if lacking:
         member, library = lacking[0]
         others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-        known = ", ".join(each for each in assignors_of(library) if each != subject.strategy)
+        known = ", ".join(assignor for assignor in assignors_of(library) if assignor != subject.strategy)
         raise UserError(
             f"--to {new}: the library of {member}{others}, {library}, does not speak the consumer protocol, expected"
             f" {'another library there, or ' if known else 'another library there'}"

@@ -280,8 +280,8 @@ def story_of(subject: Subject, wrong: WrongOrder, timing: Timing) -> str:
     result = run_variant(variant)
     record = run_record(result)
     thrown = [
-        f"{each.now / 1000:.0f} s: {each.fact.text}"
-        for each in result.timeline.facts
-        if isinstance(each.fact, Noted) and " throws: " in each.fact.text
+        f"{fact.now / 1000:.0f} s: {fact.fact.text}"
+        for fact in result.timeline.facts
+        if isinstance(fact.fact, Noted) and " throws: " in fact.fact.text
     ]
     return "\n".join([*thrown[:MOST_TOLD], *(each.text for each in harm(Telling(record, None)))])

@@ -154,7 +154,7 @@ def of_scenario(scenario: Scenario, group: str | None, system: str, today: str |
     own = with_own_settings(scenario, part.system)
     last = ending(own, system_of(part.system).numbering)
     fields = as_fields(own)
-    members = {key.member: as_fields(each) for key, each in last.members.items() if key.group == name}
+    members = {key.member: as_fields(member) for key, member in last.members.items() if key.group == name}
     if not members:
         raise UserError(f"group {name} has no member when the scenario is over, expected at least one")
     if strategy.endswith(STATIC):
@@ -196,8 +196,8 @@ def _with_settings(fields: Fields, more: Mapping[str, object]) -> Fields:
 
 def _variant(scenario: Scenario, system: str, today: str | None) -> tuple[SystemPart, str]:
     """The variant that the group is today, and its strategy."""
-    parts = [each.part for each in variants_of(scenario)]
-    planned = [each for each in parts if split_system(each.system)[0] == system or (not system and _is_planned(each))]
+    parts = [variant.part for variant in variants_of(scenario)]
+    planned = [part for part in parts if split_system(part.system)[0] == system or (not system and _is_planned(part))]
     if today is not None:
         named = [each for each in planned if today in (each.label, each.system, split_system(each.system)[1])]
         systems = {split_system(each.system)[0] for each in named}
@@ -227,7 +227,7 @@ def _named(group: str | None, there: Sequence[str], where: str) -> str:
 
 
 def _counted(system: str, queues: Sequence[Queue]) -> object:
-    return len(queues) if system == "kafka" else dict(Counter(each.broker for each in queues))
+    return len(queues) if system == "kafka" else dict(Counter(queue.broker for queue in queues))
 
 
 def _plannable(system: str, strategy: str) -> str:
@@ -239,7 +239,11 @@ def _plannable(system: str, strategy: str) -> str:
 
 def of_observed(groups: Sequence[ObservedGroup], group: str | None, today: str | None) -> Subject:
     """A group that the tools show. Raises `UserError` where they do not show what a plan needs."""
-    observed = next(each for each in groups if each.name == _named(group, [g.name for g in groups], "the source"))
+    observed = next(
+        observed_group
+        for observed_group in groups
+        if observed_group.name == _named(group, [g.name for g in groups], "the source")
+    )
     kind = kind_of(observed)
     modelled = model_of(observed)
     if kind not in _PLANNED:
@@ -255,9 +259,9 @@ def of_observed(groups: Sequence[ObservedGroup], group: str | None, today: str |
     # No tool shows where members begin to read; what a plan takes for granted must not lose records.
     settings = {"settings": {RESET: LATEST}} if observed.system == "kafka" else {}
     members = {
-        each.id: {"subscribe": list(each.subscription), **settings}
-        | ({"instance_id": each.instance_id} if each.instance_id else {})
-        for each in of.members
+        member.id: {"subscribe": list(member.subscription), **settings}
+        | ({"instance_id": member.instance_id} if member.instance_id else {})
+        for member in of.members
     }
     brokers = tuple(dict.fromkeys(queue.broker for queues in of.topics.values() for queue in queues if queue.broker))
     said = ASSUMPTIONS[modelled.basis]
@@ -270,7 +274,7 @@ def of_observed(groups: Sequence[ObservedGroup], group: str | None, today: str |
         brokers or ("broker-a",),
         {},
         {"produce": ASSUMED_RATE},
-        libraries=_libraries({each.id: each.client_id or "" for each in observed.members or ()}),
+        libraries=_libraries({member.id: member.client_id or "" for member in observed.members or ()}),
         untold=[] if observed.system != "kafka" else _untold(observed),
         assumptions=(
             *(() if said is None else (said,)),
@@ -288,10 +292,10 @@ def _libraries(client_ids: Mapping[str, str]) -> dict[str, str]:
 def _untold(observed: ObservedGroup) -> list[str]:
     """Members with a client id that somebody chose."""
     return [
-        each.id
-        for each in observed.members or ()
-        if not library_of(client_id := each.client_id or "")
-        and not is_javas(client_id, observed.name, each.instance_id)
+        member.id
+        for member in observed.members or ()
+        if not library_of(client_id := member.client_id or "")
+        and not is_javas(client_id, observed.name, member.instance_id)
     ]
 
 

@@ -74,7 +74,7 @@ def gather(
     ``progress`` is told each source's name. ``command_config`` and ``timeout_s`` are those of `kafka_live.observe`.
     """
     arguments = list(arguments)
-    live = [each for each in arguments if each.startswith((kafka_live.SCHEME, rocketmq_live.SCHEME))]
+    live = [argument for argument in arguments if argument.startswith((kafka_live.SCHEME, rocketmq_live.SCHEME))]
     if command_config is not None and not any(each.startswith(kafka_live.SCHEME) for each in live):
         raise UserError(
             f"--command-config {command_config}: applies only to a running Kafka cluster, expected a source"
@@ -83,7 +83,7 @@ def gather(
     of_kafka: list[KafkaFact] = []
     of_rocketmq: list[RocketMQFact] = []
     unread: list[Skipped] = []
-    for source in load(each for each in arguments if each not in live):
+    for source in load(argument for argument in arguments if argument not in live):
         if isinstance(source, Skipped):
             unread.append(source)
             continue

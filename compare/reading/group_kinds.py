@@ -118,13 +118,13 @@ def kind_of(observed: ObservedGroup) -> Kind:
     """The group's kind, from what its sources show."""
     if observed.system == "rocketmq":
         return _of_rocketmq(observed)
-    clients = [each.client_id or each.id for each in observed.members or observed.seen]
+    clients = [member.client_id or member.id for member in observed.members or observed.seen]
     names = (observed.name, *clients)
-    if any(each.startswith("_confluent-ksql-") for each in names):
+    if any(name.startswith("_confluent-ksql-") for name in names):
         return "ksqldb"
-    if observed.strategy == "stream" or any("-StreamThread-" in each for each in clients):
+    if observed.strategy == "stream" or any("-StreamThread-" in client for client in clients):
         return "streams"
-    if any(each.startswith("connector-consumer-") for each in clients):
+    if any(client.startswith("connector-consumer-") for client in clients):
         return "connect"
     if any(map(_MIRRORMAKER.search, names)):
         return "mirrormaker"
@@ -142,7 +142,7 @@ def kind_of(observed: ObservedGroup) -> Kind:
 def libraries_of(observed: ObservedGroup) -> tuple[str, ...]:
     """The client libraries other than Java's that the members' client ids give away, sorted; Java's has no such id,
     and a client id of one's own tells nothing."""
-    found = {library_of(each.client_id or "") for each in observed.members or observed.seen}
+    found = {library_of(member.client_id or "") for member in observed.members or observed.seen}
     return tuple(sorted(each for each in found if each))
 
 

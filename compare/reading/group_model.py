@@ -137,10 +137,10 @@ def _of_rocketmq(
         tuple(
             Member(
                 id,
-                tuple(topics if each.subscription is None else filter(topics.__contains__, each.subscription)),
-                client_id=each.id if id != each.id else None,
+                tuple(topics if member.subscription is None else filter(topics.__contains__, member.subscription)),
+                client_id=member.id if id != member.id else None,
             )
-            for id, each in zip(owned, members, strict=True)
+            for id, member in zip(owned, members, strict=True)
         ),
         topics,
         name=observed.name,
@@ -153,7 +153,7 @@ def _of_kafka(
 ) -> Modelled:
     if all(member.subscription is not None for member in members):
         topics = _topics(queues)
-        told = {id: each.subscription or () for id, each in zip(owned, members, strict=True)}
+        told = {id: member.subscription or () for id, member in zip(owned, members, strict=True)}
         return _kafka_model(observed, members, owned, topics, told, "told")
     read = {queue.topic for each in owned.values() for queue in each}
     topics = _topics({queue for queue in queues if queue.topic in read})
@@ -180,7 +180,8 @@ def _kafka_model(
 ) -> Modelled:
     group = Group(
         tuple(
-            Member(id, subscriptions[id], instance_id=each.instance_id) for id, each in zip(owned, members, strict=True)
+            Member(id, subscriptions[id], instance_id=member.instance_id)
+            for id, member in zip(owned, members, strict=True)
         ),
         topics,
         name=observed.name,

@@ -180,7 +180,7 @@ def split(source: SourceText, kinds: Sequence[BlockKind]) -> Iterator[tuple[Bloc
     kind: BlockKind | None = None
     start = 0
     for position, line in enumerate(source.lines):
-        found = next((each for each in kinds if each.starts(line)), None)
+        found = next((block_kind for block_kind in kinds if block_kind.starts(line)), None)
         if found is not None and not (found.aside and kind is not None and kind.system == found.system):
             yield from _block(kind, source, start, position)
             kind, start = found, position

@@ -53,7 +53,7 @@ def documents_of(read: Json) -> list[ScenarioDocument]:
 
 def check_same(before: Sequence[ScenarioDocument], names: Sequence[str], where: str) -> None:
     """`UserError` if the baseline tells of none of these scenarios: then everything would be new and nothing learnt."""
-    known = [str(each["scenario"]) for each in before]
+    known = [str(scenario_document["scenario"]) for scenario_document in before]
     if not set(known) & set(names):
         told, wanted = (listed(repr(visible(name)) for name in each) if each else "nothing" for each in (known, names))
         raise UserError(f"--baseline {where}: compares {told}, expected a comparison of {wanted}")
@@ -62,7 +62,9 @@ def check_same(before: Sequence[ScenarioDocument], names: Sequence[str], where: 
 def check_jitter(before: Sequence[ScenarioDocument], jitter: bool, where: str) -> None:
     """`UserError` if the baseline's start times and event times depend on the seed and the new runs' do not, or the
     other way round: then nearly every figure would have changed, and nothing would be learnt."""
-    was = {bool(record.get("jitter", False)) for each in before for record in each["variants"]}
+    was = {
+        bool(record.get("jitter", False)) for scenario_document in before for record in scenario_document["variants"]
+    }
     if was == {not jitter}:
         how = {True: "on", False: "off"}
         raise UserError(
@@ -77,7 +79,9 @@ def changes(before: Sequence[ScenarioDocument], after: ScenarioDocument) -> list
     {figure: [before, after]}, the queues ``moved`` ([topic, broker, number, from, to]: who owns them at the end), the
     members ``joined`` and ``left``; and the messages, type to [before, after].
     """
-    former = next((each for each in before if each["scenario"] == after["scenario"]), None)
+    former = next(
+        (scenario_document for scenario_document in before if scenario_document["scenario"] == after["scenario"]), None
+    )
     old = {_key(each): each for each in (former["variants"] if former else ())}
     found: list[Change] = []
     for variant in after["variants"]:

@@ -89,7 +89,7 @@ def chart_data_of(result: RunResult, phases: Sequence[Phase]) -> dict[str, objec
         "points": points,
         "sent": None if traced is None else _sent(traced.timeline),
         "lag": _lag(result),
-        "player": player((traced or result).timeline, result.variant.part.system, [each.at for each in phases]),
+        "player": player((traced or result).timeline, result.variant.part.system, [phase.at for phase in phases]),
         "remarks": remarks,
     }
 
@@ -100,7 +100,7 @@ def _rows(result: RunResult) -> tuple[list[Row], int]:
     numbering = system_of(result.variant.part.system).numbering
     there = [queue for queues in first_topics(scenario, numbering).values() for queue in queues]
     every = dict.fromkeys([*there, *lifetimes(scenario, numbering)])
-    read = {(each.group, each.queue.topic): None for each in timeline.beliefs}
+    read = {(belief.group, belief.queue.topic): None for belief in timeline.beliefs}
     rows = {
         Row(group, "", queue): 0
         for group in scenario.groups
@@ -108,9 +108,9 @@ def _rows(result: RunResult) -> tuple[list[Row], int]:
         for queue in every
         if (group, queue.topic) in read
     }
-    for each in timeline.beliefs:
-        if not each.queue.topic.startswith(UNCOUNTED):
-            row = _row(timeline, each)
+    for belief in timeline.beliefs:
+        if not belief.queue.topic.startswith(UNCOUNTED):
+            row = _row(timeline, belief)
             rows[row] = rows.get(row, 0) + 1
     busiest = sorted(rows, key=lambda row: -rows[row])[:MOST_ROWS]
     # Each row may have as many stretches as there is room for all.
@@ -133,12 +133,12 @@ def _held(timeline: Timeline, rows: Sequence[Row], number: Mapping[MemberKey, in
     is to the end of the run."""
     stretches: dict[Row, list[list[int]]] = {row: [] for row in rows}
     latest: dict[tuple[Row, int], list[int]] = {}
-    for each in timeline.beliefs:
-        row = _row(timeline, each)
+    for belief in timeline.beliefs:
+        row = _row(timeline, belief)
         if row not in stretches:
             continue
-        member = number[MemberKey(each.group, each.member)]
-        since, until = round(each.since), -1 if each.until is None else round(each.until)
+        member = number[MemberKey(belief.group, belief.member)]
+        since, until = round(belief.since), -1 if belief.until is None else round(belief.until)
         last = latest.get((row, member))
         if last is not None and last[2] == since:
             # The same member goes on in the next generation.
@@ -194,9 +194,9 @@ def _sent(timeline: Timeline) -> dict[str, object]:
     most = sorted(timeline.messages, key=lambda name: (-timeline.messages[name], name))[:TOLD_TYPES]
     place = {name: at for at, name in enumerate(most)}
     counts = [[0] * BUCKETS for _ in range(len(most) + 1)]
-    for each in timeline.trace.messages:
-        bucket = min(BUCKETS - 1, int(each.at * BUCKETS / timeline.end)) if timeline.end else 0
-        counts[place.get(type(each.message).__name__, len(most))][bucket] += 1
+    for message in timeline.trace.messages:
+        bucket = min(BUCKETS - 1, int(message.at * BUCKETS / timeline.end)) if timeline.end else 0
+        counts[place.get(type(message.message).__name__, len(most))][bucket] += 1
     others = sum(counts[-1])
     return {"types": [*most, "others"] if others else most, "counts": counts if others else counts[:-1]}
 

@@ -113,13 +113,13 @@ def has_settled(result: RunResult) -> bool:
 
 def settled(measured: Sequence[PropertyResult]) -> bool:
     """Whether ownership came to rest, with one owner for every queue, by the properties of the run."""
-    return next(each.held for each in measured if each.name == SETTLES)
+    return next(property_result.held for property_result in measured if property_result.name == SETTLES)
 
 
 def checks_of(result: RunResult, measured: Sequence[PropertyResult], found: Record) -> list[Check]:
     """All checks of a variant, those that are demanded first. ``measured``: its `properties_of`; ``found``: its record,
     for its figures."""
-    settles = next(each for each in measured if each.name == SETTLES)
+    settles = next(property_result for property_result in measured if property_result.name == SETTLES)
     expect = result.variant.scenario.expect
     demanded = []
     for name in ExpectPart.model_fields:
@@ -131,7 +131,10 @@ def checks_of(result: RunResult, measured: Sequence[PropertyResult], found: Reco
             why = settles.why
         story = settles.story if name == "settles_within" else ()
         demanded.append(Check(name, not why, True, why, story if why else ()))
-    wished = [Check(each.name, each.held, False, each.why, each.story) for each in measured]
+    wished = [
+        Check(property_result.name, property_result.held, False, property_result.why, property_result.story)
+        for property_result in measured
+    ]
     return [*demanded, *wished]
 
 

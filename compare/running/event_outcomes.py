@@ -18,7 +18,7 @@ from protocols.engine.nodes import Time
 from protocols.scenario.events.catalogue import described
 from protocols.scenario.model import Scenario
 from protocols.timeline import Timeline
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 
 def combined_fairness(allocations: Sequence[Allocation]) -> Fairness:
@@ -61,13 +61,13 @@ def combined_optimum(allocations: Sequence[Allocation]) -> OptimumRecord:
     of_members = [each for each in found if len(each.allocation)]
     if len(of_members) == 1:
         return _fairness_record(of_members[0])
-    loads = [len(queues) for each in of_members for queues in each.allocation.values()]
+    loads = [len(queues) for member in of_members for queues in member.allocation.values()]
     return {
         "max": max(loads, default=None),
         "min": min(loads, default=None),
         "idle_members": loads.count(0) if loads else None,
         "jain": jain_of(loads) if loads else None,
-        "moves": sum(each.moves or 0 for each in of_members),
+        "moves": sum(member.moves or 0 for member in of_members),
     }
 
 
@@ -108,7 +108,7 @@ def event_outcomes(result: RunResult, phases: Sequence[Phase]) -> list[After]:
     counted = _counted_groups(timeline, result.variant.scenario)
     allocations = [[each.phase.then.allocation(group, each.after) for group in counted] for each in found]
     fairness = combined_fairness_at_each(allocations)
-    optima = [combined_optimum(each) for each in allocations]
+    optima = [combined_optimum(allocation) for allocation in allocations]
     never_owned = NeverOwned(timeline)
     records = [
         _record(

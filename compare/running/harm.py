@@ -43,8 +43,8 @@ class _Events:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        begun = (each.began for each in timeline.rebalances)
-        self._times = sorted({*begun, *(each.at for each in timeline.causes.happenings)})
+        begun = (rebalance.began for rebalance in timeline.rebalances)
+        self._times = sorted({*begun, *(happening.at for happening in timeline.causes.happenings)})
         self._found: dict[tuple[int, str, str | None], str | None] = {}
 
     def before(self, at: Time, group: str, member: str | None = None) -> str | None:
@@ -56,13 +56,15 @@ class _Events:
         return self._found[key]
 
     def _look_for(self, at: Time, group: str, member: str | None) -> str | None:
-        rebalances = [each for each in self._timeline.rebalances if each.group == group and each.began <= at]
-        events = {each.began: each.cause.event for each in rebalances}
+        rebalances = [
+            rebalance for rebalance in self._timeline.rebalances if rebalance.group == group and rebalance.began <= at
+        ]
+        events = {rebalance.began: rebalance.cause.event for rebalance in rebalances}
         latest = events[max(events)] if events else None
-        for each in self._timeline.causes.happenings:
-            about = member in each.members or (latest is None and each.follows is None)
-            if about and each.at <= at and (latest is None or each.at >= latest.at):
-                latest = each.event
+        for happening in self._timeline.causes.happenings:
+            about = member in happening.members or (latest is None and happening.follows is None)
+            if about and happening.at <= at and (latest is None or happening.at >= latest.at):
+                latest = happening.event
         return None if latest is None else latest.text
 
 
@@ -153,7 +155,7 @@ def why_refused(
 
 
 def _event_before(timeline: Timeline, at: float) -> str | None:
-    before = [each for each in timeline.causes.happenings if each.at <= at and each.follows is None]
+    before = [happening for happening in timeline.causes.happenings if happening.at <= at and happening.follows is None]
     return before[-1].text if before else None
 
 
@@ -165,7 +167,9 @@ def why_unsettled(timeline: Timeline) -> Iterator[Reason]:
     """A reason for every rebalance after the last event: the limit that a client exceeded before, a session that ran
     out, or just what began it. Fewer than `FEWEST_CHANGES` are no reason: then something else keeps queues from having
     one owner."""
-    last_event = max((each.at for each in timeline.causes.happenings if each.at <= timeline.end), default=0.0)
+    last_event = max(
+        (happening.at for happening in timeline.causes.happenings if happening.at <= timeline.end), default=0.0
+    )
     limits = [(each.now, each.fact) for each in timeline.facts if type(each.fact) is TimedOut and each.now > last_event]
     for _, fact in limits:
         yield Reason(
@@ -178,7 +182,7 @@ def why_unsettled(timeline: Timeline) -> Iterator[Reason]:
             alike=(fact.then, fact.setting),
         )
     exceeded = [(at, fact.group, fact.member) for at, fact in limits]
-    later = [each for each in timeline.rebalances if each.began > last_event]
+    later = [rebalance for rebalance in timeline.rebalances if rebalance.began > last_event]
     for each in later if len(later) >= FEWEST_CHANGES else ():
         if _follows(exceeded, each.began, each.group, each.by):
             continue

@@ -23,14 +23,14 @@ def write_runs(results: Sequence[RunResult], folder: Path, several: bool) -> lis
     ``members`` at the end; the column ``run`` names the variant and its seed, and the scenario where there are
     ``several``. Returns the paths; raises `OSError`."""
     tables: dict[str, list[pa.Table]] = {name: [] for name in (*COLUMNS, "lag", *SNAPSHOT)}
-    for each in results:
-        scenario = f"{each.variant.scenario.name}: " if several else ""
-        run = f"{scenario}{each.variant.label} (seed {each.variant.seed})"
+    for result in results:
+        scenario = f"{result.variant.scenario.name}: " if several else ""
+        run = f"{scenario}{result.variant.label} (seed {result.variant.seed})"
         for name, columns in COLUMNS.items():
-            tables[name].append(table(rows(each.timeline, name), columns, run))
-        owned = ownership_at(each.timeline, each.timeline.end, each.ending.expected())
-        members = [tuple(key) for key in each.ending.members]
-        tables["lag"].append(table(_lag(each), LAG, run))
+            tables[name].append(table(rows(result.timeline, name), columns, run))
+        owned = ownership_at(result.timeline, result.timeline.end, result.ending.expected())
+        members = [tuple(key) for key in result.ending.members]
+        tables["lag"].append(table(_lag(result), LAG, run))
         tables["ownership"].append(table(owned, SNAPSHOT["ownership"], run))
         tables["members"].append(table(members, SNAPSHOT["members"], run))
     return write_parquet(tables, folder)

@@ -97,9 +97,9 @@ def outcomes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[Outcome]:
     gaps = _by_start(timeline.gaps, starts)
     doubles = _by_start(timeline.doubles, starts)
     rebalances = [0] * len(phases)
-    for each in timeline.rebalances:
-        if each.ended is not None:
-            rebalances[_place(starts, each.cause.event.at)] += 1
+    for rebalance in timeline.rebalances:
+        if rebalance.ended is not None:
+            rebalances[_place(starts, rebalance.cause.event.at)] += 1
     position = 0
     before: Owned = {}
     for number, phase in enumerate(phases):
@@ -146,8 +146,8 @@ def aftermath(timeline: Timeline, since: Time) -> Aftermath:
             beliefs.change(told.now, *told.fact)
     return Aftermath(
         timeline.ownership.moves - beliefs.moves,
-        tuple(_lasting(timeline, [each for each in timeline.gaps if each.since >= since])),
-        tuple(_lasting(timeline, [each for each in timeline.doubles if each.since >= since])),
+        tuple(_lasting(timeline, [gap for gap in timeline.gaps if gap.since >= since])),
+        tuple(_lasting(timeline, [double for double in timeline.doubles if double.since >= since])),
     )
 
 
@@ -202,8 +202,8 @@ class NeverOwned:
     def __init__(self, timeline: Timeline) -> None:
         self._broadcasting = timeline.broadcasting
         self._first: dict[tuple[str, Queue], Time] = {}
-        for each in timeline.beliefs:
-            self._first.setdefault((each.group, each.queue), each.since)
+        for belief in timeline.beliefs:
+            self._first.setdefault((belief.group, belief.queue), belief.since)
         self._since: dict[tuple[str, Queue], Time] = {}
         """Queue that somebody reads now to the moment from which on somebody did."""
 

@@ -91,8 +91,14 @@ def player(timeline: Timeline, system: str, starts: Sequence[Time]) -> dict[str,
         "unseen": unseen,
         "dropped": dropped,
         "rebalances": [
-            [_ms(each.began), visible(each.group), visible(each.trigger), _ms(each.cause.at), visible(each.cause.text)]
-            for each in timeline.rebalances
+            [
+                _ms(rebalance.began),
+                visible(rebalance.group),
+                visible(rebalance.trigger),
+                _ms(rebalance.cause.at),
+                visible(rebalance.cause.text),
+            ]
+            for rebalance in timeline.rebalances
         ],
     }
 
@@ -108,8 +114,8 @@ _CHANGES = (Transition, Epoch)
 def _events_only(timeline: Timeline) -> Trace:
     """A trace of the scenario's events alone, where no message was kept."""
     trace = Trace()
-    for each in timeline.causes.happenings:
-        trace.add(HandledEvent(each.at, CALL, "", each.text, each.root, 0))
+    for happening in timeline.causes.happenings:
+        trace.add(HandledEvent(happening.at, CALL, "", happening.text, happening.root, 0))
     return trace
 
 
@@ -121,8 +127,10 @@ def _shown(trace: Trace, facts: Sequence[ObservedFact], timeline: Timeline) -> l
             if step.number in found:
                 break
             found[step.number] = step
-    answers = [each for each in trace.messages if each.cause in found and isinstance(found[each.cause], Sent)]
-    found.update((each.number, each) for each in answers)
+    answers = [
+        message for message in trace.messages if message.cause in found and isinstance(found[message.cause], Sent)
+    ]
+    found.update((answer.number, answer) for answer in answers)
     for happening in timeline.causes.happenings:
         if happening.root in trace and happening.at <= timeline.end:
             found[happening.root] = trace[happening.root]
@@ -215,11 +223,11 @@ def _quiet(timeline: Timeline, shown: set[int], kept: Sequence[Step]) -> list[st
         return [""] * len(kept)
     times = [_handled(step) for step in kept]
     counts: list[Counter[str]] = [Counter() for _ in kept]
-    for each in timeline.trace.messages:
-        if each.number not in shown:
-            at = bisect_right(times, _handled(each))
+    for message in timeline.trace.messages:
+        if message.number not in shown:
+            at = bisect_right(times, _handled(message))
             if at < len(kept):
-                counts[at][type(each.message).__name__] += 1
+                counts[at][type(message.message).__name__] += 1
     found = []
     for at, counted in enumerate(counts):
         passed = times[at] - (times[at - 1] if at else 0.0)

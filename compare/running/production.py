@@ -36,7 +36,7 @@ class ProductionHistory:
 
     def end_offset(self, now: Time) -> int:
         """Offset of the next record to be written."""
-        return next((each.end_offset(now) for each in reversed(self.parts) if each.since <= now), 0)
+        return next((part.end_offset(now) for part in reversed(self.parts) if part.since <= now), 0)
 
     def arrival(self, offset: int, latest: Time) -> Time:
         """When the record with this offset is there, to a tick; ``latest`` where it is not there before that."""
@@ -50,7 +50,7 @@ class ProductionHistory:
 
     def silences(self, since: Time, until: Time) -> list[tuple[Time, Time]]:
         """When nothing could be written, of a queue to which records are written at other times."""
-        ends = [*(each.since for each in self.parts[1:]), until]
+        ends = [*(part.since for part in self.parts[1:]), until]
         spans = [(max(since, part.since), min(until, end)) for part, end in zip(self.parts, ends, strict=True)]
         silent = [part.per_second <= 0 for part in self.parts]
         return [span for span, each in zip(spans, silent, strict=True) if each and span[0] < span[1]]
@@ -58,7 +58,7 @@ class ProductionHistory:
     @property
     def rate(self) -> float:
         """Records per second, while they can be written."""
-        return max(each.per_second for each in self.parts)
+        return max(part.per_second for part in self.parts)
 
     def refused(self, since: Time, until: Time) -> int:
         """Records of the even production that could not be written between two times."""
@@ -181,9 +181,9 @@ def lag_of(result: RunResult, production: Mapping[Queue, ProductionHistory], tim
     lives = result.timeline.lives
     # What was handled before a queue was made anew is of other records.
     deliveries = [
-        each
-        for each in _of_sharing_groups(result.timeline)
-        if each.queue in production and each.until > production[each.queue].since
+        group
+        for group in _of_sharing_groups(result.timeline)
+        if group.queue in production and group.until > production[group.queue].since
     ]
     return [
         each
@@ -236,8 +236,9 @@ def _reached(deliveries: Sequence[Delivery], offset: int) -> Time | None:
     if offset == 0:
         return 0.0
     found = [
-        each.since + (each.until - each.since) * max(0.0, (offset - each.first) / (each.end - each.first))
-        for each in deliveries
-        if each.end >= offset and each.end > each.first
+        delivery.since
+        + (delivery.until - delivery.since) * max(0.0, (offset - delivery.first) / (delivery.end - delivery.first))
+        for delivery in deliveries
+        if delivery.end >= offset and delivery.end > delivery.first
     ]
     return min(found, default=None)

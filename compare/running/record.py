@@ -57,18 +57,20 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "harm": harm_of(result, cut, settled(measured)),
         "after": after,
         "checks": [],
-        "causes": [_cause(timeline, each) for each in timeline.rebalances],
+        "causes": [_cause(timeline, rebalance) for rebalance in timeline.rebalances],
         "timeline": _intervals(timeline, ending.names),
     }
     if after[-1]["moves"] is None:
         cast("dict[str, object]", found).update((name, None) for name in NOT_SHARED if name in found)
-    found["checks"] = [each.document() for each in checks_of(result, measured, found)]
+    found["checks"] = [check.document() for check in checks_of(result, measured, found)]
     return found
 
 
 def _caused(timeline: Timeline) -> list[CausedRecord]:
     """Who caused the rebalances that came to an end, and how many each; in the order of the causes."""
-    counted = Counter((each.cause.at, each.cause.text) for each in timeline.rebalances if each.ended is not None)
+    counted = Counter(
+        (rebalance.cause.at, rebalance.cause.text) for rebalance in timeline.rebalances if rebalance.ended is not None
+    )
     return [{"cause": text, "at_s": _s(at), "rebalances": count} for (at, text), count in sorted(counted.items())]
 
 
@@ -98,7 +100,9 @@ def _cause(timeline: Timeline, rebalance: Rebalance) -> CauseRecord:
 
 def _intervals(timeline: Timeline, names: Mapping[MemberKey, str]) -> list[IntervalRecord]:
     """What members believe, by queue and time."""
-    ordered = sorted(timeline.beliefs, key=lambda each: (queue_key(each.queue), each.since, each.group, each.member))
+    ordered = sorted(
+        timeline.beliefs, key=lambda belief: (queue_key(belief.queue), belief.since, belief.group, belief.member)
+    )
     return [
         {
             "queue": list(each.queue),

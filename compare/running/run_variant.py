@@ -26,10 +26,16 @@ from protocols.scenario.systems import split_system
 from protocols.scenario.topology import MemberKey, ProcessPeers, Topology, listed_members
 from protocols.timeline import Numbering, Recorder, Timeline, lifetimes, may_own_in, reads_in
 from protocols.timeline.lifetimes import last_topics
-from rocketmq_selfbalance.allocate import allocate
-from rocketmq_selfbalance.cluster.members import Members, Standing, why_nobody, why_several
-from rocketmq_selfbalance.cluster.settings import configuration
-from rocketmq_selfbalance.codes import BROADCASTING, RETRY_PREFIX
+from rocketmq_selfbalance import allocate
+from rocketmq_selfbalance.cluster import (
+    BROADCASTING,
+    RETRY_PREFIX,
+    Members,
+    Standing,
+    configuration,
+    why_nobody,
+    why_several,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +86,15 @@ def ending(scenario: Scenario, numbering: Numbering) -> Ending:
         groups[name] = Group(
             tuple(
                 Member(
-                    each.id,
-                    each.subscription,
-                    each.pattern,
-                    members[each.id].instance_id,
-                    members[each.id].rack,
-                    members[each.id].client_id,
-                    members[each.id].process,
+                    member.id,
+                    member.subscription,
+                    member.pattern,
+                    members[member.id].instance_id,
+                    members[member.id].rack,
+                    members[member.id].client_id,
+                    members[member.id].process,
                 )
-                for each in plain.members
+                for member in plain.members
             ),
             topics,
             name=name,
@@ -211,7 +217,7 @@ def _stays_shared(queue: Queue, agreed: Allocation, standings: Mapping[str, Stan
 def _agreed(then: Ending, name: str, standings: Mapping[str, Standing]) -> Allocation:
     """What the members take who all know all of them."""
     group = then.groups[name]
-    members = tuple(replace(each, client_id=standings[each.id].client_id, process=None) for each in group.members)
+    members = tuple(replace(member, client_id=standings[member.id].client_id, process=None) for member in group.members)
     strategies = {member: standing.strategy for member, standing in standings.items()}
     return allocate(next(iter(strategies.values())), replace(group, members=members), strategies=strategies)
 

@@ -91,7 +91,7 @@ def run_all(
 
 def _packs(orders: Sequence[RunOrder]) -> Iterator[list[RunOrder]]:
     """Runs that belong together, so that what is equal for all seeds is made once."""
-    for _, alike in groupby(orders, key=lambda each: (each.variant.scenario.name, each.variant.label)):
+    for _, alike in groupby(orders, key=lambda order: (order.variant.scenario.name, order.variant.label)):
         rest = list(alike)
         while rest:
             # What the report draws is long to make: for itself.
@@ -175,7 +175,7 @@ class Plan:
 
     def of_labels(self, labels: Collection[str]) -> "Plan":
         """Only the variants with these labels."""
-        return replace(self, variants=[each for each in self.variants if each.label in labels])
+        return replace(self, variants=[variant for variant in self.variants if variant.label in labels])
 
     def asked(self) -> Mapping[str, int]:
         """Label to the number of its runs."""

@@ -63,7 +63,7 @@ def most_important(found: Iterable[Reason]) -> list[Reason]:
     groups: dict[object, list[Reason]] = {}
     for each in found:
         groups.setdefault((each.kind, each.alike), []).append(each)
-    merged = [_merged(each) for each in groups.values()]
+    merged = [_merged(group) for group in groups.values()]
     total = sum(each.weight for each in merged)
     ordered = sorted(merged, key=lambda each: -each.weight)
     return [each for each in ordered if each.weight >= total * LEAST_SHARE][:MOST_REASONS]
@@ -127,7 +127,9 @@ def stalls(
     for read in reads:
         history = production.get(read.queue)
         if history is not None:
-            of_queue = (each for each in deliveries.get((read.reader, read.queue), ()) if each.until > history.since)
+            of_queue = (
+                delivery for delivery in deliveries.get((read.reader, read.queue), ()) if delivery.until > history.since
+            )
             found += _stalls_of(read, history, of_queue, pauses, timeline.end)
     return found
 
@@ -136,14 +138,14 @@ def _stalls_of(
     read: ReadQueue, history: ProductionHistory, deliveries: Iterable[Delivery], pauses: Pauses, end: Time
 ) -> Iterator[Stall]:
     reached, latest = history.end_offset(read.since), read.since
-    for each in deliveries:
-        if each.end <= reached:
+    for delivery in deliveries:
+        if delivery.end <= reached:
             continue
-        for since, until in _working(each, pauses.get(each.member, ())):
+        for since, until in _working(delivery, pauses.get(delivery.member, ())):
             if since - latest >= LEAST_MS:
                 yield from _waiting(read, history, reached, latest, since)
             latest = max(latest, until)
-        reached = each.end
+        reached = delivery.end
     if end - latest >= LEAST_MS:
         yield from _waiting(read, history, reached, latest, end)
 
@@ -214,7 +216,7 @@ class WhyStalled:
         """``links_break``: whether anything happens in the run that makes links or brokers fail."""
         self._timeline, self._production, self._pauses = timeline, production, pauses
         self._links_break = links_break
-        stalled = {(each.read.reader, each.read.queue) for each in stalls}
+        stalled = {(stall.read.reader, stall.read.queue) for stall in stalls}
         self._beliefs: dict[tuple[str, Queue], list[Interval]] = {key: [] for key in stalled}
         self._gaps: dict[tuple[str, Queue], list[Gap]] = {key: [] for key in stalled}
         for belief in timeline.beliefs:
@@ -225,7 +227,7 @@ class WhyStalled:
                 self._gaps[gap.group, gap.queue].append(gap)
         self._deliveries = positions(timeline.counted_deliveries()) if stalls else {}
         self._standing = [
-            (each.now, each.fact) for each in (timeline.facts if stalls else ()) if type(each.fact) is StandsStill
+            (fact.now, fact.fact) for fact in (timeline.facts if stalls else ()) if type(fact.fact) is StandsStill
         ]
         self._joins = self._steps(JOIN_SENT)
         self._failed_pulls = self._steps(PULL_FAILED)
@@ -261,7 +263,12 @@ class WhyStalled:
         covers = sum(end - start for start, end in silences)
         if covers:
             event = next(
-                (each.text for each in reversed(self._timeline.causes.happenings) if each.at <= silences[0][0]), None
+                (
+                    happening.text
+                    for happening in reversed(self._timeline.causes.happenings)
+                    if happening.at <= silences[0][0]
+                ),
+                None,
             )
             yield Explained(covers, Reason(DOWN, 0.0, event, stall.read.queue.broker or None, alike=event))
 
@@ -282,7 +289,7 @@ class WhyStalled:
         for belief in self._beliefs[stall.read.reader, stall.read.queue]:
             for at, fact in self._standing:
                 if fact.member == belief.member and fact.group == belief.group:
-                    goes_on = (each for each in self._begins(fact, stall) if each > at)
+                    goes_on = (begin for begin in self._begins(fact, stall) if begin > at)
                     until = min(next(goes_on, self._timeline.end), belief.until or self._timeline.end)
                     covers = in_common(max(at, belief.since), until, stall.since, stall.until)
                     text = f"record {fact.offset} of {queue_name(fact.queue)}"
@@ -291,9 +298,9 @@ class WhyStalled:
 
     def _begins(self, fact: StandsStill, stall: Stall) -> Iterator[Time]:
         """When the member began to handle anything; of the queue itself, where other queues of it go on."""
-        for each in self._timeline.counted_deliveries():
-            if each.member == fact.member and (stall.read.queue != fact.queue or each.queue == fact.queue):
-                yield each.since
+        for delivery in self._timeline.counted_deliveries():
+            if delivery.member == fact.member and (stall.read.queue != fact.queue or delivery.queue == fact.queue):
+                yield delivery.since
 
     def _gap(self, stall: Stall) -> Iterator[Explained]:
         end = self._timeline.end
@@ -306,9 +313,9 @@ class WhyStalled:
     def _why_unowned(self, gap: Gap, until: Time) -> Reason:
         """What took most of the time: until somebody began to rebalance, or that rebalance."""
         latest: Rebalance | None = None
-        for each in self._timeline.rebalances:
-            if each.group == gap.group and each.began <= until:
-                latest = each
+        for rebalance in self._timeline.rebalances:
+            if rebalance.group == gap.group and rebalance.began <= until:
+                latest = rebalance
         lasted = until - gap.since
         if gap.until is None:
             return Reason(UNOWNED, 0.0, lasted=lasted)
@@ -332,7 +339,7 @@ class WhyStalled:
 
     def _never_owned(self, stall: Stall) -> Iterator[Explained]:
         beliefs = self._beliefs[stall.read.reader, stall.read.queue]
-        first = min((each.since for each in beliefs), default=self._timeline.end)
+        first = min((belief.since for belief in beliefs), default=self._timeline.end)
         covers = in_common(0.0, first, stall.since, stall.until)
         if covers:
             yield Explained(covers, Reason(NEVER_OWNED, 0.0, lasted=covers))
@@ -340,7 +347,9 @@ class WhyStalled:
     def _again(self, stall: Stall) -> Iterator[Explained]:
         """Members handled old records of the queue meanwhile."""
         of_queue: Sequence[Delivery] = self._deliveries.get((stall.read.reader, stall.read.queue), ())
-        during = [each for each in of_queue if in_common(each.since, each.until, stall.since, stall.until)]
+        during = [
+            delivery for delivery in of_queue if in_common(delivery.since, delivery.until, stall.since, stall.until)
+        ]
         covers = sum(in_common(each.since, each.until, stall.since, stall.until) for each in during)
         if covers:
             count = sum(each.end - each.first for each in during)
@@ -362,5 +371,9 @@ class WhyStalled:
 
     def _latest_event(self, at: Time, member: str) -> str | None:
         """The latest event until this time that is about the member."""
-        about = [each.text for each in self._timeline.causes.happenings if each.at <= at and member in each.members]
+        about = [
+            happening.text
+            for happening in self._timeline.causes.happenings
+            if happening.at <= at and member in happening.members
+        ]
         return about[-1] if about else None

@@ -104,13 +104,13 @@ def cluster_of(name: str) -> MakeCluster:
 
 def member_settings(name: str | None = None) -> frozenset[str]:
     """What the system of ``kafka:range`` (None: any system that is there) knows as settings of a single member."""
-    of = [each for each in SYSTEMS if registered(each)] if name is None else [split_system(name)[0]]
+    of = [system for system in SYSTEMS if registered(system)] if name is None else [split_system(name)[0]]
     return frozenset().union(*(module_named(SYSTEMS[each].settings).member_settings() for each in of))
 
 
 def group_settings(name: str | None = None) -> frozenset[str]:
     """What the system of ``kafka:range`` (None: any system that is there) knows as settings of a group."""
-    of = [each for each in SYSTEMS if registered(each)] if name is None else [split_system(name)[0]]
+    of = [system for system in SYSTEMS if registered(system)] if name is None else [split_system(name)[0]]
     return frozenset().union(*(module_named(SYSTEMS[each].settings).group_settings() for each in of))
 
 
@@ -130,7 +130,7 @@ def known_strategies() -> dict[str, SystemStrategies]:
     for name, system in SYSTEMS.items():
         if registered(name):
             strategies = module_named(system.strategies).STRATEGIES
-            records = tuple(strategies[each] for each in strategies)
+            records = tuple(strategies[strategy] for strategy in strategies)
             found[name] = SystemStrategies(records, system.static_members)
     return found
 
@@ -182,7 +182,7 @@ def with_own_settings(scenario: Scenario, system: str) -> Scenario:
         members = {member: _mine(f"member {member}", part, of_member) for member, part in group.members.items()}
         return _mine(f"group {name}", group, of_group).model_copy(update={"members": members})
 
-    groups = {name: group_of(name, each) for name, each in scenario.groups.items()}
+    groups = {name: group_of(name, group) for name, group in scenario.groups.items()}
     return scenario.model_copy(update={"groups": groups, "events": tuple(map(event_of, scenario.events))})
 
 

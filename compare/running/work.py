@@ -36,8 +36,8 @@ def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]
     asked where to begin: what was written before that belongs to nobody.
     """
     began: dict[str, Time] = {}
-    for each in timeline.beliefs:
-        began[each.group] = min(began.get(each.group, each.since), each.since)
+    for belief in timeline.beliefs:
+        began[belief.group] = min(began.get(belief.group, belief.since), belief.since)
     asked: dict[tuple[str, Queue], Time] = {}
     for observed in timeline.facts:
         if type(observed.fact) is Position:
@@ -62,9 +62,9 @@ def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]
 def broadcasting_reads(timeline: Timeline) -> list[ReadQueue]:
     """The queues that each member of a broadcasting group reads, since it first did."""
     first: dict[tuple[str, Queue], Time] = {}
-    for each in timeline.beliefs:
-        if each.group in timeline.broadcasting:
-            first.setdefault((f"{each.group}/{each.member}", each.queue), each.since)
+    for belief in timeline.beliefs:
+        if belief.group in timeline.broadcasting:
+            first.setdefault((f"{belief.group}/{belief.member}", belief.queue), belief.since)
     return [ReadQueue(reader, queue, since) for (reader, queue), since in first.items()]
 
 
@@ -132,14 +132,14 @@ def _handled(deliveries: Iterable[Delivery], since: Time) -> OffsetSet:
     found = OffsetSet()
     first = end = 0
     # Most deliveries go on where the one before ended.
-    for each in deliveries:
-        if each.until <= since:
+    for delivery in deliveries:
+        if delivery.until <= since:
             continue
-        if each.first == end:
-            end = each.end
+        if delivery.first == end:
+            end = delivery.end
         else:
             found.add(first, end)
-            first, end = each.first, each.end
+            first, end = delivery.first, delivery.end
     found.add(first, end)
     return found
 
@@ -161,9 +161,9 @@ def _goes_on_from(timeline: Timeline, production: Mapping[Queue, ProductionHisto
     """(Reader, queue) to the offset before which nobody will look again: the committed one at the end, or one at which
     a member began to read."""
     found: dict[tuple[str, Queue], int] = {}
-    for each in timeline.commits:
-        if each.taken and each.group not in timeline.broadcasting:
-            found[each.group, each.queue] = each.offset
+    for commit in timeline.commits:
+        if commit.taken and commit.group not in timeline.broadcasting:
+            found[commit.group, commit.queue] = commit.offset
     for observed in timeline.facts:
         if type(observed.fact) is Position:
             group, member, queue, offset, _ = observed.fact

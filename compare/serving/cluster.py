@@ -179,7 +179,7 @@ async def _kafka(
     advertised: str | None,
 ) -> tuple[Service, str]:
     from compare.serving.kafka import KafkaService
-    from kafka_coordinator.wire.served import DEFAULT_BROKERS, ServedCluster
+    from kafka_coordinator.wire import DEFAULT_BROKERS, ServedCluster
 
     counts = {topic: sum(queues.values()) for topic, queues in topics.items()}
     cluster = ServedCluster(world, brokers or DEFAULT_BROKERS, counts, settings)
@@ -197,8 +197,8 @@ async def _rocketmq(
     advertised: str | None,
 ) -> tuple[Service, str]:
     from compare.serving.rocketmq import RocketMQService
-    from rocketmq_selfbalance.broker.settings import BrokerSettings
-    from rocketmq_selfbalance.wire.cluster import RocketMQCluster
+    from rocketmq_selfbalance.cluster import BrokerSettings
+    from rocketmq_selfbalance.wire import RocketMQCluster
 
     cluster = await RocketMQCluster.start(
         world,

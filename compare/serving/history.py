@@ -234,7 +234,7 @@ class History:
             groups={group: GroupPart() for group in self._members},
             run=RunPart.model_validate({"for": end, "latency": (0.0, 0.0)}),
             systems=systems,
-            events=tuple(sorted(self.events.values(), key=lambda each: each.at)),
+            events=tuple(sorted(self.events.values(), key=lambda event: event.at)),
         )
 
     def timeline(self, end: Time, messages: Mapping[type[Message], int] | None = None) -> Timeline:

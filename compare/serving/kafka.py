@@ -8,15 +8,9 @@ from typing import Any
 from kio.index import load_request_schema
 
 from compare.serving.service import Seen
-from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.messages import ConsumerMetadata
-from kafka_coordinator.wire import entities
-from kafka_coordinator.wire.operations import Operations
-from kafka_coordinator.wire.records.batches import NewRecord, batch
-from kafka_coordinator.wire.requests import Produce
-from kafka_coordinator.wire.served import ServedCluster
+from kafka_coordinator.cluster import ConsumerGroup, ConsumerMetadata, Core, Group
+from kafka_coordinator.wire import NewRecord, Operations, Produce, ServedCluster, batch
+from kafka_coordinator.wire import wire_entities as entities
 from protocols.errors import UserError
 from protocols.timeline import THROUGHOUT
 

@@ -16,7 +16,7 @@ from compare.json_types import Json
 from compare.serving.cluster import Served
 from compare.serving.history import Heard, TopicChange
 from compare.serving.kafka import KafkaService
-from kafka_coordinator.messages import ConsumerGroupHeartbeat, JoinGroupAnswer
+from kafka_coordinator.cluster import ConsumerGroupHeartbeat, JoinGroupAnswer
 from protocols.engine.nodes import Message, Time
 from protocols.scenario.events import BrokerEvent, Network
 

@@ -9,11 +9,8 @@ from compare.serving.service import Seen
 from protocols.engine.nodes import Time
 from protocols.java import Queue
 from protocols.timeline import PER_BROKER
-from rocketmq_selfbalance.broker.consumers import ConsumerGroup
-from rocketmq_selfbalance.codes import RETRY_PREFIX
-from rocketmq_selfbalance.wire.cluster import RocketMQCluster
-from rocketmq_selfbalance.wire.messages import SendMessage
-from rocketmq_selfbalance.wire.stored_messages import properties_text
+from rocketmq_selfbalance.cluster import RETRY_PREFIX, ConsumerGroup
+from rocketmq_selfbalance.wire import RocketMQCluster, SendMessage, properties_text
 
 _PRODUCER: Final = "producer"
 _INTERNAL: Final = (

@@ -35,7 +35,7 @@ def column_need(lengths: Sequence[Sequence[int]], heading: Sequence[int], whole:
     """What a column needs in a terminal of this width. ``lengths``: of the words of each cell; ``heading``: of the
     words of its heading; ``whole``: its cells are not broken, as numbers must not be."""
     lines = [_line(words) for words in lengths]
-    words = lines if whole else [max(each, default=0) for each in lengths]
+    words = lines if whole else [max(length, default=0) for length in lengths]
     most = max([_line(heading), *lines])
     least = max([*heading, *words], default=0)
     return ColumnNeed(least if whole else min(least, max(width // _NAME_AT_MOST, *heading)), most)

@@ -48,7 +48,7 @@ COLUMNS: tuple[tuple[str, Cell], ...] = (
 def headline(found: HistoryDocument) -> str:
     """What the history is about, in a line."""
     groups = found["groups"]
-    unfair = sum(each["hours_unfair"] > 0 for each in groups)
+    unfair = sum(group["hours_unfair"] > 0 for group in groups)
     of = f"{_many(len(groups), 'group')} of {_many(len(found['clusters']), 'cluster')}"
     return f"{of}, {found['from']} to {found['to']}: {unfair} unfair at some time ({found['unfair']})"
 
@@ -73,12 +73,12 @@ def cells(group: HistoryRecord) -> list[str]:
 def topic_lines(groups: Sequence[HistoryRecord]) -> list[str]:
     """Per group with topics that pile up, one line."""
     lines = []
-    for each in groups:
-        topics = each["topics"]
+    for group in groups:
+        topics = group["topics"]
         if topics:
             named = ", ".join(f"{topic['topic']} ({hours(topic['hours'])} h)" for topic in topics[:MOST_TOPICS])
             more = f" and {len(topics) - MOST_TOPICS} more" if len(topics) > MOST_TOPICS else ""
-            lines.append(f"{each['group']}: these topics load the same members: {named}{more}")
+            lines.append(f"{group['group']}: these topics load the same members: {named}{more}")
     return lines
 
 
@@ -105,9 +105,9 @@ def write_report(found: HistoryDocument, top: int) -> str:
         tiles=_tiles(groups),
         names=NAMES,
         columns=[heading for heading, _ in COLUMNS],
-        rows=[cells(each) for each in groups[:MOST_ROWS]],
+        rows=[cells(group) for group in groups[:MOST_ROWS]],
         more=max(0, len(groups) - MOST_ROWS),
-        worst=[_worst(each) for each in groups[:top]],
+        worst=[_worst(group) for group in groups[:top]],
         left_out=found["left_out"],
         unfair=found["unfair"],
     )
@@ -115,12 +115,12 @@ def write_report(found: HistoryDocument, top: int) -> str:
 
 def _tiles(groups: Sequence[HistoryRecord]) -> list[tuple[str, str]]:
     counts = [
-        (sum(each["hours_unfair"] > 0 for each in groups), "unfair at some time"),
-        (sum(each["hours_idle"] > 0 for each in groups), "with idle members"),
-        (sum(each["hours_unowned"] > 0 for each in groups), "with queues without owner"),
-        (sum(each["hours_double_owned"] > 0 for each in groups), "with queues owned twice"),
-        (sum(each["rebalances"] for each in groups), "rebalances seen"),
-        (sum(each["moves"] for each in groups), "moves"),
+        (sum(group["hours_unfair"] > 0 for group in groups), "unfair at some time"),
+        (sum(group["hours_idle"] > 0 for group in groups), "with idle members"),
+        (sum(group["hours_unowned"] > 0 for group in groups), "with queues without owner"),
+        (sum(group["hours_double_owned"] > 0 for group in groups), "with queues owned twice"),
+        (sum(group["rebalances"] for group in groups), "rebalances seen"),
+        (sum(group["moves"] for group in groups), "moves"),
     ]
     return [(f"{len(groups):,}", "groups"), *((f"{count:,}", words) for count, words in counts if count)]
 
@@ -153,7 +153,9 @@ def _worst(group: HistoryRecord) -> dict[str, object]:
         "badges": (group["cluster"], group["system"]),
         "figures": figures,
         "picture": _picture(group["days"]),
-        "topics": [(each["topic"], hours(each["hours"]), ratio(each["max_over_mean_max"])) for each in group["topics"]],
+        "topics": [
+            (topic["topic"], hours(topic["hours"]), ratio(topic["max_over_mean_max"])) for topic in group["topics"]
+        ],
     }
 
 

@@ -116,7 +116,7 @@ def cells(cost: CostRecord) -> list[str]:
 
 def _endings(found: PlanDocument) -> Iterator[tuple[str, list[str]]]:
     if found["wrong_orders"]:
-        told = [f"{each['text']} {' '.join(each['story'].splitlines())}" for each in found["wrong_orders"]]
+        told = [f"{order['text']} {' '.join(order['story'].splitlines())}" for order in found["wrong_orders"]]
         yield "What goes wrong in another order", told
     if found["notes"]:
         yield "Also", found["notes"]
@@ -149,7 +149,7 @@ def write_plan(found: PlanDocument, subject: Subject, route: Route, timing: Timi
             }
             for number, step in enumerate(found["steps"])
         ],
-        wrong=[{"text": each["text"], "story": each["story"].splitlines()} for each in found["wrong_orders"]],
+        wrong=[{"text": order["text"], "story": order["story"].splitlines()} for order in found["wrong_orders"]],
         notes=found["notes"],
         assumptions=found["assumptions"],
     )

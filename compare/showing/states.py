@@ -130,8 +130,8 @@ def _stand(boxes: Sequence[_Box], arrows: Sequence[_Arrow]) -> None:
 
 def _ports(number: int, arrows: Sequence[_Arrow], down: bool) -> list[tuple[_Arrow, bool]]:
     """The lines at one side of a state, from top to bottom, so that none of them crosses another here."""
-    coming = sorted((each for each in arrows if each.target == number), key=lambda each: each.lane)
-    going = sorted((each for each in arrows if each.source == number), key=lambda each: -each.lane)
+    coming = sorted((arrow for arrow in arrows if arrow.target == number), key=lambda arrow: arrow.lane)
+    going = sorted((arrow for arrow in arrows if arrow.source == number), key=lambda arrow: -arrow.lane)
     ports = [(each, False) for each in coming] + [(each, True) for each in going]
     return ports if down else ports[::-1]
 
@@ -192,5 +192,5 @@ def _word(state: str) -> str:
 def states(system: str, name: str | None = None) -> Picture:
     """``kafka`` or ``rocketmq``; ``name``: one of its machines, the main one where it is left out."""
     found = machine(system, name)
-    words = [found.title] + [f"{each.before} -> {each.after}: {each.label}" for each in found.edges]
+    words = [found.title] + [f"{edge.before} -> {edge.after}: {edge.label}" for edge in found.edges]
     return Picture(svg(found), "\n".join(words))

@@ -55,7 +55,7 @@ def _pictures(sweep: Sweep, folder: Path) -> list[Markup]:
 
 def ratio_maps(sweep: Sweep, records: Sequence[Mapping[str, Any]], shape: str, event: str) -> Picture | None:
     """The picture of one shape and event, of records of `sweeps.by_size`; None without any."""
-    chosen = [each for each in records if (each["subscription"], each["event"]) == (shape, event)]
+    chosen = [record for record in records if (record["subscription"], record["event"]) == (shape, event)]
     if not chosen:
         return None
     of_variant: dict[str, dict[tuple[int, int], float | None]] = {}

@@ -30,7 +30,7 @@ def time_of(at: float) -> str:
 
 def summary(poll: Poll) -> str:
     """One poll in a line."""
-    states = [each.state for each in poll.groups]
+    states = [group.state for group in poll.groups]
     idle = sum(bool(state.figures["idle_members"]) for state in states)
     lags = [state.figures["lag"] for state in states if state.figures["lag"] is not None]
     parts = [
@@ -102,7 +102,7 @@ class JsonLines:
                 "at": time_of(poll.at),
                 "cluster": poll.cluster,
                 "poll": poll.number,
-                "groups": [_record(each) for each in poll.groups],
+                "groups": [_record(group) for group in poll.groups],
                 "changes": list(poll.changes),
                 "skipped": [{"source": each.source, "line": each.line, "why": each.why} for each in poll.skipped],
             }

@@ -25,11 +25,9 @@ from protocols import Allocation, Group, Member, Queue
 from protocols.scenario.model import SystemPart
 from protocols.scenario.systems import split_system
 from rocketmq_selfbalance import allocate
-from rocketmq_selfbalance.strategies.averagely import Averagely
-from rocketmq_selfbalance.strategies.by_config import SETTING as QUEUE_LIST
-from rocketmq_selfbalance.strategies.by_config import ByConfig
-from rocketmq_selfbalance.strategies.machine_room import SETTING as ROOMS
-from rocketmq_selfbalance.strategies.machine_room import ByMachineRoom
+from rocketmq_selfbalance.catalogue import MACHINE_ROOM_SETTING as ROOMS
+from rocketmq_selfbalance.catalogue import SETTING as QUEUE_LIST
+from rocketmq_selfbalance.catalogue import Averagely, ByConfig, ByMachineRoom
 
 COUNTS = ("group_members", "idle_members", "queues", "unowned_queues", "double_owned_queues", "min", "max", "spread")
 RATIOS = ("mean", "cv", "jain", "gini", "max_over_mean")

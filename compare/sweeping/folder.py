@@ -106,8 +106,10 @@ class DoneRecord(TypedDict):
 
 def identity(sweep: Sweep, parts: Sequence[Part]) -> str:
     """The sweep as text: two folders hold the same rows where it is the same."""
-    systems = [{"system": each.system, "label": each.label, "settings": each.settings} for each in sweep.systems]
-    events = [{"name": each.name, "events": each.events} for each in sweep.events]
+    systems = [
+        {"system": system.system, "label": system.label, "settings": system.settings} for system in sweep.systems
+    ]
+    events = [{"name": event.name, "events": event.events} for event in sweep.events]
     axes = {
         name: getattr(sweep, name)
         for name in ("kind", "members", "topics", "queues", "brokers", "subscriptions", "latencies", "seeds")

@@ -116,7 +116,7 @@ def _each(given: object, path: Place) -> Sequence[tuple[object, Place]]:
         return [(given, path)]
     if not given:
         raise PartError(path, "an empty list, expected at least one value")
-    return [(each, (*path, number)) for number, each in enumerate(items(given, path))]
+    return [(item, (*path, number)) for number, item in enumerate(items(given, path))]
 
 
 def _numbers(given: object, least: int, most: int, path: Place) -> tuple[int, ...]:

@@ -18,8 +18,8 @@ from compare.sweeping.grid import Cell, Sweep
 from compare.sweeping.stories import OF_SIMULATIONS, member_name, subscription, topic_name
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.systems import STATIC, split_system
-from rocketmq_selfbalance.strategies.by_config import SETTING as QUEUE_LIST
-from rocketmq_selfbalance.strategies.by_config import ByConfig
+from rocketmq_selfbalance.catalogue import SETTING as QUEUE_LIST
+from rocketmq_selfbalance.catalogue import ByConfig
 
 GROUP = "group"
 

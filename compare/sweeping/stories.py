@@ -81,12 +81,12 @@ def _of_one(event: str, **more: object) -> "Story":
 
 
 def _deploy(at: float, members: int, topics: int, queues: int, shape: str) -> list[Fields]:
-    everybody = [member_name(each) for each in range(members)]
+    everybody = [member_name(number) for number in range(members)]
     return [{"at": at, "rolling": everybody, "gap": float(GAP_MS), "downtime": float(DOWNTIME_MS)}]
 
 
 def _grow(at: float, members: int, topics: int, queues: int, shape: str) -> list[Fields]:
-    return [{"at": at, "queues": {topic_name(each): GROWTH * queues for each in range(topics)}}]
+    return [{"at": at, "queues": {topic_name(number): GROWTH * queues for number in range(topics)}}]
 
 
 def _none(at: float, members: int, topics: int, queues: int, shape: str) -> list[Fields]:

@@ -17,7 +17,7 @@ from protocols.facts import Owns
 from protocols.java import Queue
 from protocols.timeline.fact_descriptions import queue_name, queue_names
 from protocols.timeline.story import story_of_queue
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 
 class Judged(Protocol):

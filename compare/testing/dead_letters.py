@@ -2,8 +2,7 @@
 
 from compare.testing.group_interface import GroupInterface
 from protocols.java import Queue
-from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
-from rocketmq_selfbalance.codes import DLQ_PREFIX
+from rocketmq_selfbalance.cluster import DLQ_PREFIX, RocketMQCluster
 
 
 def dead_letters(group: GroupInterface) -> set[tuple[Queue, int]]:

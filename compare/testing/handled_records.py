@@ -67,7 +67,11 @@ class RecordRange(NamedTuple):
 
 def single(ranges: Iterable[RecordRange]) -> list[Record]:
     """Each record of these ranges."""
-    return [Record(*each.queue, offset, each.by) for each in ranges for offset in range(each.first, each.end)]
+    return [
+        Record(*record_range.queue, offset, record_range.by)
+        for record_range in ranges
+        for offset in range(record_range.first, record_range.end)
+    ]
 
 
 class Reads(NamedTuple):
@@ -125,20 +129,20 @@ class HandledRecords:
     @cached_property
     def commits(self) -> Mapping[Queue, list[Commit]]:
         """Queue to its commits, refused ones too."""
-        return _by_queue(each for each in self._timeline.commits if self._is_now(each.at, each.queue))
+        return _by_queue(commit for commit in self._timeline.commits if self._is_now(commit.at, commit.queue))
 
     @cached_property
     def reads(self) -> Mapping[Queue, list[Reads]]:
         """Queue to when members began to read it, and where."""
-        told = ((each.now, each.fact) for each in self._timeline.facts if isinstance(each.fact, Position))
+        told = ((fact.now, fact.fact) for fact in self._timeline.facts if isinstance(fact.fact, Position))
         found = (Reads(now, fact.member, fact.queue, fact.offset, fact.why) for now, fact in told)
-        return _by_queue(each for each in found if self._is_now(each.at, each.queue))
+        return _by_queue(record_range for record_range in found if self._is_now(record_range.at, record_range.queue))
 
     def start(self, queue: Queue) -> int | None:
         """The first record that is the group's; None of a queue that nobody has begun to read."""
         if queue not in self.reads:
             return None
-        since = min(reads[0].at for each, reads in self.reads.items() if each.topic == queue.topic)
+        since = min(reads[0].at for key, reads in self.reads.items() if key.topic == queue.topic)
         return 0 if self.began(queue) > since else self.reads[queue][0].offset
 
     def covered(self, queue: Queue) -> OffsetSet:
@@ -152,8 +156,8 @@ class HandledRecords:
         them after its position was reset; and if they were to be tried again, they were given up. Sorted."""
         found = []
         for queue in sorted({*self.commits, *self.reads}, key=queue_key):
-            taken = [each.offset for each in self.commits.get(queue, ()) if each.taken]
-            resets = [each.offset for each in self.reads.get(queue, ()) if each.why not in BY_ITSELF]
+            taken = [commit.offset for commit in self.commits.get(queue, ()) if commit.taken]
+            resets = [read.offset for read in self.reads.get(queue, ()) if read.why not in BY_ITSELF]
             end = max([*taken[-1:], *resets], default=0)
             start = self.start(queue)
             begin = taken[0] if start is None and taken else start or 0
@@ -171,7 +175,7 @@ class HandledRecords:
     def twice(self) -> list[RecordRange]:
         """Records that were handled more than once, by one member or several: ranges handled alike, sorted."""
         found: list[RecordRange] = []
-        for queue, handled in sorted(self.handled.items(), key=lambda each: queue_key(each[0])):
+        for queue, handled in sorted(self.handled.items(), key=lambda item: queue_key(item[0])):
             again = _repeated(handled)
             about = [each for each in handled if again.count(each.first, each.end)] if again else []
             bounds = sorted({bound for each in about for bound in (each.first, each.end)})
@@ -189,7 +193,7 @@ class HandledRecords:
     def open(self, ends: Mapping[Queue, int]) -> list[RecordRange]:
         """Records below these ends of the queues that are the group's and that nobody has handled yet, sorted."""
         found = []
-        for queue, end in sorted(ends.items(), key=lambda each: queue_key(each[0])):
+        for queue, end in sorted(ends.items(), key=lambda item: queue_key(item[0])):
             if self.exists(queue):
                 gaps = self.covered(queue).gaps(self.start(queue) or 0, end)
                 found += [RecordRange(queue, *gap) for gap in gaps]
@@ -209,6 +213,6 @@ def _repeated(handled: Iterable[Handled]) -> OffsetSet:
 
 def _by_queue(found: Iterable[T]) -> dict[Queue, list[T]]:
     by: dict[Queue, list[T]] = {}
-    for each in found:
-        by.setdefault(each.queue, []).append(each)
+    for record_range in found:
+        by.setdefault(record_range.queue, []).append(record_range)
     return by

@@ -143,9 +143,9 @@ class Handling:
     def _all(self) -> list[Handled]:
         """All that was handled, in order of time; by simulated members as the timeline tells."""
         found = [each for told in self._told.values() for each in told]
-        for each in self.group.timeline.counted_deliveries():
-            if each.member not in self._told:
-                found.append(Handled(each.until, each.member, each.queue, each.first, each.end))
+        for delivery in self.group.timeline.counted_deliveries():
+            if delivery.member not in self._told:
+                found.append(Handled(delivery.until, delivery.member, delivery.queue, delivery.first, delivery.end))
         return sorted(found, key=lambda each: each.at)
 
     # What the doubles call.

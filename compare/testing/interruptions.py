@@ -80,13 +80,13 @@ class Interruptions:
     def remaining(self, fields: Mapping[str, object]) -> dict[str, object] | None:
         """What is left of an event for the members that are there; None where nothing is. Outside of an interruption
         an event of a member who is neither there nor about to join stays as it is, and will be refused."""
-        kind = next((each for each in OF_MEMBERS if each in fields), None)
+        kind = next((member for member in OF_MEMBERS if member in fields), None)
         if kind is None:
             return dict(fields)
         given = fields[kind]
         names = [given] if isinstance(given, str) else list(given) if isinstance(given, list | tuple) else []
-        absent = [each for each in names if each not in self._group.members]
-        left = [each for each in names if each not in absent or not self._takes(kind, each, fields)]
+        absent = [name for name in names if name not in self._group.members]
+        left = [name for name in names if name not in absent or not self._takes(kind, name, fields)]
         if len(left) == len(names):
             return dict(fields)
         return {**fields, kind: left if len(left) > 1 else left[0]} if left else None

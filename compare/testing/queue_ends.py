@@ -3,10 +3,10 @@
 from typing import Protocol, runtime_checkable
 
 from compare.testing.world import LiveCluster
-from kafka_coordinator.cluster.cluster import KafkaCluster
+from kafka_coordinator.cluster import KafkaCluster
 from protocols.engine.nodes import Time
 from protocols.java import Queue
-from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
+from rocketmq_selfbalance.cluster import RocketMQCluster
 
 
 @runtime_checkable

@@ -89,7 +89,7 @@ def _ends(group: HandlingGroup, within: float) -> dict[Queue, int]:
 
 
 def _amount(ranges: Sequence[RecordRange]) -> int:
-    return sum(each.end - each.first for each in ranges)
+    return sum(record_range.end - record_range.first for record_range in ranges)
 
 
 def _count(ranges: Sequence[RecordRange]) -> str:

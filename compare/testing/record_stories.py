@@ -41,7 +41,7 @@ class RecordStories:
 
     def of_lost(self, lost: RecordRange) -> list[str]:
         """Who was given these records, which commit or reset went beyond them, and who read on from where."""
-        taken = [each for each in self._commits(lost) if each.taken]
+        taken = [commit for commit in self._commits(lost) if commit.taken]
         beyond = next((each for each in taken if each.offset > lost.first), None)
         given = list(self._given(lost))
         reset = next(
@@ -56,7 +56,9 @@ class RecordStories:
         if beyond is not None:
             lines += self._of_commits(dict.fromkeys([beyond, *[each for each in taken if each.offset >= lost.end][:1]]))
         lines += self._passed_over(lost)
-        members = {each.member for each in (*read[-1:], beyond, *self._deliveries(lost)) if each is not None}
+        members = {
+            delivery.member for delivery in (*read[-1:], beyond, *self._deliveries(lost)) if delivery is not None
+        }
         lines += self._around(lost, members, since, until)
         if any((lost.queue, offset) in self._records.given_up for offset in range(lost.first, lost.end)):
             end = f"{name_of(lost)} was given up and lies among the dead letters, which no member reads"
@@ -76,12 +78,16 @@ class RecordStories:
         first = handled[0]
         second = next(each for each in handled[1:] if each.first <= repeated.first < each.end)
         commits = self._commits(repeated)
-        before = [each for each in commits if each.taken and each.at <= first.at]
-        reads = [each for each in self._reads(repeated) if each.at <= second.at]
-        again = [each for each in reads if each.at >= first.at]
-        between = [each for each in commits if first.at <= each.at <= second.at and (each.error or each.back)]
-        last = [each for each in commits if each.taken and first.at < each.at <= (again[-1].at if again else second.at)]
-        lines = list(self._of_reads([*[each for each in reads if each.at < first.at][-1:], *again[-1:]]))
+        before = [commit for commit in commits if commit.taken and commit.at <= first.at]
+        reads = [read for read in self._reads(repeated) if read.at <= second.at]
+        again = [read for read in reads if read.at >= first.at]
+        between = [commit for commit in commits if first.at <= commit.at <= second.at and (commit.error or commit.back)]
+        last = [
+            commit
+            for commit in commits
+            if commit.taken and first.at < commit.at <= (again[-1].at if again else second.at)
+        ]
+        lines = list(self._of_reads([*[read for read in reads if read.at < first.at][-1:], *again[-1:]]))
         lines += self._of_commits(dict.fromkeys([*before[-1:], *between, *last[-1:]]))
         for number, (each, which) in enumerate(self._merged(handled, repeated)):
             lines.append(_Line(each.at, f"{each.member} handles {name_of(which)}{' again' if number else ''}"))
@@ -94,15 +100,15 @@ class RecordStories:
         """Who has the queue now, and how far its reader and the committed offset are."""
         queue, end = waiting.queue, self._timeline.end
         reads, handled = self._reads(waiting), self._records.handled.get(queue, [])
-        taken = [each for each in self._commits(waiting) if each.taken]
+        taken = [commit for commit in self._commits(waiting) if commit.taken]
         lines = [*self._of_reads(reads[-1:]), *self._of_commits(taken[-1:])]
         lines += [
             _Line(each.at, f"{each.member} has handled {queue_name(queue)} up to {each.end - 1}")
             for each in handled[-1:]
         ]
-        owners = [each.member for each in self._timeline.beliefs if each.queue == queue and each.until is None]
-        members = {*owners, *[each.member for each in reads[-1:]], *[each.member for each in handled[-1:]]}
-        lines += self._around(waiting, members, min([each.at for each in lines], default=0.0), end)
+        owners = [belief.member for belief in self._timeline.beliefs if belief.queue == queue and belief.until is None]
+        members = {*owners, *[read.member for read in reads[-1:]], *[each.member for each in handled[-1:]]}
+        lines += self._around(waiting, members, min([line.at for line in lines], default=0.0), end)
         who = (
             f"{' and '.join(dict.fromkeys(owners))} owns {queue_name(queue)} now" if owners else "no member owns it now"
         )
@@ -120,9 +126,15 @@ class RecordStories:
     def _deliveries(self, about: RecordRange) -> list[Handled]:
         """HandledRecords of the range that members were given, without those that count as handled."""
         return [
-            Handled(each.until, each.member, each.queue, max(each.first, about.first), min(each.end, about.end))
-            for each in self._timeline.deliveries
-            if each.queue == about.queue and each.first < about.end and each.end > about.first
+            Handled(
+                delivery.until,
+                delivery.member,
+                delivery.queue,
+                max(delivery.first, about.first),
+                min(delivery.end, about.end),
+            )
+            for delivery in self._timeline.deliveries
+            if delivery.queue == about.queue and delivery.first < about.end and delivery.end > about.first
         ]
 
     def _given(self, lost: RecordRange) -> Iterator[_Line]:
@@ -136,18 +148,18 @@ class RecordStories:
             yield group[0], RecordRange(about.queue, group[0].first, group[-1].end)
 
     def _of_reads(self, reads: Iterable[Reads]) -> Iterator[_Line]:
-        for each in dict.fromkeys(reads):
-            why = REASONS.get(each.why, each.why)
+        for read in dict.fromkeys(reads):
+            why = REASONS.get(read.why, read.why)
             yield _Line(
-                each.at, f"{each.member} begins to read {queue_name(each.queue)} at offset {each.offset} ({why})"
+                read.at, f"{read.member} begins to read {queue_name(read.queue)} at offset {read.offset} ({why})"
             )
 
     def _of_commits(self, commits: Iterable[Commit]) -> Iterator[_Line]:
-        for each in commits:
-            who = each.member or "an administrator"
-            text = f"{who} commits offset {each.offset} of {queue_name(each.queue)}{generation_suffix(each.generation)}"
-            text += f", refused: {each.error}" if each.error else ""
-            yield _Line(each.at, text + (f", back from {each.before}" if each.back else ""))
+        for commit in commits:
+            who = commit.member or "an administrator"
+            text = f"{who} commits offset {commit.offset} of {queue_name(commit.queue)}"
+            text += generation_suffix(commit.generation) + (f", refused: {commit.error}" if commit.error else "")
+            yield _Line(commit.at, text + (f", back from {commit.before}" if commit.back else ""))
 
     def _passed_over(self, lost: RecordRange) -> Iterator[_Line]:
         for told in self._timeline.facts:
@@ -157,9 +169,13 @@ class RecordStories:
 
     def _around(self, about: RecordRange, members: Collection[str | None], since: Time, until: Time) -> Iterator[_Line]:
         """What happened to these members and to their group between two times."""
-        for each in self._timeline.causes.happenings:
-            if since <= each.at <= until and (not each.members or {*members} & {*each.members}) and each.root:
-                yield _Line(each.at, each.text)
+        for happening in self._timeline.causes.happenings:
+            if (
+                since <= happening.at <= until
+                and (not happening.members or {*members} & {*happening.members})
+                and happening.root
+            ):
+                yield _Line(happening.at, happening.text)
         for end in self._ends:
             if since <= end.at <= until and end.member in members:
                 yield _Line(end.at, end.how)
@@ -197,7 +213,7 @@ def _blank() -> str:
 
 
 def _told(lines: Iterable[_Line]) -> list[str]:
-    found = sorted(dict.fromkeys(lines), key=lambda each: each.at)
+    found = sorted(dict.fromkeys(lines), key=lambda line: line.at)
     told = [f"{each.at / 1000:9.3f} s  {each.text}" for each in found]
     if len(told) > MOST:
         half = MOST // 2

@@ -69,7 +69,7 @@ class Records:
     def _listed(self, topic: str) -> Iterator[tuple[Queue, int, Content]]:
         for queue in sorted((each for each in self._written if each.topic == topic), key=queue_key):
             hidden = self._hidden.get(queue, ())
-            for offset, content in sorted(self._written[queue].items(), key=lambda each: each[0]):
+            for offset, content in sorted(self._written[queue].items(), key=lambda item: item[0]):
                 if offset not in hidden:
                     yield queue, offset, content
 

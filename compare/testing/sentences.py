@@ -103,10 +103,10 @@ def _differing_views(timeline: Timeline, double: Double, first: str, last: str, 
 
 
 def _generation(timeline: Timeline, group: str, member: str, queue: Queue, at: Time) -> int | None:
-    for each in timeline.beliefs:
-        here = (each.group, each.member, each.queue) == (group, member, queue)
-        if here and each.since <= at and (each.until is None or each.until >= at):
-            return each.generation
+    for belief in timeline.beliefs:
+        here = (belief.group, belief.member, belief.queue) == (group, member, queue)
+        if here and belief.since <= at and (belief.until is None or belief.until >= at):
+            return belief.generation
     return None
 
 
@@ -134,9 +134,9 @@ def _came(timeline: Timeline, member: str, at: Time) -> Time | None:
     starts = (f"{member} joins", f"{member} restarts", f"{member} goes on")
     return next(
         (
-            each.at
-            for each in reversed(timeline.causes.happenings)
-            if each.at <= at and member in each.members and each.text.startswith(starts)
+            happening.at
+            for happening in reversed(timeline.causes.happenings)
+            if happening.at <= at and member in happening.members and happening.text.startswith(starts)
         ),
         None,
     )
@@ -152,7 +152,9 @@ def _end_of(timeline: Timeline, member: str, at: Time) -> str:
 
 def _latest(timeline: Timeline, member: str, at: Time) -> Happening | None:
     """The latest event about a member."""
-    found = [each for each in timeline.causes.happenings if each.at <= at and member in each.members]
+    found = [
+        happening for happening in timeline.causes.happenings if happening.at <= at and member in happening.members
+    ]
     return found[-1] if found else None
 
 
@@ -167,7 +169,7 @@ def _rebalance(rebalance: Rebalance) -> str:
 
 def _during(timeline: Timeline, group: str, since: Time, until: Time) -> Rebalance | None:
     """The rebalance that was going on when a gap began, else the first that began in it."""
-    mine = [each for each in timeline.rebalances if each.group == group and each.began <= until]
+    mine = [rebalance for rebalance in timeline.rebalances if rebalance.group == group and rebalance.began <= until]
     open_then = [each for each in mine if each.began <= since and (each.ended is None or each.ended >= since)]
     later = [each for each in mine if each.began > since]
     return open_then[-1] if open_then else later[0] if later else None

@@ -17,9 +17,8 @@ from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.topology import MemberKey
 from protocols.timeline.fact_descriptions import queue_name
-from rocketmq_selfbalance.cluster import members as disagreement
-from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
-from rocketmq_selfbalance.cluster.members import Standing
+from rocketmq_selfbalance.cluster import RocketMQCluster, Standing
+from rocketmq_selfbalance.cluster import cluster_members as disagreement
 
 GRACE_MS: Time = 1_500.0
 """So long nothing may have changed: messages that are under way arrive, members that start have made their first pass

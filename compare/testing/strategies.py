@@ -59,7 +59,7 @@ def faults(
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise ValueError(f"unknown kind {unknown[0]!r}, expected some of {', '.join(KINDS)}")
-    fates = _Fates([each for each in members if each not in keep])
+    fates = _Fates([member for member in members if member not in keep])
     found: list[Event] = []
     step = int(within * 1000 / max(most, 1))
     for _ in range(draw(st.integers(0, most))):

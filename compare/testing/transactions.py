@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from compare.testing.contents import Content
 from compare.testing.group_interface import GroupInterface
-from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.cluster.broker import Broker
-from kafka_coordinator.cluster.cluster import KafkaCluster
-from kafka_coordinator.coordinator.commands import OffsetsDecided
-from kafka_coordinator.coordinator.offsets import transactional_commit_error
-from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE
+from kafka_coordinator.catalogue import Partition
+from kafka_coordinator.cluster import (
+    COORDINATOR_NOT_AVAILABLE,
+    Broker,
+    KafkaCluster,
+    OffsetsDecided,
+    transactional_commit_error,
+)
 from protocols.engine.nodes import Time
 from protocols.java import Queue
 from protocols.scenario.events import DeleteTopic, Event

@@ -134,7 +134,7 @@ def virtual_time(clock: PassingTime, modules: Iterable[ModuleType] = ()) -> Iter
     """As long as this lasts, the code under test lives in the time of the clock. ``modules``: further ones whose
     imported names are meant, such as an installed package; those of the project and of the tests are known."""
     virtual = VirtualTime(clock)
-    stand_ins: dict[int, object] = {id(real): each for real, each in virtual.functions().items()}
+    stand_ins: dict[int, object] = {id(real): function for real, function in virtual.functions().items()}
     stand_ins |= {id(real): each for real, each in virtual.classes().items()}
     changed: list[tuple[ModuleType, str, object]] = []
     try:

@@ -27,7 +27,7 @@ from protocols.scenario.shorthands import each_name
 from protocols.scenario.topology import Topology
 from protocols.scenario.validation import PartError
 from protocols.timeline import Lifetimes, Recorder, Timeline, lifetimes, may_own_in
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 _OF_SYSTEM = {"strategy", "settings"}
 """Fields of an event that a system may refuse."""

@@ -75,7 +75,7 @@ def sorted_by_column(groups: Sequence[Explained], by: str | None) -> list[Explai
         return list(groups)
     column = _column(by.removeprefix("-"), f"--sort {by}")
     values: list[tuple[Any, Explained]] = [(column.value(group), group) for group in groups]
-    told = [each for each in values if each[0] is not None]
+    told = [value for value in values if value[0] is not None]
     told.sort(key=lambda each: each[0], reverse=column.is_text == by.startswith("-"))
     return [group for _, group in told] + [group for value, group in values if value is None]
 
@@ -207,9 +207,9 @@ def _exit_code(conditions: Sequence[Condition], explained: Sequence[Explained]) 
 def _named(groups: Sequence[ObservedGroup], names: Sequence[str]) -> Sequence[ObservedGroup]:
     """The groups of these names, all without names; `UserError` for a name that no group has."""
     for name in names:
-        if groups and not any(each.name == name for each in groups):
+        if groups and not any(group.name == name for group in groups):
             raise UserError(f"--group {name}: no source shows this group, expected one that the audit lists")
-    return [each for each in groups if each.name in names] if names else groups
+    return [group for group in groups if group.name in names] if names else groups
 
 
 def _say_what_was_skipped(skipped: Sequence[Skipped]) -> None:
@@ -231,7 +231,7 @@ def _write_report(path: Path, explained: Sequence[Explained], skipped: Sequence[
 
 def _say_what_weighs(weight: str, groups: Sequence[AuditedGroup]) -> None:
     """On standard error, where a weight is missing: of how many groups, and which figures lack therefore."""
-    judged = [each for each in groups if each.mode == "shared" and any(each.owners.values())]
+    judged = [group for group in groups if group.mode == "shared" and any(group.owners.values())]
     without = [each for each in judged if each.figure("max") is None]
     if not without:
         return

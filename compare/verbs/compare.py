@@ -185,7 +185,7 @@ def _print(found: Sequence[Measured], changed: Sequence[Sequence[Change]] | None
     documents: list[Mapping[str, object]] = [each for _, _, each in found]
     if format == "json":
         if changed is not None:
-            documents = [{**each, "changes": change} for each, change in zip(documents, changed, strict=True)]
+            documents = [{**document, "changes": change} for document, change in zip(documents, changed, strict=True)]
         print_json(documents[0] if len(documents) == 1 else {"scenarios": documents})
         return
     for at, (scenario, _, each) in enumerate(found):

@@ -94,12 +94,12 @@ def conformance(
         click.echo(visible(f"equipoise: {why}"), err=True)
     if unreadable:
         return 2
-    if not any(each.passed or each.failed for each in results):
+    if not any(result.passed or result.failed for result in results):
         given = ", ".join(paths)
         expected = f"golden vectors or recorded traces ({', '.join(ENDINGS)})"
         click.echo(visible(f"equipoise: no case was checked: {given} holds none, expected {expected}"), err=True)
         return 1
-    return 1 if any(each.failed for each in results) else 0
+    return 1 if any(result.failed for result in results) else 0
 
 
 def _judged(client: str, paths: Sequence[str], situations: Sequence[str], at_once: int, format: str) -> int:
@@ -192,7 +192,10 @@ def _print_markdown(results: Sequence[FileResult], verbose: bool) -> None:
     counts = [*results, _total(results)] if len(results) > 1 else results
     print_table(
         [("file", "left"), ("passed", "right"), ("failed", "right"), ("skipped", "right"), ("notes", "left")],
-        [[each.name, str(each.passed), str(each.failed), str(each.skipped), "; ".join(each.notes)] for each in counts],
+        [
+            [count.name, str(count.passed), str(count.failed), str(count.skipped), "; ".join(count.notes)]
+            for count in counts
+        ],
         "markdown",
     )
     rows = [
@@ -210,17 +213,19 @@ def _print_markdown(results: Sequence[FileResult], verbose: bool) -> None:
 def _print_measures(result: FileResult, format: str) -> None:
     """Recorded values beside the model's, a table per case."""
     columns = [("quantity", "left"), ("real", "right"), ("model", "right"), ("allowed", "right"), ("passed", "left")]
-    for case in dict.fromkeys(each.case for each in result.measures):
+    for case in dict.fromkeys(measure.case for measure in result.measures):
         rows = [
             [
-                each.quantity,
-                _measured(each.real),
-                "the same" if isinstance(each.real, list) and each.model == each.real else _measured(each.model),
-                _measured(each.allowed),
-                "yes" if each.passed else "NO",
+                measure.quantity,
+                _measured(measure.real),
+                "the same"
+                if isinstance(measure.real, list) and measure.model == measure.real
+                else _measured(measure.model),
+                _measured(measure.allowed),
+                "yes" if measure.passed else "NO",
             ]
-            for each in result.measures
-            if each.case == case
+            for measure in result.measures
+            if measure.case == case
         ]
         print_table(columns, rows, format, case)
 
@@ -240,18 +245,18 @@ def _document(results: Sequence[FileResult], unreadable: Sequence[str]) -> dict[
     return {
         "files": [
             {
-                "name": each.name,
-                "passed": each.passed,
-                "failed": each.failed,
-                "skipped": each.skipped,
-                "notes": each.notes,
+                "name": result.name,
+                "passed": result.passed,
+                "failed": result.failed,
+                "skipped": result.skipped,
+                "notes": result.notes,
                 "differences": [
                     {"case": item.case, "field": item.field, "expected": item.expected, "got": item.got}
-                    for item in each.differences
+                    for item in result.differences
                 ],
-                "measures": [asdict(item) for item in each.measures],
+                "measures": [asdict(item) for item in result.measures],
             }
-            for each in results
+            for result in results
         ],
         "unreadable": list(unreadable),
         "passed": total.passed,
@@ -263,9 +268,9 @@ def _document(results: Sequence[FileResult], unreadable: Sequence[str]) -> dict[
 def _total(results: Sequence[FileResult]) -> FileResult:
     return FileResult(
         f"{len(results)} files",
-        sum(each.passed for each in results),
-        sum(each.failed for each in results),
-        sum(each.skipped for each in results),
+        sum(result.passed for result in results),
+        sum(result.failed for result in results),
+        sum(result.skipped for result in results),
     )
 
 

@@ -66,7 +66,7 @@ def installed_examples() -> list[Example]:
 def copy(chosen: list[Example], folder: Path) -> int:
     """Copy their files below the folder; how many. Raises `UserError` where a file of another content is there."""
     root = files(PACKAGE)
-    contents = {folder / path: _at(root, path).read_bytes() for each in chosen for path in each.paths}
+    contents = {folder / path: _at(root, path).read_bytes() for example in chosen for path in example.paths}
     for target, content in contents.items():
         if target.exists() and (not target.is_file() or target.read_bytes() != content):
             raise UserError(f"--to {folder}: {target} is there already and differs, expected another folder")
@@ -80,12 +80,12 @@ def copy(chosen: list[Example], folder: Path) -> int:
 
 
 def _walk(folder: Traversable, inside: str) -> Iterator[str]:
-    for each in folder.iterdir():
-        if each.name in NOT_EXAMPLES:
+    for file in folder.iterdir():
+        if file.name in NOT_EXAMPLES:
             continue
-        path = f"{inside}{each.name}"
-        if each.is_dir():
-            yield from _walk(each, f"{path}/")
+        path = f"{inside}{file.name}"
+        if file.is_dir():
+            yield from _walk(file, f"{path}/")
         else:
             yield path
 
@@ -122,15 +122,15 @@ def examples(names: tuple[str, ...], format: str, folder: Path | None) -> int:
         count = copy(chosen, folder)
         click.echo(f"{count} files were copied to {folder}.", err=True)
     elif format == "json":
-        print_json({"examples": [{"name": each.name, "about": each.about} for each in chosen]})
+        print_json({"examples": [{"name": example.name, "about": example.about} for example in chosen]})
     else:
         columns = [("example", "left"), ("what it shows", "left")]
-        print_table(columns, [[each.name, each.about] for each in chosen], format)
+        print_table(columns, [[example.name, example.about] for example in chosen], format)
     return 0
 
 
 def _chosen(there: list[Example], names: tuple[str, ...]) -> list[Example]:
-    by_name = {name: each for each in there for name in (each.name.rpartition("/")[2], each.name)}
+    by_name = {name: example for example in there for name in (example.name.rpartition("/")[2], example.name)}
     for name in names:
         if name not in by_name:
             raise UserError(f"no example {name!r}, {suggestion(name, by_name)}")

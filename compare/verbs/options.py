@@ -38,7 +38,7 @@ def check_report(path: Path) -> None:
 
 def check_folder(path: Path) -> None:
     """The same for ``--parquet``: `UserError` if the folder is not there and cannot be made, or not be written in."""
-    there = next(each for each in (path, *path.absolute().parents) if each.exists())
+    there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise UserError(f"--parquet {path}: no permission to write in {there}, expected a writable folder")
 

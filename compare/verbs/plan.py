@@ -108,7 +108,7 @@ def _subject(
     command_config: Path | None,
     timeout: float,
 ) -> Subject:
-    scenarios = [each for each in sources if each.endswith((".yaml", ".yml"))]
+    scenarios = [source for source in sources if source.endswith((".yaml", ".yml"))]
     if scenarios:
         if len(sources) > 1:
             raise UserError(f"{len(sources)} sources with a scenario among them, expected one scenario, or none")

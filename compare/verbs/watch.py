@@ -93,7 +93,7 @@ def watch(
     if find_spec("pyarrow") is None:
         raise UserError("watch needs the package pyarrow, expected after: pip install 'equipoise[watch]'")
     check_timeout(timeout)
-    of_kafka = [each.name for each in clusters if each.arguments[0].startswith(kafka_live.SCHEME)]
+    of_kafka = [cluster.name for cluster in clusters if cluster.arguments[0].startswith(kafka_live.SCHEME)]
     if command_config is not None and not of_kafka:
         raise UserError(f"--command-config {command_config}: applies only to a source kafka://host:port")
     recorder = Recorder(out, keep_days, int(keep_gb * _GIGABYTE), _say, _in_thread)

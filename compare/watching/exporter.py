@@ -70,15 +70,15 @@ class Exporter:
 
     def polled(self, poll: Poll) -> None:
         """A group that has samples keeps them while it exists; free places go to the worst of the others."""
-        there = {each.state.key for each in poll.groups}
+        there = {group.state.key for group in poll.groups}
         chosen = self._chosen[poll.cluster] & there
-        for each in poll.groups:
+        for group in poll.groups:
             if len(chosen) >= self._most:
                 break
-            chosen.add(each.state.key)
+            chosen.add(group.state.key)
         self._chosen[poll.cluster] = chosen
         before = self._clusters[poll.cluster]
-        shown = sorted((each for each in poll.groups if each.state.key in chosen), key=lambda each: each.state.key)
+        shown = sorted((group for group in poll.groups if group.state.key in chosen), key=lambda group: group.state.key)
         # One assignment: a scrape, which comes in another thread, sees one poll or the other.
         self._clusters[poll.cluster] = _Cluster(
             True,

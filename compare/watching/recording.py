@@ -124,9 +124,9 @@ class Recorder:
         day = day_of(poll.at)
         before = self._written.get(poll.cluster)
         written = before[1] if before is not None and before[0] == day else {}
-        rows = [_row(poll, each, written.get(each.state.key)) for each in poll.groups]
-        kept = {each.state.key: written[each.state.key] for each in poll.groups if each.state.key in written}
-        told = {each.state.key: each.state.group.owners for each in poll.groups if each.state.tells_owners}
+        rows = [_row(poll, group, written.get(group.state.key)) for group in poll.groups]
+        kept = {group.state.key: written[group.state.key] for group in poll.groups if group.state.key in written}
+        told = {group.state.key: group.state.group.owners for group in poll.groups if group.state.tells_owners}
         self._written[poll.cluster] = day, kept | told
         schema = snapshot_schema()
         details = {b"equipoise.cluster": poll.cluster.encode()}

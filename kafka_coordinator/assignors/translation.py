@@ -124,7 +124,7 @@ class Numbers:
         if held is not None and len(topics_of[self.members[0].subscription]) == len(self.topics):
             return GroupMetadata(
                 self.topics,
-                tuple([_member(each, topics_of) for each in self.members]),
+                tuple([_member(member, topics_of) for member in self.members]),
                 self.group.replica_racks,
                 ids,
                 held=HeldNumbers(held, partial(self._iterated, ids)),
@@ -132,7 +132,7 @@ class Numbers:
         claims = self._plain_claims(previous or {})
         if claims is None:
             claims = self._claims(previous or {})
-        members = tuple([_member(each, topics_of, _iterated(claims[each.id], ids)) for each in self.members])
+        members = tuple([_member(member, topics_of, _iterated(claims[member.id], ids)) for member in self.members])
         return GroupMetadata(self.topics, members, self.group.replica_racks, ids)
 
     def allocation(self, answer: Assignment) -> Allocation:

@@ -55,7 +55,7 @@ def uniform_homogeneous(group: GroupMetadata) -> Assignment:
     first = group.first_numbers()
     subscribed = {topic: first[topic] for topic in members[0].topics}
     order = group.topic_order or topic_order(group, members[0].topics)
-    held = group.held or HeldNumbers([_numbers(each.claims, subscribed, group) for each in members], list)
+    held = group.held or HeldNumbers([_numbers(member.claims, subscribed, group) for member in members], list)
     claimed = set[int]().union(*held.numbers)
     unassigned = [
         number
@@ -110,7 +110,7 @@ _TOPIC = itemgetter(0)
 def homogeneous(group: GroupMetadata) -> bool:
     """Whether all members subscribe to the same topics (spec 6.8, for groups that subscribe by name)."""
     subscriptions = list(dict.fromkeys(member.topics for member in group.members))
-    return all(set(each) == set(subscriptions[0]) for each in subscriptions)
+    return all(set(subscription) == set(subscriptions[0]) for subscription in subscriptions)
 
 
 def uniform(group: GroupMetadata, same_subscriptions: bool | None = None) -> Assignment:

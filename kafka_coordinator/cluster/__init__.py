@@ -1,1 +1,91 @@
 """Kafka as a scenario lives in it: brokers, controller, topics, members, administrators, settings, views of tools."""
+
+from typing import TYPE_CHECKING
+
+from protocols.named_modules import lazy_names
+
+if TYPE_CHECKING:
+    from kafka_coordinator.cluster.broker import Broker, ClusterState
+    from kafka_coordinator.cluster.cluster import KafkaCluster
+    from kafka_coordinator.cluster.controller import Controller
+    from kafka_coordinator.cluster.settings import protocol_of_member, protocol_of_variant
+    from kafka_coordinator.cluster.views import GroupDescription, description_of
+    from kafka_coordinator.consumer import commits as consumer_commits
+    from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED
+    from kafka_coordinator.consumer.commands import (
+        Assign,
+        AssignAsMember,
+        BeginPoll,
+        Close,
+        CommitNow,
+        EndPoll,
+        Handle,
+        ListenerReturned,
+        Seek,
+        Store,
+    )
+    from kafka_coordinator.consumer.commits import DONE, FAILED, REBALANCING, RETRIABLE
+    from kafka_coordinator.consumer.node import Consumer
+    from kafka_coordinator.consumer.settings import (
+        GROUP_PROTOCOL,
+        NAMES,
+        REFUSED_UNDER,
+        ConsumerConfig,
+        ConsumerSettings,
+        Load,
+    )
+    from kafka_coordinator.consumer.state.consumer import ConsumerState
+    from kafka_coordinator.consumer.state.reading import ListenerCall
+    from kafka_coordinator.coordinator.commands import OffsetsDecided, RebalanceGroup, Topics
+    from kafka_coordinator.coordinator.consumer_groups import states as consumer_groups_states
+    from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_request
+    from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+    from kafka_coordinator.coordinator.consumer_groups.reconciliation import JOINING, Standing, reconcile
+    from kafka_coordinator.coordinator.core import Core
+    from kafka_coordinator.coordinator.group import Group
+    from kafka_coordinator.coordinator.node import Coordinator, offsets_topic
+    from kafka_coordinator.coordinator.offsets import transactional_commit_error
+    from kafka_coordinator.coordinator.refusals import REFUSE, refusal
+    from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+    from kafka_coordinator.errors import (
+        COORDINATOR_NOT_AVAILABLE,
+        FENCED_INSTANCE_ID,
+        FENCED_MEMBER_EPOCH,
+        INVALID_REQUEST,
+        NONE,
+        NOT_COORDINATOR,
+        UNKNOWN_MEMBER_ID,
+    )
+    from kafka_coordinator.messages import (
+        CONSUMER_PROTOCOL_TYPE,
+        ConsumerGroupDescribe,
+        ConsumerGroupDescribeAnswer,
+        ConsumerGroupHeartbeat,
+        ConsumerGroupHeartbeatAnswer,
+        ConsumerMetadata,
+        DeleteGroup,
+        DeleteGroupAnswer,
+        DescribeGroup,
+        DescribeGroupAnswer,
+        FindCoordinator,
+        Heartbeat,
+        HeartbeatAnswer,
+        JoinGroup,
+        JoinGroupAnswer,
+        LeaveGroup,
+        LeaveGroupAnswer,
+        Leaving,
+        ListGroups,
+        ListGroupsAnswer,
+        OffsetCommit,
+        OffsetCommitAnswer,
+        OffsetDelete,
+        OffsetDeleteAnswer,
+        OffsetFetch,
+        OffsetFetchAnswer,
+        Opaque,
+        SyncGroup,
+        SyncGroupAnswer,
+    )
+
+__getattr__ = lazy_names(__name__)

@@ -39,7 +39,7 @@ class ControllerSettings:
         return cls(**{NAMES[name]: whole_number(name, value, 1) for name, value in given.items()})
 
 
-NAMES: Mapping[str, str] = {each.name.replace("_", "."): each.name for each in fields(ControllerSettings)}
+NAMES: Mapping[str, str] = {field.name.replace("_", "."): field.name for field in fields(ControllerSettings)}
 """Kafka's name of a setting to the field."""
 
 
@@ -96,10 +96,10 @@ class Controller:
         before = self._leaders.get(topic, ())
         self.preferred[topic] = preferred
         if replicas is None:
-            new = [self._stand_in(each, self.replicas) for each in preferred[len(before) :]]
+            new = [self._stand_in(name, self.replicas) for name in preferred[len(before) :]]
         else:
             self.assigned[topic] = replicas
-            new = [self._first_live(each) for each in replicas[len(before) :]]
+            new = [self._first_live(replica) for replica in replicas[len(before) :]]
         self._leaders[topic] = (*before, *new)
         if racks is not None:
             self.racks[topic] = racks
@@ -151,7 +151,7 @@ class Controller:
 
         def moved(leaders: Iterable[str], preferred: Iterable[str], replicas: Replicas) -> tuple[str, ...]:
             first = {broker: self._stand_in(broker, replicas) for broker in self.brokers}
-            return tuple([choose(leader, each, first[each]) for leader, each in zip(leaders, preferred, strict=True)])
+            return tuple([choose(leader, name, first[name]) for leader, name in zip(leaders, preferred, strict=True)])
 
         def moved_as_assigned(leaders: tuple[str, ...], topic: str) -> tuple[str, ...]:
             assigned = zip(leaders, self.assigned[topic], strict=True)

@@ -151,7 +151,7 @@ def check_assignors(names: Iterable[str], where: str) -> None:
         if in_the_broker(name):
             raise UserError(f"{where}: {name} is an assignor of the broker, which {STRATEGY} cannot name")
         if not known_assignor(name):
-            known = [each for each in STRATEGIES if known_assignor(each)]
+            known = [strategy for strategy in STRATEGIES if known_assignor(strategy)]
             raise UserError(f"{where}: unknown assignor {name!r}, expected one of {', '.join(known)}")
 
 

@@ -112,10 +112,10 @@ class TopicTable:
 
     def write(self, event: Produce, now: Time) -> None:
         """Records are written at once."""
-        for each in records_of(event, self.per_broker):
-            partition = self.partition(each)
+        for record in records_of(event, self.per_broker):
+            partition = self.partition(record)
             if self.is_served(partition):
-                self._add(partition, now, each.records)
+                self._add(partition, now, record.records)
 
     def _add(self, partition: Partition, now: Time, records: int) -> None:
         bursts = self._bursts.get(partition, ())
@@ -165,9 +165,9 @@ class TopicTable:
         self._rates.change(event.queue_changes())
         brokers = self._brokers_of.pop(event.delete_topic, ())
         self._since.update(((event.delete_topic, number), inf) for number in range(len(brokers)))
-        self._bursts = {each: bursts for each, bursts in self._bursts.items() if each[0] != event.delete_topic}
-        self._unlike = {each: rate for each, rate in self._unlike.items() if each[0] != event.delete_topic}
-        self._poison = {each: poison for each, poison in self._poison.items() if each[0] != event.delete_topic}
+        self._bursts = {key: bursts for key, bursts in self._bursts.items() if key[0] != event.delete_topic}
+        self._unlike = {key: rate for key, rate in self._unlike.items() if key[0] != event.delete_topic}
+        self._poison = {key: poison for key, poison in self._poison.items() if key[0] != event.delete_topic}
         self._controller.delete_topic(event.delete_topic)
         if self._outages is not None:
             self._outages.forget(event.delete_topic)

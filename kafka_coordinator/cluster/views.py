@@ -185,7 +185,7 @@ def _state(found: GroupDescription, verbose: bool) -> list[str]:
     row = [found.group, found.coordinator, found.protocol or _NOTHING, found.state, str(len(found.members))]
     widths = [15, 25, 20, 20, 0]
     if verbose:
-        epochs = [_NOTHING] * 2 if found.epochs is None else [str(each) for each in found.epochs]
+        epochs = [_NOTHING] * 2 if found.epochs is None else [str(epoch) for epoch in found.epochs]
         header[4:4], row[4:4], widths[4:4] = ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"], epochs, [15, 25]
     return _table(widths, [header, row], (0, 1))
 

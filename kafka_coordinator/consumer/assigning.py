@@ -52,7 +52,7 @@ def assignments(c: ConsumerState, answer: JoinGroupAnswer) -> dict[str, tuple[Pa
     known = c.metadata.topics
     topics = {topic: len(known[topic]) for topic in c.assigning.group_topics if topic in known}
     partitions = [partition for topic, count in topics.items() for partition in _partitions_of(topic, count)]
-    racks = {topic: each for topic, each in c.metadata.replica_racks.items() if topic in topics}
+    racks = {topic: rack for topic, rack in c.metadata.replica_racks.items() if topic in topics}
     try:
         if run is None:
             return _registered(name, members, topics, racks)

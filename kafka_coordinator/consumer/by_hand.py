@@ -84,7 +84,7 @@ def assign_as_member(c: ConsumerState, now: Time, command: AssignAsMember, out: 
     """A member's user reads partitions from their committed offsets again, those of others among them."""
     subscription, partitions = c.subscription, command.partitions
     subscription.beside = tuple(sorted_pairs({*subscription.beside, *partitions}.difference(subscription.owned)))
-    subscription.positions = {each: at for each, at in subscription.positions.items() if each not in partitions}
+    subscription.positions = {key: at for key, at in subscription.positions.items() if key not in partitions}
     subscription.unpositioned = tuple(sorted_pairs({*subscription.unpositioned, *partitions}))
 
 

@@ -75,10 +75,12 @@ def set_owned(c: ConsumerState, now: Time, owned: tuple[Partition, ...], out: Ou
     kept = before.intersection(owned)
     if len(kept) < len(before):
         positions = subscription.positions
-        subscription.positions = {partition: each for partition, each in positions.items() if partition in kept}
+        subscription.positions = {partition: position for partition, position in positions.items() if partition in kept}
     if kept or subscription.unpositioned:
         missing = set(subscription.unpositioned)
-        subscription.unpositioned = tuple([each for each in owned if each not in before or each in missing])
+        subscription.unpositioned = tuple(
+            [partition for partition in owned if partition not in before or partition in missing]
+        )
     else:
         subscription.unpositioned = owned
     subscription.owned = owned
@@ -120,7 +122,7 @@ def _take_assignment(c: ConsumerState, now: Time, assigned: tuple[Partition, ...
     # The sticky assignors may hand a partition to one member twice (spec 5.7): to the client it is one.
     owned = in_order(set(assigned))
     before = set(c.subscription.owned)
-    added = tuple([each for each in owned if each not in before]) if before else owned
+    added = tuple([partition for partition in owned if partition not in before]) if before else owned
     assigning.remember(c, c.membership.protocol or "", assigned)
     c.commits.auto_due = False
     if c.config.settings.enable_auto_commit and owned:
@@ -142,4 +144,4 @@ def _subscribed(c: ConsumerState, assigned: tuple[Partition, ...]) -> bool:
 def without(partitions: tuple[Partition, ...], over: tuple[Partition, ...]) -> tuple[Partition, ...]:
     """The partitions that are not over, in their order."""
     gone = set(over)
-    return tuple([each for each in partitions if each not in gone])
+    return tuple([partition for partition in partitions if partition not in gone])

@@ -49,7 +49,7 @@ def with_leader(c: ConsumerState) -> dict[Partition, Reading]:
     if not leaderless and not pending:
         return positions
     still = leaderless | pending
-    return {partition: each for partition, each in positions.items() if partition not in still}
+    return {partition: position for partition, position in positions.items() if partition not in still}
 
 
 def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -92,8 +92,8 @@ def _share(c: ConsumerState, now: Time, out: Outbox, *, goes_on: bool) -> None:
     production = {partition: c.load.production(partition) for partition in positions} if handle else {}
     shared, until = shared_anew(now, handle, threads, positions, production, goes_on=goes_on)
     c.subscription.positions = {
-        partition: shared[partition] if partition in shared else each._replace(since=now)
-        for partition, each in c.subscription.positions.items()
+        partition: shared[partition] if partition in shared else position._replace(since=now)
+        for partition, position in c.subscription.positions.items()
     }
     if until is not None and c.subscription.reading:
         out.set_timer(states.SHARE, until)
@@ -145,12 +145,12 @@ def _watch(c: ConsumerState, now: Time, out: Outbox) -> None:
     if not (c.subscription.reading and positions):
         return
     productions = [c.load.production(partition) for partition in positions]
-    taken = sum([each.start for each in positions.values()])
-    comes = sum([each.per_second for each in productions if each.since <= now])
+    taken = sum([position.start for position in positions.values()])
+    comes = sum([production.per_second for production in productions if production.since <= now])
     growing = comes * c.config.handle > 1000 * c.config.threads
     at = now
     while True:
-        waiting = min(most, max(sum([each.end_offset(at) for each in productions]) - taken, 1))
+        waiting = min(most, max(sum([production.end_offset(at) for production in productions]) - taken, 1))
         if _time_for(c, waiting) > limit:
             c.user.batch_end = at + _time_for(c, waiting)
             out.set_timer(states.POLL, at + limit)

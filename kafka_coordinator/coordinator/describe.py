@@ -104,7 +104,9 @@ def expire(core: Core, partition: int, now: Time, out: Outbox) -> None:
         _expire_offsets(core, group, now)
         if group.state == states.EMPTY and not group.offsets:
             delete_group(core, group, states.EXPIRED, now, out)
-    for other in [each for each in core.consumer_groups.values() if each.partition == partition]:
+    for other in [
+        consumer_group for consumer_group in core.consumer_groups.values() if consumer_group.partition == partition
+    ]:
         expire_offsets(core, other, now)
         if not other.members and not other.offsets:
             delete_empty(core, other, states.EXPIRED, out)

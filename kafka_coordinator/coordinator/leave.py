@@ -30,13 +30,13 @@ def leave(core: Core, now: Time, sender: str, request: LeaveGroup, out: Outbox) 
         return
     errors: list[str] = []
     gone: list[str | None] = []
-    for each in request.members:
-        error, name = (UNKNOWN_MEMBER_ID, None) if group is None else _remove(core, group, each, out)
+    for member in request.members:
+        error, name = (UNKNOWN_MEMBER_ID, None) if group is None else _remove(core, group, member, out)
         errors.append(error)
         if error == NONE:
             gone.append(name)
     answered = tuple(
-        [(each.member_id, each.instance_id, error) for each, error in zip(request.members, errors, strict=True)]
+        [(member.member_id, member.instance_id, error) for member, error in zip(request.members, errors, strict=True)]
     )
     out.send(sender, LeaveGroupAnswer(request.correlation, NONE, answered))
     if group is None or not gone:

@@ -120,7 +120,7 @@ class PartitionLog(NodeState):
         newest = {record.key: record for record in self.records}
         kept = [each for each in newest.values() if each.value is not None]
         self.records = sorted(kept, key=lambda each: each.position)
-        self._keys = dict.fromkeys((each.key for each in self.records), True)
+        self._keys = dict.fromkeys((record.key for record in self.records), True)
 
     def latest(self) -> dict[Key, Value]:
         """The newest value of each key that has one, in the order in which they were written."""

@@ -162,7 +162,7 @@ def forget_topics(core: Core, topics: Iterable[str]) -> None:
     gone = frozenset(topics)
     groups: list[WithOffsets] = [*core.groups.values(), *core.consumer_groups.values()]
     for group in groups:
-        for partition in [each for each in group.offsets if each[0] in gone]:
+        for partition in [offset for offset in group.offsets if offset[0] in gone]:
             delete_offset(core, group, partition)
 
 

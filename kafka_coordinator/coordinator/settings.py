@@ -79,7 +79,7 @@ class BrokerSettings:
 
 
 NAMES: Mapping[str, str] = {
-    each.name.replace("_", "."): each.name for each in fields(BrokerSettings) if not each.metadata
+    field.name.replace("_", "."): field.name for field in fields(BrokerSettings) if not field.metadata
 }
 """Kafka's name of a setting to the field."""
 
@@ -151,7 +151,7 @@ def _checked(name: str, value: object, where: str) -> object:
 
 def _checked_list(name: str, value: object, where: str) -> str:
     allowed = _LISTS[name]
-    named = [each.strip() for each in value.split(",")] if isinstance(value, str) else []
+    named = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
     if named and len(set(named)) == len(named) and set(named) <= set(allowed):
         return ",".join(named)
     raise UserError(

@@ -13,7 +13,7 @@ def auto_commits(c: ConsumerState, coordinator: str, who: tuple[Hashable, ...], 
     settings = c.config.settings
     if not settings.enable_auto_commit or not c.subscription.positions or c.subscription.reading:
         return None
-    offsets = tuple(sorted([(partition, each.start) for partition, each in c.subscription.positions.items()]))
+    offsets = tuple(sorted([(partition, position.start) for partition, position in c.subscription.positions.items()]))
     commit = Call((coordinator,), OffsetCommit, OffsetCommitAnswer, claim=(*who, offsets))
     period, within = settings.auto_commit_interval_ms, settings.request_timeout_ms
     return Exchange(states.AUTO_COMMIT, period, (commit,), awaiting=awaiting, within=within)

@@ -80,11 +80,13 @@ def describe_cluster(state: BrokerState, now: Time, sender: str, request: Descri
         error_message=None,
         endpoint_type=_OF_BROKERS,
         cluster_id=state.settings.cluster_id,
-        controller_id=min((each.node_id for each in addresses), default=-1),
+        controller_id=min((address.node_id for address in addresses), default=-1),
         brokers=tuple(
             [
-                entities.make(item, broker_id=each.node_id, host=each.host, port=each.port, rack=None, is_fenced=False)
-                for each in addresses
+                entities.make(
+                    item, broker_id=address.node_id, host=address.host, port=address.port, rack=None, is_fenced=False
+                )
+                for address in addresses
             ]
         ),
         cluster_authorized_operations=_CLUSTER_OPERATIONS if operations else _NO_OPERATIONS,
@@ -99,7 +101,7 @@ def describe_topic_partitions(
     body = request.body
     kind = entities.response(_PARTITIONS_KEY, request.version)
     item = entities.part(kind, "topics")
-    names = [each.name for each in body.topics]
+    names = [topic.name for topic in body.topics]
     cursor = body.cursor
     if cursor is not None and cursor.partition_index < 0:
         topics = tuple([_without(item, name, ErrorCode.invalid_request, _NO_OPERATIONS) for name in names])
@@ -209,7 +211,7 @@ def describe_configs(state: BrokerState, now: Time, sender: str, request: Descri
                 error_message=message,
                 resource_type=resource.resource_type,
                 resource_name=resource.resource_name,
-                configs=tuple([_entity(item, each, with_synonyms=with_synonyms) for each in configs]),
+                configs=tuple([_entity(item, config, with_synonyms=with_synonyms) for config in configs]),
             )
         )
     out.send(
@@ -238,9 +240,9 @@ def list_config_resources(
         code = ErrorCode.unsupported_version
     else:
         found = [
-            entities.make(item, resource_name=name, resource_type=each)
-            for each, names in known.items()
-            if each in wanted
+            entities.make(item, resource_name=name, resource_type=key)
+            for key, names in known.items()
+            if key in wanted
             for name in names
         ]
     answer = entities.make(kind, throttle_time=NO_THROTTLE, error_code=code, config_resources=tuple(found))

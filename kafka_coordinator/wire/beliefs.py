@@ -155,8 +155,8 @@ class Beliefs:
 
     def _leaves(self, connection: str, message: Message, observe: Observe) -> None:
         request = LeaveGroup._make(message)
-        for each in request.members:
-            name = self._names.known(request.group, each.member_id)
+        for member in request.members:
+            name = self._names.known(request.group, member.member_id)
             key = request.group, str(name)
             if name is not None and key in self._on.get(connection, ()):
                 self._end(key, observe)

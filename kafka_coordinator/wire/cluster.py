@@ -64,13 +64,13 @@ class ClusterRecord:
             given = {name: value for name, value in configs.items() if value is not None}
             self.storage.set_config(TOPIC_CONFIG, topic, given)
         self.controller.topic_ids[topic] = number.int
-        self.controller.put_topic(topic, tuple([each[0] for each in replicas]), replicas=replicas)
+        self.controller.put_topic(topic, tuple([replica[0] for replica in replicas]), replicas=replicas)
 
     def grow(self, topic: str, more: Replicas) -> None:
         """The topic has these partitions, too."""
         replicas = self.storage.replicas[topic] = (*self.storage.replicas[topic], *more)
         racks = self.controller.racks.get(topic)
-        self.controller.put_topic(topic, tuple([each[0] for each in replicas]), racks, replicas=replicas)
+        self.controller.put_topic(topic, tuple([replica[0] for replica in replicas]), racks, replicas=replicas)
 
     def delete(self, topic: str) -> None:
         """The topic is gone, with its records and settings."""
@@ -81,7 +81,7 @@ class ClusterRecord:
         """These are all settings that are given to a topic, broker or group from now on."""
         self.storage.set_config(kind, name, values)
         if kind == GROUP_CONFIG:
-            own = {each: int(value) for each, value in values.items() if each in OF_GROUPS}
+            own = {key: int(value) for key, value in values.items() if key in OF_GROUPS}
             self.controller.group_settings = {**self.controller.group_settings, name: own}
 
     def news(self) -> ClusterState | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _KEYS: Final = {AlterConfigs: 33, IncrementalAlterConfigs: 44}
 _SET, _DELETE, _APPEND, _SUBTRACT = 0, 1, 2, 3
-_GROUP_DEFAULTS: Final[Mapping[str, str]] = {each.name: each.default for each in GROUP_CONFIGS}
+_GROUP_DEFAULTS: Final[Mapping[str, str]] = {config.name: config.default for config in GROUP_CONFIGS}
 _WORDS: Final[Mapping[int, str]] = {TOPIC_CONFIG: "topic", GROUP_CONFIG: "group", BROKER_CONFIG: "broker"}
 
 
@@ -68,17 +68,17 @@ def _altered(
 ) -> dict[str, str]:
     """All settings that the resource has then."""
     kind, name = resource.resource_type, resource.resource_name
-    names = [each.name for each in resource.configs]
+    names = [config.name for config in resource.configs]
     if len(set(names)) < len(names):
         raise RefusedError(ErrorCode.invalid_request, "Error due to duplicate config keys")
-    missing = [each.name for each in resource.configs if each.value is None and _operation(each) != _DELETE]
+    missing = [config.name for config in resource.configs if config.value is None and _operation(config) != _DELETE]
     if missing:
         raise RefusedError(ErrorCode.invalid_request, f"Null value not supported for : {', '.join(missing)}")
     _check_resource(cluster, kind, name, node_id)
     values = {} if replaces else dict(cluster.storage.config(kind, name))
     known = {TOPIC_CONFIG: TOPIC_DEFAULTS, GROUP_CONFIG: _GROUP_DEFAULTS}.get(kind)
-    for each in resource.configs:
-        _change(values, each, kind, known)
+    for config in resource.configs:
+        _change(values, config, kind, known)
     for key, value in values.items():
         if kind == BROKER_CONFIG:
             continue
@@ -146,7 +146,7 @@ def _change(
         text = f"Can't {word} to key {name} because its type is not LIST."
         raise RefusedError(ErrorCode.invalid_config, text)
     else:
-        there = [each for each in values.get(name, default).split(",") if each]
+        there = [part for part in values.get(name, default).split(",") if part]
         asked = value.split(",")
         if operation == _APPEND:
             there += [each for each in asked if each not in there]

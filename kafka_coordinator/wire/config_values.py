@@ -28,7 +28,7 @@ GROUP_CONFIGS: Final = (
     ConfigDefault("streams.num.standby.replicas", "0", "int"),
 )
 
-BY_NAME: Final[Mapping[str, ConfigDefault]] = {each.name: each for each in (*TOPIC_CONFIGS, *GROUP_CONFIGS)}
+BY_NAME: Final[Mapping[str, ConfigDefault]] = {config.name: config for config in (*TOPIC_CONFIGS, *GROUP_CONFIGS)}
 
 _LEAST: Final[Mapping[str, int]] = {
     "min.insync.replicas": 1,
@@ -108,7 +108,7 @@ def check_value(config: ConfigDefault, value: str) -> None:
     elif config.type == "double":
         _check_double(name, value)
     elif name in _OPTIONS:
-        given = [each.strip() for each in value.split(",")] if config.type == "list" else [value]
+        given = [part.strip() for part in value.split(",")] if config.type == "list" else [value]
         if value == "" and config.type == "list":
             return
         for each in given:

@@ -73,10 +73,10 @@ def broker_values(*records: ServerSettings | BrokerSettings) -> dict[str, str]:
     known = broker_configs()
     found = {}
     for record in records:
-        for each in fields(record):
-            name = each.name.replace("_", ".")
+        for field in fields(record):
+            name = field.name.replace("_", ".")
             if name in known:
-                value = getattr(record, each.name)
+                value = getattr(record, field.name)
                 found[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return found
 
@@ -112,4 +112,4 @@ def broker_described(storage: Storage, broker: str, own: Mapping[str, str]) -> l
 def named(configs: Iterable[Described], names: Iterable[str] | None) -> list[Described]:
     """Those of these names; all where there are none."""
     wanted = frozenset(names or ())
-    return [each for each in configs if not wanted or each.name in wanted]
+    return [config for config in configs if not wanted or config.name in wanted]

@@ -88,8 +88,8 @@ def lacks(entity: Entity) -> str | None:
             if not nullable:
                 return name
         elif holds_entities:
-            for each in items:
-                found = lacks(each)
+            for item in items:
+                found = lacks(item)
                 if found is not None:
                     return found
     return None
@@ -101,7 +101,7 @@ def _arrays(kind: type[Entity]) -> tuple[tuple[str, bool, bool], ...]:
     found = []
     for name, given in _types(kind).items():
         choices = get_args(given) if get_origin(given) is UnionType else (given,)
-        if any(get_origin(each) is tuple for each in choices):
+        if any(get_origin(choice) is tuple for choice in choices):
             found.append((name, type(None) in choices, is_dataclass(_item(given))))
     return tuple(found)
 

@@ -75,9 +75,9 @@ def _told(kind: entities.Kind, asked: object, code: ErrorCode, places: Sequence[
         given[target] = tuple([_told(item, each, code, inner) for each in _items(asked, source)])
     else:
         given["error_code"] = code
-    for each in fields(kind):
-        if each.name not in given and each.default is MISSING:
-            given[each.name] = _empty(each)
+    for field in fields(kind):
+        if field.name not in given and field.default is MISSING:
+            given[field.name] = _empty(field)
     return entities.make(kind, **given)
 
 

@@ -83,7 +83,7 @@ class Fetches:
         if epoch in (FIRST_EPOCH, LAST_EPOCH):
             self.sessions.pop(number, None)
             parts = [FetchedPartition(*each) for each in _asked(body.topics)]
-            unique = {each.key: each for each in parts}
+            unique = {part.key: part for part in parts}
             return Context(list(unique.values()), makes_session=epoch == FIRST_EPOCH)
         session = self.sessions.get(number)
         if session is None:
@@ -110,7 +110,7 @@ class Fetches:
                 return 0
             del self.sessions[oldest.number]
         self.numbers += 1
-        partitions = {each.key: each for each in context.partitions}
+        partitions = {partition.key: partition for partition in context.partitions}
         self.sessions[self.numbers] = Session(self.numbers, partitions, by_id, now)
         return self.numbers
 

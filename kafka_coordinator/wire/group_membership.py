@@ -46,9 +46,9 @@ def _read_join(body: "JoinGroupRequest", asked: Asked) -> Sequence[Message]:
     session = milliseconds(body.session_timeout)
     instance_id = getattr(body, "group_instance_id", None)
     protocols: dict[str, Opaque] = {}
-    for each in body.protocols:
+    for protocol in body.protocols:
         # A name that comes twice would count as two votes; the first one counts.
-        protocols.setdefault(each.name, subscription(each.metadata) if of_consumers else each.metadata)
+        protocols.setdefault(protocol.name, subscription(protocol.metadata) if of_consumers else protocol.metadata)
     return [
         JoinGroup(
             asked.first,
@@ -81,7 +81,7 @@ def _write_join(kind: Kind, body: "JoinGroupRequest", asked: Asked, answers: Seq
         leader=answer.leader,
         skip_assignment=answer.skip_assignment,
         member_id=answer.member_id,
-        members=tuple([_joined_member(part(kind, "members"), each) for each in answer.members]),
+        members=tuple([_joined_member(part(kind, "members"), member) for member in answer.members]),
     )
 
 
@@ -146,8 +146,8 @@ def _read_leave(body: "LeaveGroupRequest", asked: Asked) -> Sequence[Message]:
     if has(type(body), "members"):
         members = tuple(
             [
-                Leaving(each.member_id, each.group_instance_id, getattr(each, "reason", None) or "")
-                for each in body.members
+                Leaving(member.member_id, member.group_instance_id, getattr(member, "reason", None) or "")
+                for member in body.members
             ]
         )
     else:

@@ -47,10 +47,10 @@ def _exists(topic: str, number: int, asked: Asked) -> bool:
 def _read_commit(body: "OffsetCommitRequest", asked: Asked) -> Sequence[Message]:
     asked.names.heard(body.group_id, body.member_id, asked.connection)
     offsets, epochs = [], []
-    for each in body.topics:
-        there = [one for one in each.partitions if _exists(each.name, one.partition_index, asked)]
+    for topic in body.topics:
+        there = [one for one in topic.partitions if _exists(topic.name, one.partition_index, asked)]
         offsets += [
-            ((each.name, one.partition_index), one.committed_offset, one.committed_metadata or "") for one in there
+            ((topic.name, one.partition_index), one.committed_offset, one.committed_metadata or "") for one in there
         ]
         epochs += [getattr(one, "committed_leader_epoch", NO_LEADER_EPOCH) for one in there]
     if body.topics and not offsets:
@@ -64,7 +64,7 @@ def _read_commit(body: "OffsetCommitRequest", asked: Asked) -> Sequence[Message]
             getattr(body, "group_instance_id", None),
             tuple(offsets),
             asked.version,
-            tuple(epochs) if any(each != NO_LEADER_EPOCH for each in epochs) else (),
+            tuple(epochs) if any(epoch != NO_LEADER_EPOCH for epoch in epochs) else (),
         )
     ]
 
@@ -78,29 +78,29 @@ def _write_commit(
 def _errors(kind: Kind, body: "OffsetCommitRequest | OffsetDeleteRequest", errors: Mapping[Partition, str]) -> Entity:
     """The error of each partition of the request."""
     item, topics = part(kind, "topics", "partitions"), []
-    for each in body.topics:
+    for topic in body.topics:
         found = [
             make(
                 item,
                 partition_index=one.partition_index,
-                error_code=code(errors.get((each.name, one.partition_index), UNKNOWN_TOPIC_OR_PARTITION)),
+                error_code=code(errors.get((topic.name, one.partition_index), UNKNOWN_TOPIC_OR_PARTITION)),
             )
-            for one in each.partitions
+            for one in topic.partitions
         ]
-        topics.append(make(part(kind, "topics"), name=each.name, partitions=tuple(found)))
+        topics.append(make(part(kind, "topics"), name=topic.name, partitions=tuple(found)))
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(NONE), topics=tuple(topics))
 
 
 def _read_fetch(body: "OffsetFetchRequest", asked: Asked) -> Sequence[Message]:
     groups = getattr(body, "groups", (body,))
-    return [_read_group(each, asked.first + place) for place, each in enumerate(groups)]
+    return [_read_group(group, asked.first + place) for place, group in enumerate(groups)]
 
 
 def _read_group(group: "OffsetFetchRequestGroup", correlation: int) -> Message:
     topics = group.topics
     wanted: tuple[Partition, ...] | None = None
     if topics is not None:
-        wanted = tuple([(each.name, number) for each in topics for number in each.partition_indexes])
+        wanted = tuple([(topic.name, number) for topic in topics for number in topic.partition_indexes])
     member_id = getattr(group, "member_id", None) or None
     return OffsetFetch(correlation, group.group_id, wanted, member_id, getattr(group, "member_epoch", -1))
 
@@ -114,11 +114,11 @@ def _write_fetch(kind: Kind, body: "OffsetFetchRequest", asked: Asked, answers: 
     groups = [
         make(
             item,
-            group_id=each.group_id,
-            topics=_fetched(item, each.topics, asked, answer),
+            group_id=group.group_id,
+            topics=_fetched(item, group.topics, asked, answer),
             error_code=code(answer.error),
         )
-        for each, answer in zip(body.groups, answers, strict=True)
+        for group, answer in zip(body.groups, answers, strict=True)
     ]
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
 
@@ -163,18 +163,18 @@ def _fetched(
             ]
         )
     listed = []
-    for each in topics:
-        partitions = [found.get((each.name, number)) or missing(number) for number in each.partition_indexes]
-        listed.append(make(made, name=each.name, partitions=tuple(partitions)))
+    for topic in topics:
+        partitions = [found.get((topic.name, number)) or missing(number) for number in topic.partition_indexes]
+        listed.append(make(made, name=topic.name, partitions=tuple(partitions)))
     return tuple(listed)
 
 
 def _read_delete(body: "OffsetDeleteRequest", asked: Asked) -> Sequence[Message]:
     wanted = [
-        (each.name, one.partition_index)
-        for each in body.topics
-        for one in each.partitions
-        if _exists(each.name, one.partition_index, asked)
+        (topic.name, one.partition_index)
+        for topic in body.topics
+        for one in topic.partitions
+        if _exists(topic.name, one.partition_index, asked)
     ]
     return [OffsetDelete(asked.first, body.group_id, tuple(wanted))]
 

@@ -126,7 +126,7 @@ def _write_describe(
                 answer,
                 protocol_type=answer.protocol_type,
                 protocol_data=answer.protocol,
-                members=tuple([_described(part(item, "members"), each) for each in answer.members]),
+                members=tuple([_described(part(item, "members"), member) for member in answer.members]),
             )
         )
     return make(kind, throttle_time=NO_THROTTLE, groups=tuple(groups))
@@ -160,7 +160,7 @@ def host_of(host: str) -> str:
         return host
     if address.startswith("/["):
         groups = IPv6Address(address[2:-1]).exploded.split(":")
-        return "/" + ":".join([f"{int(each, 16):x}" for each in groups])
+        return "/" + ":".join([f"{int(group, 16):x}" for group in groups])
     return address
 
 
@@ -184,7 +184,7 @@ def _write_describe_consumers(
                 assignment_epoch=answer.assignment_epoch,
                 assignor_name=answer.assignor,
                 members=tuple(
-                    [_described_consumer(part(item, "members"), each, asked.state) for each in answer.members]
+                    [_described_consumer(part(item, "members"), member, asked.state) for member in answer.members]
                 ),
             )
         )

@@ -67,7 +67,7 @@ def create_topics(cluster: ClusterRecord, request: CreateTopics, new_id: NewId) 
 def _created(
     item: entities.Kind, cluster: ClusterRecord, topic: "CreatableTopic", request: CreateTopics, new_id: NewId
 ) -> Entity:
-    configs = {each.name: each.value for each in topic.configs}
+    configs = {config.name: config.value for config in topic.configs}
     replicas = check_new_topic(cluster, topic, configs)
     number = new_id()
     if not getattr(request.body, "validate_only", False):
@@ -111,14 +111,14 @@ def check_new_topic(
     if name in known or name == "__consumer_offsets":
         raise RefusedError(ErrorCode.topic_already_exists, f"Topic '{name}' already exists.")
     check_collision(name, known)
-    missing = [each for each, value in configs.items() if value is None]
+    missing = [key for key, value in configs.items() if value is None]
     if missing:
         text = f"Null value not supported for topic configs: {', '.join(missing)}"
         raise RefusedError(ErrorCode.invalid_config, text)
-    for each, value in configs.items():
-        if each not in TOPIC_DEFAULTS:
-            raise RefusedError(ErrorCode.invalid_config, f"Unknown topic config name: {each}")
-        check_value(BY_NAME[each], value or "")
+    for key, value in configs.items():
+        if key not in TOPIC_DEFAULTS:
+            raise RefusedError(ErrorCode.invalid_config, f"Unknown topic config name: {key}")
+        check_value(BY_NAME[key], value or "")
     if topic.assignments:
         return _given(cluster, topic)
     factor, count = topic.replication_factor, topic.num_partitions
@@ -140,7 +140,9 @@ def _given(cluster: ClusterRecord, topic: "NewTopic | CreatableTopic") -> Replic
         what = "numPartitions" if topic.num_partitions != -1 else "replication factor"
         text = f"A manual partition assignment was specified, but {what} was not set to -1."
         raise RefusedError(ErrorCode.invalid_request, text)
-    places: dict[int, Sequence[int]] = {each.partition_index: each.broker_ids for each in topic.assignments}
+    places: dict[int, Sequence[int]] = {
+        assignment.partition_index: assignment.broker_ids for assignment in topic.assignments
+    }
     if len(places) < len(topic.assignments) or sorted(places) != list(range(len(places))):
         text = "partitions should be a consecutive 0-based integer sequence"
         raise RefusedError(ErrorCode.invalid_replica_assignment, text)
@@ -169,7 +171,7 @@ def delete_topics(cluster: ClusterRecord, request: DeleteTopics) -> Entity:
     kind = entities.response(_DELETE, request.version)
     item = entities.part(kind, "responses")
     if hasattr(request.body, "topics"):
-        asked: list[tuple[str | None, UUID]] = [(each.name, each.topic_id or NO_ID) for each in request.body.topics]
+        asked: list[tuple[str | None, UUID]] = [(topic.name, topic.topic_id or NO_ID) for topic in request.body.topics]
     else:
         asked = [(name, NO_ID) for name in getattr(request.body, "topic_names", ())]
     done: dict[tuple[str | None, UUID], Entity] = {}
@@ -197,7 +199,7 @@ def _known(
         raise RefusedError(ErrorCode.invalid_request, f"Duplicate topic {what}.")
     ids = cluster.ids()
     if name is None:
-        name = next((each for each, known in ids.items() if known == number), None)
+        name = next((key for key, known in ids.items() if known == number), None)
         if name is None:
             raise RefusedError(ErrorCode.unknown_topic_id, "This server does not host this topic ID.")
     if name not in ids:
@@ -248,4 +250,4 @@ def _more(cluster: ClusterRecord, topic: "CreatePartitionsTopic") -> Replicas:
             "assignment(s) were specified."
         )
         raise RefusedError(ErrorCode.invalid_replica_assignment, text)
-    return _named(cluster, [each.broker_ids for each in topic.assignments])
+    return _named(cluster, [assignment.broker_ids for assignment in topic.assignments])

@@ -111,8 +111,8 @@ class Consumption(NodeState):
         """A queue has caught up: what it does not need is for the others."""
         self.report_delivered(now, out)
         readings = {
-            queue: moved_on(self.poison, queue, each, now, self._written(queue))
-            for queue, each in self._readings.items()
+            queue: moved_on(self.poison, queue, reading, now, self._written(queue))
+            for queue, reading in self._readings.items()
         }
         self._share(now, readings, out, goes_on=True)
 
@@ -164,8 +164,8 @@ class Consumption(NodeState):
         if self._frozen is not None:
             return dict(self._frozen)
         return {
-            queue: not_beyond(self.poison, queue, each.start, each.position(now, self._written(queue)))
-            for queue, each in self._readings.items()
+            queue: not_beyond(self.poison, queue, reading.start, reading.position(now, self._written(queue)))
+            for queue, reading in self._readings.items()
         }
 
     def partitions(self, now: Time) -> dict[Partition, int]:

@@ -144,15 +144,17 @@ class Rebalance(NodeState):
                 self._enter(Stage.GROUP, [GetChildren(0, messages.members(self._group))])
             case Stage.GROUP:
                 self._enter(
-                    Stage.REGISTRATIONS, [GetData(0, messages.member(self._group, each)) for each in self.names]
+                    Stage.REGISTRATIONS, [GetData(0, messages.member(self._group, name)) for name in self.names]
                 )
-            case Stage.REGISTRATIONS if any(each.pattern is not None for each in self.registrations.values()):
+            case Stage.REGISTRATIONS if any(
+                registration.pattern is not None for registration in self.registrations.values()
+            ):
                 self._enter(Stage.TOPICS, [GetChildren(0, messages.TOPICS)])
             case Stage.REGISTRATIONS | Stage.TOPICS:
                 self._compute()
                 self._enter(Stage.OFFSETS, [GetData(0, messages.offset(self._group, *each)) for each in self.share])
             case Stage.OFFSETS:
-                claims = [Create(0, messages.owner(self._group, *each), thread) for each, thread in self.share.items()]
+                claims = [Create(0, messages.owner(self._group, *key), thread) for key, thread in self.share.items()]
                 self._enter(Stage.CLAIM, claims)
             case Stage.CLAIM if self.refused:
                 self._enter(Stage.UNDO, releases(self._group, self.claimed))
@@ -177,14 +179,14 @@ class Rebalance(NodeState):
     def _compute(self) -> None:
         threads: dict[str, list[str]] = {}
         mine: list[str] = []
-        for each, registration in self.registrations.items():
+        for key, registration in self.registrations.items():
             streams = dict(registration.topics)
             if registration.pattern is not None:
                 streams = dict.fromkeys(matching(registration.pattern, self.names), registration.streams)
             for topic, count in streams.items():
-                threads.setdefault(topic, []).extend(_threads(each, count))
-            if each == self._consumer_id:
-                mine = _threads(each, max(streams.values(), default=0))
+                threads.setdefault(topic, []).extend(_threads(key, count))
+            if key == self._consumer_id:
+                mine = _threads(key, max(streams.values(), default=0))
         try:
             self.share = self._assign(mine, threads, self.partitions)
         except CannotAssign as reason:

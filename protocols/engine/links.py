@@ -44,7 +44,7 @@ class Latency(NamedTuple):
 def spread(latency: Latency) -> tuple[float, ...]:
     """4,096 latencies evenly spread from the least to the most, each a whole number of ticks."""
     least, most = round(latency.least / TICK), round(latency.most / TICK)
-    return tuple([(least + each * (most - least + 1) // STEPS) * TICK for each in range(STEPS)])
+    return tuple([(least + number * (most - least + 1) // STEPS) * TICK for number in range(STEPS)])
 
 
 class Fault(NamedTuple):

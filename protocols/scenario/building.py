@@ -53,7 +53,7 @@ def build(given: object, systems: Systems | None) -> Scenario:
             "load": validated(LoadPart, fields.get("load", {}), ("load",)),
             "run": validated(RunPart, fields["run"], ("run",)),
             "expect": None if fields.get("expect") is None else validated(ExpectPart, fields["expect"], ("expect",)),
-            "systems": tuple(_system(each, ("systems", number)) for number, each in enumerate(variants)),
+            "systems": tuple(_system(variant, ("systems", number)) for number, variant in enumerate(variants)),
             "events": tuple(map(membership.completed, events)),
         },
         (),
@@ -71,7 +71,7 @@ def build(given: object, systems: Systems | None) -> Scenario:
 
 def systems_left_out(scenario: Scenario, systems: Systems) -> tuple[SystemPart, ...]:
     """The variants of a scenario that names none: by its brokers and by all who are or come there."""
-    everybody = [each for group in scenario.groups.values() for each in group.members.values()]
+    everybody = [member for group in scenario.groups.values() for member in group.members.values()]
     for event in scenario.events:
         if event.member_change in (MemberChange.JOINS, MemberChange.RESTARTS):
             joining = (event.part_after(name, None) for name in event.members())
@@ -83,8 +83,8 @@ def _events(given: object, brokers: Sequence[str]) -> list[Written]:
     """The events in the order of their times, and where each is written."""
     written = [
         event
-        for number, each in enumerate(shorthands.items(given, ("events",)))
-        for event in read_events(each, brokers, ("events", number))
+        for number, item in enumerate(shorthands.items(given, ("events",)))
+        for event in read_events(item, brokers, ("events", number))
     ]
     return sorted(written, key=lambda each: each.event.at)
 

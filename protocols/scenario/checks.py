@@ -39,14 +39,16 @@ def check_node_names(scenario: Scenario, paths: Mapping[MemberKey, Path]) -> Non
 def check_systems(scenario: Scenario, systems: Systems | None, written: bool) -> None:
     """Systems and strategies that there are (None: any), every label once."""
     labels: set[str] = set()
-    for number, each in enumerate(scenario.systems):
+    for number, system in enumerate(scenario.systems):
         path = ("systems", number)
-        problem = "" if systems is None else system_problem(each.system, systems)
+        problem = "" if systems is None else system_problem(system.system, systems)
         if problem:
             raise PartError(path, problem)
-        if each.label in labels:
-            raise PartError(path, f"the label {each.label!r} appears twice, expected a different label for each system")
-        labels.add(each.label)
+        if system.label in labels:
+            raise PartError(
+                path, f"the label {system.label!r} appears twice, expected a different label for each system"
+            )
+        labels.add(system.label)
     if written and not scenario.systems:
         raise PartError(
             ("systems",),

@@ -130,7 +130,7 @@ def _first(world: World, simulation: Simulation, told: _Told) -> State:
     state = [0] * world.width
     state[0] = world.progress.number(Progress(0))
     for name, process in simulation.processes.items():
-        timers = {each: entry[0] for each, entry in process.timers.items()}
+        timers = {key: entry[0] for key, entry in process.timers.items()}
         assert isinstance(process.node, NodeState), f"{name}: nodes that are explored can be copied"
         node = process.node.copy()
         prepare = world.steps.rules.adopt.get(type(node))

@@ -170,8 +170,8 @@ class Happening(Script):
 
     def __init__(self, events: Sequence[Event], cluster: Cluster, simulation: Simulation, stage: Stage) -> None:
         self.events = tuple(events)
-        self.breaks_network = any(isinstance(each, Network) for each in events)
-        self.changes_answers = any(isinstance(each, OF_ROUTES) for each in events)
+        self.breaks_network = any(isinstance(event, Network) for event in events)
+        self.changes_answers = any(isinstance(event, OF_ROUTES) for event in events)
         self._stage = stage
         stage.observer = _Facts(stage)
         kept = (cluster.scenario, *self.events, stage, stage.observer)
@@ -181,12 +181,14 @@ class Happening(Script):
 
     def befalls(self, since: int, name: str) -> bool:
         """See `Script`."""
-        return any(not isinstance(each, OF_ONE_MEMBER) or self._is_about(each, name) for each in self.events[since:])
+        return any(not isinstance(event, OF_ONE_MEMBER) or self._is_about(event, name) for event in self.events[since:])
 
     def ends(self, since: int, name: str) -> bool:
         """See `Script`."""
         about = [
-            each for each in self.events[since:] if not isinstance(each, OF_ONE_MEMBER) or self._is_about(each, name)
+            event
+            for event in self.events[since:]
+            if not isinstance(event, OF_ONE_MEMBER) or self._is_about(event, name)
         ]
         return all(isinstance(each, Crash) for each in about)
 

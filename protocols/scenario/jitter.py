@@ -93,7 +93,7 @@ def event_windows(scenario: Scenario) -> dict[Time, Time]:
     most = dict.fromkeys(components.values(), MOST_EVENT_SHIFT)
     nearest: tuple[Time, Time] = (end, -1.0)
     beyond = nearest  # the nearest later time that belongs to another component than the nearest one
-    for time in sorted((each for each in components if each <= end), reverse=True):
+    for time in sorted((component for component in components if component <= end), reverse=True):
         own = components[time]
         following = beyond if nearest[1] == own else nearest
         most[own] = min(most[own], (following[0] - time) / 2)

@@ -50,15 +50,15 @@ class Membership:
         """Process that stands still, to when it goes on."""
         self._paused: dict[tuple[str, MemberKey], Time] = {}
         """What keeps a member busy, and the member, to when it is over."""
-        joins = [each for each in events if each.event.member_change is MemberChange.JOINS]
-        for each in joins:
-            for name, path in each.members().items():
-                self._announce(each, name, path)
-        for each in joins:
-            for name, path in each.members().items():
-                member = self._members[self._key(each, name, path)]
-                member.part = member.part or each.event.part_after(name, None)
-                member.since = member.since or f"it joins at {duration_text(each.event.at)}"
+        joins = [event for event in events if event.event.member_change is MemberChange.JOINS]
+        for join in joins:
+            for name, path in join.members().items():
+                self._announce(join, name, path)
+        for join in joins:
+            for name, path in join.members().items():
+                member = self._members[self._key(join, name, path)]
+                member.part = member.part or join.event.part_after(name, None)
+                member.since = member.since or f"it joins at {duration_text(join.event.at)}"
         self._processes: dict[str, list[MemberKey]] = {}
         for key in self._members:
             self._processes.setdefault(self._process(key), []).append(key)
@@ -70,12 +70,12 @@ class Membership:
             name: GroupPart(
                 members={
                     member: part
-                    for member, part in each.members.items()
+                    for member, part in group.members.items()
                     if self._members[MemberKey(name, member)].is_there
                 },
-                settings=each.settings,
+                settings=group.settings,
             )
-            for name, each in self._groups.items()
+            for name, group in self._groups.items()
         }
 
     def completed(self, written: Written) -> Event:
@@ -145,7 +145,7 @@ class Membership:
             if event.group not in self._groups:
                 expected = suggestion(event.group, self._groups)
                 raise PartError((*written.path, "group"), f"unknown group {event.group!r}, {expected}")
-            groups = [each for each in groups if each == event.group]
+            groups = [group for group in groups if group == event.group]
         if not groups:
             where = "" if event.group is None else f" in group {event.group}"
             members = [key.member for key in self._members if event.group in (None, key.group)]
@@ -165,12 +165,12 @@ class Membership:
         """Members that are listed are there from 0s on, but those to whom a join happens first."""
         listed = {MemberKey(group, member) for group, each in self._groups.items() for member in each.members}
         seen: set[MemberKey] = set()
-        for each in events:
-            for name, path in each.members().items():
-                key = self._key(each, name, path)
+        for event in events:
+            for name, path in event.members().items():
+                key = self._key(event, name, path)
                 if key not in seen:
                     seen.add(key)
-                    if each.event.member_change is MemberChange.JOINS:
+                    if event.event.member_change is MemberChange.JOINS:
                         listed.discard(key)
         for key, member in self._members.items():
             if key in listed:

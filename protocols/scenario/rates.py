@@ -68,7 +68,7 @@ class Rates:
     def at(self, topic: str, broker: str) -> tuple[float, ...]:
         """Records per second of the topic's queues at this broker, by their numbers there: RocketMQ's."""
         brokers = self._brokers_of.get(topic, ())
-        return tuple([rate for each, rate in zip(brokers, self.of(topic), strict=True) if each == broker])
+        return tuple([rate for name, rate in zip(brokers, self.of(topic), strict=True) if name == broker])
 
     def _forget(self, topic: str) -> None:
         self._brokers_of.pop(topic, None)
@@ -110,7 +110,7 @@ class Replicas:
         self._running[broker] = None
         for preferred, replicas in self._replicas.items():
             if self.serve(preferred):
-                self._in_sync[preferred] = tuple([each for each in replicas if each in self._running])
+                self._in_sync[preferred] = tuple([replica for replica in replicas if replica in self._running])
 
     def in_sync(self, preferred: str) -> tuple[str, ...]:
         """Who may lead queues with this preferred broker, the first choice first. Some of them may not run."""

@@ -62,7 +62,7 @@ def reference() -> str:
     parts = [_section(title, kind, (), EXAMPLES[kind]) for kind, title in _TITLES.items()]
     parts.append([*_head("An event", _joined(inspect.getdoc(Event) or "")), *_table(Event, ())])
     parts += [_section(f"Event `{name}`", kind, Event.model_fields, kind.example) for name, kind in EVENT_KINDS.items()]
-    return "\n\n".join("\n".join(each) for each in parts) + "\n"
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
 def _section(title: str, kind: type[BaseModel], common: Collection[str], example: str) -> list[str]:

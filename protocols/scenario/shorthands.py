@@ -18,15 +18,15 @@ def names(given: object, path: Path) -> tuple[str, ...]:
     if isinstance(given, str):
         return (given,)
     found: list[str] = []
-    for number, each in enumerate(items(given, path)):
-        if not isinstance(each, str) or not each:
+    for number, item in enumerate(items(given, path)):
+        if not isinstance(item, str) or not item:
             raise PartError(
                 (*path, number),
-                f"{short(each)} is not a name, expected a text (in quotes if it looks like another type)",
+                f"{short(item)} is not a name, expected a text (in quotes if it looks like another type)",
             )
-        if each in found:
-            raise PartError((*path, number), f"{each!r} appears twice, expected each name once")
-        found.append(each)
+        if item in found:
+            raise PartError((*path, number), f"{item!r} appears twice, expected each name once")
+        found.append(item)
     return tuple(found)
 
 

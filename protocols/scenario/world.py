@@ -120,7 +120,7 @@ def _mend(event: Network, simulation: Simulation, topology: Topology) -> None:
 
 def _set_faults(event: Network, simulation: Simulation, topology: Topology) -> None:
     """All that is wrong now with the links that the event is about."""
-    befallen = [(_pairs(each, topology), each) for each in topology.faults]
+    befallen = [(_pairs(fault, topology), fault) for fault in topology.faults]
     for pair in _pairs(event, topology):
         faults = [each for pairs, each in befallen if pair in pairs]
         simulation.set_fault(*pair, _together(faults) if faults else None)
@@ -135,9 +135,9 @@ def _pairs(event: Network, topology: Topology) -> Mapping[tuple[str, str], None]
 
 def _together(faults: list[Network]) -> Fault:
     passing = 1.0
-    for each in faults:
-        passing *= 1 - each.loss
-    return Fault(any(each.network == "cut" for each in faults), 1 - passing, sum(each.delay for each in faults))
+    for fault in faults:
+        passing *= 1 - fault.loss
+    return Fault(any(fault.network == "cut" for fault in faults), 1 - passing, sum(fault.delay for fault in faults))
 
 
 _APPLIED: Mapping[type[Event], Callable[..., None]] = {

@@ -129,7 +129,7 @@ class Causes:
                     self._ends.setdefault(name, []).append(event.at)
         at = [event.at for event in (events or {}).values() if event is not None]
         if events is None:
-            at = [each.at for each in self.happenings if each.follows is None]
+            at = [happening.at for happening in self.happenings if happening.follows is None]
         self.last_event = max(at, default=0.0)
         """Milliseconds; 0 where nothing happens after the beginning."""
 
@@ -150,15 +150,20 @@ class Causes:
         member from before. None where all such are ``spent``."""
         by = effect.by
         found = about = None
-        for each in self.happenings:
-            if each.at > effect.at:
+        for happening in self.happenings:
+            if happening.at > effect.at:
                 break
-            if by is not None and by in each.members:
-                about = each
-            elif by is not None and each.members:
+            if by is not None and by in happening.members:
+                about = happening
+            elif by is not None and happening.members:
                 continue
-            if each.at >= since and each not in spent and _can_cause(each, effect) and self._reaches(each, effect):
-                found = each
+            if (
+                happening.at >= since
+                and happening not in spent
+                and _can_cause(happening, effect)
+                and self._reaches(happening, effect)
+            ):
+                found = happening
         late = about is not None and about.acts_late and about not in spent and _can_cause(about, effect)
         return about if found is None and late else found
 

@@ -51,10 +51,10 @@ def handled_more_than_once(
     """(Group, queue) to the ranges of offsets that were handled more than once, by one member or several; disjoint,
     in order, and touching ones joined, each life of the queue for itself. Queues without any are left out."""
     handled = _Handled(lives)
-    for each in deliveries:
-        handled.add(each)
+    for delivery in deliveries:
+        handled.add(delivery)
     found: dict[tuple[str, Queue], list[tuple[int, int]]] = {}
-    for (group, queue, _), of_life in sorted(handled.again.items(), key=lambda each: each[0][2]):
+    for (group, queue, _), of_life in sorted(handled.again.items(), key=lambda item: item[0][2]):
         found.setdefault((group, queue), []).extend(of_life.ranges())
     return found
 
@@ -66,9 +66,9 @@ def redelivered(
     those of which that is so since then (milliseconds; the deliveries are in the order of ``until``)."""
     handled = _Handled(lives)
     count = 0
-    for each in deliveries:
-        repeated = handled.add(each)
-        if repeated and (since is None or each.until >= since):
+    for delivery in deliveries:
+        repeated = handled.add(delivery)
+        if repeated and (since is None or delivery.until >= since):
             count += repeated
     return count
 
@@ -110,9 +110,9 @@ def bursts(deliveries: Iterable[Delivery]) -> dict[tuple[str, str], float]:
     Rates are records per `WINDOW`; the normal one is the median of the windows in which the member was delivered any.
     """
     of_member: dict[tuple[str, str], list[Delivery]] = {}
-    for each in deliveries:
-        if each.end > each.first:
-            of_member.setdefault((each.group, each.member), []).append(each)
+    for delivery in deliveries:
+        if delivery.end > delivery.first:
+            of_member.setdefault((delivery.group, delivery.member), []).append(delivery)
     return {key: _burst(each) for key, each in of_member.items()}
 
 
@@ -138,18 +138,18 @@ def _windows(deliveries: Sequence[Delivery]) -> list[tuple[float, int]]:
     """(Records, number of windows with as many), ascending; windows without records are left out."""
     single: dict[int, float] = {}
     steps: dict[int, float] = {}
-    for each in deliveries:
-        count = each.end - each.first
-        lasted = each.until - each.since
-        begin, last = floor(each.since / WINDOW), floor(each.until / WINDOW)
-        if last > begin and each.until == last * WINDOW:
+    for delivery in deliveries:
+        count = delivery.end - delivery.first
+        lasted = delivery.until - delivery.since
+        begin, last = floor(delivery.since / WINDOW), floor(delivery.until / WINDOW)
+        if last > begin and delivery.until == last * WINDOW:
             last -= 1
         if begin == last:
             single[begin] = single.get(begin, 0.0) + count
             continue
         per_window = count * WINDOW / lasted
-        single[begin] = single.get(begin, 0.0) + per_window * (begin + 1 - each.since / WINDOW)
-        single[last] = single.get(last, 0.0) + per_window * (each.until / WINDOW - last)
+        single[begin] = single.get(begin, 0.0) + per_window * (begin + 1 - delivery.since / WINDOW)
+        single[last] = single.get(last, 0.0) + per_window * (delivery.until / WINDOW - last)
         if last > begin + 1:
             steps[begin + 1] = steps.get(begin + 1, 0.0) + per_window
             steps[last] = steps.get(last, 0.0) - per_window
@@ -169,8 +169,8 @@ def _windows(deliveries: Sequence[Delivery]) -> list[tuple[float, int]]:
 def positions(deliveries: Iterable[Delivery]) -> Mapping[tuple[str, Queue], list[Delivery]]:
     """(Group, queue) to its deliveries in the order of their beginnings."""
     found: dict[tuple[str, Queue], list[Delivery]] = {}
-    for each in deliveries:
-        found.setdefault((each.group, each.queue), []).append(each)
+    for delivery in deliveries:
+        found.setdefault((delivery.group, delivery.queue), []).append(delivery)
     for of_queue in found.values():
         of_queue.sort(key=lambda each: (each.since, each.first))
     return found
@@ -212,9 +212,9 @@ def _reached(deliveries: Sequence[Delivery], times: Sequence[Time]) -> Iterator[
         while begun < len(deliveries) and deliveries[begun].since <= now:
             active.append(deliveries[begun])
             begun += 1
-        finished = max([finished, *(each.end for each in active if each.until <= now)])
-        active = [each for each in active if each.until > now]
-        yield max([finished, *(_within(each, now) for each in active)])
+        finished = max([finished, *(delivery.end for delivery in active if delivery.until <= now)])
+        active = [delivery for delivery in active if delivery.until > now]
+        yield max([finished, *(_within(delivery, now) for delivery in active)])
 
 
 def _within(delivery: Delivery, now: Time) -> int:

@@ -80,8 +80,8 @@ def may_own_in(scenario: Scenario) -> MayOwn:
 def reads_in(scenario: Scenario) -> Callable[[str, str], bool]:
     """Whether a group has anything to do with a topic: a member that subscribes to it at some time of the scenario."""
     subscribed: dict[str, list[tuple[str | None, tuple[str, ...]]]] = {}
-    for (group, _), each in _subscriptions(scenario).items():
-        subscribed.setdefault(group, []).extend((pattern, topics) for _, pattern, topics in each)
+    for (group, _), subscription in _subscriptions(scenario).items():
+        subscribed.setdefault(group, []).extend((pattern, topics) for _, pattern, topics in subscription)
 
     def reads(group: str, topic: str) -> bool:
         return any(

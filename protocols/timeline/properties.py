@@ -65,9 +65,9 @@ def _measured(timeline: Timeline, expected: Expected, name: str) -> PropertyResu
 def _one_owner(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
     """Beliefs of one generation in one queue that overlap in time. Systems without generations are not asked."""
     alike: dict[tuple[str, Queue, int], list[Interval]] = {}
-    for each in timeline.beliefs:
-        if each.generation is not None:
-            alike.setdefault((each.group, each.queue, each.generation), []).append(each)
+    for belief in timeline.beliefs:
+        if belief.generation is not None:
+            alike.setdefault((belief.group, belief.queue, belief.generation), []).append(belief)
     for (group, queue, generation), intervals in alike.items():
         for at, first in enumerate(intervals):
             for other in intervals[at + 1 :]:
@@ -99,9 +99,9 @@ def _settles(timeline: Timeline, expected: Expected) -> Iterator[Failure]:
     readers), no rebalance is going on, and the last ones did not follow each other as if there were no end."""
     yield from _goes_on(timeline)
     owners: dict[tuple[str, Queue], list[str]] = {}
-    for each in timeline.beliefs:
-        if each.until is None:
-            owners.setdefault((each.group, each.queue), []).append(each.member)
+    for belief in timeline.beliefs:
+        if belief.until is None:
+            owners.setdefault((belief.group, belief.queue), []).append(belief.member)
     unfinished = unfinished_since(timeline.facts)
     for group, queue, *readers in expected:
         having = owners.get((group, queue), [])
@@ -126,13 +126,15 @@ TOGETHER: Time = 1000.0
 def _goes_on(timeline: Timeline) -> Iterator[Failure]:
     """Groups whose members gain and lose queues again and again after the last event: it has been quiet at the end for
     no longer than between two of these changes."""
-    last_event = max((each.at for each in timeline.causes.happenings if each.at <= timeline.end), default=0.0)
+    last_event = max(
+        (happening.at for happening in timeline.causes.happenings if happening.at <= timeline.end), default=0.0
+    )
     began, ended = set(), set()
-    for each in timeline.beliefs:
-        if each.since > last_event:
-            began.add((each.group, each.member, each.queue, each.since))
-        if each.until is not None and each.until > last_event:
-            ended.add((each.group, each.member, each.queue, each.until))
+    for belief in timeline.beliefs:
+        if belief.since > last_event:
+            began.add((belief.group, belief.member, belief.queue, belief.since))
+        if belief.until is not None and belief.until > last_event:
+            ended.add((belief.group, belief.member, belief.queue, belief.until))
     changes: dict[str, dict[Time, Queue]] = {}
     # A queue that is kept from one generation to the next has not changed.
     for group, _, queue, at in sorted(began ^ ended):

@@ -66,7 +66,7 @@ def rebalances(
                 passes.setdefault((fact.group, cause), []).append((observed, begun))
     unfinished = [_rebalance(begun, attribution) for (_, member), begun in open_now.items() if member is None and begun]
     by_members = [_of_passes(group, cause, each) for (group, cause), each in passes.items()]
-    found = sorted([*by_coordinator, *unfinished, *by_members], key=lambda each: each.began)
+    found = sorted([*by_coordinator, *unfinished, *by_members], key=lambda rebalance: rebalance.began)
     return _with_waiting(found, gaps, pauses)
 
 
@@ -89,7 +89,7 @@ def unfinished_since(facts: Iterable[ObservedFact]) -> dict[str, Time]:
 
 def _rebalance(facts: Sequence[ObservedFact], attribution: CauseAttribution) -> Rebalance:
     first, last = facts[0], facts[-1]
-    begun = [each.fact for each in facts if isinstance(each.fact, RebalanceBegan)]
+    begun = [fact.fact for fact in facts if isinstance(fact.fact, RebalanceBegan)]
     end = last.fact if isinstance(last.fact, RebalanceEnded) else None
     by = next((each.by for each in begun if each.by is not None), None)
     effect = Effect(

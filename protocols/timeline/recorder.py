@@ -109,7 +109,7 @@ class Recorder:
         to how many were sent (`protocols.engine.simulation.Simulation.messages`). The recorder may go on afterwards.
         """
         causes = Causes(self._calls, events, self._peers, self._reads)
-        pauses = [each for each in self._pauses if not causes.ended_between(each.member, each.since, each.until)]
+        pauses = [pause for pause in self._pauses if not causes.ended_between(pause.member, pause.since, pause.until)]
         return Timeline(
             end=end,
             causes=causes,

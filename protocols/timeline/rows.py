@@ -138,59 +138,75 @@ def ownership_at(timeline: Timeline, now: Time, queues: Iterable[tuple[str, Queu
     ``queues``: (group, queue) of all that should be owned then; those without an owner have a row with None.
     """
     held: dict[tuple[str, Queue], dict[str, None]] = {key: {} for key in queues}
-    for each in timeline.beliefs:
-        if each.since <= now and (each.until is None or each.until > now):
-            key = each.group, each.queue
-            held[key] = {**held.get(key, {}), each.member: None}
+    for belief in timeline.beliefs:
+        if belief.since <= now and (belief.until is None or belief.until > now):
+            key = belief.group, belief.queue
+            held[key] = {**held.get(key, {}), belief.member: None}
     return [(group, *queue, owner) for (group, queue), owners in held.items() for owner in owners or (None,)]
 
 
 def _intervals(timeline: Timeline) -> Iterator[Row]:
     for view, intervals in (("belief", timeline.beliefs), ("grant", timeline.grants)):
-        for each in intervals:
-            yield view, each.group, *each.queue, each.member, each.since, each.until, each.generation
+        for interval in intervals:
+            yield (
+                view,
+                interval.group,
+                *interval.queue,
+                interval.member,
+                interval.since,
+                interval.until,
+                interval.generation,
+            )
 
 
 def _rebalances(timeline: Timeline) -> Iterator[Row]:
-    for each in timeline.rebalances:
+    for rebalance in timeline.rebalances:
         yield (
-            each.group,
-            each.generation,
-            each.began,
-            each.ended,
-            each.trigger,
-            each.by,
-            each.cause.text,
-            each.cause.at,
-            each.changed,
-            len(each.paused),
-            max(each.paused.values(), default=0.0),
-            each.queue_gaps,
+            rebalance.group,
+            rebalance.generation,
+            rebalance.began,
+            rebalance.ended,
+            rebalance.trigger,
+            rebalance.by,
+            rebalance.cause.text,
+            rebalance.cause.at,
+            rebalance.changed,
+            len(rebalance.paused),
+            max(rebalance.paused.values(), default=0.0),
+            rebalance.queue_gaps,
         )
 
 
 def _messages(timeline: Timeline) -> Iterator[Row]:
-    for each in timeline.trace.messages if timeline.trace else ():
-        name, size = type(each.message).__name__, size_class(each.message)
-        yield name, size, each.sender, each.to, each.at, each.arrives, each.number, each.cause
+    for message in timeline.trace.messages if timeline.trace else ():
+        name, size = type(message.message).__name__, size_class(message.message)
+        yield name, size, message.sender, message.to, message.at, message.arrives, message.number, message.cause
 
 
 def _deliveries(timeline: Timeline) -> Iterator[Row]:
-    for each in timeline.deliveries:
-        yield each.group, *each.queue, each.member, each.first, each.end, each.since, each.until
+    for delivery in timeline.deliveries:
+        yield (
+            delivery.group,
+            *delivery.queue,
+            delivery.member,
+            delivery.first,
+            delivery.end,
+            delivery.since,
+            delivery.until,
+        )
 
 
 def _commits(timeline: Timeline) -> Iterator[Row]:
-    for each in timeline.commits:
+    for commit in timeline.commits:
         yield (
-            each.group,
-            *each.queue,
-            each.offset,
-            each.member,
-            each.generation,
-            each.error,
-            each.back,
-            each.at,
+            commit.group,
+            *commit.queue,
+            commit.offset,
+            commit.member,
+            commit.generation,
+            commit.error,
+            commit.back,
+            commit.at,
         )
 
 

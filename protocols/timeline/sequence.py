@@ -61,7 +61,7 @@ def sequence_diagram(timeline: Timeline, since: Time = 0.0, until: Time | None =
         raise ValueError("a sequence diagram needs a simulation that traces")
     end = timeline.end if until is None else until
     facts = [observed for observed in timeline.facts if since <= observed.now <= end and is_significant(observed.fact)]
-    sent = [each for each in timeline.trace.messages if since <= each.at <= end]
+    sent = [message for message in timeline.trace.messages if since <= message.at <= end]
     shown = _shown(timeline.trace, facts, sent)
     nodes = dict.fromkeys(name for each in sent for name in (each.sender, each.to))
     nodes.update(dict.fromkeys(observed.node for observed in facts))
@@ -80,7 +80,9 @@ def _shown(trace: Trace, facts: Sequence[ObservedFact], sent: Sequence[Sent]) ->
     for each in sent:
         first.setdefault(type(each.message), each.number)
     led.update(first.values())
-    answers = {each.number for each in trace.messages if each.cause in led and isinstance(trace[each.cause], Sent)}
+    answers = {
+        message.number for message in trace.messages if message.cause in led and isinstance(trace[message.cause], Sent)
+    }
     return led | answers
 
 
@@ -125,9 +127,9 @@ def _in_order(
     timeline: Timeline, facts: Sequence[ObservedFact], since: Time, end: Time
 ) -> list[tuple[Time, Sent | ObservedFact | str]]:
     """Events before what happens at the same time; messages and facts as the nodes sent and told them."""
-    happenings = [each for each in timeline.causes.happenings if since <= each.at <= end]
-    found: list[tuple[Time, Sent | ObservedFact | str]] = [(each.at, each.text) for each in happenings]
-    told = {id(each) for each in facts}
+    happenings = [happening for happening in timeline.causes.happenings if since <= happening.at <= end]
+    found: list[tuple[Time, Sent | ObservedFact | str]] = [(happening.at, happening.text) for happening in happenings]
+    told = {id(fact) for fact in facts}
     for each in timeline.sent_and_told:
         if isinstance(each, Sent):
             if since <= each.at <= end:
@@ -138,7 +140,7 @@ def _in_order(
 
 
 def _quiet(between: list[Sent], since: Time, until: Time) -> str:
-    counts = sorted(Counter(type(each.message).__name__ for each in between).items())
+    counts = sorted(Counter(type(sent.message).__name__ for sent in between).items())
     return f"{seconds(until - since)} without changes: {', '.join(f'{count} {name}' for name, count in counts)}"
 
 

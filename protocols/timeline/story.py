@@ -52,7 +52,10 @@ def causal_chain(timeline: Timeline, rebalance: Rebalance) -> list[ChainStep]:
     # Steps of equal time: what led to a fact comes before it.
     links = [(each.at, 0, ChainStep(each.at, each.text)) for each in reversed(before)]
     links += [(step.at, 1, ChainStep(step.at, describe_step(step))) for step in _steps(timeline, observed, first)]
-    links += [(each.now, 2, ChainStep(each.now, describe_fact(each.fact))) for each in observed]
+    links += [
+        (observed_fact.now, 2, ChainStep(observed_fact.now, describe_fact(observed_fact.fact)))
+        for observed_fact in observed
+    ]
     ordered = [link for _, _, link in sorted(links, key=lambda each: each[:2])]
     if len(ordered) <= LONGEST:
         return ordered
@@ -64,9 +67,9 @@ def causal_chain(timeline: Timeline, rebalance: Rebalance) -> list[ChainStep]:
 def _steps(timeline: Timeline, observed: list[ObservedFact], since: Time) -> list[Sent | HandledEvent]:
     """All that led to these facts, from the trace, not before ``since``; calls of the scenario are known already."""
     found: dict[int, Sent | HandledEvent] = {}
-    for each in observed if timeline.trace is not None else ():
+    for observed_fact in observed if timeline.trace is not None else ():
         assert timeline.trace is not None
-        for step in timeline.trace.back(each.cause):
+        for step in timeline.trace.back(observed_fact.cause):
             if step.number in found or step.at < since:
                 break
             if not isinstance(step, HandledEvent) or step.kind != CALL:
@@ -120,9 +123,9 @@ def story(timeline: Timeline) -> str:
 
 
 def _happenings(timeline: Timeline) -> Iterator[StoryLine]:
-    for each in timeline.causes.happenings:
-        if each.at <= timeline.end:
-            yield StoryLine(each.at, "*", each.text)
+    for happening in timeline.causes.happenings:
+        if happening.at <= timeline.end:
+            yield StoryLine(happening.at, "*", happening.text)
 
 
 def _facts(timeline: Timeline) -> Iterator[StoryLine]:
@@ -130,7 +133,7 @@ def _facts(timeline: Timeline) -> Iterator[StoryLine]:
     without epochs, which others name, and without beliefs that change nothing; repeated transitions are counted."""
     repeats = RepeatedTransitions()
     stated: dict[tuple[str, str], tuple[Queue, ...]] = {}
-    cause_of = {observed: each.cause for each in timeline.rebalances for observed in each.facts}
+    cause_of = {observed: rebalance.cause for rebalance in timeline.rebalances for observed in rebalance.facts}
     for observed in timeline.facts:
         fact = observed.fact
         if isinstance(fact, Committed | Delivered | Position | Epoch):
@@ -212,9 +215,13 @@ def story_of_queue(timeline: Timeline, group: str, queue: Queue, until: Time) ->
     """What led to the state of one queue at a time: events, the group's rebalances, the queue's owners and its commits,
     the last `MOST_STEPS` lines of it."""
     lines = [line for line in _happenings(timeline) if line.at <= until]
-    for each in timeline.rebalances:
-        if each.group == group and each.began <= until:
-            lines.append(StoryLine(each.began, "", f"rebalance{generation_suffix(each.generation)}: {each.trigger}"))
+    for rebalance in timeline.rebalances:
+        if rebalance.group == group and rebalance.began <= until:
+            lines.append(
+                StoryLine(
+                    rebalance.began, "", f"rebalance{generation_suffix(rebalance.generation)}: {rebalance.trigger}"
+                )
+            )
     for interval in timeline.beliefs:
         if interval.group == group and interval.queue == queue and interval.since <= until:
             lasted = "to the end" if interval.until is None else f"for {seconds(length(*interval[3:5], until))}"

@@ -71,17 +71,17 @@ def back_within_a_generation(all_commits: Iterable[Commit]) -> list[Commit]:
     """
     highest: dict[tuple[str, Queue], tuple[int | None, int]] = {}
     found = []
-    for each in all_commits:
-        if not each.taken:
+    for commit in all_commits:
+        if not commit.taken:
             continue
-        key = each.group, each.queue
+        key = commit.group, commit.queue
         before = highest.get(key)
-        if each.member is None:
+        if commit.member is None:
             highest.pop(key, None)
-        elif before is not None and before[0] == each.generation and each.offset < before[1]:
-            found.append(each)
+        elif before is not None and before[0] == commit.generation and commit.offset < before[1]:
+            found.append(commit)
         else:
-            highest[key] = each.generation, each.offset
+            highest[key] = commit.generation, commit.offset
     return found
 
 
@@ -123,7 +123,7 @@ class Timeline:
     @cached_property
     def commits(self) -> tuple[Commit, ...]:
         """What brokers were asked to take, and what administrators set."""
-        return tuple(commits((each.now, each.fact) for each in self.facts if type(each.fact) is Committed))
+        return tuple(commits((fact.now, fact.fact) for fact in self.facts if type(fact.fact) is Committed))
 
     @cached_property
     def deliveries(self) -> tuple[Delivery, ...]:
@@ -133,16 +133,16 @@ class Timeline:
     @cached_property
     def passed_over(self) -> tuple[Delivery, ...]:
         """Records that were read past without being handled: no deliveries, but no lag either."""
-        passed = [each for each in self.facts if type(each.fact) is PassedOver]
+        passed = [fact for fact in self.facts if type(fact.fact) is PassedOver]
         return tuple([Delivery.passed_over(each.now, each.fact) for each in passed])
 
     @cached_property
     def owned(self) -> Mapping[tuple[str, str], tuple[Queue, ...]]:
         """(Group, member) to what it believes to own at the end, sorted; members that own nothing are left out."""
         found: dict[tuple[str, str], list[Queue]] = {}
-        for each in self.beliefs:
-            if each.until is None:
-                found.setdefault((each.group, each.member), []).append(each.queue)
+        for belief in self.beliefs:
+            if belief.until is None:
+                found.setdefault((belief.group, belief.member), []).append(belief.queue)
         return {key: sort_queues(queues) for key, queues in found.items()}
 
     @cached_property
@@ -165,9 +165,9 @@ class Timeline:
         if self.trace is None:
             raise ValueError("the order of messages and facts needs a simulation that traces")
         found: list[tuple[int, int, Sent | ObservedFact]] = [
-            (each.after_facts, 0, each) for each in self.trace.messages
+            (message.after_facts, 0, message) for message in self.trace.messages
         ]
-        found += [(place, 1, each) for place, each in enumerate(self.facts)]
+        found += [(place, 1, fact) for place, fact in enumerate(self.facts)]
         return tuple(each for _, _, each in sorted(found, key=lambda each: each[:2]))
 
     @property
@@ -192,8 +192,10 @@ class Timeline:
         if not self.broadcasting:
             return self.counted_deliveries()
         return [
-            each._replace(group=f"{each.group}/{each.member}") if each.group in self.broadcasting else each
-            for each in self.counted_deliveries()
+            delivery._replace(group=f"{delivery.group}/{delivery.member}")
+            if delivery.group in self.broadcasting
+            else delivery
+            for delivery in self.counted_deliveries()
         ]
 
     def counted_deliveries(self) -> Iterable[Delivery]:
@@ -207,4 +209,4 @@ class Timeline:
     def _counted(self, deliveries: tuple[Delivery, ...]) -> Iterable[Delivery]:
         if not self.uncounted:
             return deliveries
-        return [each for each in deliveries if not each.queue.topic.startswith(self.uncounted)]
+        return [delivery for delivery in deliveries if not delivery.queue.topic.startswith(self.uncounted)]

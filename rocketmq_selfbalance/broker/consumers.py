@@ -78,14 +78,14 @@ class ConsumerGroup(NodeState):
             return False
         changed = False
         topics = self.topics
-        for each in subscriptions:
-            known = topics.get(each.topic)
-            if known is None or each.version > known.version:
-                topics[each.topic] = each
+        for subscription in subscriptions:
+            known = topics.get(subscription.topic)
+            if known is None or subscription.version > known.version:
+                topics[subscription.topic] = subscription
                 if known is None:
                     self.revision += 1
                     changed = True
-        names = {each.topic for each in subscriptions}
+        names = {subscription.topic for subscription in subscriptions}
         for topic in [topic for topic in topics if topic not in names]:
             del topics[topic]
             self.revision += 1

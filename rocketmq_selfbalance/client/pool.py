@@ -49,7 +49,7 @@ class Poison(NodeState):
 
     def learn(self, known: PoisonRecords[Queue]) -> None:
         """These are the records now, and no others."""
-        self.known = {queue: {each.offset: each for each in records} for queue, records in known.items()}
+        self.known = {queue: {record.offset: record for record in records} for queue, records in known.items()}
 
     def find(self, queue: Queue, offset: int) -> Copy | None:
         """The poison record there, None where there is none. One that was never sent back was not tried before."""

@@ -167,8 +167,8 @@ class ClientSettings:
 
 
 _DEFAULTS = ClientSettings()
-_PARTS = tuple(each.name for each in fields(ClientSettings) if is_dataclass(getattr(_DEFAULTS, each.name)))
-_PART_OF: Mapping[str, str] = {each.name: part for part in _PARTS for each in fields(getattr(_DEFAULTS, part))}
+_PARTS = tuple(field.name for field in fields(ClientSettings) if is_dataclass(getattr(_DEFAULTS, field.name)))
+_PART_OF: Mapping[str, str] = {field.name: part for part in _PARTS for field in fields(getattr(_DEFAULTS, part))}
 """Name of a field to the name of the part in which it stands; those of `ClientSettings` itself stand in none."""
 
 

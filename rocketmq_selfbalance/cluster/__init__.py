@@ -1,1 +1,144 @@
 """RocketMQ as a scenario's cluster: servers, clients, members, their settings and views."""
+
+from typing import TYPE_CHECKING
+
+from protocols.named_modules import lazy_names
+
+if TYPE_CHECKING:
+    from rocketmq_selfbalance.broker.consumers import (
+        CHANGE,
+        CLIENT_REGISTER,
+        CLIENT_UNREGISTER,
+        REGISTER,
+        UNREGISTER,
+        ConsumerEvent,
+        ConsumerGroup,
+        ConsumerManager,
+    )
+    from rocketmq_selfbalance.broker.node import BrokerNode
+    from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table, parse, stored_of, text_of
+    from rocketmq_selfbalance.broker.settings import BrokerSettings
+    from rocketmq_selfbalance.broker.state import Broker, Disk, RebalanceLockManager
+    from rocketmq_selfbalance.broker.store import MessageStore, StopBroker
+    from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
+    from rocketmq_selfbalance.client import locks as client_locks
+    from rocketmq_selfbalance.client import message_queue_changed as client_message_queue_changed
+    from rocketmq_selfbalance.client import operator as client_operator
+    from rocketmq_selfbalance.client import persisting as client_persisting
+    from rocketmq_selfbalance.client import process_queue_table as client_process_queue_table
+    from rocketmq_selfbalance.client import pull_from_where as client_pull_from_where
+    from rocketmq_selfbalance.client import rebalance_service as client_rebalance_service
+    from rocketmq_selfbalance.client import removal as client_removal
+    from rocketmq_selfbalance.client.commands import ConsumerSpec, ListenerReturned, Shutdown
+    from rocketmq_selfbalance.client.consumer import Consumer
+    from rocketmq_selfbalance.client.heartbeat import consumer_data
+    from rocketmq_selfbalance.client.locks import LockAll, UnlockAll
+    from rocketmq_selfbalance.client.node import Client
+    from rocketmq_selfbalance.client.offset_store import (
+        NONE,
+        LocalOffsets,
+        OffsetsFile,
+        OffsetStore,
+        ReadFrom,
+        RemoteOffsets,
+        UnreadableOffsets,
+        read_offsets,
+    )
+    from rocketmq_selfbalance.client.operator import ResetOffsets
+    from rocketmq_selfbalance.client.persisting import Commit, Persist, PersistAll, RemoveOffset
+    from rocketmq_selfbalance.client.pool import Work
+    from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
+    from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, ReadStored, Start
+    from rocketmq_selfbalance.client.rebalance_service import DoRebalance
+    from rocketmq_selfbalance.client.removal import RemoveProcessQueue
+    from rocketmq_selfbalance.client.settings import (
+        CHOICES,
+        PUSH,
+        VERSIONS,
+        ClientSettings,
+        PullSettings,
+        with_settings,
+    )
+    from rocketmq_selfbalance.client.threads import (
+        AskMaxOffset,
+        AskMembers,
+        AskOffsetAt,
+        AwaitConsumeLock,
+        Call,
+        Failure,
+        Handlers,
+        HeartbeatToAll,
+        LockQueues,
+        QueryOffset,
+        RefreshRoute,
+        Sleep,
+        Step,
+        Thread,
+        UnlockQueues,
+        answer,
+        run,
+    )
+    from rocketmq_selfbalance.cluster import members as cluster_members
+    from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
+    from rocketmq_selfbalance.cluster.members import Members, Standing, why_nobody, why_several
+    from rocketmq_selfbalance.cluster.servers import NAME_SERVER
+    from rocketmq_selfbalance.cluster.settings import configuration
+    from rocketmq_selfbalance.codes import (
+        BROADCASTING,
+        CLUSTERING,
+        CONSUME_FROM_FIRST_OFFSET,
+        CONSUME_FROM_LAST_OFFSET,
+        CONSUME_PASSIVELY,
+        CONSUMER_NOT_ONLINE,
+        DLQ_PREFIX,
+        MASTER_ID,
+        PERM_READ,
+        PULL_NOT_FOUND,
+        PULL_RETRY_IMMEDIATELY,
+        RETRY_PREFIX,
+        SUCCESS,
+        TOPIC_NOT_EXIST,
+    )
+    from rocketmq_selfbalance.messages.membership import (
+        ConsumerData,
+        GetConsumerListByGroup,
+        HeartBeat,
+        NotifyConsumerIdsChanged,
+        Subscription,
+        UnregisterClient,
+    )
+    from rocketmq_selfbalance.messages.nameserver import (
+        DataVersion,
+        GetRouteInfo,
+        QueueData,
+        TopicConfig,
+        publish_queues,
+        subscribe_queues,
+    )
+    from rocketmq_selfbalance.messages.offsets import (
+        ConsumerSendMsgBack,
+        PullMessage,
+        QueryConsumerOffset,
+        Retried,
+        UpdateConsumerOffset,
+    )
+    from rocketmq_selfbalance.messages.requests import REQUEST_CODES, ClientRequest, LockBatchMq, UnlockBatchMq
+    from rocketmq_selfbalance.nameserver.node import NameServer
+    from rocketmq_selfbalance.nameserver.route_info import NameServerSettings, RouteInfoManager
+    from rocketmq_selfbalance.pop.ordered import Key, OrderedQueues, WakeAt
+    from rocketmq_selfbalance.pop.topic import (
+        DEFAULT_INVISIBLE_MS,
+        LEAST_INVISIBLE_MS,
+        MOST_AT_ONCE,
+        MOST_INVISIBLE_MS,
+        MOST_POLLING_MS,
+        RETRY_MAX_TIMES,
+        CheckPoint,
+        Handle,
+        PopRecord,
+        PopTopic,
+        polling_time,
+        retry_delay,
+    )
+
+__getattr__ = lazy_names(__name__)

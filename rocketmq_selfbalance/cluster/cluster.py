@@ -164,7 +164,7 @@ class RocketMQCluster:
         if event.how == "crash" or client is None:
             lived = () if client is None else tuple(client.instance.consumers)
             end_process(self.simulation, self.topology, node)
-            mates = [each for each in self.topology.members[node] if each == key or each.group in lived]
+            mates = [member for member in self.topology.members[node] if member == key or member.group in lived]
             self._start_process(node, mates)
         else:
             self.simulation.command(node, Shutdown(key.group))
@@ -210,8 +210,8 @@ class RocketMQCluster:
     def _commit(self, event: events.Commit) -> None:
         key = self.topology.key(event.group, event.commit)
         offsets = tuple(
-            (self.servers.queue(each.topic, each.broker, each.number), each.offset)
-            for each in offsets_of(event, self.servers.topics)
+            (self.servers.queue(offset.topic, offset.broker, offset.number), offset.offset)
+            for offset in offsets_of(event, self.servers.topics)
         )
         self._tell(key, CommitNow(key.group, offsets))
 

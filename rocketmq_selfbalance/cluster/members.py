@@ -41,9 +41,9 @@ class MemberNames:
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         """See `protocols.engine.simulation.Observer`."""
         if type(fact) is Committed and fact.member is not None:
-            for each in self._topology.members.get(fact.member, ()):
-                if each.group == fact.group and each.member != fact.member:
-                    fact = fact._replace(member=each.member)
+            for member in self._topology.members.get(fact.member, ()):
+                if member.group == fact.group and member.member != fact.member:
+                    fact = fact._replace(member=member.member)
                     break
         self._following.fact(now, node, fact, root, cause)
 
@@ -77,7 +77,7 @@ def why_several(owners: Sequence[Standing], members: Sequence[Standing] = ()) ->
 
     ``members``: the whole group, where the sentence is to be the same for all its queues as far as it can.
     """
-    everything = [each.name for each in owners if each.message_model == BROADCASTING]
+    everything = [owner.name for owner in owners if owner.message_model == BROADCASTING]
     if everything and len(everything) == len(owners):
         return "the group is BROADCASTING: every member reads every queue"
     if everything:
@@ -85,32 +85,32 @@ def why_several(owners: Sequence[Standing], members: Sequence[Standing] = ()) ->
             f"{listed(everything)}"
             f" {'is BROADCASTING and reads' if len(everything) == 1 else 'are BROADCASTING and read'} every queue"
         )
-    if len({each.client_id for each in owners}) == 1 < len(owners):
-        who = listed([each.name for each in owners])
+    if len({owner.client_id for owner in owners}) == 1 < len(owners):
+        who = listed([owner.name for owner in owners])
         return f"{who} have the client id {owners[0].client_id!r}, and each takes the share of that id"
     return _strategies(owners) and _strategies(members or owners)
 
 
 def why_nobody(members: Sequence[Standing], topic: str) -> str | None:
     """Why nobody in the group will ever own a queue of the topic, likewise."""
-    strangers = [each.name for each in members if topic not in each.topics]
+    strangers = [member.name for member in members if topic not in member.topics]
     if strangers and len(strangers) < len(members):
         many = "is a member and does" if len(strangers) == 1 else "are members and do"
         return (
             f"{listed(strangers)} {many} not read {topic}, so the share of"
             f" {'this member' if len(strangers) == 1 else 'these members'} has no owner"
         )
-    ids = [each.client_id for each in members]
-    twins = [each.name for each in members if ids.count(each.client_id) > 1]
+    ids = [member.client_id for member in members]
+    twins = [member.name for member in members if ids.count(member.client_id) > 1]
     if twins:
         return f"{listed(twins)} do not have unique client ids, and members with the same id take the same share"
     return _strategies(members)
 
 
 def _strategies(members: Sequence[Standing]) -> str | None:
-    if len({each.strategy.name for each in members}) < 2:
+    if len({member.strategy.name for member in members}) < 2:
         return None
-    named = ", ".join(f"{each.name} {each.strategy.name}" for each in members)
+    named = ", ".join(f"{member.name} {member.strategy.name}" for member in members)
     return f"the members use different strategies: {named}"
 
 
@@ -253,13 +253,13 @@ class Members:
         group = self._groups.get(name)
         if group is None:
             members: Mapping[str, Mapping[str, object]] = {
-                each.member: {
+                key.member: {
                     "subscribe": (),
                     "rack": other.rack,
-                    "client_id": self.client_id(self._topology.node[each]),
+                    "client_id": self.client_id(self._topology.node[key]),
                 }
-                for each, other in self._everyone.items()
-                if each.group == name
+                for key, other in self._everyone.items()
+                if key.group == name
             }
             group = self._groups[name] = Group.of({}, members, name=name)
         return group

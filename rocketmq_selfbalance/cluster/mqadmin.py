@@ -99,7 +99,7 @@ def consumer_connection(group: str, broker: Broker) -> str | None:
     for channel, known in members.channels.items():
         lines.append(f"{known.client_id:<36} {f'{channel}:0':<22} {'JAVA':<10} {VERSION}")
     lines += ["", "Below is subscription:", f"{'#Topic':<20} #SubExpression"]
-    lines += [f"{each.topic:<20} {each.expression}" for each in members.topics.values()]
+    lines += [f"{topic.topic:<20} {topic.expression}" for topic in members.topics.values()]
     lines += ["", f"ConsumeType: {members.consume_type}", f"MessageModel: {members.message_model}"]
     lines += [f"ConsumeFromWhere: {members.consume_from_where}", ""]
     return "\n".join(lines)

@@ -92,10 +92,10 @@ class Servers:
 
     def queue(self, topic: str, broker: str, number: int) -> Queue:
         """A queue by its number at a broker, or by its number over all brokers in the order written."""
-        for each, count in self.topics[topic].items():
-            if broker in ("", each):
+        for key, count in self.topics[topic].items():
+            if broker in ("", key):
                 if number < count or broker:
-                    return Queue(topic, each, number)
+                    return Queue(topic, key, number)
                 number -= count
         raise ValueError(f"topic {topic} has no queue {number}")
 

@@ -134,7 +134,7 @@ def _tasks(
     client: Instance, consumers: list[Consumer], commits: tuple[Call, ...], under_way: set[str]
 ) -> Iterator[Exchange]:
     yield _task(client, "routes", _routes(client, consumers), under_way)
-    data = sorted((consumer_data(consumer) for consumer in consumers), key=lambda each: each.group)
+    data = sorted((consumer_data(consumer) for consumer in consumers), key=lambda consumer: consumer.group)
     beating = Beating(client.client_id, tuple(data))
     beats = tuple(Call((at,), HeartBeat, Answer, claim=beating) for at in addresses_in_turn(client))
     yield _task(client, "heartbeat", beats, under_way)

@@ -228,7 +228,7 @@ class RouteInfoManager(NodeState):
         if not data:
             return None
         if self.settings.support_acting_master:
-            data = [self._with_acting_master(each, queues) for each in data]
+            data = [self._with_acting_master(datum, queues) for datum in data]
         return Route(tuple(queues[name] for name in names), tuple(data))
 
     def _with_acting_master(self, data: BrokerData, queues: dict[str, QueueData]) -> BrokerData:

@@ -37,12 +37,12 @@ class OrderedBatch:
 
     def first_left(self) -> int | None:
         """The oldest offset that is not acked."""
-        return next((each for each in self.offsets if each not in self.acked), None)
+        return next((offset for offset in self.offsets if offset not in self.acked), None)
 
     def is_blocked(self, now: Time) -> bool:
         """Whether any record that is left is invisible."""
         usual = self.pop_time + self.invisible
-        return any(now < self.visible_at.get(each, usual) for each in self.offsets if each not in self.acked)
+        return any(now < self.visible_at.get(offset, usual) for offset in self.offsets if offset not in self.acked)
 
 
 class OrderedQueues:
@@ -69,7 +69,7 @@ class OrderedQueues:
             if attempt_id is not None and attempt_id == before.attempt_id:
                 tries = dict(before.tries)
             else:
-                tries = {each: before.tries.get(each, 0) + 1 for each in offsets if each in before.offsets}
+                tries = {offset: before.tries.get(offset, 0) + 1 for offset in offsets if offset in before.offsets}
         self.batches[key] = OrderedBatch(now, invisible, tuple(offsets), attempt_id, tries)
         return tries
 

@@ -48,7 +48,7 @@ class CheckPoint:
     @property
     def left(self) -> tuple[PopRecord, ...]:
         """The records that are not acked."""
-        return tuple(each for position, each in enumerate(self.records) if position not in self.acked)
+        return tuple(record for position, record in enumerate(self.records) if position not in self.acked)
 
 
 class Handle(NamedTuple):
@@ -145,7 +145,7 @@ class PopTopic:
 
     def revive(self, now: Time) -> None:
         """Copy to the retry topic what is due until now. Called at least once before anything is given out."""
-        due = [each for each in self.check_points if revive_time(each.visible_at) <= now]
+        due = [point for point in self.check_points if revive_time(point.visible_at) <= now]
         for each in sorted(due, key=lambda each: revive_time(each.visible_at)):
             self.copy(each)
 

@@ -7,3 +7,26 @@
   them
 - `views`: what tools ask; `ownership`: what is concluded about who reads which queue
 """
+
+from typing import TYPE_CHECKING
+
+from protocols.named_modules import lazy_names
+
+if TYPE_CHECKING:
+    from rocketmq_selfbalance.remoting import Frame, FrameError, decode, encode, length_of
+    from rocketmq_selfbalance.wire.cluster import RocketMQCluster
+    from rocketmq_selfbalance.wire.messages import Pulled, SendMessage
+    from rocketmq_selfbalance.wire.refusals import (
+        ERRORS,
+        NO_LOCK,
+        REQUESTS,
+        code_of,
+        groups_of,
+        kind_of,
+        plain,
+        queue_of,
+        refusal,
+    )
+    from rocketmq_selfbalance.wire.stored_messages import properties_text
+
+__getattr__ = lazy_names(__name__)

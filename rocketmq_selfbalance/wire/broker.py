@@ -166,17 +166,17 @@ class ServedBroker:
             served.producers.setdefault(group, {})[sender] = kind
         if message.without_subscriptions:
             known = all(
-                each.group in broker.consumers.groups and sender in broker.consumers.groups[each.group].channels
-                for each in beat.consumers
+                consumer.group in broker.consumers.groups and sender in broker.consumers.groups[consumer.group].channels
+                for consumer in beat.consumers
             )
             if not known:  # a broker that has started again: the client shall send all of it
                 fields = {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
                 out.send(sender, Reply(message.correlation, SUCCESS, fields))
                 return
-            for each in beat.consumers:
-                broker.consumers.register_without_subscriptions(now, sender, beat.client_id, each)
+            for consumer in beat.consumers:
+                broker.consumers.register_without_subscriptions(now, sender, beat.client_id, consumer)
             beat = HeartBeat(beat.correlation, beat.client_id, ())
-        room = [each for each in beat.consumers if self._has_room(each.group)]
+        room = [consumer for consumer in beat.consumers if self._has_room(consumer.group)]
         self.node.receive(now, sender, beat._replace(consumers=tuple(room)), out)
         for each in room:
             places = served.places.setdefault(sender, {})

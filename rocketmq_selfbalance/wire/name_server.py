@@ -106,13 +106,13 @@ class ServedNameServer:
             "filterServerTable": {},
             "queueDatas": [
                 {
-                    "brokerName": each.broker,
-                    "perm": each.perm,
-                    "readQueueNums": each.read,
+                    "brokerName": queue.broker,
+                    "perm": queue.perm,
+                    "readQueueNums": queue.read,
                     "topicSysFlag": 0,
-                    "writeQueueNums": each.write,
+                    "writeQueueNums": queue.write,
                 }
-                for each in route.queues
+                for queue in route.queues
             ],
         }
         return SUCCESS, to_json(told), None

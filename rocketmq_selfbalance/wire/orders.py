@@ -143,11 +143,11 @@ def _plain(body: bytes) -> tuple[tuple[TopicConfig, ...], DataVersion]:
         topics = tuple(
             TopicConfig(
                 topic,
-                whole("readQueueNums", each.get("readQueueNums", 16)),
-                whole("writeQueueNums", each.get("writeQueueNums", 16)),
-                whole("perm", each.get("perm", 6)),
+                whole("readQueueNums", config.get("readQueueNums", 16)),
+                whole("writeQueueNums", config.get("writeQueueNums", 16)),
+                whole("perm", config.get("perm", 6)),
             )
-            for topic, each in configs.items()
+            for topic, config in configs.items()
         )
         return topics, _version(told.get("dataVersion") or {})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -191,5 +191,5 @@ def _topic(told: str) -> TopicConfig:
     parts = told.split(" ")
     if len(parts) < _TOPIC_PARTS:
         raise FieldError(f"a topic registered as {told[:40]!r}")
-    read, write, perm = (whole("topic", each) for each in parts[1:4])
+    read, write, perm = (whole("topic", part) for part in parts[1:4])
     return TopicConfig(parts[0], read, write, perm)

@@ -152,7 +152,7 @@ def tags_of(expression: str) -> list[str]:
     """The tags in an expression; none for all."""
     if expression.strip() in ("", "*"):
         return []
-    return [tag for each in expression.split("||") if (tag := each.strip())]
+    return [tag for part in expression.split("||") if (tag := part.strip())]
 
 
 def arrived(served: Served, now: Time, topic: str, number: int, out: Outbox) -> None:

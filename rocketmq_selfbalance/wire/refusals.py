@@ -80,7 +80,7 @@ def groups_of(message: Message) -> tuple[str, ...]:
     """The groups that a request is about."""
     request = plain(message)
     if isinstance(request, HeartBeat):
-        return tuple([each.group for each in request.consumers])
+        return tuple([consumer.group for consumer in request.consumers])
     group = getattr(request, "group", None)
     return () if group is None else (group,)
 

@@ -61,7 +61,9 @@ def _heartbeat(number: int, frame: Frame, server: str) -> Message:
     consumers = tuple(map(_consumer, objects(told.get("consumerDataSet"))))
     return ClientHeartbeat(
         number,
-        HeartBeat(number, client_id, tuple(each for each in consumers if orders.LEGAL_GROUP.fullmatch(each.group))),
+        HeartBeat(
+            number, client_id, tuple(consumer for consumer in consumers if orders.LEGAL_GROUP.fullmatch(consumer.group))
+        ),
         tuple(text(each, "groupName") for each in objects(told.get("producerDataSet"))),
         fingerprint,
         told.get("withoutSub") is True,

@@ -61,7 +61,7 @@ def message_id(store_host: bytes, position: int) -> str:
 
 def parse_properties(text: str) -> dict[str, str]:
     """Properties by their names; what is none is left out."""
-    return dict([each.split(_NAME, 1) for each in text.split(_END) if _NAME in each])
+    return dict([part.split(_NAME, 1) for part in text.split(_END) if _NAME in part])
 
 
 def properties_text(properties: Mapping[str, str]) -> str:

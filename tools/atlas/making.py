@@ -32,7 +32,7 @@ COSTS = tuple(name for name in SPREAD if name not in _OF_THE_STATE)
 
 def allocations_of(sweep: Sweep, folder: Path) -> Allocations:
     """The atlas's allocations out of a finished sweep's folder."""
-    events = tuple(each.name for each in sweep.events)
+    events = tuple(event.name for event in sweep.events)
     place = {
         size: number
         for number, size in enumerate(Size(m, t, q) for m in sweep.members for t in sweep.topics for q in sweep.queues)
@@ -57,13 +57,13 @@ def events_of(sweep: Sweep, folder: Path) -> Events:
         for key, rows in sorted(runs.items())
     }
     variants = tuple(dict.fromkeys(variant for variant, _ in costs))
-    events = tuple(each.name for each in sweep.events)
+    events = tuple(event.name for event in sweep.events)
     return Events(size, sweep.produce, len(sweep.seeds), events, variants, costs)
 
 
 def spread_of(values: Iterable[float | None]) -> Spread:
     """5th percentile, median, 95th percentile (between neighbours linear, as Spark's) of the values that are told."""
-    told = [each for each in values if each is not None]
+    told = [value for value in values if value is not None]
     if not told:
         return Spread(None, None, None)
     if len(told) == 1:

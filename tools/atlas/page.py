@@ -57,8 +57,8 @@ def _begin(allocations: Allocations, events: Events) -> list[str]:
         " writes this page. For a finer grid, or groups of your own: `equipoise examples atlas --to .`, change the"
         " grid, and `equipoise sweep allocations.yaml --out rows --report rows.html`.\n",
         f"**Allocations**: {members} members; {topics} topics; {queues} queues per topic, on two brokers; subscriptions"
-        f" {', '.join(f'*{each}* ({SHAPES_IN_WORDS[each]})' for each in allocations.shapes)}; as they are, and after"
-        f" {', '.join(EVENTS_IN_WORDS[each] for each in CHANGES)}.\n",
+        f" {', '.join(f'*{shape}* ({SHAPES_IN_WORDS[shape]})' for shape in allocations.shapes)}; as they are, and after"
+        f" {', '.join(EVENTS_IN_WORDS[change] for change in CHANGES)}.\n",
     ]
 
 
@@ -119,7 +119,7 @@ def _even(atlas: Allocations) -> list[str]:
         " strategies do not look at subscriptions: where members read different topics, members get queues that they do"
         " not read, and nobody reads those (*no owner*).\n",
         table(heads, rows),
-        *(each for shape in atlas.shapes for each in _even_pictures(atlas, shape)),
+        *(picture for shape in atlas.shapes for picture in _even_pictures(atlas, shape)),
     ]
 
 

@@ -26,7 +26,7 @@ def ratios(atlas: Allocations, shape: str) -> Picture:
     title = f"heaviest load over the best possible one; {SHAPES_IN_WORDS[shape]}"
     scale = Scale(1.0, 3.0, lambda value: f"{value:.2f}")
     lost = losing(atlas, shape)
-    whole = [each for each in atlas.strategies if each not in lost]
+    whole = [strategy for strategy in atlas.strategies if strategy not in lost]
     return _maps(
         atlas,
         whole,
@@ -38,14 +38,14 @@ def ratios(atlas: Allocations, shape: str) -> Picture:
 
 def losing(atlas: Allocations, shape: str) -> list[str]:
     """Strategies under which queues have no owner."""
-    return [each for each in atlas.strategies if any(atlas.of(each, shape, "unowned"))]
+    return [strategy for strategy in atlas.strategies if any(atlas.of(strategy, shape, "unowned"))]
 
 
 def unread(atlas: Allocations, shape: str) -> Picture:
     """Per strategy that leaves queues without an owner the share of these."""
     title = f"queues that nobody reads; {SHAPES_IN_WORDS[shape]}"
     scale = Scale(0.0, 1.0, percent)
-    queues: list[int | None] = [queues_of(each, "none") for each in atlas.sizes]
+    queues: list[int | None] = [queues_of(size, "none") for size in atlas.sizes]
     return _maps(
         atlas,
         losing(atlas, shape),
@@ -59,7 +59,7 @@ def idle(atlas: Allocations, shape: str) -> Picture:
     """Per strategy the share of members that have no queue though they could have one."""
     title = f"members without a queue that could have one; {SHAPES_IN_WORDS[shape]}"
     scale = Scale(0.0, 0.8, percent)
-    members: list[int | None] = [each.members for each in atlas.sizes]
+    members: list[int | None] = [size.members for size in atlas.sizes]
 
     def of(variant: str) -> tuple[list[int | None], list[int | None]]:
         told = zip(atlas.of(variant, shape, "idle"), atlas.of(OPTIMUM, shape, "idle"), strict=True)
@@ -72,7 +72,7 @@ def moved(atlas: Allocations, shape: str, event: str) -> Picture:
     """Per strategy the share of queues that an event moves."""
     title = f"queues that move when {EVENTS_IN_WORDS[event]}; {SHAPES_IN_WORDS[shape]}"
     scale = Scale(0.0, 1.0, percent)
-    queues: list[int | None] = [queues_of(each, event) for each in atlas.sizes]
+    queues: list[int | None] = [queues_of(size, event) for size in atlas.sizes]
     return _maps(
         atlas,
         (*atlas.strategies, OPTIMUM),

@@ -14,7 +14,7 @@ def spans(panels: Mapping[str, Mapping[str, Span]], title: str, unit: str = "s")
     """``panels``: a heading to names and their spans; all panels have the names of the first one in its order, and the
     axis of each begins at 0. A name that a panel lacks has no bar there."""
     names = list(next(iter(panels.values())))
-    left = 16 + max(len(each) for each in names) * LETTER
+    left = 16 + max(len(name) for name in names) * LETTER
     floor = _HEAD + len(names) * _ROW
     parts = [text(left - 8, _HEAD + at * _ROW + 14, name, anchor="end") for at, name in enumerate(names)]
     for at, (heading, told) in enumerate(panels.items()):

@@ -78,7 +78,7 @@ class Allocations:
     @property
     def strategies(self) -> tuple[str, ...]:
         """The variants but for the optimum."""
-        return tuple(each for each in self.variants if each != OPTIMUM)
+        return tuple(variant for variant in self.variants if variant != OPTIMUM)
 
     def of(self, variant: str, shape: str, told: str, event: str = "none") -> Values:
         """A number for each of `sizes`. Raises `KeyError` for what is not in the atlas."""
@@ -89,7 +89,7 @@ class Allocations:
         tables: dict[tuple[str, str, str], dict[str, Any]] = {}
         for (variant, shape, event, told), values in self.values.items():
             first = values[0]
-            short = first if first is not None and all(each == first for each in values) else list(values)
+            short = first if first is not None and all(value == first for value in values) else list(values)
             tables.setdefault((variant, shape, event), {})[told] = short
         names = ("variant", "subscription", "event")
         return {
@@ -107,11 +107,11 @@ class Allocations:
         """The content of a file."""
         count = len(found["members"]) * len(found["topics"]) * len(found["queues"])
         values = {
-            (each["variant"], each["subscription"], each["event"], told): given
+            (table["variant"], table["subscription"], table["event"], told): given
             if isinstance(given, list)
             else [given] * count
-            for each in found["tables"]
-            for told, given in each.items()
+            for table in found["tables"]
+            for told, given in table.items()
             if told in (*STATE, MOVES)
         }
         return cls(
@@ -168,10 +168,10 @@ class Events:
     def from_json(cls, found: Mapping[str, Any]) -> "Events":
         """The content of a file."""
         costs = {
-            (each["variant"], each["event"]): {
-                name: Spread(*given) for name, given in each.items() if name not in ("variant", "event")
+            (cost["variant"], cost["event"]): {
+                name: Spread(*given) for name, given in cost.items() if name not in ("variant", "event")
             }
-            for each in found["costs"]
+            for cost in found["costs"]
         }
         size = Size(found["members"], found["topics"], found["queues"])
         return cls(size, found["produce"], found["runs"], tuple(found["events"]), tuple(found["variants"]), costs)

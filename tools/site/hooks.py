@@ -38,7 +38,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     jieba.setLogLevel(logging.WARNING)
     if not vendor.fetched(vendor.MERMAID):
         fences = config.mdx_configs["pymdownx.superfences"]
-        fences["custom_fences"] = [each for each in fences["custom_fences"] if each["name"] != "mermaid"]
+        fences["custom_fences"] = [fence for fence in fences["custom_fences"] if fence["name"] != "mermaid"]
     return config
 
 

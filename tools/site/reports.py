@@ -60,7 +60,7 @@ def of_scenario(path: Path) -> dict[str, str]:
         first.setdefault(variant.part.system.partition(":")[0], variant)
     for system, variant in first.items():
         result = run_variant(variant)
-        if len({each.queue for each in result.timeline.beliefs}) <= MOST_PICTURED:
+        if len({belief.queue for belief in result.timeline.beliefs}) <= MOST_PICTURED:
             files[f"pictures/{path.stem}-{system}.svg"] = timeline(result).svg
     return files
 
@@ -88,7 +88,7 @@ def _kept(wanted: Mapping[str, tuple[Path, Callable[[Path], Files]]]) -> dict[st
     for name, (path, make) in wanted.items():
         place = CACHE / f"{name}-{_key(path)}"
         if place.is_dir():
-            found.update((str(each.relative_to(place)), each.read_text(encoding="utf-8")) for each in _files(place))
+            found.update((str(file.relative_to(place)), file.read_text(encoding="utf-8")) for file in _files(place))
         else:
             missing[name] = place, path, make
     workers = min(os.cpu_count() or 1, len(missing))
@@ -115,13 +115,13 @@ def _keep(name: str, place: Path, files: Files) -> None:
 
 
 def _remove(folder: Path) -> None:
-    for each in sorted(folder.rglob("*"), reverse=True):
-        each.rmdir() if each.is_dir() else each.unlink()
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
     folder.rmdir()
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(each for each in folder.rglob("*") if each.is_file())
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 KEY = 16
@@ -131,8 +131,8 @@ KEY = 16
 def _key(path: Path) -> str:
     """What the files made of this path follow from: its content and our code."""
     digest = hashlib.sha256(_code())
-    for each in _files(path) if path.is_dir() else [path]:
-        digest.update(str(each.relative_to(path.parent)).encode() + b"\0" + each.read_bytes() + b"\0")
+    for file in _files(path) if path.is_dir() else [path]:
+        digest.update(str(file.relative_to(path.parent)).encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:KEY]
 
 

@@ -41,7 +41,7 @@ def exact(plan: Plan, happened: Happened, real: Happened) -> Exact:
     """What must be equal, of the recording (``happened`` is ``real``) or of a run, as far as the recording tells."""
     tells = {call.member for call in real.callbacks if call.generation is not None}
     fields: dict[str, object] = {
-        "generations and their members": [list(each) for each in sorted(happened.sizes.items())]
+        "generations and their members": [list(item) for item in sorted(happened.sizes.items())]
     }
     calls: dict[str, list[list[object]]] = {member: [] for member in plan.clients}
     for call in happened.callbacks:

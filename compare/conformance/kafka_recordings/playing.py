@@ -18,9 +18,9 @@ from compare.conformance.kafka_recordings.happened import Called, Delivery, Happ
 from compare.conformance.kafka_recordings.reading import JAVA
 from compare.conformance.kafka_recordings.scenario import LATENCY, Plan, Run, poll_wait
 from compare.conformance.recordings import Change, changed, simulate
-from kafka_coordinator.assignors.inputs import NO_GENERATION
-from kafka_coordinator.cluster.cluster import KafkaCluster
-from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.catalogue import NO_GENERATION
+from kafka_coordinator.cluster import KafkaCluster
+from kafka_coordinator.cluster import consumer_groups_states as states
 from protocols.engine.links import Latency
 from protocols.engine.nodes import Unobserved
 from protocols.engine.simulation import Simulation

@@ -16,7 +16,7 @@ from compare.catalogues import CLASSIC, CLASSIC_CLASSES
 from compare.conformance.cases import Line, MalformedCase, validated
 from compare.conformance.recordings import MOST_MS, Count, Part
 from kafka_coordinator.catalogue import CLASSIC as CLASSIC_PROTOCOL
-from kafka_coordinator.consumer.settings import GROUP_PROTOCOL, NAMES, REFUSED_UNDER
+from kafka_coordinator.cluster import GROUP_PROTOCOL, NAMES, REFUSED_UNDER
 from protocols.java import Queue
 
 

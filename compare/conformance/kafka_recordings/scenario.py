@@ -19,8 +19,7 @@ from compare.conformance.cases import MalformedCase
 from compare.conformance.kafka_recordings.coordinator_log import Joined, joins
 from compare.conformance.kafka_recordings.reading import Client, Event, Recording, clients
 from compare.conformance.recordings import MOST_MS, RUNS
-from kafka_coordinator.consumer.settings import ConsumerSettings
-from kafka_coordinator.coordinator.settings import BrokerSettings
+from kafka_coordinator.cluster import BrokerSettings, ConsumerSettings
 from protocols.engine.randomness import number_below
 from protocols.java import Queue
 from protocols.scenario.events import Crash, Join, Leave, Queues, StopPolling, Subscribe

@@ -38,10 +38,15 @@ from compare.conformance.rocketmq_recordings.reading import queue_name, queue_na
 from compare.conformance.rocketmq_recordings.scenario import Plan
 from compare.conformance.rocketmq_recordings.script import RETRY_TOPIC, SHUTDOWN, START
 from protocols.java import Queue
-from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, UnregisterClient
-from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
-from rocketmq_selfbalance.messages.offsets import QueryConsumerOffset
-from rocketmq_selfbalance.messages.requests import REQUEST_CODES, UnlockBatchMq
+from rocketmq_selfbalance.cluster import (
+    REQUEST_CODES,
+    GetConsumerListByGroup,
+    GetRouteInfo,
+    HeartBeat,
+    QueryConsumerOffset,
+    UnlockBatchMq,
+    UnregisterClient,
+)
 
 Order: TypeAlias = tuple[str, ...]
 """Names of kinds of requests, or of requests, in the order of their (first) occurrence."""

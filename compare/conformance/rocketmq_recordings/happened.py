@@ -28,10 +28,14 @@ from protocols.engine.randomness import number_below
 from protocols.engine.simulation import Simulation
 from protocols.facts import Delivered, Owns
 from protocols.java import Queue
-from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
-from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
-from rocketmq_selfbalance.messages.offsets import PullMessage, UpdateConsumerOffset
-from rocketmq_selfbalance.messages.requests import REQUEST_CODES, ClientRequest
+from rocketmq_selfbalance.cluster import (
+    REQUEST_CODES,
+    ClientRequest,
+    NotifyConsumerIdsChanged,
+    PullMessage,
+    RocketMQCluster,
+    UpdateConsumerOffset,
+)
 
 
 class Request(NamedTuple):

@@ -13,8 +13,7 @@ from pydantic import BeforeValidator, Field
 from compare.conformance.cases import Line, MalformedCase, validated
 from compare.conformance.recordings import MOST_MS, Count, Part
 from protocols.java import Queue
-from rocketmq_selfbalance.client.settings import VERSIONS, ClientSettings, with_settings
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX, VERSIONS, ClientSettings, with_settings
 
 
 def _queue(given: object) -> Queue:
@@ -188,7 +187,7 @@ def read(line: Line) -> Recording:
     if not members or len(set(members)) < len(members):
         raise MalformedCase("members", "members, each of which has its own id", members)
     named = {
-        "actions": [each.member for each in recording.actions if each.member],
+        "actions": [action.member for action in recording.actions if action.member],
         "lifecycle": [each.member for each in recording.lifecycle],
         "ownership": [each.member for each in recording.ownership],
         "final": list(recording.final),

@@ -28,8 +28,7 @@ from protocols.engine.randomness import number_below
 from protocols.scenario.events import BrokerEvent, Event, Join, Network
 from protocols.scenario.fields import GroupPart, TopicPart, milliseconds
 from protocols.scenario.model import RunPart, Scenario, SystemPart
-from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.cluster.servers import NAME_SERVER
+from rocketmq_selfbalance.cluster import NAME_SERVER, ClientSettings
 
 LATENCIES = (0.2, 2.0), (1.0, 10.0), (5.0, 50.0)
 """Milliseconds, least and most, of the runs in turn: a quiet machine, a busy one, an overloaded one."""
@@ -90,7 +89,7 @@ def plan(recording: Recording) -> Plan:
         brokers,
         tuple(sorted(moments, key=lambda moment: moment.earliest)),
         tuple(producing(recording)),
-        tuple(sorted({0.0, *(each.t_ms for each in recording.actions if each.action not in _NO_PHASE)})),
+        tuple(sorted({0.0, *(action.t_ms for action in recording.actions if action.action not in _NO_PHASE)})),
         SystemPart(system=f"rocketmq:{recording.members[0].strategy}", settings=settings_of(recording)),
     )
 

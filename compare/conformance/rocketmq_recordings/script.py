@@ -9,8 +9,7 @@ from compare.conformance.cases import MalformedCase
 from compare.conformance.recordings import MOST_MS, NOISE_MS
 from compare.conformance.rocketmq_recordings.reading import Action, Member, Recording, Row, is_retry, shortest_interval
 from protocols.scenario.events import BrokerEvent, Crash, Disconnect, Event, Hang, Join, Leave, Queues, Subscribe
-from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
-from rocketmq_selfbalance.messages.requests import REQUEST_CODES
+from rocketmq_selfbalance.cluster import REQUEST_CODES, GetConsumerListByGroup, HeartBeat
 
 START, SHUTDOWN, PRODUCE = "start", "shutdown", "produce"
 """Actions by which a member comes and goes, and by which producers begin."""

@@ -16,26 +16,28 @@ from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcom
 from compare.json_types import Json
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
-from rocketmq_selfbalance.broker.consumers import (
+from rocketmq_selfbalance.cluster import (
     CHANGE,
     CLIENT_REGISTER,
     CLIENT_UNREGISTER,
+    CLUSTERING,
+    CONSUME_FROM_LAST_OFFSET,
+    CONSUME_PASSIVELY,
     REGISTER,
     UNREGISTER,
+    ConsumerData,
     ConsumerEvent,
     ConsumerManager,
-)
-from rocketmq_selfbalance.broker.state import RebalanceLockManager
-from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY
-from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription
-from rocketmq_selfbalance.messages.nameserver import (
     DataVersion,
+    NameServerSettings,
     QueueData,
+    RebalanceLockManager,
+    RouteInfoManager,
+    Subscription,
     TopicConfig,
     publish_queues,
     subscribe_queues,
 )
-from rocketmq_selfbalance.nameserver.route_info import NameServerSettings, RouteInfoManager
 
 _CONNECTION = ("group", "channel", "client_id", "notify_consumer_ids_changed")
 _HEARTBEAT = ("consume_type", "message_model", "consume_from_where", "update_subscription", "subscriptions")

@@ -10,43 +10,7 @@ from compare.conformance.cases import MalformedCase
 from compare.conformance.rocketmq_traces.steps import EPOCH_MS, Step
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Outbox, Time
-from rocketmq_selfbalance.broker.state import RebalanceLockManager
-from rocketmq_selfbalance.client import (
-    locks,
-    message_queue_changed,
-    operator,
-    persisting,
-    process_queue_table,
-    pull_from_where,
-    rebalance_service,
-    removal,
-)
-from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.offset_store import RemoteOffsets
-from rocketmq_selfbalance.client.persisting import Persist, RemoveOffset
-from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings, PullSettings
-from rocketmq_selfbalance.client.threads import (
-    AskMaxOffset,
-    AskMembers,
-    AskOffsetAt,
-    AwaitConsumeLock,
-    Call,
-    Failure,
-    Handlers,
-    HeartbeatToAll,
-    LockQueues,
-    QueryOffset,
-    RefreshRoute,
-    Sleep,
-    Thread,
-    UnlockQueues,
-    answer,
-    run,
-)
-from rocketmq_selfbalance.client.threads import Step as ThreadStep
-from rocketmq_selfbalance.strategies import (
-    AVG,
+from rocketmq_selfbalance.catalogue import (
     AVG_BY_CIRCLE,
     CONSISTENT_HASH,
     Averagely,
@@ -56,6 +20,43 @@ from rocketmq_selfbalance.strategies import (
     MachineRoomResolver,
     Strategy,
 )
+from rocketmq_selfbalance.catalogue import AVG_NAME as AVG
+from rocketmq_selfbalance.cluster import (
+    CHOICES,
+    AskMaxOffset,
+    AskMembers,
+    AskOffsetAt,
+    AwaitConsumeLock,
+    Call,
+    ClientSettings,
+    Consumer,
+    Failure,
+    Handlers,
+    HeartbeatToAll,
+    LockQueues,
+    Persist,
+    ProcessQueue,
+    PullSettings,
+    QueryOffset,
+    RebalanceLockManager,
+    RefreshRoute,
+    RemoteOffsets,
+    RemoveOffset,
+    Sleep,
+    Thread,
+    UnlockQueues,
+    answer,
+    run,
+)
+from rocketmq_selfbalance.cluster import Step as ThreadStep
+from rocketmq_selfbalance.cluster import client_locks as locks
+from rocketmq_selfbalance.cluster import client_message_queue_changed as message_queue_changed
+from rocketmq_selfbalance.cluster import client_operator as operator
+from rocketmq_selfbalance.cluster import client_persisting as persisting
+from rocketmq_selfbalance.cluster import client_process_queue_table as process_queue_table
+from rocketmq_selfbalance.cluster import client_pull_from_where as pull_from_where
+from rocketmq_selfbalance.cluster import client_rebalance_service as rebalance_service
+from rocketmq_selfbalance.cluster import client_removal as removal
 
 CREATE_CLIENT = (
     *("client", "group", "kind", "orderly", "message_model", "strategy", "consume_from_where", "consume_timestamp"),

@@ -20,28 +20,34 @@ from compare.json_types import Json
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Time
 from protocols.java import sorted_as_java
-from rocketmq_selfbalance.broker.consumers import (
+from rocketmq_selfbalance.cluster import (
     CHANGE,
+    CHOICES,
     CLIENT_REGISTER,
     CLIENT_UNREGISTER,
+    MASTER_ID,
+    SUCCESS,
     UNREGISTER,
+    ClientSettings,
+    Consumer,
     ConsumerEvent,
     ConsumerManager,
+    ConsumerOffsetManager,
+    DataVersion,
+    DoRebalance,
+    Failure,
+    LockAll,
+    NameServerSettings,
+    PersistAll,
+    RebalanceLockManager,
+    RemoteOffsets,
+    RouteInfoManager,
+    TopicConfig,
+    UnlockAll,
+    consumer_data,
+    subscribe_queues,
 )
-from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
-from rocketmq_selfbalance.broker.state import RebalanceLockManager
-from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.heartbeat import consumer_data
-from rocketmq_selfbalance.client.locks import LockAll, UnlockAll
-from rocketmq_selfbalance.client.offset_store import RemoteOffsets
-from rocketmq_selfbalance.client.persisting import PersistAll
-from rocketmq_selfbalance.client.rebalance_service import DoRebalance
-from rocketmq_selfbalance.client.settings import CHOICES, ClientSettings
-from rocketmq_selfbalance.client.threads import Failure
-from rocketmq_selfbalance.client.threads import Step as ThreadStep
-from rocketmq_selfbalance.codes import MASTER_ID, SUCCESS
-from rocketmq_selfbalance.messages.nameserver import DataVersion, TopicConfig, subscribe_queues
-from rocketmq_selfbalance.nameserver.route_info import NameServerSettings, RouteInfoManager
+from rocketmq_selfbalance.cluster import Step as ThreadStep
 
 _CLUSTER = "cluster"
 _CHANNEL_EXPIRED_MS = 120_000

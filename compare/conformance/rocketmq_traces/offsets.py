@@ -27,24 +27,32 @@ from compare.conformance.rocketmq_traces.steps import (
 )
 from compare.json_types import Json
 from protocols import Queue
-from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table, parse, stored_of, text_of
-from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.offset_store import (
+from rocketmq_selfbalance.catalogue import Averagely
+from rocketmq_selfbalance.cluster import (
     NONE,
+    ClientSettings,
+    Commit,
+    ComputePullFromWhere,
+    Consumer,
+    ConsumerOffsetManager,
+    Failure,
     LocalOffsets,
     OffsetsFile,
     OffsetStore,
+    Persist,
     ReadFrom,
+    ReadStored,
     RemoteOffsets,
+    RemoveOffset,
+    Start,
+    Table,
     UnreadableOffsets,
+    parse,
     read_offsets,
+    stored_of,
+    text_of,
 )
-from rocketmq_selfbalance.client.persisting import Commit, Persist, RemoveOffset
-from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, ReadStored, Start
-from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.client.threads import Failure
-from rocketmq_selfbalance.client.threads import Step as ThreadStep
-from rocketmq_selfbalance.strategies import Averagely
+from rocketmq_selfbalance.cluster import Step as ThreadStep
 
 _QUEUE = ("group", "topic", "queue_id")
 _CLONED = ("from_group", "to_group", "topic")

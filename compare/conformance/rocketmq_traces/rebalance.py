@@ -19,17 +19,21 @@ from compare.conformance.rocketmq_traces.steps import Operation, Outcome, Step, 
 from compare.json_types import Json
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
-from rocketmq_selfbalance.client.consumer import PUSH, Consumer
-from rocketmq_selfbalance.client.locks import LockAll, UnlockAll
-from rocketmq_selfbalance.client.operator import ResetOffsets
-from rocketmq_selfbalance.client.persisting import PersistAll
-from rocketmq_selfbalance.client.process_queue import NOTHING as NO_OFFSET
-from rocketmq_selfbalance.client.process_queue import ProcessQueue
-from rocketmq_selfbalance.client.rebalance_service import DoRebalance
-from rocketmq_selfbalance.client.removal import RemoveProcessQueue
-from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.client.threads import Failure
-from rocketmq_selfbalance.client.threads import Step as ThreadStep
+from rocketmq_selfbalance.cluster import NOTHING as NO_OFFSET
+from rocketmq_selfbalance.cluster import (
+    PUSH,
+    ClientSettings,
+    Consumer,
+    DoRebalance,
+    Failure,
+    LockAll,
+    PersistAll,
+    ProcessQueue,
+    RemoveProcessQueue,
+    ResetOffsets,
+    UnlockAll,
+)
+from rocketmq_selfbalance.cluster import Step as ThreadStep
 
 _FAULTS = ("offset_query", "admin_query", "lock", "offset_commit")
 

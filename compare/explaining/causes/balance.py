@@ -87,7 +87,7 @@ def more_members_than_queues(case: Case) -> Iterator[Finding]:
         f" {'partition' if case.is_kafka else 'queue'} has one owner: {several(idle, 'member is', 'members are')}"
         f" idle under every strategy{subscriptions}.",
         remedies,
-        max([IDLE * idle / members, *(each.points for each in remedies if each is not None)]),
+        max([IDLE * idle / members, *(remedy.points for remedy in remedies if remedy is not None)]),
         {"members": members, "queues": queues, "idle_members": idle},
     )
 
@@ -230,7 +230,7 @@ def _falls_short(case: Case, modelled: Modelled) -> Finding:
 
 def _cost(case: Case, remedies: Sequence[Remedy | None]) -> float:
     """What the best remedy wins back; what the fairest loads would, where no remedy is known."""
-    points = max((each.points for each in remedies if each is not None), default=0.0)
+    points = max((remedy.points for remedy in remedies if remedy is not None), default=0.0)
     if points or case.lost is None:
         return points
     fairest = 100.0 - IDLE * list(case.best).count(0) / len(case.best)

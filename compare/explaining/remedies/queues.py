@@ -51,7 +51,7 @@ def one_for_each_member(case: Case, modelled: Modelled, needed: int) -> Remedy |
     if not topics or not modelled.alike:
         # Whoever is idle may not read the topic that would grow.
         return None
-    topic = max(topics, key=lambda each: len(modelled.group.topics[each]))
+    topic = max(topics, key=lambda name: len(modelled.group.topics[name]))
     if len(modelled.group.topics[topic]) < max(map(len, modelled.group.topics.values())):
         # Of a smaller topic it would take more queues than were counted.
         needed = len(modelled.group.members)
@@ -94,7 +94,7 @@ def multiples(case: Case, modelled: Modelled, odd: Sequence[str], strategy: str 
 
 
 def _dealt_by_topic(counts: Mapping[str, int], members: int) -> list[int]:
-    return [sum(each // members + (at < each % members) for each in counts.values()) for at in range(members)]
+    return [sum(count // members + (at < count % members) for count in counts.values()) for at in range(members)]
 
 
 def _grow(case: Case, modelled: Modelled, wanted: Mapping[str, int], why: str, strategy: str | None = None) -> Remedy:

@@ -110,7 +110,7 @@ class Remedy:
         words = [RESTARTS[self.restart][1], "Reversible." if self.reversible else "Irreversible."]
         if self.risks:
             words.append(
-                f"{'Risks' if len(self.risks) > 1 else 'Risk'}: {'; '.join(each.text for each in self.risks)}."
+                f"{'Risks' if len(self.risks) > 1 else 'Risk'}: {'; '.join(risk.text for risk in self.risks)}."
             )
         return " ".join(words)
 

@@ -98,7 +98,7 @@ def of_files(
 
         def everything(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for _ in batches:
-                yield from _finished((each for number in range(len(tasks)) for each in rows_of(number)), finish)
+                yield from _finished((row for number in range(len(tasks)) for row in rows_of(number)), finish)
 
         return spark.range(0, 1, 1, 1).mapInArrow(everything, schema)
     number_of_pieces = pieces or -(-rows // ROWS_PER_PIECE)
@@ -180,7 +180,7 @@ def _pieces(rows: CodedRows, is_listed: bool, pieces: int) -> Iterator[pa.Record
     for number, piece in cut(rows, pieces):
         numbers.append(number)
         data.append(packed(piece))
-        if sum(each.size for each in data) >= _BYTES_AT_ONCE:
+        if sum(datum.size for datum in data) >= _BYTES_AT_ONCE:
             yield _batch(numbers, data, is_listed)
             numbers, data = [], []
     if data:
@@ -191,7 +191,7 @@ def _batch(numbers: Sequence[int], data: Sequence[pa.Buffer], is_listed: bool) -
     columns = {
         "piece": pa.array(numbers, pa.int32()),
         "listed": pa.array([is_listed] * len(data)),
-        "rows": pa.array([each.to_pybytes() for each in data], pa.binary()),
+        "rows": pa.array([datum.to_pybytes() for datum in data], pa.binary()),
     }
     return pa.RecordBatch.from_pydict(columns)
 

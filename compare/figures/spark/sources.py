@@ -55,7 +55,7 @@ def _is_local_by_default() -> bool:
 
 def _alike(files: Sequence[ParquetFile]) -> bool:
     first = files[0].schema
-    if not all(each.schema.equals(first) for each in files[1:]):
+    if not all(file.schema.equals(first) for file in files[1:]):
         return False
     names = [field for field in first if field.name in (*KEYS, *OWNERS)]
     return all(_is_read_alike(field.type) for field in names) and not any(

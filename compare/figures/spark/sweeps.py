@@ -129,7 +129,7 @@ def _of_allocations() -> list[Column]:
         F.sum("moves") / queues,
         F.sum("best_moves") / queues,
     )
-    return [many.alias("cells"), *(each.alias(name) for each, name in zip(figures, _SHARES, strict=True))]
+    return [many.alias("cells"), *(figure.alias(name) for figure, name in zip(figures, _SHARES, strict=True))]
 
 
 def simulations(rows: DataFrame) -> pa.Table:

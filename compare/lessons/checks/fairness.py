@@ -28,8 +28,12 @@ def _lowest(answer: Iterable[int]) -> str | None:
     found = fairness(_loads(sizes))
     if found.max_over_mean != 2:
         return f"The maximum over mean of that is {found.max_over_mean:g}."
-    others = (each for each in combinations_with_replacement(range(13), 4) if sum(each) == 12 and max(each) == 6)
-    if any((fairness(_loads(each)).jain or 0) < (found.jain or 0) for each in others):
+    others = (
+        combination
+        for combination in combinations_with_replacement(range(13), 4)
+        if sum(combination) == 12 and max(combination) == 6
+    )
+    if any((fairness(_loads(other)).jain or 0) < (found.jain or 0) for other in others):
         return f"The Jain index of that is {found.jain:.3f}: it can be lower."
     return None
 

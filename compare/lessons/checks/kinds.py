@@ -99,7 +99,7 @@ def function(*arguments: str) -> Kind:
 def called(answer: Callable[..., R], *arguments: object, gives: Kind) -> R:
     """What the reader's function makes of these. `Open` where it is still to be written; `Misfit` where it raises or
     returns something of another kind."""
-    given = ", ".join(reprlib.repr(each) for each in arguments)
+    given = ", ".join(reprlib.repr(argument) for argument in arguments)
     found = lived_through(lambda: answer(*copy.deepcopy(arguments)), f"With {given} it")
     gives.demand(found, f"With {given} it returns {_told(found)}.")
     return found

@@ -46,7 +46,7 @@ def _lived(loop: Callable[..., object], load: _Load, seed: int, **where: int) ->
         group.interrupt(with_=lambda: group.crash("mine"), **where)
     lived_through(lambda: group.run(lambda: loop(consumer, handle), seconds=load.seconds), f"With {load}, your loop")
     group.clock.advance(seconds=60)
-    commits = sum(each.member == "mine" and not each.error for each in group.timeline.commits)
+    commits = sum(commit.member == "mine" and not commit.error for commit in group.timeline.commits)
     return _Lived(len(handled), commits, len(group.handled_twice()), len(group.never_handled()))
 
 

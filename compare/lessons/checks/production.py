@@ -77,7 +77,7 @@ def _events(answer: Iterable[Mapping[str, object]]) -> str | None:
 
     def hint(seed: int) -> str | None:
         systems = ("kafka:cooperative-sticky", "rocketmq:AVG")
-        kafka, rocketmq = (figures(run(_day(seed, *answer), each))["unowned_queue_s"] or 0.0 for each in systems)
+        kafka, rocketmq = (figures(run(_day(seed, *answer), system))["unowned_queue_s"] or 0.0 for system in systems)
         if kafka <= _MANY:
             return f"Kafka has {kafka:.1f} queue-seconds without an owner. Which members stop without a leave request?"
         if rocketmq >= _FEW:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from compare.lessons.checks.kinds import called, is_whole, several
 from compare.lessons.checks.trials import every_seed
 from kafka_coordinator import assign
-from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.coordinator.consumer_groups.reconciliation import JOINING, Standing, reconcile
+from kafka_coordinator.catalogue import Partition
+from kafka_coordinator.cluster import JOINING, Standing, reconcile
 from protocols import Allocation, Group
 
 _TOPIC = "orders"
@@ -51,13 +51,13 @@ def heartbeats(seed: int) -> Iterator[Heartbeat]:
             else:
                 came += 1
                 standings[f"c{came}"] = JOINING
-            group = Group.of(topics={_TOPIC: len(_ALL)}, members={each: [_TOPIC] for each in standings})
+            group = Group.of(topics={_TOPIC: len(_ALL)}, members={standing: [_TOPIC] for standing in standings})
             target = assign("uniform", group, previous=target)
             epoch += 1
         number += 1
         member = random.choice(sorted(standings))
         before = standings[member]
-        free = _ALL.difference(*(each.assigned | each.pending for each in standings.values()))
+        free = _ALL.difference(*(standing.assigned | standing.pending for standing in standings.values()))
         wanted = frozenset((queue.topic, queue.number) for queue in target[member])
         after = reconcile(before, epoch, wanted, before.assigned, free.__contains__)
         standings[member] = after
@@ -66,7 +66,9 @@ def heartbeats(seed: int) -> Iterator[Heartbeat]:
 
 def first_difference(answer: Callable[..., Collection[int]]) -> str | None:
     """A hint about the first heartbeat that the reader's function answers otherwise; None where there is none."""
-    return every_seed(lambda seed: next(filter(None, (_hint(answer, each) for each in heartbeats(seed))), None))
+    return every_seed(
+        lambda seed: next(filter(None, (_hint(answer, heartbeat) for heartbeat in heartbeats(seed))), None)
+    )
 
 
 def _hint(answer: Callable[..., Collection[int]], heard: Heartbeat) -> str | None:

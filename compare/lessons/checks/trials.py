@@ -22,7 +22,7 @@ def moments(
     """
     trace = run(day(seed), system, settings, tracing=True).timeline.trace
     assert trace is not None
-    sent = (each.at for each in trace.messages if each.sender == member and since <= each.at <= until)
+    sent = (message.at for message in trace.messages if message.sender == member and since <= message.at <= until)
     return sorted({floor(at) + 1.0 for at in sent})
 
 

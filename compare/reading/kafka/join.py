@@ -37,13 +37,13 @@ def _observed(fact_group: FactGroup) -> ObservedGroup | None:
     if _of(fact_group, OtherGroup) and not offsets and not members:
         return None
     state = _state(states)
-    counted = [each for each in states if each.members is not None]
+    counted = [group_state for group_state in states if group_state.members is not None]
     count = counted[-1].members if counted else None
     only_offsets = _only_offsets(states)
     ownership = find_ownership(members, offsets, count, empty=state in _GONE or count == 0 or only_offsets)
     shown = best(offsets)
     consumer_protocol = _consumer_protocol(states, members, ownership.members)
-    verbose = best([each for each in members if each.assigned])
+    verbose = best([member for member in members if member.assigned])
     targets = verbose.targets if verbose is not None and verbose.complete and verbose.consumer_protocol else None
     queues = find_queues(ownership.members, targets, shown, state, fact_group.topics)
     return ObservedGroup(
@@ -77,14 +77,14 @@ def _of(fact_group: FactGroup, kind: type[Kind]) -> list[Kind]:
 def _state(states: Sequence[GroupState]) -> str | None:
     """The last state told, by the view that knows best."""
     for view in _VIEWS:
-        told = [each.state for each in states if each.view == view and each.state is not None]
+        told = [state.state for state in states if state.view == view and state.state is not None]
         if told:
             return told[-1]
     return None
 
 
 def _strategy(states: Sequence[GroupState], consumer_protocol: bool | None) -> str | None:
-    shown = [each.strategy for each in states if each.view == "state"]
+    shown = [state.strategy for state in states if state.view == "state"]
     if not shown or shown[-1] is None:
         return None
     # Both protocols have a strategy of this name; they give different answers.
@@ -95,8 +95,8 @@ def _consumer_protocol(
     states: Sequence[GroupState], tables: Sequence[MembersTable], members: Sequence[ObservedMember]
 ) -> bool | None:
     """Whether the group is one of the consumer protocol (KIP-848), None where nothing tells."""
-    answers = [*(each.consumer_protocol for each in states), *(each.consumer_protocol for each in tables)]
-    told = [each for each in answers if each is not None]
+    answers = [*(state.consumer_protocol for state in states), *(table.consumer_protocol for table in tables)]
+    told = [answer for answer in answers if answer is not None]
     if not told:
         told = [each for member in members if (each := speaks_consumer_protocol(member.id)) is not None]
     return any(told) if told else None
@@ -104,7 +104,7 @@ def _consumer_protocol(
 
 def _only_offsets(states: Sequence[GroupState]) -> bool:
     """What the last source that tells it says."""
-    told = [each.only_offsets for each in states if each.only_offsets is not None]
+    told = [state.only_offsets for state in states if state.only_offsets is not None]
     return bool(told) and told[-1]
 
 
@@ -112,5 +112,5 @@ def _classic_members(members: Sequence[ObservedMember], verbose: MembersTable | 
     """Members of a consumer-protocol group that speak the classic protocol: the verbose members view tells them while
     there are some of both, else the form of their ids does."""
     told = {} if verbose is None else {**dict.fromkeys(verbose.classic, True), **dict.fromkeys(verbose.upgraded, False)}
-    ids = (each.id for each in members)
+    ids = (member.id for member in members)
     return tuple(sorted(id for id in ids if told.get(id, speaks_consumer_protocol(id) is False)))

@@ -91,7 +91,7 @@ def _table(source: str, group: str, rows: list[_Row], columns: Columns, complete
 
 
 def _assignment_column(columns: Columns) -> str | None:
-    return next((each for each in ("CURRENT-ASSIGNMENT", "ASSIGNMENT") if each in columns), None)
+    return next((name for name in ("CURRENT-ASSIGNMENT", "ASSIGNMENT") if name in columns), None)
 
 
 def is_of_share_group(block: Block, columns: Columns) -> bool:
@@ -113,7 +113,7 @@ def is_of_share_group(block: Block, columns: Columns) -> bool:
 def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
     group_at, instance_at = columns.index("GROUP"), columns.index("GROUP-INSTANCE-ID")
     consumer_at, host_at, client_at, count_at = (
-        columns.names.index(each) for each in ("CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS")
+        columns.names.index(text) for text in ("CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS")
     )
     assignment = _assignment_column(columns)
     assignment_at = None if assignment is None else columns.names.index(assignment)

@@ -96,9 +96,9 @@ def _add(found: dict[str, _Found], row: _Row) -> None:
 def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
     group_at = columns.index("GROUP")
     topic_at, partition_at, lag_at, consumer_at, host_at, client_at = (
-        columns.names.index(each) for each in ("TOPIC", "PARTITION", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID")
+        columns.names.index(text) for text in ("TOPIC", "PARTITION", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID")
     )
-    others = [(at, each) for each in _OTHER_NUMBERS if (at := columns.index(each)) is not None]
+    others = [(at, other_number) for other_number in _OTHER_NUMBERS if (at := columns.index(other_number)) is not None]
 
     def read(line: str) -> _Row:
         cells = columns.cells(line)

@@ -42,15 +42,15 @@ class Ownership:
 
 def best(tables: Sequence[Table]) -> Table | None:
     """The last table of which all rows could be read, else the last one, else None."""
-    return next((each for each in reversed(tables) if each.complete), tables[-1] if tables else None)
+    return next((table for table in reversed(tables) if table.complete), tables[-1] if tables else None)
 
 
 def find_ownership(
     members: Sequence[MembersTable], offsets: Sequence[OffsetsTable], count: int | None, empty: bool
 ) -> Ownership:
     """``count`` is the number of members that the state view tells, ``empty`` that it or a notice tells of none."""
-    verbose = best([each for each in members if each.assigned])
-    short = best([each for each in members if not each.assigned])
+    verbose = best([member for member in members if member.assigned])
+    short = best([member for member in members if not member.assigned])
     shown = best(offsets)
     table = verbose if verbose is not None and (verbose.complete or short is None or not short.complete) else short
     if table is not None and table.members:
@@ -84,7 +84,7 @@ def _of_table(table: MembersTable, verbose: MembersTable | None, shown: OffsetsT
             agree &= fits
         found.append(member if owned is None else replace(member, owned=sort_queues(owned), queue_count=None))
     if not table.assigned and shown is not None:
-        ids = {each.id for each in found}
+        ids = {observed_member.id for observed_member in found}
         late = [each for each in shown.owned if each not in ids]
         found += (_owner(shown, each) for each in late)
         agree &= not late
@@ -98,17 +98,17 @@ def _compare(
     found: Ownership, told_by: MembersTable | OffsetsTable, tables: Sequence[MembersTable | OffsetsTable]
 ) -> None:
     """Note which other tables show other members or owners."""
-    members = {each.id for each in found.members}
-    owners = {each.id: set(each.owned) for each in found.members if each.owned}
+    members = {member.id for member in found.members}
+    owners = {member.id: set(member.owned) for member in found.members if member.owned}
     for table in tables:
         if table is told_by or not table.complete or not told_by.complete:
             continue
         if isinstance(table, OffsetsTable):
             same = _owners(table) == owners
         else:
-            same = {each.id for each in table.members} == members
+            same = {member.id for member in table.members} == members
             if table.assigned:
-                same &= {each.id: set(each.owned) for each in table.members if each.owned} == owners
+                same &= {member.id: set(member.owned) for member in table.members if member.owned} == owners
         if not same:
             found.notes.append(_differ(table.source, told_by.source))
 
@@ -137,7 +137,7 @@ def _count(found: Ownership, count: int, shown: OffsetsTable | None) -> None:
     elif count > listed:
         found.complete = False
         owners = len(_owners(shown)) if shown is not None else 0
-        if shown is not None and shown.complete and owners == sum(each.owned != () for each in found.members):
+        if shown is not None and shown.complete and owners == sum(member.owned != () for member in found.members):
             # The offsets view shows every owner: whoever is not in it owns nothing.
             found.idle_count = count - owners
 
@@ -227,7 +227,7 @@ def what_is_missing(
     """None where every member, and all that each owns, is told."""
     # Without the rows that are lost, nobody knows what else the owners shown in the others own.
     lost = not any(table.members for table in tables) and offsets is not None and not offsets.complete
-    silent = tuple(dict.fromkeys(each.id for each in ownership.members if lost or each.owned is None))
+    silent = tuple(dict.fromkeys(member.id for member in ownership.members if lost or member.owned is None))
     reasons = []
     if not ownership.complete:
         reasons.append(_unlisted(ownership, tables, offsets))
@@ -240,7 +240,7 @@ def are_owners_seen(ownership: Ownership, offsets: OffsetsTable | None) -> bool:
     """Whether every owner is among the members found: the offsets view shows the owner of each partition."""
     if offsets is None or not offsets.complete or not ownership.members:
         return False
-    found = {each.id: set(each.owned or ()) for each in ownership.members if each.owned != ()}
+    found = {member.id: set(member.owned or ()) for member in ownership.members if member.owned != ()}
     return found == {id: set(queues) for id, queues in offsets.owned.items() if queues}
 
 

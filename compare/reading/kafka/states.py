@@ -71,7 +71,7 @@ def _fits(before: str, width: int) -> bool:
 
 def read_list(block: Block, columns: Columns) -> Iterator[GroupState | OtherGroup | Skipped]:
     """One fact per row of ``--list --state``, ``--list --type`` or ``kafka-groups --list``."""
-    type_at, state_at, protocol_at = (columns.index(each) for each in ("TYPE", "STATE", "PROTOCOL"))
+    type_at, state_at, protocol_at = (columns.index(name) for name in ("TYPE", "STATE", "PROTOCOL"))
 
     def read(line: str) -> tuple[str, str, str | None, str]:
         cells = columns.cells(line)

@@ -16,7 +16,7 @@ def servers(address: str) -> str:
     text = address.removeprefix(SCHEME).removesuffix("/")
     if "@" in text:
         raise UserError(f"expected {SCHEME}host:port without user and password, which belong in --command-config")
-    found = [SERVER.fullmatch(each) for each in text.split(",")]
+    found = [SERVER.fullmatch(part) for part in text.split(",")]
     listed = [f"{each['host']}:{each['port'] or _DEFAULT_PORT}" for each in found if each is not None]
     if len(listed) != len(found) or any(each is not None and int(each["port"] or 1) > _LAST_PORT for each in found):
         raise UserError(f"expected {SCHEME}host:port, further host:port after commas, not {address}")

@@ -176,16 +176,16 @@ def _facts(
         # librdkafka has no names for what only the consumer protocol has: Assigning and Reconciling.
         state = REBALANCING
     strategy = about.partition_assignor or None
-    members = tuple(sorted((_member(each) for each in about.members), key=lambda member: member.id))
+    members = tuple(sorted((_member(member) for member in about.members), key=lambda member: member.id))
     only_offsets = bool(about.is_simple_consumer_group)
     yield GroupState(source, group, "state", state, strategy, len(members), consumer_protocol, only_offsets)
-    targets = {queue for each in about.members for queue in _queues(each.target_assignment)}
+    targets = {queue for member in about.members for queue in _queues(member.target_assignment)}
     yield MembersTable(
         source, group, members, True, sort_queues(targets), consumer_protocol, complete=True, moving=_moving(about)
     )
     if committed is None:
         return
-    owned = {each.id: each.owned for each in members if each.owned}
+    owned = {member.id: member.owned for member in members if member.owned}
     taken = {queue for queues in owned.values() for queue in queues}
     yield OffsetsTable(
         source=source,
@@ -193,7 +193,7 @@ def _facts(
         owned=owned,
         unowned=tuple(queue for queue in sort_queues(committed) if queue not in taken),
         lag={queue: _lag(queue, committed, ends) for queue in sort_queues(taken | committed.keys())},
-        clients={each.id: Client(each.client_id, each.host) for each in members if each.owned},
+        clients={member.id: Client(member.client_id, member.host) for member in members if member.owned},
         complete=True,
     )
 
@@ -214,7 +214,7 @@ def _owned(member: MemberDescription) -> tuple[Queue, ...]:
 
 def _moving(about: GroupDescription) -> tuple[str, ...] | None:
     """Members that do not own yet what they are to own; None where no target is told, as in the classic protocol."""
-    aimed = [each for each in about.members if each.target_assignment is not None]
+    aimed = [member for member in about.members if member.target_assignment is not None]
     if not aimed:
         return None
     return tuple(each.member_id for each in aimed if set(_owned(each)) != set(_queues(each.target_assignment)))
@@ -229,7 +229,7 @@ def _queues(assignment: Places | None) -> list[Queue]:
     return (
         []
         if assignment is None
-        else [Queue(each.topic, "", each.partition) for each in assignment.topic_partitions or ()]
+        else [Queue(partition.topic, "", partition.partition) for partition in assignment.topic_partitions or ()]
     )
 
 

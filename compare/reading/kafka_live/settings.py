@@ -223,7 +223,7 @@ def read_settings(path: Path) -> Settings:
     if protocol not in _PROTOCOLS:
         raise UserError(f"{place} line {lines['security.protocol']}: expected {_one_of(_PROTOCOLS)}")
     values["security.protocol"] = protocol
-    secrets = [given[each] for each in _SECRETS if given.get(each)]
+    secrets = [given[secret] for secret in _SECRETS if given.get(secret)]
     if protocol.startswith("SASL_"):
         mechanism = given.get("sasl.mechanism", "GSSAPI")
         if mechanism not in MECHANISMS:
@@ -269,7 +269,7 @@ def _properties(path: Path) -> tuple[dict[str, str], dict[str, int]]:
 
 
 def _of_client(given: Mapping[str, str], place: str) -> dict[str, str]:
-    values = {each: given[each] for each in ("client.id", "client.dns.lookup") if given.get(each)}
+    values = {name: given[name] for name in ("client.id", "client.dns.lookup") if given.get(name)}
     if timeout := given.get("request.timeout.ms"):
         if not timeout.isdecimal():
             raise UserError(f"{place}: expected a number of milliseconds as request.timeout.ms")

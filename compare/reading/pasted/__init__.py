@@ -58,7 +58,7 @@ def undecorated(source: SourceText, told: Iterable[object], kinds: Sequence[Bloc
     if not texts:
         return (source,)
     kept = [(number, text) for each in texts for number, text in zip(each.numbers or (), each.lines, strict=True)]
-    if len(texts) <= 1 and all(each.command is None for each in texts) and _same(kept, source):
+    if len(texts) <= 1 and all(text.command is None for text in texts) and _same(kept, source):
         return (source,)
     return tuple(texts)
 

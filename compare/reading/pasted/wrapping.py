@@ -108,7 +108,7 @@ def unwrapped(lines: Lines, is_head: Callable[[str], bool]) -> Iterator[list[Lin
     widths = [longest]
     if not is_head(lines[0].text) and len(lines[0].text) >= _NARROWEST:
         widths.insert(0, len(lines[0].text))
-    widths += [width for each in lines if (width := cells(each.text)) > longest][:1]
+    widths += [width for line in lines if (width := cells(line.text)) > longest][:1]
     for width in dict.fromkeys(widths):
         yield _at_full_lines(lines, width, is_head)
     # Blanks at the ends of the parts are gone.

@@ -74,7 +74,7 @@ def _fill(
                 groups.setdefault((fact.source.name, key(id)), set()).add(name)
     for position, fact in enumerate(facts):
         if names[position] is None:
-            found = [groups.get((fact.source.name, each), set()) for each in sorted(set(shows(fact)))]
+            found = [groups.get((fact.source.name, show), set()) for show in sorted(set(shows(fact)))]
             belong = {name for of_one in found for name in of_one}
             if len(belong) == 1 and (all(found) or not all_known):
                 names[position] = belong.pop()

@@ -25,7 +25,7 @@ from pathlib import PurePath
 
 from compare.json_types import Json
 from compare.reading.observed import Block, Skipped, SourceText, skipped
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 _NOISE = (
     "RocketMQLog:",
@@ -246,7 +246,7 @@ def own_retry_topic(topics: Iterable[str]) -> str | None:
     """The retry topic of the group that has these topics; None if they hold none, or those of several groups."""
     retries = sorted(filter(is_retry, topics), key=len)
     # A group that consumes by POP has one more per topic, %RETRY%group_topic.
-    if not retries or not all(each.startswith((f"{retries[0]}_", f"{retries[0]}+")) for each in retries[1:]):
+    if not retries or not all(retry.startswith((f"{retries[0]}_", f"{retries[0]}+")) for retry in retries[1:]):
         return None
     return retries[0]
 

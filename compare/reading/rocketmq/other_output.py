@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from compare.reading.observed import Block, BlockKind, Skipped, skipped
 from compare.reading.rocketmq.lines import is_noise, quoted
-from rocketmq_selfbalance.codes import DLQ_PREFIX, RETRY_PREFIX
+from rocketmq_selfbalance.cluster import DLQ_PREFIX, RETRY_PREFIX
 
 _EXPECTED = "expected consumerProgress, consumerConnection, consumerStatus or topicRoute"
 _SYSTEM_TOPICS = (

@@ -58,8 +58,10 @@ def find_clients(facts: Iterable[GroupFact]) -> Clients:
     complete = True
     for fact in facts:
         if isinstance(fact, Connections):
-            views.append(("consumerConnection", Counter(each.client_id for each in fact.connections)))
-            hosts.update((each.client_id, each.address.rpartition(":")[0]) for each in fact.connections)
+            views.append(("consumerConnection", Counter(connection.client_id for connection in fact.connections)))
+            hosts.update(
+                (connection.client_id, connection.address.rpartition(":")[0]) for connection in fact.connections
+            )
             complete = complete and fact.complete
         elif isinstance(fact, Running):
             asked.append(fact.client_id)
@@ -70,7 +72,7 @@ def find_clients(facts: Iterable[GroupFact]) -> Clients:
     answered = [fact for fact in facts if isinstance(fact, Answered)]
     heard = list(_lists(answered))
     complete = complete and all(fact.complete for fact in answered)
-    views += (("consumerStatus", each) for each in heard)
+    views += (("consumerStatus", name) for name in heard)
     connected: Counter[str] = Counter()
     for _, view in views:
         connected |= view

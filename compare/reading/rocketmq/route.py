@@ -24,7 +24,7 @@ from compare.reading.rocketmq.lines import (
     topic_name,
 )
 from protocols import Queue, sort_queues
-from rocketmq_selfbalance.codes import PERM_READ
+from rocketmq_selfbalance.cluster import PERM_READ
 
 MOST_QUEUES = 1 << 16
 """Of a topic at one broker; a text that tells of more is damaged."""
@@ -100,10 +100,10 @@ def _preview(block: Block, result: dict[str, Json]) -> Iterator[Route]:
     order that consumers do not use (spec rocketmq 9.3)."""
     topics: dict[str, set[Queue]] = {}
     for listed in result.values():
-        for each in listed if isinstance(listed, list) else [None]:
+        for json in listed if isinstance(listed, list) else [None]:
             topic, broker, n = (
-                (each.get("topic"), each.get("brokerName"), each.get("queueId"))
-                if isinstance(each, dict)
+                (json.get("topic"), json.get("brokerName"), json.get("queueId"))
+                if isinstance(json, dict)
                 else (None, None, None)
             )
             if not isinstance(topic, str) or not isinstance(broker, str) or not isinstance(n, int):

@@ -35,7 +35,7 @@ from compare.reading.rocketmq.ownership import Clients
 from compare.reading.rocketmq.route import Routes
 from protocols import Group, Member, Queue, sort_queues
 from rocketmq_selfbalance import allocate
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 Value = TypeVar("Value")
 
@@ -112,8 +112,8 @@ def join_tables(tables: Iterable[Progress], names: Names) -> Table:
 def lag_elsewhere(stats: Iterable[BrokerLag], names: Names) -> dict[Queue, int]:
     """What brokers tell of the group's lag."""
     found: dict[Queue, int] = {}
-    for each in stats:
-        found.update(names.completed(each.lag, each.topic_width, each.broker_width))
+    for stat in stats:
+        found.update(names.completed(stat.lag, stat.topic_width, stat.broker_width))
     return found
 
 
@@ -223,13 +223,13 @@ def find_topics(fact_group: FactGroup, asked: Collection[Running], routes: Route
     """What the group's sources tell of its topics."""
     told = [fact.topics for fact in fact_group.facts if isinstance(fact, Connections) and fact.topics is not None]
     told += [running.topics for running in asked]
-    subscriptions = [tuple(topic for topic in each if not is_retry(topic)) for each in told]
-    subscribed = tuple(dict.fromkeys(topic for each in subscriptions for topic in each))
+    subscriptions = [tuple(topic for topic in queue if not is_retry(topic)) for queue in told]
+    subscribed = tuple(dict.fromkeys(topic for subscription in subscriptions for topic in subscription))
     near = [route for topic in subscribed if (route := routes.near(topic, fact_group.places)) is not None]
     same = [fact.same_subscription for fact in fact_group.facts if isinstance(fact, Answered)]
     strategies = tuple(dict.fromkeys(running.strategy for running in asked if running.strategy))
     differences = []
-    subscriptions_differ = False in same or len({frozenset(each) for each in subscriptions}) > 1
+    subscriptions_differ = False in same or len({frozenset(subscription) for subscription in subscriptions}) > 1
     if subscriptions_differ:
         differences.append(
             "members of one group subscribe to different topics, so queues of each topic are allocated to members"
@@ -243,7 +243,7 @@ def find_topics(fact_group: FactGroup, asked: Collection[Running], routes: Route
     return Topics(
         subscribed=subscribed if told else None,
         routed={route.topic: route.queues for route in near},
-        retry=tuple(dict.fromkeys(topic for each in told for topic in each if is_retry(topic))),
+        retry=tuple(dict.fromkeys(topic for queue in told for topic in queue if is_retry(topic))),
         popped=frozenset(topic for running in asked for topic in running.popped),
         differences=tuple(differences),
         subscriptions_differ=subscriptions_differ,

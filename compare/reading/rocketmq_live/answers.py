@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from compare.reading.rocketmq.route import MOST_QUEUES
 from compare.reading.rocketmq_live.client import Address, Refused, parsed
 from protocols import Queue, sort_queues
-from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ
+from rocketmq_selfbalance.cluster import MASTER_ID, PERM_READ
 
 LooseJson: TypeAlias = "bool | int | float | str | list[LooseJson] | LooseObject | None"
 LooseObject: TypeAlias = "dict[str, LooseJson]"

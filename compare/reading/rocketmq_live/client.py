@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from compare.reading.sources import SERVER, left_s, seconds
 from protocols import UserError
-from rocketmq_selfbalance.remoting import Frame, FrameError, decode, encode, length_of
+from rocketmq_selfbalance.wire import Frame, FrameError, decode, encode, length_of
 
 SCHEME = "rocketmq://"
 _DEFAULT_PORT = 9876
@@ -43,7 +43,7 @@ class Address(NamedTuple):
 def name_servers(address: str) -> list[Address]:
     """The name servers, port 9876 where none is given; `UserError` if it is no address."""
     texts = re.split("[;,]", address.removeprefix(SCHEME).removesuffix("/"))
-    found = [parsed(each, _DEFAULT_PORT) for each in texts]
+    found = [parsed(text, _DEFAULT_PORT) for text in texts]
     servers = [each for each in found if each is not None]
     if len(servers) != len(found):
         raise UserError(f"expected {SCHEME}host:port, further name servers after semicolons, not {address}")
@@ -225,9 +225,9 @@ class Client:
 async def _connected(at: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A connection to the first of the host's addresses that takes one; `OSError` of the last one if none does."""
     *others, last = await resolved(at.host, at.port)
-    for each in others:
+    for other in others:
         with suppress(OSError):
-            return await asyncio.open_connection(each, at.port)
+            return await asyncio.open_connection(other, at.port)
     return await asyncio.open_connection(last, at.port)
 
 

@@ -21,7 +21,7 @@ from compare.reading.rocketmq_live import answers
 from compare.reading.rocketmq_live.client import Address, Client, Refused, name_servers
 from compare.reading.sources import TIMEOUT_S, answer_s, end_of
 from protocols import Queue, UserError, sort_queues
-from rocketmq_selfbalance.codes import CONSUMER_NOT_ONLINE, RETRY_PREFIX, TOPIC_NOT_EXIST
+from rocketmq_selfbalance.cluster import CONSUMER_NOT_ONLINE, RETRY_PREFIX, TOPIC_NOT_EXIST
 
 _ROUTE, _TOPICS, _CONNECTIONS, _STATS, _RUNNING = 105, 206, 203, 208, 307
 _GROUPS_AT_ONCE = 16
@@ -118,7 +118,7 @@ class Cluster:
                 return [self._skipped(f"group {group!r} has a retry topic but no broker, because its brokers are down")]
             return [self._skipped(f"group {group!r}: no name server returns its brokers: {route}")]
         brokers = sorted(route.brokers.items())
-        views = await asyncio.gather(*(self._connections(group, *each) for each in brokers))
+        views = await asyncio.gather(*(self._connections(group, *broker) for broker in brokers))
         found: list[Fact | Skipped] = [view for view in views if isinstance(view, Skipped)]
         connections = [view for view in views if isinstance(view, Connections)]
         if any(view.connections for view in connections):
@@ -128,7 +128,9 @@ class Cluster:
         asked: dict[str, Address] = {}
         for (_, at), view in zip(brokers, views, strict=True):
             if isinstance(view, Connections):
-                asked.update((each.client_id, at) for each in view.connections if each.client_id not in asked)
+                asked.update(
+                    (connection.client_id, at) for connection in view.connections if connection.client_id not in asked
+                )
         found += await asyncio.gather(*(self._running(group, client, at) for client, at in sorted(asked.items())))
         found += await self._progress(group, brokers, found)
         return found

@@ -21,7 +21,7 @@ from compare.documents.audit import Owners, PicturedGroup, RemedyRecord, WhatIfR
 from compare.explaining.remedies.remedy import RESTARTS
 from compare.figures import Figure
 from compare.formatting import visible
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 FIGURES: Mapping[str, tuple[str, str]] = {
     "members": ("members", "consumers in the group"),
@@ -126,7 +126,7 @@ class Drawing:
 def draw(owners: Owners, others: Sequence[Owners | None], topics: Topics) -> Drawing:
     """The drawing of today's ``owners`` beside ``others``; ``topics`` are the figures per topic."""
     told = _view(owners)
-    hidden = {each for each in _topics_of(told) if each.startswith(RETRY_PREFIX) and each not in topics}
+    hidden = {topic for topic in _topics_of(told) if topic.startswith(RETRY_PREFIX) and topic not in topics}
     today = _without(told, hidden)
     views: list[View] = [today, *(_without(_view(view or {}), hidden) for view in others)]
     loads = {member: len(owned or ()) for member, owned in today.items()}
@@ -317,8 +317,8 @@ def _short(value: object) -> object:
 def _findings(group: PicturedGroup, texts: Texts) -> list[list[object]]:
     """(cause, remedies) of each finding, a remedy being (text, terms, risks)."""
     return [
-        [texts.place(each["cause"]), [_remedy(remedy, texts) for remedy in each.get("remedies") or ()]]
-        for each in group.get("findings") or ()
+        [texts.place(finding["cause"]), [_remedy(remedy, texts) for remedy in finding.get("remedies") or ()]]
+        for finding in group.get("findings") or ()
     ]
 
 

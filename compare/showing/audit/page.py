@@ -100,7 +100,7 @@ def _row(group: PicturedGroup) -> dict[str, object]:
     detailed = group.get("detailed", True)
     return {
         "name": str(group.get("group", "")),
-        "badges": [str(each) for each in badges if each],
+        "badges": [str(badge) for badge in badges if badge],
         "cause": group.get("cause") if detailed or group.get("remedy") else None,
         "remedy": group.get("remedy") if detailed else None,
         "score": _score(group.get("score")),
@@ -141,7 +141,7 @@ FILTERS: tuple[tuple[str, str, Callable[[PicturedGroup], bool]], ...] = (
 
 def _tiles(groups: Sequence[PicturedGroup]) -> list[tuple[str, int, str]]:
     counts = [(name, sum(map(is_in, groups)), words) for name, words, is_in in FILTERS]
-    return [("", len(groups), "groups" if len(groups) != 1 else "group"), *(each for each in counts if each[1])]
+    return [("", len(groups), "groups" if len(groups) != 1 else "group"), *(count for count in counts if count[1])]
 
 
 __all__ = ["write_report"]

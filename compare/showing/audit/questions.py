@@ -88,12 +88,12 @@ def answers(question: Question, groups: Sequence[Explained]) -> list[Answer]:
     topic.
     """
     for id in question.without:
-        if not any(each.modelled and id in each.modelled.group for each in groups):
+        if not any(group.modelled and id in group.modelled.group for group in groups):
             raise UserError(f"--without {id}: no group with known ownership has this member")
     for topic in question.queues:
-        if not any(each.modelled and topic in each.modelled.group.topics for each in groups):
+        if not any(group.modelled and topic in group.modelled.group.topics for group in groups):
             raise UserError(f"--queues {topic}: no group with known ownership reads this topic")
-    about = groups if question.without or question.queues else [each for each in groups if each.detailed]
+    about = groups if question.without or question.queues else [group for group in groups if group.detailed]
     return [answer for each in about if (answer := _answer(question, each)) is not None]
 
 
@@ -153,7 +153,7 @@ def print_answers(found: Sequence[Answer], groups: Sequence[Explained], question
             ]
             counted = ", counted in queues" if answer.loads != "queues" else ""
             print_table(_COUNTS, cells, format, f"{answer.group} under {answer.strategy}{counted}: {helps}")
-    if not (question.without or question.queues or all(each.detailed for each in groups)):
+    if not (question.without or question.queues or all(group.detailed for group in groups)):
         print_line(
             f"What-if tables are shown for the {MOST_DETAILED} groups with the lowest scores; --group NAME shows"
             " another.",

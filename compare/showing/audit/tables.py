@@ -134,16 +134,16 @@ def print_audit(
     changed = None if before is None else changes(before, audited["groups"])
     if format == "json":
         more = {} if changed is None else {"changes": changed}
-        print_json(audited | more | ({} if asked is None else {"asked": [asdict(each) for each in asked]}))
+        print_json(audited | more | ({} if asked is None else {"asked": [asdict(answer) for answer in asked]}))
         return
-    print_line(headline([each.group for each in groups]), format)
+    print_line(headline([group.group for group in groups]), format)
     if groups:
         columns = [(each.heading, "left" if each.is_text else "right") for each in TABLE]
         print_table(columns, map(_row, groups), format, names=2)
         for line in missing_figure_sentences(map(_what_is_untold, groups), _LABELS):
             print_line(line, format)
-    for each in groups:
-        _print_finding(each, format)
+    for group in groups:
+        _print_finding(group, format)
     if changed is not None:
         print_line(f"{len(changed)} of {len(groups)} groups changed since the baseline.", format)
         for change in changed:
@@ -168,8 +168,8 @@ def skipped_line(skipped: Skipped) -> str:
 def document(groups: Sequence[Explained], skipped: Sequence[Skipped], pictures: bool = False) -> AuditDocument:
     """The audit as the design's JSON document; ``pictures`` adds who would own what, which the report draws."""
     return {
-        "headline": headline([each.group for each in groups]),
-        "groups": [_group(each, pictures) for each in groups],
+        "headline": headline([group.group for group in groups]),
+        "groups": [_group(group, pictures) for group in groups],
         "skipped": [{"source": each.source, "line": each.line, "why": each.why} for each in skipped],
     }
 
@@ -195,8 +195,8 @@ def _group(explained: Explained, pictures: bool) -> PicturedGroup:
         "topics": dict(group.topics),
         "cause": first.cause if first else None,
         "remedy": remedies[0].text if remedies else None,
-        "remedies": [each.as_json() for each in remedies],
-        "findings": [_finding(each) for each in explained.findings],
+        "remedies": [remedy.as_json() for remedy in remedies],
+        "findings": [_finding(finding) for finding in explained.findings],
         "cost": group.cost,
         "score": explained.score,
         "score_after": explained.score_after,

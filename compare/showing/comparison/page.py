@@ -47,7 +47,7 @@ def graphs(system: str) -> list[dict[str, object]]:
 def graphs_of_runs(system: str, texts: Collection[str]) -> list[dict[str, object]]:
     """The machines that the report's player shows: those of the consumer protocol only where a run has taken a step of
     theirs, whose name is then among the player's ``texts``."""
-    return [each for each in graphs(system) if each["machine"] not in _WHERE_TAKEN or each["machine"] in texts]
+    return [graph for graph in graphs(system) if graph["machine"] not in _WHERE_TAKEN or graph["machine"] in texts]
 
 
 _WHERE_TAKEN = ("consumer protocol", "consumer group", "consumer group member")
@@ -188,14 +188,14 @@ def _static(scenario: Scenario, document: ScenarioDocument) -> dict[str, object]
         "name": scenario.name,
         "about": " ".join(scenario.about.split()),
         "facts": [
-            *_facts(scenario, len(records), max((each["runs"] for each in seeds.values()), default=1)),
+            *_facts(scenario, len(records), max((seed["runs"] for seed in seeds.values()), default=1)),
             *([variation(scenario)] if varying else []),
         ],
         "events": [(_clock(at), text) for at, text in _events(shifted(scenario, varying[0]) if varying else scenario)],
         "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],
-        "assumptions": [each["text"] for each in document["assumptions"]],
+        "assumptions": [assumption["text"] for assumption in document["assumptions"]],
         "rows": rows(records, seeds),
-        "runs": max((each["runs"] for each in seeds.values()), default=1),
+        "runs": max((seed["runs"] for seed in seeds.values()), default=1),
         "variants": [_variant(record, document["verdict"]) for record in records],
     }
 

@@ -71,13 +71,13 @@ def print_comparison(
     print_line(scenario.name, format, heading=True)
     if scenario.about:
         print_line(" ".join(scenario.about.split()), format)
-    several = len({each["seed"] for each in variants}) > 1
+    several = len({variant["seed"] for variant in variants}) > 1
     seed = [("seed", "right")] if several else []
     # Where only the first run of each variant is told of, its figures are those over all seeds.
     over = {} if several else seeds
     for figures in (HARM, FIGURES):
         columns = [("variant", "left"), *seed, *((heading, "right") for heading, _ in figures)]
-        rows = (list(_row(each, figures, several, over.get(each["label"]))) for each in variants)
+        rows = (list(_row(variant, figures, several, over.get(variant["label"]))) for variant in variants)
         print_table(columns, rows, format, names=1 + several)
     if over:
         print_line(
@@ -85,18 +85,18 @@ def print_comparison(
             " Everything below describes the first seed.",
             format,
         )
-    if any(each["jitter"] for each in variants):
+    if any(variant["jitter"] for variant in variants):
         varies = variation(scenario)
         print_line(f"{varies[0].upper()}{varies[1:]}.", format)
     _print_events(variants, several, format)
     _print_costs(variants, several, format)
     for told in document["verdict"]:
         print_line(("- " if format == "markdown" else "") + told["sentence"], "table" if format == "table" else format)
-    for each in variants:
-        for check in each["checks"]:
+    for variant in variants:
+        for check in variant["checks"]:
             if not check["held"]:
                 kind = "failed" if check["demanded"] else "did not hold"
-                print_line(f"{_named(each, several)}: {kind}: {check['name']}: {check['why']}.", format)
+                print_line(f"{_named(variant, several)}: {kind}: {check['name']}: {check['why']}.", format)
     for assumed in document["assumptions"]:
         print_line(f"Assumed of {assumed['text']}", format)
     if changed is not None:
@@ -108,8 +108,8 @@ def print_comparison(
 def _seeds(seeds: Mapping[str, SeedsRecord]) -> str:
     """``100 seeds``, ``57 of 100 seeds``; with the variants, where they differ in it."""
     labels: dict[str, list[str]] = {}
-    for label, each in seeds.items():
-        count = f"{each['runs']} of {each['asked']} seeds" if "asked" in each else f"{each['runs']} seeds"
+    for label, seed in seeds.items():
+        count = f"{seed['runs']} of {seed['asked']} seeds" if "asked" in seed else f"{seed['runs']} seeds"
         labels.setdefault(count, []).append(label)
     if len(labels) == 1:
         return next(iter(labels))
@@ -152,16 +152,16 @@ def _range(figures: Fairness | OptimumRecord) -> str:
 
 def _print_events(variants: Sequence[Record], several: bool, format: str) -> None:
     """How many queues the members have after each event, and how even that is."""
-    moments: Sequence[After] = max((each["after"] for each in variants), key=len, default=[])
+    moments: Sequence[After] = max((variant["after"] for variant in variants), key=len, default=[])
     if len(moments) < 2:
         return
     shown = range(min(len(moments), MOST_MOMENTS))
-    headings = [(_when([each["after"][at]["at_s"] for each in variants]), "right") for at in shown]
+    headings = [(_when([variant["after"][at]["at_s"] for variant in variants]), "right") for at in shown]
     rows = []
-    for each in variants:
+    for variant in variants:
         cells = []
         for at in shown:
-            fairness, best = each["after"][at]["fairness"], each["after"][at]["optimum"]
+            fairness, best = variant["after"][at]["fairness"], variant["after"][at]["optimum"]
             jain, possible = fairness["jain"], best["jain"]
             missed = jain is not None and possible is not None and possible > jain + 1e-9
             cells.append(
@@ -169,7 +169,7 @@ def _print_events(variants: Sequence[Record], several: bool, format: str) -> Non
                 if missed
                 else f"{_range(fairness)} ({ratio(fairness['jain'])})"
             )
-        rows.append([_named(each, several), *cells])
+        rows.append([_named(variant, several), *cells])
     print_table([("after: load (jain)", "left"), *headings], rows, format)
     if len(moments) > MOST_MOMENTS:
         events = f"the first {MOST_MOMENTS - 1} of {len(moments) - 1} moments with events"
@@ -185,13 +185,13 @@ def _when(seconds: Sequence[float]) -> str:
 def _print_costs(variants: Sequence[Record], several: bool, format: str) -> None:
     """Who caused how many rebalances, and which messages were sent."""
     rows = []
-    for each in variants:
-        causes = ", ".join(f"{cause['cause']}: {cause['rebalances']}" for cause in each["caused"])
-        sent = sorted(each["messages"].items(), key=lambda item: (-item[1], item[0]))
+    for variant in variants:
+        causes = ", ".join(f"{cause['cause']}: {cause['rebalances']}" for cause in variant["caused"])
+        sent = sorted(variant["messages"].items(), key=lambda item: (-item[1], item[0]))
         told = [f"{count} {name}" for name, count in sent[:MOST_TYPES]]
         rest = sum(count for _, count in sent[MOST_TYPES:])
         told += [f"{rest} others"] if rest else []
-        told += [f"{count} {name} lost by the network" for name, count in sorted(each["lost_messages"].items())]
-        rows.append([_named(each, several), causes or "none", ", ".join(told)])
+        told += [f"{count} {name} lost by the network" for name, count in sorted(variant["lost_messages"].items())]
+        rows.append([_named(variant, several), causes or "none", ", ".join(told)])
     columns = [("variant", "left"), ("rebalances by cause", "left"), ("messages", "left")]
     print_table(columns, rows, format)

@@ -27,7 +27,7 @@ _PAUSED = {"kafka": "partitions stood still", "rocketmq": "queues had no owner, 
 
 def happened(group: Json) -> list[Json]:
     """Rebalances and events of a group of the document, in order of time."""
-    return sorted([*group["rebalances"], *group["events"]], key=lambda each: str(each["at"]))
+    return sorted([*group["rebalances"], *group["events"]], key=lambda rebalance: str(rebalance["at"]))
 
 
 def told_in_full(groups: Sequence[Json]) -> dict[tuple[int, int], list[Line]]:
@@ -53,7 +53,9 @@ def told_in_full(groups: Sequence[Json]) -> dict[tuple[int, int], list[Line]]:
 
 def span_of(log: GroupLog) -> tuple[float, float]:
     """The first and the last moment of the picture, seconds since 1970."""
-    times = [each.at for each in log.rebalances] + [each.end for each in log.rebalances if each.end is not None]
+    times = [rebalance.at for rebalance in log.rebalances] + [
+        rebalance.end for rebalance in log.rebalances if rebalance.end is not None
+    ]
     times += [event.at for event in log.events]
     times += [fact.at for fact in log.facts if fact.at is not None and fact.sure]
     begin, end = min(times, default=0.0), max(times, default=1.0)
@@ -71,7 +73,7 @@ def picture_data(
     lanes = _lanes(bars, there)
     number = {name: place for place, name in enumerate(lanes)}
     texts: dict[str, int] = {}
-    events = {id(each) for each in group["events"]}
+    events = {id(event) for event in group["events"]}
     kept, left_out = _pauses(there, number)
 
     def ms(at: float) -> int:
@@ -86,7 +88,7 @@ def picture_data(
         "paused": [[number[name], ms(a), ms(b) - ms(a)] for name, a, b in kept],
         "pauses_left_out": left_out,
         "paused_words": _PAUSED[log.system],
-        "bars": [_bar(each, id(each) in events, round(1000 * begin), causes, number, texts) for each in bars],
+        "bars": [_bar(bar, id(bar) in events, round(1000 * begin), causes, number, texts) for bar in bars],
         "texts": [visible(text) for text in texts],
         "lines": {
             str(place): [[visible(file), line, None if text is None else visible(text)] for file, line, text in those]
@@ -116,7 +118,7 @@ def _bar(
 
 def _lanes(bars: Sequence[Json], there: Presence) -> list[str]:
     """The members that caused most, in the order of their names with numbers counted as numbers."""
-    caused = Counter(name for each in bars for name in (*each["who"], *each["waited_for_who"]))
+    caused = Counter(name for bar in bars for name in (*bar["who"], *bar["waited_for_who"]))
     names = sorted(there.there.keys() | there.paused.keys() | caused.keys())
     return sorted(sorted(names, key=lambda name: -caused[name])[:MOST_LANES], key=_natural)
 

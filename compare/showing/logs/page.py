@@ -67,7 +67,7 @@ def _causes(groups: Sequence[Json]) -> list[str]:
     """All causes of the page, the most frequent first: it has the first colour."""
     counts: Counter[str] = Counter()
     for group in groups:
-        counts.update(each["cause"] or UNKNOWN for each in (*group["rebalances"], *group["events"]))
+        counts.update(rebalance["cause"] or UNKNOWN for rebalance in (*group["rebalances"], *group["events"]))
     return sorted(counts, key=lambda cause: (-counts[cause], cause))
 
 
@@ -94,10 +94,10 @@ _SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ"}
 def _static(group: Json, causes: Sequence[str]) -> dict[str, object]:
     """What is read of a group without a script."""
     rebalances = group["rebalances"]
-    longest = sorted(rebalances, key=lambda each: -(each["took_s"] or 0.0))[:MOST_LISTED]
+    longest = sorted(rebalances, key=lambda rebalance: -(rebalance["took_s"] or 0.0))[:MOST_LISTED]
     listed = {id(each) for each in longest}
-    shown = [*(each for each in rebalances if id(each) in listed), *group["events"][:MOST_LISTED]]
-    events = {id(each) for each in group["events"]}
+    shown = [*(rebalance for rebalance in rebalances if id(rebalance) in listed), *group["events"][:MOST_LISTED]]
+    events = {id(event) for event in group["events"]}
     return {
         "heading": f"{_SYSTEMS[group['system']]} group {group['group']}{_KINDS[group['kind']]}: {_counted(group)}",
         "group": group["group"],
@@ -114,7 +114,7 @@ def _static(group: Json, causes: Sequence[str]) -> dict[str, object]:
 
 
 def _facts(group: Json) -> list[tuple[str, str]]:
-    paused = [each["paused_s"] for each in group["rebalances"] if each["paused_s"] is not None]
+    paused = [rebalance["paused_s"] for rebalance in group["rebalances"] if rebalance["paused_s"] is not None]
     facts = [("from", group["from"]), ("to", group["to"])] if group["from"] else []
     if paused:
         facts.append(("longest pause", f"{number(max(paused), 1)} s"))

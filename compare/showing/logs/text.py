@@ -139,8 +139,8 @@ def _causes(group: Json, format: str) -> None:
 def _list(rebalances: Sequence[Json], format: str) -> None:
     shown = rebalances
     if len(rebalances) > _MOST_ROWS:
-        longest = sorted(rebalances, key=lambda each: -(each["took_s"] or 0.0))[:_MOST_ROWS]
-        shown = [each for each in rebalances if each in longest]
+        longest = sorted(rebalances, key=lambda rebalance: -(rebalance["took_s"] or 0.0))[:_MOST_ROWS]
+        shown = [rebalance for rebalance in rebalances if rebalance in longest]
         print_line(f"The {_MOST_ROWS} longest of {len(rebalances)} rebalances (all with --format json):", format)
     rows = [
         (

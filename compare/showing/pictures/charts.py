@@ -14,7 +14,7 @@ from math import cos, pi, sin
 
 from protocols import Allocation
 from protocols.java import Queue
-from rocketmq_selfbalance.strategies.consistent_hash import md5_hash, queue_text, ring_of
+from rocketmq_selfbalance.catalogue import md5_hash, queue_text, ring_of
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
 """The palette of Okabe and Ito; after the last the first comes again."""

@@ -58,16 +58,16 @@ def heat_maps(
 ) -> Picture:
     """The maps, ``across`` in a line. ``names``: of the axis of columns and of that of rows; rows grow upwards."""
     side = min(_MOST_SIDE, max(_LEAST_SIDE, _LEAST_MAP / max(1, min(len(columns), len(rows)))))
-    wide = _LEFT + max(len(columns) * side, *(width_of(each.title) * _BOLD for each in maps)) + _GAP
+    wide = _LEFT + max(len(columns) * side, *(width_of(heat_map.title) * _BOLD for heat_map in maps)) + _GAP
     high = _HEAD + len(rows) * side + _FOOT
     parts: list[str] = []
-    for place, each in enumerate(maps):
+    for place, heat_map in enumerate(maps):
         x, y = 10 + place % across * wide, 34 + place // across * high
-        parts += _one(each, columns, rows, names, scale, x, y, side)
+        parts += _one(heat_map, columns, rows, names, scale, x, y, side)
     bottom = 34 + -(-len(maps) // across) * high
     parts += _key(scale, 10 + _LEFT, bottom + 14)
     width = max(10 + min(across, max(1, len(maps))) * wide, width_of(title) * _BOLD + 20)
-    words = [title] + [f"{each.title}: {_words(each, scale)}" for each in maps]
+    words = [title] + [f"{heat_map.title}: {_words(heat_map, scale)}" for heat_map in maps]
     return drawing(parts, width, bottom + 36, title, "\n".join(words))
 
 

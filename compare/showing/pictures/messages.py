@@ -164,7 +164,7 @@ def _note(step: Note, place: dict[str, float], width: float, top: float) -> tupl
         x = min(max(8.0, place[step.over] - wide / 2), width - wide - 8)
     height = len(lines) * _LINE + 6
     parts = [box(x, top, wide, height, _NOTE, stroke=COLOURS[1])]
-    parts += [text(x + 6, top + 14 + at * _LINE, each) for at, each in enumerate(lines)]
+    parts += [text(x + 6, top + 14 + at * _LINE, line) for at, line in enumerate(lines)]
     return parts, top + height + 8
 
 

@@ -37,7 +37,7 @@ def timeline(result: RunResult, since: float = 0.0, until: float | None = None) 
     """The members' beliefs from ``since`` to ``until`` (seconds; all of the run where left out)."""
     lines = result.timeline
     begin, end = since * 1000, lines.end if until is None else until * 1000
-    expected = {queue: None for _, queue in result.ending.expected()} | {each.queue: None for each in lines.beliefs}
+    expected = {queue: None for _, queue in result.ending.expected()} | {belief.queue: None for belief in lines.beliefs}
     queues = sort_queues(queue for queue in expected if not queue.topic.startswith(lines.uncounted or ("\0",)))
     members = sorted({key.member for key in result.ending.names})
     left = 16 + max((width_of(queue_name(queue)) for queue in queues), default=0.0)
@@ -51,15 +51,15 @@ def timeline(result: RunResult, since: float = 0.0, until: float | None = None) 
     bottom = top + 14 + len(queues) * _ROW
     parts += [box(left, y, _WIDTH - left - _RIGHT, _ROW - 4, "#f5f5f5") for y in rows.values()]
     parts += [text(left - 8, y + 13, queue_name(queue), anchor="end") for queue, y in rows.items()]
-    for each in lines.beliefs:
-        stop = end if each.until is None else each.until
-        if each.queue in rows and each.since < end and stop > begin:
-            fill = colour(members.index(each.member))
-            hint = f"{each.member}: {queue_name(each.queue)}, {seconds(each.since)} to {seconds(stop)}"
-            wide = x(stop) - x(each.since)
-            parts.append(box(x(each.since), rows[each.queue], wide, _ROW - 4, fill, hint=hint))
-            if wide > width_of(each.member) + 6:
-                parts.append(text(x(each.since) + 4, rows[each.queue] + 13, each.member, fill=letters_on(fill)))
+    for belief in lines.beliefs:
+        stop = end if belief.until is None else belief.until
+        if belief.queue in rows and belief.since < end and stop > begin:
+            fill = colour(members.index(belief.member))
+            hint = f"{belief.member}: {queue_name(belief.queue)}, {seconds(belief.since)} to {seconds(stop)}"
+            wide = x(stop) - x(belief.since)
+            parts.append(box(x(belief.since), rows[belief.queue], wide, _ROW - 4, fill, hint=hint))
+            if wide > width_of(belief.member) + 6:
+                parts.append(text(x(belief.since) + 4, rows[belief.queue] + 13, belief.member, fill=letters_on(fill)))
     for gap in _within(lines.gaps, rows, begin, end):
         wide = max(_LEAST, x(_stop(gap, end)) - x(gap.since))
         hint = f"nobody: {queue_name(gap.queue)}, {seconds(gap.since)} to {seconds(_stop(gap, end))}"
@@ -90,7 +90,7 @@ def timeline(result: RunResult, since: float = 0.0, until: float | None = None) 
 
 
 def _within(spans: Iterable[Span], rows: dict[Queue, float], begin: float, end: float) -> list[Span]:
-    return [each for each in spans if each.queue in rows and each.since < end and _stop(each, end) > begin]
+    return [span for span in spans if span.queue in rows and span.since < end and _stop(span, end) > begin]
 
 
 def _stop(span: Gap | Double, end: float) -> float:
@@ -113,9 +113,9 @@ def _words(lines: Timeline, title: str, queues: Sequence[Queue], begin: float, e
     told = [f"{title}, {seconds(begin)} to {seconds(end)}"]
     for queue in queues:
         owners: list[str] = []
-        for each in lines.beliefs:
-            stop = end if each.until is None else each.until
-            if each.queue == queue and each.since < end and stop > begin and owners[-1:] != [each.member]:
-                owners.append(each.member)
+        for belief in lines.beliefs:
+            stop = end if belief.until is None else belief.until
+            if belief.queue == queue and belief.since < end and stop > begin and owners[-1:] != [belief.member]:
+                owners.append(belief.member)
         told.append(f"{queue_name(queue)}: {' then '.join(owners) or 'nobody'}")
     return "\n".join(told)

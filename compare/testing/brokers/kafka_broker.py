@@ -12,17 +12,19 @@ from typing import Final, NamedTuple
 from compare.serving.kafka import KafkaService
 from compare.testing.brokers.background import Background
 from compare.testing.brokers.real_group import RealGroup
-from kafka_coordinator.coordinator.commands import RebalanceGroup
-from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.refusals import REFUSE, refusal
-from kafka_coordinator.errors import FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH, NOT_COORDINATOR, UNKNOWN_MEMBER_ID
-from kafka_coordinator.messages import FindCoordinator, ListGroups
-from kafka_coordinator.wire.apis import APIS
-from kafka_coordinator.wire.entities import code
-from kafka_coordinator.wire.error_answers import error_answer
-from kafka_coordinator.wire.records.batches import NewRecord, batch
-from kafka_coordinator.wire.requests import Request
-from kafka_coordinator.wire.served import ServedCluster
+from kafka_coordinator.cluster import (
+    FENCED_INSTANCE_ID,
+    FENCED_MEMBER_EPOCH,
+    NOT_COORDINATOR,
+    REFUSE,
+    UNKNOWN_MEMBER_ID,
+    Core,
+    FindCoordinator,
+    ListGroups,
+    RebalanceGroup,
+    refusal,
+)
+from kafka_coordinator.wire import APIS, NewRecord, Request, ServedCluster, batch, code, error_answer
 from protocols.engine.interference import Hold, Reply
 from protocols.engine.nodes import Message, Time
 from protocols.errors import UserError

@@ -13,8 +13,7 @@ from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.events import AddTopic, DeleteTopic, Queues
 from protocols.scenario.fields import TopicPart
-from rocketmq_selfbalance.wire.cluster import RocketMQCluster
-from rocketmq_selfbalance.wire.refusals import ERRORS, REQUESTS, groups_of, kind_of, plain, refusal
+from rocketmq_selfbalance.wire import ERRORS, REQUESTS, RocketMQCluster, groups_of, kind_of, plain, refusal
 
 
 class RocketMQBrokers:

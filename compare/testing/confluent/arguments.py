@@ -8,7 +8,7 @@ from compare.testing.confluent import errors
 from compare.testing.confluent.messages import MESSAGES, Message
 from compare.testing.contents import Headers
 from compare.testing.transactions import Membership
-from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED
+from kafka_coordinator.cluster import ASSIGNED, LOST, REVOKED
 from protocols.engine.nodes import Time
 
 MOST_MESSAGES: Final = 1_000_000

@@ -12,7 +12,7 @@ from compare.testing.confluent.errors import where_of
 from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.node import Partition
 from compare.testing.confluent.offsets import TAIL, sought
-from kafka_coordinator.consumer.commands import AssignAsMember
+from kafka_coordinator.cluster import AssignAsMember
 
 _EAGER = "Changes to the current assignment must be made using assign() when rebalance protocol type is EAGER"
 _COOPERATIVE = (

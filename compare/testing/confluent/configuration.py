@@ -18,7 +18,7 @@ from compare.testing.confluent.properties import (
     WORDS,
 )
 from kafka_coordinator.catalogue import CLASSIC, CONSUMER
-from kafka_coordinator.consumer.settings import GROUP_PROTOCOL, NAMES
+from kafka_coordinator.cluster import GROUP_PROTOCOL, NAMES
 
 Callback: TypeAlias = Callable[..., object]
 

@@ -21,7 +21,7 @@ from compare.testing.confluent.polling import Callbacks, Polling
 from compare.testing.handling import HandlingGroup
 from compare.testing.plans import DEFAULT
 from compare.testing.transactions import Membership
-from kafka_coordinator.consumer.state import ListenerCall
+from kafka_coordinator.cluster import ListenerCall
 from protocols.errors import UserError
 
 Listener: TypeAlias = Callable[["KafkaConsumer", errors.Listed], object]

@@ -8,7 +8,7 @@ from functools import total_ordering
 from operator import index
 from typing import Final, Protocol, TypeAlias
 
-from kafka_coordinator.consumer.commits import FAILED, REBALANCING, RETRIABLE
+from kafka_coordinator.cluster import FAILED, REBALANCING, RETRIABLE
 
 _ERRORS: Final[Mapping[str, tuple[int, str]]] = {
     "OFFSET_OUT_OF_RANGE": (1, ""),

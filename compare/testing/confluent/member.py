@@ -10,11 +10,17 @@ from compare.testing.confluent.messages import Log, Message
 from compare.testing.confluent.node import Partition
 from compare.testing.confluent.reading import ReadPartitions
 from compare.testing.handling import HandlingGroup
-from kafka_coordinator.assignors.inputs import NO_GENERATION
-from kafka_coordinator.consumer.callbacks import ASSIGNED
-from kafka_coordinator.consumer.commands import Assign, BeginPoll, CommitNow, EndPoll, ListenerReturned
-from kafka_coordinator.consumer.commits import DONE
-from kafka_coordinator.consumer.state import ListenerCall
+from kafka_coordinator.catalogue import NO_GENERATION
+from kafka_coordinator.cluster import (
+    ASSIGNED,
+    DONE,
+    Assign,
+    BeginPoll,
+    CommitNow,
+    EndPoll,
+    ListenerCall,
+    ListenerReturned,
+)
 from protocols.engine.nodes import Time
 from protocols.scenario.topology import MemberKey
 

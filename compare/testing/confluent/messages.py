@@ -13,7 +13,7 @@ from compare.testing.confluent import errors
 from compare.testing.confluent.configuration import Configuration, Logger
 from compare.testing.confluent.properties import OF_PRODUCERS
 from compare.testing.contents import Headers
-from kafka_coordinator.cluster.cluster import KafkaCluster
+from kafka_coordinator.cluster import KafkaCluster
 from protocols.engine.nodes import Time
 
 TIMESTAMP_NOT_AVAILABLE, TIMESTAMP_CREATE_TIME = 0, 1

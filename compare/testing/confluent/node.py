@@ -5,9 +5,7 @@ from contextlib import AbstractContextManager
 
 from compare.testing.group_interface import GroupInterface
 from compare.testing.transactions import Transactions
-from kafka_coordinator.cluster.cluster import KafkaCluster
-from kafka_coordinator.consumer import Consumer
-from kafka_coordinator.consumer.state import ConsumerState
+from kafka_coordinator.cluster import Consumer, ConsumerState, KafkaCluster
 from protocols.engine.nodes import TICK, Time
 from protocols.engine.nodes import Message as Command
 from protocols.java import Queue

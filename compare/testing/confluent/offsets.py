@@ -13,7 +13,7 @@ from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.messages import EPOCH, Message
 from compare.testing.confluent.node import Partition
 from compare.testing.confluent.reading import Stored
-from kafka_coordinator.consumer.commits import DONE
+from kafka_coordinator.cluster import DONE
 from protocols.engine.nodes import TICK, Time
 
 TAIL: Final = -2000

@@ -13,7 +13,7 @@ from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.messages import Message, error_message, polled_too_late, unknown_topic
 from compare.testing.confluent.offsets import Commits
 from compare.testing.world import World
-from kafka_coordinator.consumer.state import ListenerCall
+from kafka_coordinator.cluster import ListenerCall
 from protocols.engine.nodes import Time
 
 _CLOSED = "Disconnected: connection closed by peer: receive 0 after POLLIN"

@@ -20,7 +20,7 @@ from compare.testing.confluent.sending import Outgoing, Process, Sending
 from compare.testing.confluent.transactional import Transactional
 from compare.testing.contents import Content, Headers
 from compare.testing.handling import HandlingGroup
-from kafka_coordinator.cluster.cluster import KafkaCluster
+from kafka_coordinator.cluster import KafkaCluster
 
 _ANYWHERE: Final = -1
 

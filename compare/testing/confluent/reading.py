@@ -7,7 +7,7 @@ from compare.testing.confluent import errors
 from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Log, Message, error_message, made
 from compare.testing.confluent.node import Isolation, KafkaNode, Partition, queue_of, written_at
 from compare.testing.handling import HandlingGroup
-from kafka_coordinator.consumer.commands import Assign, AssignAsMember, Handle, Seek, Store
+from kafka_coordinator.cluster import Assign, AssignAsMember, Handle, Seek, Store
 from protocols.engine.nodes import Time
 
 _NO_OFFSET, _FROM_COMMITTED = errors.OFFSET_INVALID, errors.OFFSET_STORED

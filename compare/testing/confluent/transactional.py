@@ -9,7 +9,7 @@ from compare.testing.confluent.errors import where_of
 from compare.testing.confluent.sending import Sending, Written
 from compare.testing.handling import HandlingGroup
 from compare.testing.transactions import Session
-from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE
+from kafka_coordinator.cluster import COORDINATOR_NOT_AVAILABLE
 
 INIT, READY, IN_TRANSACTION = "Init", "Ready", "InTransaction"
 _FENCED: Final = "_FENCED"

@@ -15,9 +15,17 @@ from protocols.engine.randomness import digest, number_below
 from protocols.facts import Committed, Delivered, Position
 from protocols.java import Queue
 from protocols.scenario.topology import MemberKey
-from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
-from rocketmq_selfbalance.pop.ordered import Key, OrderedQueues
-from rocketmq_selfbalance.pop.topic import MOST_AT_ONCE, RETRY_MAX_TIMES, CheckPoint, Handle, PopRecord, PopTopic
+from rocketmq_selfbalance.cluster import (
+    MOST_AT_ONCE,
+    RETRY_MAX_TIMES,
+    CheckPoint,
+    Handle,
+    Key,
+    OrderedQueues,
+    PopRecord,
+    PopTopic,
+    RocketMQCluster,
+)
 
 ALL = "*"
 Place = tuple[Queue, int]
@@ -110,8 +118,8 @@ class Popping:
         most, take = min(most, MOST_AT_ONCE), self._take_in_order if self.fifo else self._take
         popped = [each for each in take(topic, broker, numbers, most, invisible, random) if self._has(each, expression)]
         found = [each for each in popped if not self._is_given_up(each)]
-        for each in found:
-            self._places[message_id(each.content, each.queue, each.offset)] = member, (each.queue, each.offset)
+        for taken in found:
+            self._places[message_id(taken.content, taken.queue, taken.offset)] = member, (taken.queue, taken.offset)
         return found if popped else None
 
     def _take(
@@ -122,7 +130,7 @@ class Popping:
         ends = {number: self._end(Queue(topic, broker, number)) for number in numbers}
         found = popped.pop(self._now, ends, numbers, most, invisible, random)
         self._began(topic, broker, popped.committed)
-        return [self._taken(Queue(topic, broker, each.record.number), each) for each in found]
+        return [self._taken(Queue(topic, broker, taken.record.number), taken) for taken in found]
 
     def _take_in_order(
         self, topic: str, broker: str, numbers: list[int], most: int, invisible: Time, random: int
@@ -159,7 +167,7 @@ class Popping:
         """Whether it has one of the tags. One that has none of them is acked, and stays pending: nobody wants it."""
         self._group.handling.pending.add((taken.queue, taken.offset))
         tag = properties_of(taken.content).get(TAGS, "")
-        if expression == ALL or tag in [each.strip() for each in expression.split("||")]:
+        if expression == ALL or tag in [part.strip() for part in expression.split("||")]:
             return True
         self._done(taken.queue, taken.handle)
         return False

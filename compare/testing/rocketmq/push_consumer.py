@@ -15,11 +15,7 @@ from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.topology import MemberKey
-from rocketmq_selfbalance.client.commands import ListenerReturned
-from rocketmq_selfbalance.client.node import Client
-from rocketmq_selfbalance.client.pool import Work
-from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
-from rocketmq_selfbalance.messages.offsets import Retried
+from rocketmq_selfbalance.cluster import Client, ListenerReturned, Retried, RocketMQCluster, Work
 
 ALL = ("*", "")
 """Expressions that select everything; the model has no tags."""
@@ -174,7 +170,7 @@ class PushConsumer:
 
     def _consume(self, serial: int, work: Work) -> None:
         records = [self._record(work.batch.queue, offset) for offset in range(work.batch.first, work.batch.end)]
-        messages = [self._message(*each, work.since) for each in records]
+        messages = [self._message(*record, work.since) for record in records]
         assert self._listener is not None
         self.group.clock.keep_up(self.group.world.now)
         with self._handling.served(self):

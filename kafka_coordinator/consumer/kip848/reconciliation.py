@@ -72,7 +72,7 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
     """poll(): reconcile the part of the target whose topics the client knows."""
     m, owned = protocol_member(c), c.subscription.owned
     known = {*c.metadata.topics, *(topic for topic, _ in owned)}
-    partitions = tuple([each for each in m.target.partitions if each[0] in known])
+    partitions = tuple([partition for partition in m.target.partitions if partition[0] in known])
     resolved = LocalAssignment(m.target.number, partitions)
     if resolved != m.target:
         m.waits_for_metadata = True
@@ -85,7 +85,7 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
         return
     had, has = set(owned), set(partitions)
     revoked = tuple([each for each in owned if each not in has])
-    added = tuple([each for each in partitions if each not in had])
+    added = tuple([partition for partition in partitions if partition not in had])
     deadline = now + c.config.settings.max_poll_interval_ms
     m.reconciliation = Reconciliation(COMMITTING, resolved, revoked, added, deadline)
     if revoked:

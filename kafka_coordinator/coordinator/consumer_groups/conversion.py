@@ -164,7 +164,7 @@ def may_downgrade(core: Core, group: ConsumerGroup, gone: Collection[str], joini
     """Whether without these members, and with so many classic ones that join, the group becomes a classic one: only
     classic members are left, and some are."""
     left = len(group.members) - len(gone) + joining
-    leaving = sum(group.members[each].profile.classic is not None for each in gone)
+    leaving = sum(group.members[name].profile.classic is not None for name in gone)
     return (
         left > 0
         and group.spoken_classic - leaving + joining == left
@@ -177,7 +177,7 @@ def downgrade(
     core: Core, group: ConsumerGroup, gone: Collection[str], by: str | None, words: str, now: Time, out: Outbox
 ) -> None:
     """The group becomes a classic one without these members, and its members join anew."""
-    names = [group.members[each].profile.client_id for each in gone]
+    names = [group.members[name].profile.client_id for name in gone]
     classic = become_classic(core, group, gone, now, out)
     observe_removed(core, classic, names, out)
     prepare(core, classic, Cause(classic_states.DOWNGRADED, ALWAYS, by, words), now, out)

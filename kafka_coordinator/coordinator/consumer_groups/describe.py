@@ -63,7 +63,7 @@ def _described(core: Core, group: ConsumerGroup, member: ConsumerMember) -> Desc
 
 
 def _known(core: Core, partitions: Iterable[Partition]) -> tuple[Partition, ...]:
-    return tuple(sorted(each for each in partitions if each[0] in core.partition_counts))
+    return tuple(sorted(partition for partition in partitions if partition[0] in core.partition_counts))
 
 
 def delete(core: Core, group: ConsumerGroup, now: Time, sender: str, request: DeleteGroup, out: Outbox) -> None:

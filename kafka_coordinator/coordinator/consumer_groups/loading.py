@@ -77,7 +77,9 @@ def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
 
 def resign(core: Core, partition: int, out: Outbox) -> None:
     """Another broker leads the partition: its groups are dead here."""
-    for group in [each for each in core.consumer_groups.values() if each.partition == partition]:
+    for group in [
+        consumer_group for consumer_group in core.consumer_groups.values() if consumer_group.partition == partition
+    ]:
         group.end(states.UNLOADED, out)
         for member_id in group.members:
             cancel_timers(group, member_id, out)

@@ -180,7 +180,9 @@ def granted_now(core: Core, group: ConsumerGroup) -> dict[str, tuple[Queue, ...]
     for member in group.members.values():
         if member.standing.assigned:
             found.setdefault(member.profile.client_id, set()).update(member.standing.assigned)
-    return {name: sort_queues([core.queue(each) for each in partitions]) for name, partitions in found.items()}
+    return {
+        name: sort_queues([core.queue(partition) for partition in partitions]) for name, partitions in found.items()
+    }
 
 
 def bump(

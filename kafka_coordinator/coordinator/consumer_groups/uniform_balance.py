@@ -91,14 +91,14 @@ class IteratedTargets:
         """The target of this member."""
         known = self._known.get(member_id)
         if known is None or known[0] is not target:
-            there = [each for each in target if each[1] < self.counts.get(each[0], 0)]
+            there = [partition for partition in target if partition[1] < self.counts.get(partition[0], 0)]
             known = self._known[member_id] = target, tuple(iterated(there, self.ids))
         return known[1]
 
     def keep(self, member_ids: Sequence[str]) -> None:
         """Who is not among these has left."""
         if len(self._known) > 2 * len(member_ids):
-            self._known = {each: self._known[each] for each in member_ids if each in self._known}
+            self._known = {member_id: self._known[member_id] for member_id in member_ids if member_id in self._known}
 
 
 def member_order(members: Iterable[str], most: int, newcomer: str | None) -> list[str]:

@@ -161,8 +161,8 @@ class NewRecord(NamedTuple):
 def batch(records: Sequence[NewRecord]) -> bytes:
     """The batch of these records (at least one), with offsets from 0 on."""
     base = records[0].timestamp
-    written = b"".join([_record(number, each, base) for number, each in enumerate(records)])
-    newest = max(each.timestamp for each in records)
+    written = b"".join([_record(number, record, base) for number, record in enumerate(records)])
+    newest = max(record.timestamp for record in records)
     checked = _FROM_ATTRIBUTES.pack(0, len(records) - 1, base, newest, *_NO_PRODUCER, len(records)) + written
     length = _TO_CHECKSUM.size - 12 + len(checked)
     return _TO_CHECKSUM.pack(0, length, -1, 2, crc32c(checked)) + checked

@@ -77,11 +77,11 @@ def enough(state: BrokerState, waiting: WaitingFetch) -> bool:
     """Whether as many bytes are there as the fetch wants at least."""
     least: int = waiting.request.body.min_bytes
     found = 0
-    for each in waiting.context.partitions:
-        name = waiting.names.get(each.key)
+    for partition in waiting.context.partitions:
+        name = waiting.names.get(partition.key)
         if name is not None:
-            asked = each.asked
-            there = state.storage.log(name, each.key[1]).bytes_from(asked.fetch_offset)
+            asked = partition.asked
+            there = state.storage.log(name, partition.key[1]).bytes_from(asked.fetch_offset)
             found += min(there, asked.partition_max_bytes)
             if found >= least:
                 return True
@@ -90,10 +90,10 @@ def enough(state: BrokerState, waiting: WaitingFetch) -> bool:
 
 def _must_answer(state: BrokerState, waiting: WaitingFetch) -> bool:
     """Whether something is wrong with a partition, or there is enough already."""
-    for each in waiting.context.partitions:
-        name = waiting.names.get(each.key)
+    for partition in waiting.context.partitions:
+        name = waiting.names.get(partition.key)
         if name is not None:
-            tried = _read(state, name, each, 0, at_least_one=False)
+            tried = _read(state, name, partition, 0, at_least_one=False)
             if tried.error is not ErrorCode.none or tried.diverging is not None:
                 return True
     return enough(state, waiting)
@@ -103,11 +103,11 @@ def _known(state: BrokerState, context: Context) -> dict[Key, str]:
     """The topics' names of those partitions that there are."""
     found = {}
     topics, names = state.cluster.topics, state.topic_names
-    for each in context.partitions:
-        topic, number = each.key
+    for partition in context.partitions:
+        topic, number = partition.key
         name = names.get(topic) if isinstance(topic, UUID) else topic
         if name is not None and 0 <= number < len(topics.get(name, ())):
-            found[each.key] = name
+            found[partition.key] = name
     return found
 
 
@@ -117,18 +117,18 @@ def answer(state: BrokerState, now: Time, sender: str, request: Fetch, context: 
     left = min(body.max_bytes, state.storage.bounds.fetch_max_bytes)
     names, nothing_yet = _known(state, context), True
     found: list[tuple[FetchedPartition, Read]] = []
-    for each in context.partitions:
-        name = names.get(each.key)
+    for partition in context.partitions:
+        name = names.get(partition.key)
         if name is None:
-            unknown = isinstance(each.key[0], UUID) and each.key[0] not in state.topic_names
+            unknown = isinstance(partition.key[0], UUID) and partition.key[0] not in state.topic_names
             error = ErrorCode.unknown_topic_id if unknown else ErrorCode.unknown_topic_or_partition
-            found.append((each, Read(error, is_known=False)))
+            found.append((partition, Read(error, is_known=False)))
             continue
-        read = _read(state, name, each, max(left, 0), at_least_one=nothing_yet)
+        read = _read(state, name, partition, max(left, 0), at_least_one=nothing_yet)
         if read.content:
             nothing_yet = False
             left -= len(read.content)
-        found.append((each, read))
+        found.append((partition, read))
     out.send(sender, _answered(state, now, request, context, found, names))
 
 
@@ -142,7 +142,7 @@ def refused_fetch(state: BrokerState, now: Time, request: Fetch, code: ErrorCode
     except RefusedError as error:
         kind = entities.response(FETCH_KEY, request.version)
         return Answer(request.correlation, _body(kind, error.code, 0, (), ()))
-    found = [(each, Read(code)) for each in context.partitions]
+    found = [(partition, Read(code)) for partition in context.partitions]
     return _answered(state, now, request, context, found, _known(state, context))
 
 

@@ -57,7 +57,7 @@ class PartitionLog:
     def lead(self) -> None:
         """Another broker leads from now on, or the same one again."""
         self.leader_epoch += 1
-        self.epochs = [*[each for each in self.epochs if each[1] < self.end], (self.leader_epoch, self.end)]
+        self.epochs = [*[epoch for epoch in self.epochs if epoch[1] < self.end], (self.leader_epoch, self.end)]
 
     def append(self, batch: bytes, header: Header) -> int:
         """Take a batch; returns its base offset."""
@@ -84,7 +84,7 @@ class PartitionLog:
             after += 1
         if after == first:
             return self._batches[first].content if at_least_one else b""
-        return b"".join([each.content for each in self._batches[first:after]])
+        return b"".join([batch.content for batch in self._batches[first:after]])
 
     def bytes_from(self, offset: int) -> int:
         """Bytes of the batches from the one with this offset on."""
@@ -175,9 +175,9 @@ class Producers:
             if first != 0:
                 raise RefusedError(ErrorCode.out_of_order_sequence_number)
             return None
-        for each in producer.batches:
-            if each.first_sequence == first and each.last_sequence == last:
-                return each
+        for batch in producer.batches:
+            if batch.first_sequence == first and batch.last_sequence == last:
+                return batch
         if first != (producer.batches[-1].last_sequence + 1) & 0x7FFFFFFF:
             raise RefusedError(ErrorCode.out_of_order_sequence_number)
         return None

@@ -73,7 +73,7 @@ def list_offsets(state: BrokerState, now: Time, sender: str, request: ListOffset
                 partitions=tuple(
                     [
                         answered(topic.name, part)
-                        for part in {each.partition_index: each for each in topic.partitions}.values()
+                        for part in {partition.partition_index: partition for partition in topic.partitions}.values()
                     ]
                 ),
             )
@@ -95,11 +95,11 @@ def offset_at(log: PartitionLog, time: int) -> Found:
     if time == MAX_TIMESTAMP:
         if not batches:
             return Found()
-        newest = max(batches, key=lambda each: each.max_timestamp)
+        newest = max(batches, key=lambda batch: batch.max_timestamp)
         return _in_batch(newest, newest.max_timestamp, log.start)
-    for each in batches:
-        if each.max_timestamp >= time:
-            found = _in_batch(each, time, log.start)
+    for batch in batches:
+        if batch.max_timestamp >= time:
+            found = _in_batch(batch, time, log.start)
             if found.offset >= 0:
                 return found
     return Found()
@@ -112,8 +112,8 @@ def _in_batch(batch: Batch, time: int, least: int) -> Found:
     if header.has_append_time:
         return Found(max(batch.base_offset, least), batch.max_timestamp, batch.leader_epoch)
     try:
-        for each in records(batch.content, header):
-            timestamp, offset = header.base_timestamp + each.timestamp_delta, batch.base_offset + each.offset_delta
+        for record in records(batch.content, header):
+            timestamp, offset = header.base_timestamp + record.timestamp_delta, batch.base_offset + record.offset_delta
             if timestamp >= time and offset >= least:
                 return Found(offset, timestamp, batch.leader_epoch)
     except UnreadableError:

@@ -77,4 +77,6 @@ class LeaderHints:
             return ()
         kind = entities.part(self._answer, "node_endpoints")
         addresses = [self._state.addresses[name] for name in self._leaders]
-        return tuple([kind(node_id=each.node_id, host=each.host, port=each.port, rack=None) for each in addresses])
+        return tuple(
+            [kind(node_id=address.node_id, host=address.host, port=address.port, rack=None) for address in addresses]
+        )

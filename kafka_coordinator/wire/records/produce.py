@@ -50,9 +50,9 @@ class Appended(NamedTuple):
 def produce(state: BrokerState, now: Time, sender: str, request: Produce, out: Outbox) -> None:
     """Take the batches of each partition; the answer comes at once, because all replicas have them at once."""
     body = request.body
-    batches = [each for topic in body.topic_data for each in topic.partition_data]
+    batches = [datum for topic in body.topic_data for datum in topic.partition_data]
     refused: RefusedError | None = None
-    if body.transactional_id is not None or any(is_transactional(each.records) for each in batches):
+    if body.transactional_id is not None or any(is_transactional(batch.records) for batch in batches):
         refused = RefusedError(ErrorCode.transactional_id_authorization_failed)
     elif body.acks not in (-1, 0, 1):
         refused = RefusedError(ErrorCode.invalid_required_acks)
@@ -154,14 +154,14 @@ def _check_times(batch: bytes, header: Header, settings: TopicSettings, time: in
 
 def _time_deltas(batch: bytes, header: Header) -> Iterable[int]:
     try:
-        return [each.timestamp_delta for each in records(batch, header)]
+        return [record.timestamp_delta for record in records(batch, header)]
     except UnreadableError:
         return (0, header.max_timestamp - header.base_timestamp)
 
 
 def _check_keys(batch: bytes, header: Header, where: str) -> None:
     try:
-        without = [at for at, each in enumerate(records(batch, header)) if not each.has_key]
+        without = [at for at, record in enumerate(records(batch, header)) if not record.has_key]
     except UnreadableError:
         return
     if without:

@@ -60,7 +60,7 @@ TOPIC_CONFIGS: Final = (
     ConfigDefault("segment.index.bytes", "10485760", "int", "log.index.size.max.bytes"),
 )
 
-TOPIC_DEFAULTS: Final[Mapping[str, str]] = {each.name: each.default for each in TOPIC_CONFIGS}
+TOPIC_DEFAULTS: Final[Mapping[str, str]] = {config.name: config.default for config in TOPIC_CONFIGS}
 
 
 MEBIBYTE = 1024 * 1024

@@ -72,7 +72,7 @@ class Storage:
     def delete(self, topic: str) -> None:
         """The topic is gone with all its records."""
         logs = self._logs.pop(topic, {})
-        self._total -= sum(each.cost for each in logs.values())
+        self._total -= sum(log.cost for log in logs.values())
         self.replicas.pop(topic, None)
         self.configs.pop((TOPIC_CONFIG, topic), None)
         self._settings.pop(topic, None)

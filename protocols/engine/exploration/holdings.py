@@ -85,7 +85,7 @@ class Holdings:
         if found is None:
             before = self.runs.values[run]
             branches = self.steps.step(name, before.living, event)
-            found = self._branches[run, event] = tuple([self._moved(before, each, event) for each in branches])
+            found = self._branches[run, event] = tuple([self._moved(before, branch, event) for branch in branches])
         return found
 
     def _moved(self, before: Run, branch: Branch, event: int) -> Moved:
@@ -137,7 +137,7 @@ class Draft:
         """This (`CUT`, `DEAF`, `LOSSY`) is wrong with the network between two processes from now on; None: nothing. Who
         could not be told that a connection has ended is told once the network is not cut any more."""
         progress, pair = self.progress, _in_order(one, other)
-        faults = [each for each in progress.faults if each[:2] != pair]
+        faults = [fault for fault in progress.faults if fault[:2] != pair]
         untold = progress.untold
         if what is not None:
             faults.append((*pair, what))

@@ -239,7 +239,7 @@ class Steps:
             return self._past(each if each in kept else each - elapsed if each > self._least else each)
 
         map_times(node, rebased)
-        set_now = {each: at if timers.get(each) == at else at - elapsed for each, at in out.timers.items()}
+        set_now = {key: at if timers.get(key) == at else at - elapsed for key, at in out.timers.items()}
         self._forget(node, set_now)
         living = Living(node, tuple(set_now.items()), tuple(sorted(out.ids.items())), given_up)
         sends = tuple([(to, -1 if message is None else self.message(message)) for to, message in sent])

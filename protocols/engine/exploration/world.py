@@ -128,7 +128,7 @@ class World(Holdings):
         column, side = self.pair_column[sender, receiver]
         flights = self.pairs.values[state[column]].flights[side]
         names = {OPENS: "opens", CLOSES: "closes"}
-        return [names.get(each) or self.steps.messages[each] for each in flights]
+        return [names.get(flight) or self.steps.messages[flight] for flight in flights]
 
     def awaits(self, state: Sequence[int], name: str, peer: str) -> bool:
         """Whether anything may come from a peer to a process before this acts again."""

@@ -198,7 +198,7 @@ def _rate(world: QuiescentWorld, alive: Mapping[str, Sequence[ScheduledExchange]
     if any(adapter.reader is not None for adapter in world.adapters.values()):
         return inf
     exchanges = [scheduled.exchange for schedule in alive.values() for scheduled in schedule]
-    return sum((1 + 2 * len(each.calls)) / each.period for each in exchanges) / max(len(world.states), 1)
+    return sum((1 + 2 * len(exchange.calls)) / exchange.period for exchange in exchanges) / max(len(world.states), 1)
 
 
 def _fourth_round(scheduled: ScheduledExchange) -> Time:

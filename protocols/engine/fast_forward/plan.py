@@ -48,6 +48,6 @@ def plan_of(process: Process, schedule: list[ScheduledExchange], cursors: Cursor
             for scheduled in schedule
         ],
         turns,
-        [serial_round_of(scheduled, each, most) for scheduled, each in zip(schedule, turns, strict=True)],
+        [serial_round_of(scheduled, turn, most) for scheduled, turn in zip(schedule, turns, strict=True)],
         [volleys(scheduled) for scheduled in schedule],
     )

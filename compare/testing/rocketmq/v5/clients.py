@@ -24,7 +24,7 @@ _NAMES = (
     "PushConsumer",
     "SimpleConsumer",
     "Transaction",
-    *(each for each in _VALUES if each != "FilterType"),
+    *(value for value in _VALUES if value != "FilterType"),
 )
 
 

@@ -20,7 +20,7 @@ from compare.testing.rocketmq.v5.types import (
 from protocols.engine.nodes import Node, Time
 from protocols.errors import UserError
 from protocols.scenario.topology import MemberKey
-from rocketmq_selfbalance.pop.topic import LEAST_INVISIBLE_MS, MOST_INVISIBLE_MS
+from rocketmq_selfbalance.cluster import LEAST_INVISIBLE_MS, MOST_INVISIBLE_MS
 
 _STOPPED_MS = 1_000.0
 """A process that was stopped is looked at so often."""

@@ -14,8 +14,7 @@ from compare.testing.rocketmq.v5.doubles import FilterExpression, MessageListene
 from compare.testing.rocketmq.v5.message_double import Message
 from compare.testing.rocketmq.v5.types import CLASSES, illegal_argument
 from protocols.engine.nodes import TICK, Time
-from rocketmq_selfbalance.pop.ordered import WakeAt
-from rocketmq_selfbalance.pop.topic import DEFAULT_INVISIBLE_MS, MOST_AT_ONCE, MOST_POLLING_MS, retry_delay
+from rocketmq_selfbalance.cluster import DEFAULT_INVISIBLE_MS, MOST_AT_ONCE, MOST_POLLING_MS, WakeAt, retry_delay
 
 _PUSH_CONSUMER = 2
 _FIRST_SCAN_MS = 1_000.0
@@ -109,9 +108,9 @@ class PushConsumer(Consumer):
 
     def _receive(self, now: Time) -> bool:
         """Answer the requests that wait, as far as they are answered now."""
-        wanted = {(topic, each.broker) for topic in self._subscriptions for each in self._popping.queues(topic)}
-        self._polls = {each: at for each, at in self._polls.items() if each in wanted}
-        due = min((each.due for each in self._works if each.due > now), default=now + MOST_POLLING_MS)
+        wanted = {(topic, queue.broker) for topic in self._subscriptions for queue in self._popping.queues(topic)}
+        self._polls = {key: at for key, at in self._polls.items() if key in wanted}
+        due = min((work.due for work in self._works if work.due > now), default=now + MOST_POLLING_MS)
         found: list[Taken] = []
         for topic, broker in sorted(wanted):
             begins = (topic, broker) not in self._polls
@@ -133,10 +132,10 @@ class PushConsumer(Consumer):
 
     def _as_works(self, found: list[Taken], now: Time) -> list[_Work]:
         if not self.fifo:
-            return [_Work([each], now) for each in found]
+            return [_Work([taken], now) for taken in found]
         together: dict[str | None, list[Taken]] = {}
-        for each in found:
-            together.setdefault(properties_of(each.content).get(SHARDING_KEY), []).append(each)
+        for taken in found:
+            together.setdefault(properties_of(taken.content).get(SHARDING_KEY), []).append(taken)
         return [_Work(each, now) for each in together.values()]
 
     def _consume(self, work: _Work) -> None:

@@ -12,7 +12,7 @@ from compare.testing.rocketmq.v5.message_double import Message
 from compare.testing.rocketmq.v5.types import illegal_argument, illegal_state
 from protocols.engine.nodes import TICK, Time
 from protocols.engine.randomness import number_below
-from rocketmq_selfbalance.pop.topic import polling_time
+from rocketmq_selfbalance.cluster import polling_time
 
 _SIMPLE_CONSUMER = 3
 
