@@ -308,7 +308,7 @@ def within(
 def outside(measures: Iterable[Measure]) -> list[Difference]:
     """The measures that did not pass, with what is allowed."""
     return [
-        Difference(each.case, each.quantity, each.real, {"model": each.model, "allowed": each.allowed})
-        for each in measures
-        if not each.passed
+        Difference(measure.case, measure.quantity, measure.real, {"model": measure.model, "allowed": measure.allowed})
+        for measure in measures
+        if not measure.passed
     ]

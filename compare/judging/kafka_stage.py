@@ -131,7 +131,7 @@ class Stage:
     def is_static(self, member: str) -> bool:
         """Whether it has asked to join as a static member."""
         joins = [each.request for each in self.exchanges.of(member) if each.joins]
-        return any(getattr(each, "instance_id", None) is not None for each in joins)
+        return any(getattr(join, "instance_id", None) is not None for join in joins)
 
     def refuse(self, kind: type[Message], error: str) -> None:
         """Answer the next request of this kind of the first member with an error, and judge from then on."""

@@ -116,8 +116,8 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
     found: dict[str, None] = {}
     if mark.refused is not None and mark.refused.kind not in _DUE:
         found.update(_again(mark, own))
-    for each in own:
-        found.update((phrase, None) for phrase in _phrases(each, situation))
+    for exchange in own:
+        found.update((phrase, None) for phrase in _phrases(exchange, situation))
     if not situation.stopped:
         found.update(_changes(stage, mark, own))
     if not stage.members.alive(FIRST):
@@ -155,7 +155,7 @@ def _again(mark: Mark, own: list[Exchange]) -> dict[str, None]:
     """How soon the request that was refused came again."""
     refused = mark.refused
     assert refused is not None
-    times = [each.at - mark.at for each in own if _is_same(each, refused)]
+    times = [exchange.at - mark.at for exchange in own if _is_same(exchange, refused)]
     return {} if not times else {when(AGAIN, min(times)): None}
 
 
@@ -172,7 +172,7 @@ def when(what: str, after: Time) -> str:
 def _changes(stage: Stage, mark: Mark, own: list[Exchange]) -> dict[str, None]:
     """What it began to read, and what it reads no more."""
     now = stage.reads(FIRST)
-    began = [queue for each in own if (queue := _read(each)) is not None and queue not in mark.had]
+    began = [queue for exchange in own if (queue := _read(exchange)) is not None and queue not in mark.had]
     found: dict[str, None] = {}
     if began or now - mark.had:
         found["takes queues"] = None

@@ -129,8 +129,8 @@ def _classic(group: Group) -> Mapping[str, Seen]:
 
 def _of_consumer_protocol(group: ConsumerGroup) -> Mapping[str, Seen]:
     return {
-        str(each.profile.client_id): Seen(
-            tuple(sorted(each.profile.topics)), each.profile.regex or None, each.profile.instance_id
+        str(member.profile.client_id): Seen(
+            tuple(sorted(member.profile.topics)), member.profile.regex or None, member.profile.instance_id
         )
-        for each in group.members.values()
+        for member in group.members.values()
     }

@@ -48,7 +48,7 @@ def recording(
     asked: dict[int, tuple[str, int]] = {}
     began = heard[0].at if heard else 0.0
     for at, op, req, source in _in_order(group, heard, topics[1:]):
-        elapsed = int(at - began) - sum(each["req"]["ms"] for each in steps if each["op"] == "advance")  # type: ignore[index]
+        elapsed = int(at - began) - sum(step["req"]["ms"] for step in steps if step["op"] == "advance")  # type: ignore[index]
         if elapsed > 0:
             steps.append({"op": "advance", "req": {"ms": elapsed}})
         if source is not None:

@@ -164,7 +164,7 @@ def _unnamed(at: float, starts: dict[str, float], clients: dict[str, Client], kn
 def _next_id(recording: Recording, instance_id: str, after: float, known: set[str]) -> str:
     """The id that a static member got when it came back: the log does not tell it, callbacks and descriptions do."""
     for event in recording.events:
-        seen = [event.member_id or ""] + [each.id for each in (event.g.members if event.g else ())]
+        seen = [event.member_id or ""] + [member.id for member in (event.g.members if event.g else ())]
         for member_id in seen:
             # The description may have been taken a little before its time stamp.
             if event.ms > after - 1000 and prefix(member_id) == instance_id and member_id not in known:

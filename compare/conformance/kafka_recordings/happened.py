@@ -162,7 +162,7 @@ def _without(all: Happened, number: int) -> Happened:
     left_out: set[int] = set()
     for at, call in enumerate(all.callbacks):
         if call.kind == "assigned" and call.generation == number and call.member in told:
-            before = [each for each in range(at) if all.callbacks[each].member == call.member]
+            before = [index for index in range(at) if all.callbacks[index].member == call.member]
             left_out.add(at)
             left_out.update(each for each in before[-1:] if all.callbacks[each].kind == "revoked")
     times = {(all.callbacks[at].at, all.callbacks[at].member) for at in left_out}
@@ -181,7 +181,7 @@ def _without(all: Happened, number: int) -> Happened:
 
 
 def _renumbered(values: Mapping[int, T], left_out: int) -> dict[int, T]:
-    return {each - (each > left_out): value for each, value in values.items() if each != left_out}
+    return {key - (key > left_out): value for key, value in values.items() if key != left_out}
 
 
 def _earlier(generation: int | None, left_out: int) -> int | None:

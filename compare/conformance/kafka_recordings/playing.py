@@ -251,7 +251,7 @@ class _Naming:
         number = self._taken.get(call.member, 0)
         self._taken[call.member] = number + 1
         recorded = self._recorded.get(call.member, [])[number : number + 1]
-        return frozenset(queue for each in recorded if each.kind == call.kind for queue in each.queues)
+        return frozenset(queue for called in recorded if called.kind == call.kind for queue in called.queues)
 
     def _change_names(self, queue: Queue, call: Called, wanted: frozenset[Queue]) -> None:
         """Let the partition have the name of one that is wanted and might be in its place."""

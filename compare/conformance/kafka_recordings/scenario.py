@@ -83,11 +83,11 @@ def plan(recording: Recording) -> Plan:
     at_coordinator = _coordinator_settings(recording)
     interval = int(str(at_coordinator.get(INTERVAL, BrokerSettings().group_consumer_heartbeat_interval_ms)))
     periods = [
-        max(each.heartbeat_interval_ms if each.is_classic else interval, each.auto_commit_interval_ms)
-        for each in settings
+        max(setting.heartbeat_interval_ms if setting.is_classic else interval, setting.auto_commit_interval_ms)
+        for setting in settings
     ]
     if any(isinstance(moment.event, Queues) for moment in moments):
-        periods += [each.metadata_max_age_ms for each in settings]
+        periods += [setting.metadata_max_age_ms for setting in settings]
     return Plan(
         recording,
         known,
@@ -279,7 +279,9 @@ def run(plan: Plan, number: int) -> Run:
     recording = plan.recording
     shift = plan.period * (number // 2) / (RUNS // 2) if number % 2 else 0.0
     end = recording.end + shift
-    events = [_in_run(plan, each.at, each.event, number, shift) for each in plan.moments if each.event is not None]
+    events = [
+        _in_run(plan, moment.at, moment.event, number, shift) for moment in plan.moments if moment.event is not None
+    ]
     scenario = Scenario(
         name=recording.scenario,
         brokers=(BROKER,),

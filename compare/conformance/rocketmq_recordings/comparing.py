@@ -71,7 +71,7 @@ class Turn(NamedTuple):
 
 def life(requests: Iterable[Request]) -> Order:
     """The codes in the order of their first occurrence."""
-    return tuple(dict.fromkeys(str(each.code) for each in requests if each.code != _UNLOCK))
+    return tuple(dict.fromkeys(str(request.code) for request in requests if request.code != _UNLOCK))
 
 
 def in_turn(requests: Iterable[Request], turn: Turn, until: float) -> Order:
@@ -80,15 +80,15 @@ def in_turn(requests: Iterable[Request], turn: Turn, until: float) -> Order:
     times: dict[str, int] = {}
     found: list[str] = []
     wanted = _OF_LEAVE if turn.leaves else _OF_START
-    for each in requests:
-        if not turn.since <= each.at < until or each.code not in wanted:
+    for request in requests:
+        if not turn.since <= request.at < until or request.code not in wanted:
             continue
-        name = str(each.code) if each.code == _ASK else f"{each.code} {each.peer}"
+        name = str(request.code) if request.code == _ASK else f"{request.code} {request.peer}"
         times[name] = times.get(name, 0) + 1
-        if not turn.leaves and times[name] > (turn.routes if each.code == _ROUTE else 1):
+        if not turn.leaves and times[name] > (turn.routes if request.code == _ROUTE else 1):
             continue
         found.append(name if times[name] == 1 else f"{name} #{times[name]}")
-        if each.code == _ASK:
+        if request.code == _ASK:
             break
     return tuple(found)
 
@@ -96,9 +96,9 @@ def in_turn(requests: Iterable[Request], turn: Turn, until: float) -> Order:
 def follows(requests: Iterable[Request]) -> frozenset[str]:
     """Which broker follows which in a member's heartbeats and leave-takings."""
     of: dict[int, list[str]] = {}
-    for each in requests:
-        if each.code in (_HEARTBEAT, _LEAVE):
-            of.setdefault(each.code, ["the first"]).append(each.peer)
+    for request in requests:
+        if request.code in (_HEARTBEAT, _LEAVE):
+            of.setdefault(request.code, ["the first"]).append(request.peer)
     return frozenset(
         f"{code} {after} after {before}" for code, peers in of.items() for before, after in pairwise(peers)
     )
@@ -151,14 +151,14 @@ def exact(plan: Plan, owned: Ownership) -> dict[str, list[str]]:
 def _ranges(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measure]:
     case = plan.recording.scenario
     measures = [
-        within(case, quantity, count(real.ownership), [count(each.ownership) for each in runs], 0.0, whole=True)
+        within(case, quantity, count(real.ownership), [count(run.ownership) for run in runs], 0.0, whole=True)
         for quantity, count in _COUNTS.items()
     ]
     measures += [
-        within(case, quantity, lasts(plan, real.ownership), [lasts(plan, each.ownership) for each in runs])
+        within(case, quantity, lasts(plan, real.ownership), [lasts(plan, run.ownership) for run in runs])
         for quantity, lasts in _MILLISECONDS.items()
     ]
-    again = [float(each.again) for each in runs]
+    again = [float(run.again) for run in runs]
     return [*measures, within(case, "records_delivered_again", real.again, again, _records_noise(plan, runs))]
 
 
@@ -186,7 +186,7 @@ _MILLISECONDS: Mapping[str, Callable[[Plan, Ownership], float]] = {
 
 def _records_noise(plan: Plan, runs: Sequence[Happened]) -> float:
     """What is produced in the noise's time to the queues that change hands."""
-    moved = {each.queue for run in runs for each in run.ownership.moves}
+    moved = {move.queue for run in runs for move in run.ownership.moves}
     rates = {topic: each.per_second for each in plan.producing for topic in each.topics}
     return sum(rates.get(queue.topic, 0.0) for queue in moved) * NOISE_MS / 1000
 
@@ -237,7 +237,7 @@ def _phases(plan: Plan, at: float) -> list[int]:
 
 
 def _requests(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measure]:
-    listened = [_by_member(plan, each.requests) for each in runs if each.requests is not None]
+    listened = [_by_member(plan, run.requests) for run in runs if run.requests is not None]
     if real.requests is None or not listened:
         return []
     case, found = plan.recording.scenario, []
@@ -245,13 +245,13 @@ def _requests(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Meas
     peers = frozenset((each.code, each.peer) for run in listened for told in run.values() for each in told)
     for member, sent in _by_member(plan, real.requests).items():
         others = [each[member] for each in listened]
-        round_brokers = [follows(each) for each in others]
+        round_brokers = [follows(other) for other in others]
         found.append(_subset(case, f"requests.{member}.round", follows(sent), frozenset().union(*round_brokers)))
         found += _kinds(plan, member, sent, others, peers)
-        orders = [life(each) for each in others]
+        orders = [life(other) for other in others]
         found.append(_ordered(case, f"requests.{member}.order", life(sent), orders))
         for number, (turn, until) in enumerate(turns.get(member, ())):
-            orders = [in_turn(each, turn, until) for each in others]
+            orders = [in_turn(other, turn, until) for other in others]
             what = f"requests.{member}.{number}.{'leave' if turn.leaves else 'start'}"
             found.append(_ordered(case, what, in_turn(sent, turn, until), orders, whole=turn.leaves))
     return found
@@ -272,7 +272,7 @@ def _kinds(
     everywhere = {code for _, code, _ in known if code == _ASK_OFFSET}
     found: list[Measure] = []
     for number in range(len(plan.phases)):
-        mine = [each for each in sent if _phase(plan, each.at) == number]
+        mine = [request for request in sent if _phase(plan, request.at) == number]
         told = {f"{each.code} {each.peer}" for each in mine}
         strange = {
             f"{each.code} {each.peer}"
@@ -291,8 +291,8 @@ def _kinds(
 
 def _by_member(plan: Plan, sent: Iterable[Request]) -> dict[str, list[Request]]:
     found: dict[str, list[Request]] = {member.id: [] for member in plan.recording.members}
-    for each in sent:
-        found[each.member].append(each)
+    for request in sent:
+        found[request.member].append(request)
     return found
 
 

@@ -105,7 +105,7 @@ def inconsistent(recording: Recording, real: Happened) -> list[Difference]:
         (
             "moves",
             *_both(
-                [[each.t_ms, queue_name(each.queue), each.frm, each.to] for each in recording.moves],
+                [[move.t_ms, queue_name(move.queue), move.frm, move.to] for move in recording.moves],
                 [[at, queue_name(queue), before, after] for at, queue, before, after in told.moves],
             ),
         ),
@@ -131,9 +131,9 @@ def _durations(recording: Recording) -> list[Pair]:
         ("unowned", recording.unowned),
     )
     return [
-        (f"{where}.{number}.ms", each.ms, each.to_ms - each.from_ms)
+        (f"{where}.{number}.ms", interval.ms, interval.to_ms - interval.from_ms)
         for where, intervals in named
-        for number, each in enumerate(intervals)
+        for number, interval in enumerate(intervals)
     ]
 
 
@@ -143,7 +143,7 @@ def _records(recording: Recording) -> list[Pair]:
     found: list[Pair] = []
     if messages.consumed_more_than_once <= MOST_LISTED:
         listed = len(messages.duplicates)
-        again = sum(len(each.seen) - 1 for each in messages.duplicates)
+        again = sum(len(duplicate.seen) - 1 for duplicate in messages.duplicates)
         found.append(("messages.consumedMoreThanOnce", messages.consumed_more_than_once, listed))
         found.append(("messages.deliveries", messages.deliveries, messages.distinct_consumed + again))
     elif more < messages.consumed_more_than_once:
@@ -153,18 +153,20 @@ def _records(recording: Recording) -> list[Pair]:
 
 def _both(said: list[SummaryRow], counted: list[SummaryRow]) -> tuple[list[SummaryRow], list[SummaryRow]]:
     """What is only in the one list, and what is only in the other."""
-    return sorted(each for each in said if each not in counted), sorted(each for each in counted if each not in said)
+    return sorted(summary_row for summary_row in said if summary_row not in counted), sorted(
+        summary_row for summary_row in counted if summary_row not in said
+    )
 
 
 def _told(intervals: Iterable[Unowned]) -> list[SummaryRow]:
     return [
         [
-            queue_name(each.queue),
-            each.from_ms,
-            each.to_ms,
-            *(sorted(each.owners) if isinstance(each, DoubleOwned) else ()),
+            queue_name(interval.queue),
+            interval.from_ms,
+            interval.to_ms,
+            *(sorted(interval.owners) if isinstance(interval, DoubleOwned) else ()),
         ]
-        for each in intervals
+        for interval in intervals
     ]
 
 
@@ -241,7 +243,7 @@ class _Heard(Unobserved):
         return Happened(
             ownership(seen, recording.length_ms, queues_of(recording.topics)),
             sum(twice(spans) for queue, spans in self._delivered.items() if not is_retry(queue)),
-            tuple(sorted(self._requests, key=lambda each: each.at)) if listened else None,
+            tuple(sorted(self._requests, key=lambda request: request.at)) if listened else None,
         )
 
 

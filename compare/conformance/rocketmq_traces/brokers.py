@@ -143,7 +143,7 @@ class Consumers:
                     "clients_channel_id_last_update_ms": sorted(
                         [channel, known.client_id, known.last_update] for channel, known in group.channels.items()
                     ),
-                    "subscriptions": sorted(list(each) for each in group.topics.values()),
+                    "subscriptions": sorted(list(topic) for topic in group.topics.values()),
                     "last_update_ms": group.last_update,
                 }
                 for name, group in sorted(self.manager.groups.items())
@@ -172,7 +172,7 @@ def _who(event: ConsumerEvent) -> dict[str, object]:
 
 
 def _topics(event: ConsumerEvent) -> list[str]:
-    return sorted(each.topic for each in event.subscriptions)
+    return sorted(subscription.topic for subscription in event.subscriptions)
 
 
 def _events(step: Step) -> list[Mapping[str, object]]:
@@ -180,7 +180,7 @@ def _events(step: Step) -> list[Mapping[str, object]]:
     if not isinstance(effects, dict):
         raise MalformedCase("effects", "an object", effects)
     events = effects.get("events", [])
-    objects = [each for each in events if isinstance(each, dict)] if isinstance(events, list) else None
+    objects = [event for event in events if isinstance(event, dict)] if isinstance(events, list) else None
     if objects is None or objects != events:
         raise MalformedCase("effects.events", "a list of objects", events)
     return [*objects]
@@ -338,7 +338,7 @@ class Routes:
                 {
                     "broker": data.broker,
                     "cluster": data.cluster,
-                    "addresses": [list(each) for each in data.addresses],
+                    "addresses": [list(address) for address in data.addresses],
                 }
                 for data in route.brokers
             ],
@@ -358,7 +358,7 @@ class Routes:
                 for topic, queues in table.topics.items()
             },
             "brokers": {
-                name: [list(each) for each in sorted(broker.addresses.items())]
+                name: [list(item) for item in sorted(broker.addresses.items())]
                 for name, broker in table.brokers.items()
             },
             "clusters": {cluster: sorted_as_java(names) for cluster, names in table.clusters.items()},

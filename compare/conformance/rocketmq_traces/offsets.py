@@ -128,7 +128,7 @@ class Offsets:
         listed = step.optional_text("filter_groups") or ""
         without = listed.split(",") if listed.strip() else []
         found = self.manager.least_over_groups(step.text("topic"), without, lambda *queue: self._stored(*queue)[0])
-        return [list(each) for each in sorted(found.items())]
+        return [list(item) for item in sorted(found.items())]
 
     def _set_store(self, step: Step) -> Outcome:
         known = step.number("min_offset"), step.truth("first_message_in_memory")
@@ -197,7 +197,7 @@ def _content(text: str) -> object:
     topics = content.get("groupTopicMap") if isinstance(content, dict) else None
     if isinstance(topics, dict):
         content["groupTopicMap"] = {
-            group: sorted(each) if isinstance(each, list) else each for group, each in topics.items()
+            group: sorted(topic) if isinstance(topic, list) else topic for group, topic in topics.items()
         }
     return content
 
@@ -212,7 +212,7 @@ def _offsets_of(manager: ConsumerOffsetManager) -> dict[str, object]:
 
 
 def _table(table: Table) -> list[object]:
-    return [[key, [list(each) for each in sorted(offsets.items())]] for key, offsets in sorted(table.items())]
+    return [[key, [list(item) for item in sorted(offsets.items())]] for key, offsets in sorted(table.items())]
 
 
 _STORES = ("remote_broker", "local_file")

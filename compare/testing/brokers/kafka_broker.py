@@ -76,17 +76,17 @@ def find(cluster: ServedCluster, member: str, group: str | None) -> Found:
 
 def _members(broker: str, core: Core) -> list[tuple[str, Found]]:
     classic = [
-        (str(each.client_id), Found(broker, group.id, each.id, each.instance_id, True))
+        (str(member.client_id), Found(broker, group.id, member.id, member.instance_id, True))
         for group in core.groups.values()
-        for each in group.members.values()
+        for member in group.members.values()
     ]
     return classic + [
         (
-            str(each.profile.client_id),
-            Found(broker, group.id, each.id, each.profile.instance_id, each.profile.classic is not None),
+            str(member.profile.client_id),
+            Found(broker, group.id, member.id, member.profile.instance_id, member.profile.classic is not None),
         )
         for group in core.consumer_groups.values()
-        for each in group.members.values()
+        for member in group.members.values()
     ]
 
 
@@ -204,7 +204,7 @@ class KafkaBroker:
                     core = self._cluster.states[name].broker.coordinator.core
                     known = core.groups.get(group) or core.consumer_groups.get(group)
                     if known is not None:
-                        return {partition: each.offset for partition, each in sorted(known.offsets.items())}
+                        return {partition: offset.offset for partition, offset in sorted(known.offsets.items())}
             return {}
 
         return self._background.call(read)
@@ -332,7 +332,7 @@ class KafkaBroker:
         storage = self._cluster.storage
         newest = storage.unix_ms(at)
         batches = storage.log(queue.topic, queue.number).batches()
-        return next((each.last_offset + 1 for each in reversed(batches) if each.max_timestamp <= newest), 0)
+        return next((batch.last_offset + 1 for batch in reversed(batches) if batch.max_timestamp <= newest), 0)
 
 
 def _bytes(given: bytes | str | None) -> bytes | None:
