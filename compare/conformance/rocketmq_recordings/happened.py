@@ -153,9 +153,7 @@ def _records(recording: Recording) -> list[Pair]:
 
 def _both(said: list[SummaryRow], counted: list[SummaryRow]) -> tuple[list[SummaryRow], list[SummaryRow]]:
     """What is only in the one list, and what is only in the other."""
-    return sorted(summary_row for summary_row in said if summary_row not in counted), sorted(
-        summary_row for summary_row in counted if summary_row not in said
-    )
+    return sorted(row for row in said if row not in counted), sorted(row for row in counted if row not in said)
 
 
 def _told(intervals: Iterable[Unowned]) -> list[SummaryRow]:
