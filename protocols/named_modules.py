@@ -3,7 +3,6 @@
 import ast
 import sys
 from collections.abc import Callable
-from importlib.abc import InspectLoader
 from types import ModuleType
 
 
@@ -19,11 +18,13 @@ def lazy_names(package: str) -> Callable[[str], object]:
     """A package's ``__getattr__``: the names that it imports under ``if TYPE_CHECKING`` are imported when first
     used, so that who needs one of them does not wait for all. Type checkers and contracts read the same block."""
     spec = sys.modules[package].__spec__
-    if spec is None or not isinstance(spec.loader, InspectLoader):
+    # Not every loader that has sources says so by its type: that of zip files, from which Spark's workers import.
+    source_of: Callable[[str], str | None] | None = getattr(spec and spec.loader, "get_source", None)
+    if source_of is None:
         raise ImportError(f"{package}: its source is not to be had")
     homes = {
         alias.asname or alias.name: (node.module, alias.name)
-        for block in ast.parse(spec.loader.get_source(spec.name) or "").body
+        for block in ast.parse(source_of(package) or "").body
         if isinstance(block, ast.If)
         for node in block.body
         if isinstance(node, ast.ImportFrom) and node.module
