@@ -289,7 +289,9 @@ AT_MOST = 4.0
 
 def by_spark(folder: Path) -> dict[str, pa.Table]:
     """The tables of `history`, by name."""
-    found = history(read_snapshots(session(), str(folder / "snapshots"), None), Unfair("distance", ">", 0), 120.0)
+    found = history(
+        read_snapshots(session(), str(folder / "snapshots"), None, snapshot_schema()), Unfair("distance", ">", 0), 120.0
+    )
     return {name: getattr(found, name) for name in ("groups", "rebalances", "members", "topics")}
 
 

@@ -2,9 +2,7 @@
 a part as an Arrow table."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,6 @@ import pyarrow as pa
 from compare.figures.spark.failures import SparkError, first_line, user_errors
 from compare.figures.spark.sessions import session
 from compare.figures.spark.sweeps import for_each_part
-from compare.showing.console import left, progress_line
 from compare.sweeping import allocations, simulations
 from compare.sweeping.allocations import Answers, columns_of
 from compare.sweeping.folder import Finished, Part, write_part
@@ -54,25 +51,6 @@ def run_parts(
             finished.look()
             tell(finished)
     return finished
-
-
-@contextmanager
-def sweep_progress(parts: Sequence[Part]) -> Iterator[Callable[[Finished], None]]:
-    """Hands out a function that tells on standard error how much is finished, and how long the rest takes."""
-    all, began, before = sum(part.size for part in parts), time.monotonic(), 0
-    with progress_line("Spark starts") as show:
-
-        def tell(finished: Finished) -> None:
-            nonlocal before
-            rows, size = (
-                sum(record["rows"] for record in finished.records.values()),
-                sum(p.size for p in finished.records),
-            )
-            before = before or size
-            rest = left(size - before, all - before, time.monotonic() - began)
-            show(f"{len(finished.records)} of {len(parts)} parts, {rows:,} rows{rest}", False)
-
-        yield tell
 
 
 def _watch(finished: Finished, tell: Callable[[Finished], None], stop: threading.Event) -> None:
