@@ -92,7 +92,7 @@ class ReasonRecord(TypedDict):
 
     ``event`` of the scenario, ``text`` (what a system or client noticed), ``members``, how long it ``lasted_s``, how
     many ``records`` and how many ``times``: as far as the ``kind`` has them. The kinds are named in
-    `compare.measure.runs.harm`; `compare.explaining.harm` says them in words.
+    `compare.running.harm`; `compare.explaining.harm` says them in words.
     """
 
     kind: str
