@@ -210,7 +210,7 @@ class Spread(TypedDict):
 
 
 class SeedsRecord(TypedDict):
-    """A variant's number of runs, and the spread of its figures by their paths, which are `FIGURES` of
+    """A variant's number of runs, and the spread of its figures by their paths, which are those of
     `compare.running.spread`. ``asked``, only after Ctrl-C: how many runs there should have been."""
 
     runs: int
