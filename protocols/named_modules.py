@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from importlib.abc import InspectLoader
 from types import ModuleType
+from zipimport import zipimporter
 
 
 def module_named(name: str) -> ModuleType:
@@ -19,7 +20,7 @@ def lazy_names(package: str) -> Callable[[str], object]:
     """A package's ``__getattr__``: the names that it imports under ``if TYPE_CHECKING`` are imported when first
     used, so that who needs one of them does not wait for all. Type checkers and contracts read the same block."""
     spec = sys.modules[package].__spec__
-    if spec is None or not isinstance(spec.loader, InspectLoader):
+    if spec is None or not isinstance(spec.loader, InspectLoader | zipimporter):
         raise ImportError(f"{package}: its source is not to be had")
     homes = {
         alias.asname or alias.name: (node.module, alias.name)
