@@ -1,8 +1,8 @@
 """Coded rows of many tasks brought together: one table of names each, groups and their members numbered.
 
-Coded rows cut into pieces of whole groups by a hash of run and group, and their bytes (Arrow's stream format).
-
-The hash depends on values only: every task, of either table, cuts the same groups into the same piece.
+Before that, tasks cut their coded rows into pieces of whole groups by a hash of run and group, and hand on the pieces
+as bytes (Arrow's stream format). The hash depends on values only: every task, of either table, cuts the same groups
+into the same piece.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -10,8 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from compare.figures.spark.failures import SparkError, first_line, user_errors
-from compare.figures.spark.sessions import session
+from compare.figures.spark.sessions import SparkError, first_line, session, user_errors
 from compare.figures.spark.sweeps import for_each_part
 from compare.showing.console import left, progress_line
 from compare.sweeping import allocations, simulations
