@@ -29,12 +29,10 @@ class NameTable:
     codes: Numbers
 
     def taken(self, at: Numbers) -> pa.Array:
-        """The names of the things at these positions."""
         codes = self.codes[at]
         return self.values.take(pa.array(codes - 1, mask=codes == 0))
 
     def at(self, at: Codes) -> "NameTable":
-        """The things at these positions."""
         return NameTable(self.values, self.codes[at])
 
     def column(self, type: pa.DataType) -> pa.Array:

@@ -120,7 +120,6 @@ _SIMULATIONS: tuple[tuple[str, Cell], ...] = (
 
 
 def columns_of(found: SweepDocument) -> Sequence[tuple[str, Cell]]:
-    """Headings and cells of the summary's figures."""
     return _ALLOCATIONS if found["kind"] == "allocations" else _SIMULATIONS
 
 
@@ -130,13 +129,11 @@ def latencies(found: SweepDocument) -> bool:
 
 
 def cells(found: SweepDocument, record: Summary) -> list[str]:
-    """A row of the table."""
     named = [str(record[name]) for name in NAMES]
     return [*named, *([_latency(record)] if latencies(found) else []), *(cell(record) for _, cell in columns_of(found))]
 
 
 def headings(found: SweepDocument) -> list[tuple[str, str]]:
-    """Headings of the table, and on which side they stand."""
     names = (*NAMES, "latency") if latencies(found) else NAMES
     return [*((name, "left") for name in names), *((heading, "right") for heading, _ in columns_of(found))]
 
@@ -147,7 +144,6 @@ def headline(found: SweepDocument) -> str:
 
 
 def print_sweep(found: SweepDocument, format: str) -> None:
-    """The summary."""
     print_line(headline(found), format)
     print_table(headings(found), [cells(found, record) for record in found["summary"]], format, names=3)
 

@@ -64,7 +64,6 @@ class Coding:
             yield True, owners
 
     def columns(self, schema: pa.Schema, is_listed: bool) -> list[str]:
-        """The columns to read."""
         columns = self.layout.columns
         if is_listed:
             return [*columns.keys, "member"]

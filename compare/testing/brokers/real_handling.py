@@ -5,8 +5,7 @@ from threading import Lock
 from typing import Protocol, TypeVar
 
 from compare.testing.brokers.real_world import RealWorld
-from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
-from compare.testing.watching import place_of, watched
+from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, place_of, single, watched
 from protocols.engine.nodes import Time
 from protocols.java import Queue
 from protocols.timeline import Timeline

@@ -3,7 +3,7 @@
 import pytest
 
 from compare.testing import Group, kafka_group, rocketmq_group
-from compare.testing.plans import Content
+from compare.testing.contents import Content
 from compare.testing.rocketmq.push_consumer import MessageExt
 from compare.testing.standalone import play
 from protocols import Queue
