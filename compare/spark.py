@@ -5,11 +5,8 @@ spark.fairness("ownership.parquet", "members.parquet").orderBy("jain").show()
 """
 
 from compare.figures.spark.columns import cv, gini, idle_members, jain, max_over_mean, spread, theil
-from compare.figures.spark.counting import fairness
-from compare.figures.spark.groups import figures_on_spark
-from compare.figures.spark.progress import progress
-from compare.figures.spark.sessions import session, warm_up
-from compare.figures.spark.snapshots import Snapshot, write_snapshot
+from compare.figures.spark.counting import Snapshot, fairness, figures_on_spark, write_snapshot
+from compare.figures.spark.sessions import progress, session, warm_up
 
 __all__ = [
     "Snapshot",

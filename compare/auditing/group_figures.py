@@ -274,7 +274,7 @@ def _owners(group: ObservedGroup) -> dict[str, tuple[Queue, ...] | None]:
 def figures_of(groups: Sequence[GroupLoads], engine: str = "local") -> list[GroupFigures]:
     """The figures of every group, in the order given; ``engine`` is ``local`` or ``spark``, with the same bytes."""
     if engine == "spark":
-        from compare.figures.spark.groups import figures_on_spark
+        from compare.figures.spark.counting import figures_on_spark
 
         return figures_on_spark(groups)
     return counted_figures(groups)

@@ -2,7 +2,6 @@
 
 from compare.figures.definitions import Figure
 from compare.figures.metrics import NAMES as FIGURES
-from compare.figures.of_groups import Fairness, counted_figures, fairness
-from compare.figures.weights import GroupFigures, GroupLoads
+from compare.figures.of_groups import Fairness, GroupFigures, GroupLoads, counted_figures, fairness
 
 __all__ = ["FIGURES", "Fairness", "Figure", "GroupFigures", "GroupLoads", "counted_figures", "fairness"]

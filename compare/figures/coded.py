@@ -1,6 +1,4 @@
-"""Equal values to equal numbers.
-
-Ownership and members as numbers into tables of names: what Spark's tasks hand to each other, and what is counted.
+"""Ownership and members as numbers into tables of names: what Spark's tasks hand to each other, and what is counted.
 
 Text is looked at once, where the tables of names are made: all that follows moves and compares small integers.
 """
@@ -101,7 +99,7 @@ def coded_ownership(
 ) -> tuple[CodedRows, CodedRows | None]:
     """Rows of ownership, and the owners of retry topics as rows of members, which they are without these topics.
 
-    ``keep``: columns to hand on as they are. Raises `UserError` for rows that say what none may (`figures.faults`).
+    ``keep``: columns to hand on as they are. Raises `UserError` for rows that say what none may (`figures.shapes`).
     """
     columns = layout.columns
     check_keys(table, columns.keys, "ownership")

@@ -1,9 +1,5 @@
-"""What the engines count from: ownership as numbers instead of names.
-
-From numbered rows to the integer sums of `last_step`: the counting of the numpy engine and of Spark's tasks.
-
-From rows of ownership in sorted order to the figures: what every engine runs.
-"""
+"""From rows of ownership in sorted order, numbers instead of names, to the integer sums of `last_step`: what every
+engine over Arrow tables runs, numpy's on this machine and each of Spark's tasks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

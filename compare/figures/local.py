@@ -1,17 +1,14 @@
-"""The numpy engine over Arrow tables (`compare.figures.shapes`), and what every Spark task runs on its groups.
+"""The numpy engine over Arrow tables (`compare.figures.shapes`), and what every Spark task runs on its groups; so both
+give the same bytes. An owner is a member whether listed or not."""
 
-An owner is a member whether listed or not.
-
-The engines that count figures: numpy on this machine, or Spark; both give the same bytes.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from compare.figures.coded import CodedRows, Layout, coded_members, coded_ownership, layout_of
 from compare.figures.counting import count_sorted
+from compare.figures.definitions import Figure, whole
 from compare.figures.last_step import Floats, Integers, Sums, last_step
 from compare.figures.merging import faults_in, in_sorted_order, merged
 from compare.figures.metrics import COUNTS, NAMES
@@ -70,3 +67,18 @@ def figure_table(named: dict[str, pa.Array], sums: Sums) -> pa.Table:
 
 def _column(name: str, values: Integers | Floats) -> pa.Array:
     return pa.array(values.astype(np.int64)) if name in COUNTS else pa.array(values, from_pandas=True)
+
+
+def records(figures: Mapping[str, Integers | Floats]) -> Iterator[dict[str, Figure]]:
+    """Columns to one mapping per row; null is None, and integral extremes are integers."""
+    columns = [[_value(name, value) for value in values.tolist()] for name, values in figures.items()]
+    for row in zip(*columns, strict=True):
+        yield dict(zip(figures, row, strict=True))
+
+
+def _value(name: str, value: float | int | None) -> Figure:
+    if name in COUNTS:
+        return int(value or 0)
+    if value is None or value != value:
+        return None
+    return whole(float(value)) if name in ("min", "max", "spread") else float(value)

@@ -1,8 +1,8 @@
 """Coded rows of many tasks brought together: one table of names each, groups and their members numbered.
 
-Coded rows cut into pieces of whole groups by a hash of run and group, and their bytes (Arrow's stream format).
-
-The hash depends on values only: every task, of either table, cuts the same groups into the same piece.
+Before that, tasks cut their coded rows into pieces of whole groups by a hash of run and group, and hand on the pieces
+as bytes (Arrow's stream format). The hash depends on values only: every task, of either table, cuts the same groups
+into the same piece.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,12 +29,10 @@ class NameTable:
     codes: Numbers
 
     def taken(self, at: Numbers) -> pa.Array:
-        """The names of the things at these positions."""
         codes = self.codes[at]
         return self.values.take(pa.array(codes - 1, mask=codes == 0))
 
     def at(self, at: Codes) -> "NameTable":
-        """The things at these positions."""
         return NameTable(self.values, self.codes[at])
 
     def column(self, type: pa.DataType) -> pa.Array:

@@ -5,9 +5,6 @@ any tool to read. Their files come in pairs: one of each folder holds the same g
 ownership carries ``group_number`` (position of the group in the file, groups sorted) and ``owner_number`` (position of
 the owner among the group's members, -1 for nobody), members carry ``group_number``; a group without members has
 one row with member null. Files are recognised and paired by the entry ``equipoise.snapshot`` of their metadata.
-`figures.part_writing` writes them.
-
-A pair of files of a snapshot (`figures.parts`) written: whole groups, sorted and numbered.
 """
 
 import base64
@@ -35,7 +32,7 @@ from compare.figures.counting import Numbers, SortedRows, changes, check_listed_
 from compare.figures.last_step import Flags
 from compare.figures.local import figure_table
 from compare.figures.merging import MergedRows, NameTable, faults_in, in_sorted_order, merged
-from compare.figures.parquet_files import ParquetFile, located, open_file, parquet_file, parquet_files
+from compare.figures.parquet_files import ParquetFile, located, open_file, parquet_file
 from compare.figures.shapes import (
     Columns,
     check_values,
@@ -62,14 +59,8 @@ class Part:
     members: str
 
 
-def recognised(ownership: str, members: str) -> list[Part] | None:
-    """The pairs, if all files of both paths belong to one snapshot; None for any other Parquet."""
-    owned, listed = parquet_files(ownership), parquet_files(members)
-    return None if owned is None or listed is None else pairs(owned, listed)
-
-
 def pairs(ownership: Sequence[ParquetFile], members: Sequence[ParquetFile]) -> list[Part] | None:
-    """As `recognised`, of files that were found."""
+    """The pairs, if all files belong to one snapshot; None for any other Parquet."""
     owned, listed = _marks(ownership), _marks(members)
     if owned is None or listed is None or set(owned) != set(listed) or not owned:
         return None
@@ -176,7 +167,7 @@ def write_part(folder: str, ownership: pa.Table, members: pa.Table) -> Part:
     """Write one pair of files (columns as in `table_fairness`, with integer queue numbers) below ``folder``.
 
     An owner that is not listed among the members is added to them. Raises `UserError` for columns that are missing or
-    of another type, for rows that say what none may (`figures.faults`), and where a queue is listed twice for
+    of another type, for rows that say what none may (`figures.shapes`), and where a queue is listed twice for
     one owner.
     """
     columns = snapshot_columns(ownership.schema, members.schema)

@@ -6,10 +6,8 @@ it), ``weight`` (optional, 1 each; an integer or a decimal, null: unknown). *Mem
 (where ownership has it), ``group``, ``member`` (null: only says that the group exists). Runs, groups, owners and
 members are of any type whose values are single and exact: texts, integers, dates, ..., the same in both tables.
 
-What rows may not say: null where something has to be named, numbers that are none, loads beyond int64.
-
-Every engine says it in the same sentence, which names the column and the group. It is looked for in Arrow tables, by
-Spark's tasks as well.
+Rows may not say null where something has to be named, numbers that are none, or loads beyond int64. Every engine says
+so in the same sentence, which names the column and the group; it is looked for in Arrow tables, by Spark's tasks, too.
 """
 
 import re

@@ -80,7 +80,6 @@ class Answers:
         return Answer(loads, queues, queues - len(owners), 0, moves)
 
     def _next(self, group: Group, owned: Allocation | None) -> Allocation:
-        """The variant's next allocation."""
         if self._system == OPTIMUM:
             return fairest_allocation(group, owned)
         settings = settings_of(self._strategy, self._part.settings, self._before, group)
@@ -140,7 +139,6 @@ def group_of(size: Size, system: str, strategy: str) -> Group:
 
 
 def after_event(cell: Cell, group: Group, system: str, strategy: str) -> Group:
-    """The group after the cell's event."""
     match cell.event.name:
         case "join":
             last = group.members[-1]

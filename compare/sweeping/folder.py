@@ -66,7 +66,6 @@ class Part:
 
 
 def parts_of(sweep: Sweep) -> tuple[Part, ...]:
-    """All parts, variant by variant."""
     of_shape = list(_cuts(sweep))
     cuts = [(shape, *cut) for shape in range(len(sweep.subscriptions)) for cut in of_shape]
     return tuple(

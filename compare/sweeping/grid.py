@@ -60,7 +60,6 @@ class Sweep:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The variants, by label."""
         return tuple(part.label for part in self.systems)
 
     @cached_property
@@ -99,7 +98,6 @@ class Sweep:
         return number - number % len(self.seeds)
 
     def cell(self, number: int) -> "Cell":
-        """The cell with this number."""
         places = []
         rest = number
         for size in reversed(self.sizes):
@@ -145,7 +143,6 @@ class Cell:
 
     @property
     def size(self) -> Size:
-        """The group before the event."""
         return Size(self.members, self.topics, self.queues, self.brokers, self.subscription)
 
     @property

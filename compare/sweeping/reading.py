@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 from compare.running.systems import known_strategies
 from compare.sweeping.grid import MOST_MEMBERS, MOST_QUEUES, OPTIMUM, Kind, NamedEvent, Sweep
 from compare.sweeping.stories import OF_ALLOCATIONS, OF_SIMULATIONS, SHAPES
-from protocols.errors import UserError
 from protocols.scenario.checks import system_problem
 from protocols.scenario.fields import latency_of, milliseconds, per_second
 from protocols.scenario.model import SystemPart
@@ -243,8 +242,3 @@ def _family(name: str) -> list[str]:
             continue
         found += [f"{system}:{strategy}" for strategy in systems[system].names]
     return found
-
-
-def refused_at(place: str, error: UserError) -> UserError:
-    """What went wrong with a variant, with the place where it is written."""
-    return UserError(f"{place}: {error}")

@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from compare.figures.metrics import COLUMNS
-from compare.figures.spark.failures import SparkError, first_line, user_errors
-from compare.figures.spark.sessions import session
+from compare.figures.spark.sessions import SparkError, first_line, session, user_errors
 from compare.figures.spark.sweeps import for_each_part
 from compare.sweeping import simulations
 from compare.sweeping.allocations import Answers, columns_of

@@ -56,7 +56,6 @@ def member_name(number: int) -> str:
 
 
 def topic_name(number: int) -> str:
-    """The same for topics."""
     return f"t{number + 1:06d}"
 
 

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from compare.testing.clock import Clock
     from compare.testing.group import Group
     from compare.testing.handled_records import Record
-    from compare.testing.pair import GroupPair
     from compare.testing.record_assertions import assert_at_least_once, assert_handled_once, assert_nothing_lost
-    from compare.testing.standalone import kafka_group, play, rocketmq_group
+    from compare.testing.standalone import GroupPair, kafka_group, play, rocketmq_group
     from compare.testing.stopping import Crashed, TimeIsUp
 
 __all__ = [
@@ -52,7 +51,7 @@ _HOMES = {
     "Clock": "clock",
     "Crashed": "stopping",
     "Group": "group",
-    "GroupPair": "pair",
+    "GroupPair": "standalone",
     "Record": "handled_records",
     "TimeIsUp": "stopping",
     "assert_at_least_once": "record_assertions",

@@ -10,8 +10,8 @@ from compare.formatting import many, unit_of
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
 from compare.testing.group_interface import GroupInterface
+from compare.testing.sentences import fail
 from compare.testing.settling import why_nobody, why_several
-from compare.testing.user_code import fail
 from protocols.engine.nodes import Time
 from protocols.facts import Owns
 from protocols.java import Queue
@@ -24,8 +24,7 @@ class Judged(Protocol):
     """A group, or several."""
 
     @property
-    def groups(self) -> Sequence[GroupInterface]:
-        """Who must do what is demanded."""
+    def groups(self) -> Sequence[GroupInterface]: ...
 
 
 _SLACK = 1e-9
@@ -248,7 +247,6 @@ def _longer(found: Iterable[S], than: Time, end: Time) -> list[S]:
 
 
 def fail_unsettled(group: GroupInterface, within: float) -> None:
-    """Fail because a group goes on changing."""
     __tracebackhide__ = True
     told = [_state_of(group, queue) for queue in settling.unsettled(group.world)]
     fail(group, f"still changing after {within:g} s", told)

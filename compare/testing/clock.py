@@ -1,13 +1,18 @@
-"""Virtual time, shared by all groups of a test: it passes only when somebody lets it pass."""
+"""Virtual time, shared by all groups of a test: it passes only when somebody lets it pass.
+
+It passes in one thread at a time, whichever thread calls. A real client may be called from several threads, so its
+double may be. A call waits until no other thread is inside a call of the same test; while a callback of the user's code
+runs, its thread lends its turn, so that the callback may wait for another thread that calls, too.
+"""
 
 from bisect import insort
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from math import inf
+from threading import Lock, get_ident
 from types import ModuleType
-from typing import Protocol
+from typing import Protocol, Self
 
-from compare.testing.turns import Turn
 from protocols.engine.nodes import TICK, Time
 from protocols.errors import UserError
 
@@ -90,7 +95,6 @@ class Clock:
         insort(self._actions, (time, self._given, do))
 
     def add(self, living: Living) -> None:
-        """From now on this lives on the clock, too."""
         self._living.append(living)
         living.run(self.time)
 
@@ -130,3 +134,39 @@ def in_ticks(seconds: float, milliseconds: float = 0.0) -> Time:
         return round((seconds * 1000 + milliseconds) / TICK) * TICK
     except (TypeError, ValueError, OverflowError):
         raise UserError(f"{seconds!r} is not a time, expected a number of seconds such as 2.5") from None
+
+
+class Turn:
+    """A lock that one thread may take again and again, and may lend in between."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._holder: int | None = None
+        self._depth = 0
+
+    def __enter__(self) -> Self:
+        if self._holder != get_ident():
+            self._lock.acquire()
+            self._holder = get_ident()
+        self._depth += 1
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._holder = None
+            self._lock.release()
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Other threads may call while this block runs user's code; nothing where this thread has no turn."""
+        if self._holder != get_ident():
+            yield
+            return
+        depth, self._depth, self._holder = self._depth, 0, None
+        self._lock.release()
+        try:
+            yield
+        finally:
+            self._lock.acquire()
+            self._depth, self._holder = depth, get_ident()

@@ -26,18 +26,13 @@ class Events(ABC):
 
     @property
     @abstractmethod
-    def topics(self) -> Mapping[str, tuple[Queue, ...]]:
-        """Topic to the queues that it has now."""
-
+    def topics(self) -> Mapping[str, tuple[Queue, ...]]: ...
     @property
     @abstractmethod
-    def known(self) -> Collection[str]:
-        """The members that are there or ever were."""
-
+    def known(self) -> Collection[str]: ...
     @property
     @abstractmethod
-    def name(self) -> str:
-        """The group's name."""
+    def name(self) -> str: ...
 
     def join(self, member: str, *, subscribe: Iterable[str] | None = None, **fields: object) -> Self:
         """A member starts. It subscribes to all topics, to ``subscribe``, or by ``pattern``; other ``fields`` are those

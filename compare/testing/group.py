@@ -1,25 +1,30 @@
 """A consumer group in virtual time, to which a test lets things happen."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
+from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
 
 from compare.figures import Fairness, fairness
 from compare.optimum import Optimum, optimum
-from compare.testing import assertions, settling, user_code
+from compare.testing import assertions, sentences, settling
 from compare.testing.clock import Clock, in_ticks
-from compare.testing.contents import MakeHeaders, MakeValue, headers_of, key_of, value_of
 from compare.testing.demands import Demands
 from compare.testing.events import Events
+from compare.testing.handled_records import Record
 from compare.testing.handling import Handling
-from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, names_of, strategy_of
+from compare.testing.interruptions import Interruption
+from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, SharedPlan, strategy_of
 from compare.testing.records import Records
-from compare.testing.removed import HasRemoved
-from compare.testing.rocketmq.door import RocketMQDoor
+from compare.testing.removed import REMOVED, HasRemoved
+from compare.testing.rocketmq.naming import RocketMQGroup
+from compare.testing.rocketmq.popping import Popping
+from compare.testing.rocketmq.push_consumer import PushConsumer
 from compare.testing.settling import single_owner
 from compare.testing.transactions import Transactions
-from compare.testing.user_code import UserCode
 from compare.testing.world import World
 from protocols import Allocation, Queue, files
 from protocols.errors import UserError
@@ -31,12 +36,15 @@ from protocols.timeline.story import story
 if TYPE_CHECKING:
     from compare.testing.confluent.consumer import KafkaConsumer
     from compare.testing.confluent.door import Confluent
+    from compare.testing.rocketmq.v5.clients import Clients
+
+R = TypeVar("R")
 
 SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, Demands, UserCode, RocketMQDoor, HasRemoved):
+class Group(Events, Demands, HasRemoved):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
@@ -61,45 +69,24 @@ class Group(Events, Demands, UserCode, RocketMQDoor, HasRemoved):
         strategy: str = "",
         protocol: str = "",
         settings: Mapping[str, object] | None = None,
-        brokers: Iterable[str] = DEFAULT.brokers,
-        produce: float = DEFAULT.produce,
-        rates: Mapping[str, float] | None = None,
-        latency: str = DEFAULT.latency,
-        seed: int = DEFAULT.seed,
-        name: str = DEFAULT.name,
-        value: MakeValue = value_of,
-        key: MakeValue = key_of,
-        headers: MakeHeaders = headers_of,
+        **more: Unpack[SharedPlan],
     ) -> "Group":
         """Another group: ``kafka_group(topics={"orders": 6}, members=["c1", "c2"], assignor="sticky")``.
 
         ``topics``: name to its number of queues, or to a number per broker. ``members``: who is there from the
         beginning: names, or name to topics or to a scenario's fields of a member. ``assignor`` and ``strategy`` are two
         words for the same. ``protocol``: Kafka's group protocol, ``classic`` or ``consumer`` (KIP-848, whose assignors
-        are ``uniform`` and ``range``). ``settings``: the system's own, of clients and brokers. ``produce``: records per
-        second and queue; ``rates``: other ones, by topic or queue. ``latency``: how long messages travel. ``seed``: of
-        all that is left to chance. ``value``, ``key``, ``headers``: what stands in a record that the user's code is
-        given, from topic, queue number and offset.
+        are ``uniform`` and ``range``). ``settings``: the system's own, of clients and brokers. ``brokers``: their
+        names. ``produce``: records per second and queue; ``rates``: other ones, by topic or queue. ``latency``: how
+        long messages travel. ``seed``: of all that is left to chance. ``value``, ``key``, ``headers``: what stands in a
+        record that the user's code is given, from topic, queue number and offset.
         """
         if assignor and strategy:
             raise UserError(
                 f"assignor {assignor} and strategy {strategy}: both name the strategy, expected one of the two"
             )
-        plan = Plan(
-            topics,
-            members,
-            strategy_of(self.system, protocol, assignor or strategy),
-            settings or {},
-            tuple(names_of("brokers", brokers)),
-            produce,
-            latency,
-            seed,
-            name,
-            value,
-            key,
-            headers,
-            rates or {},
-        )
+        named = strategy_of(self.system, protocol, assignor or strategy)
+        plan = Plan(topics, members, named, settings or {}, **more)
         group = Group(self.system, self.clock, plan)
         self.made.append(group)
         _ = group.world
@@ -238,7 +225,7 @@ class Group(Events, Demands, UserCode, RocketMQDoor, HasRemoved):
 
     def failed(self) -> None:
         """An assertion is about to fail: under hypothesis the scenario is told with the falsifying example."""
-        user_code.tell(self)
+        sentences.note_scenario(self)
 
     # User's own code.
 
@@ -246,6 +233,42 @@ class Group(Events, Demands, UserCode, RocketMQDoor, HasRemoved):
     def handling(self) -> Handling:
         """Which records the user's code has handled, and what happens between its calls."""
         return Handling(self)
+
+    def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
+        """See `compare.testing.handling.Handling.interrupt`."""
+        self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
+
+    def virtual_time(self, *modules: ModuleType) -> AbstractContextManager[None]:
+        """``with group.virtual_time():`` the code under test lives in virtual time (`compare.testing.virtual_time`)."""
+        return self.clock.virtual_time(*modules)
+
+    def run(self, code: Any, *, seconds: float | None = None) -> Any:
+        """See `compare.testing.handling.Handling.run`. Raises `UserError` for a coroutine."""
+        if iscoroutine(code):
+            code.close()
+        if iscoroutine(code) or iscoroutinefunction(code):
+            raise UserError(f"group.run: {REMOVED['virtual_loop']}")
+        return self.handling.run(code, seconds=seconds)
+
+    def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
+        """See `compare.testing.handling.Handling.watch`."""
+        return self.handling.watch(handler)
+
+    def handled_twice(self) -> list[Record]:
+        """See `compare.testing.handling.Handling.twice`."""
+        return self._noted(self.handling.twice())
+
+    def never_handled(self) -> list[Record]:
+        """See `compare.testing.handling.Handling.never`."""
+        return self._noted(self.handling.never())
+
+    def _noted(self, records: list[Record]) -> list[Record]:
+        """These records; where there are any, a test is likely to fail."""
+        if records:
+            self.failed()
+        return records
+
+    # Clients.
 
     def consumer(self, member: str, config: Mapping[str, object] | None = None) -> "KafkaConsumer":
         """A consumer with confluent-kafka's surface for the user's own loop; it joins as ``member`` when the user's
@@ -268,3 +291,37 @@ class Group(Events, Demands, UserCode, RocketMQDoor, HasRemoved):
         if self.system != "kafka":
             raise UserError(f"{self.label} has no confluent-kafka clients, expected a group of kafka")
         return Confluent(self)
+
+    def push_consumer(self, member: str, *, orderly: bool = False) -> PushConsumer:
+        """A RocketMQ push consumer for the user's own listener; it joins as ``member`` when it is started. ``orderly``:
+        the listener is an orderly one, which has a queue's records one after the other under the broker's lock."""
+        group = self._rocketmq(f"push consumer, expected consumer({member!r})")
+        return group.handling.made(PushConsumer(group, member, orderly=orderly))
+
+    def rocketmq_v5(self, *members: str, fifo: bool = False, retry_max_times: int | None = None) -> "Clients":
+        """RocketMQ's 5.x Python client (``from rocketmq import SimpleConsumer, PushConsumer, Producer``) for this
+        group: see `compare.testing.rocketmq.v5.clients`. Consumers become ``members`` in the order in which they are
+        made, then ``c1``, ``c2``, ... ``fifo``: the group consumes in order; ``retry_max_times``: so often a record
+        comes again before it goes to the dead letters, 16 if nobody says otherwise."""
+        from compare.testing.rocketmq.v5.clients import Clients
+
+        popping = self.popping
+        popping.fifo = popping.fifo or fifo
+        if retry_max_times is not None:
+            popping.retry_max_times = retry_max_times
+        return Clients(self._rocketmq(""), members)
+
+    @cached_property
+    def popping(self) -> Popping:
+        """What members have taken by POP, RocketMQ's way of giving out single messages
+        (`compare.testing.rocketmq.popping`)."""
+        return Popping(self._rocketmq("POP, expected a RocketMQ group"))
+
+    def popped(self, message: object) -> tuple[str, tuple[Queue, int]] | None:
+        """See `compare.testing.rocketmq.popping.Popping.watched`."""
+        return self.popping.watched(message) if "popping" in self.__dict__ else None
+
+    def _rocketmq(self, what: str) -> RocketMQGroup:
+        if self.system != "rocketmq":
+            raise UserError(f"{self.label} has no {what}")
+        return cast(RocketMQGroup, self)

@@ -23,60 +23,31 @@ class GroupInterface(Protocol):
     """How far it had lived when hypothesis printed its scenario; None where it has not."""
 
     @property
-    def name(self) -> str:
-        """The group's name."""
-
+    def name(self) -> str: ...
     @property
-    def label(self) -> str:
-        """System and strategy."""
-
+    def label(self) -> str: ...
     @property
-    def world(self) -> World:
-        """Where it lives."""
-
+    def world(self) -> World: ...
     @property
-    def records(self) -> Records:
-        """What stands in the records."""
-
+    def records(self) -> Records: ...
     @property
-    def members(self) -> Sequence[str]:
-        """Those alive, hung ones among them."""
-
+    def members(self) -> Sequence[str]: ...
     @property
-    def known(self) -> Collection[str]:
-        """The members that are there or ever were."""
-
+    def known(self) -> Collection[str]: ...
     @property
-    def topics(self) -> Mapping[str, tuple[Queue, ...]]:
-        """Topic to the queues that it has now."""
-
+    def topics(self) -> Mapping[str, tuple[Queue, ...]]: ...
     @property
-    def allocation(self) -> Allocation:
-        """Who believes to own what now."""
-
+    def allocation(self) -> Allocation: ...
     @property
-    def fairness(self) -> Fairness:
-        """How fair the allocation is now."""
-
+    def fairness(self) -> Fairness: ...
     @property
-    def optimum(self) -> Optimum:
-        """The fairest allocation there could be now."""
-
+    def optimum(self) -> Optimum: ...
     @property
-    def timeline(self) -> Timeline:
-        """Everything so far."""
-
+    def timeline(self) -> Timeline: ...
     def popped(self, message: object) -> tuple[str, tuple[Queue, int]] | None:
         """Member, queue and offset of a message that was taken by POP, which has been handled; None for any other."""
 
-    def happen(self, **fields: object) -> object:
-        """Something happens now."""
-
-    def settles(self, within: float = ...) -> bool:
-        """Let time pass until nothing changes any more; whether it has settled."""
-
-    def scenario_text(self) -> str:
-        """What has happened so far as the text of a scenario file."""
-
-    def failed(self) -> None:
-        """An assertion is about to fail."""
+    def happen(self, **fields: object) -> object: ...
+    def settles(self, within: float = ...) -> bool: ...
+    def scenario_text(self) -> str: ...
+    def failed(self) -> None: ...

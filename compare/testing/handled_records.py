@@ -4,10 +4,11 @@ Where reading begins: at a queue's first position. A queue that came into being 
 is the group's from its first record on. A topic that was deleted and created again has new records.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from inspect import iscoroutinefunction
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from protocols.engine.nodes import Time
 from protocols.facts import Position
@@ -66,7 +67,6 @@ class RecordRange(NamedTuple):
 
 
 def single(ranges: Iterable[RecordRange]) -> list[Record]:
-    """Each record of these ranges."""
     return [
         Record(*record_range.queue, offset, record_range.by)
         for record_range in ranges
@@ -114,7 +114,6 @@ class HandledRecords:
         return max((since for since, _ in self._lives.get(queue, ())), default=0.0)
 
     def exists(self, queue: Queue) -> bool:
-        """Whether there is such a queue still."""
         lives = self._lives.get(queue)
         return lives is None or any(since <= self._timeline.end < until for since, until in lives)
 
@@ -123,7 +122,6 @@ class HandledRecords:
 
     @cached_property
     def handled(self) -> Mapping[Queue, list[Handled]]:
-        """Queue to what was handled of it, in order of time."""
         return _by_queue(each for each in self._all_handled if self._is_now(each.at, each.queue))
 
     @cached_property
@@ -216,3 +214,42 @@ def _by_queue(found: Iterable[T]) -> dict[Queue, list[T]]:
     for record_range in found:
         by.setdefault(record_range.queue, []).append(record_range)
     return by
+
+
+R = TypeVar("R")
+
+Place = tuple[str, int, int]
+"""Topic, partition and offset."""
+
+
+def watched(handler: Callable[..., R], note: Callable[[object], None]) -> Callable[..., R]:
+    """The handler of a message, or of a list of them; ``note`` is told each message when it returns."""
+
+    def tell(messages: object) -> None:
+        if isinstance(messages, list | tuple) and not hasattr(messages, "offset"):
+            for message in messages:
+                note(message)
+        else:
+            note(messages)
+
+    def plain(messages: object, *args: object, **kwargs: object) -> R:
+        result = handler(messages, *args, **kwargs)
+        tell(messages)
+        return result
+
+    async def coroutine(messages: object, *args: object, **kwargs: object) -> object:
+        result = await handler(messages, *args, **kwargs)  # type: ignore[misc]
+        tell(messages)
+        return result
+
+    made: Any = coroutine if iscoroutinefunction(handler) else plain
+    return made  # type: ignore[no-any-return]
+
+
+def place_of(message: Any) -> Place | None:
+    """Where a message of one of Kafka's clients stands; None for what is no record."""
+    if callable(message.topic):
+        place = message.topic(), message.partition(), message.offset()
+    else:
+        place = message.topic, message.partition, message.offset
+    return None if None in place else place

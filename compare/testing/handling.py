@@ -7,18 +7,17 @@ from math import inf
 from typing import Protocol, TypeVar
 
 from compare.testing.clock import in_ticks
-from compare.testing.dead_letters import dead_letters
 from compare.testing.group_interface import GroupInterface
-from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
+from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, place_of, single, watched
 from compare.testing.interruptions import Double, Interruption, Interruptions
 from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
 from compare.testing.transactions import Transactions
-from compare.testing.watching import place_of, watched
 from protocols.engine.nodes import Time
 from protocols.java import Queue
 from protocols.scenario.events import Event, Join, StopPolling
+from rocketmq_selfbalance.cluster import DLQ_PREFIX, RocketMQCluster
 
 R = TypeVar("R")
 
@@ -116,7 +115,6 @@ class Handling:
         return watched(handler, note)
 
     def handled(self, member: str, queue: Queue, first: int, count: int = 1) -> None:
-        """The member's code has handled records."""
         told = self._told.setdefault(member, [])
         told.append(Handled(self.group.clock.time, member, queue, first, first + count))
 
@@ -128,7 +126,7 @@ class Handling:
     def records(self) -> HandledRecords:
         """What was handled, lost, handled twice up to now."""
         group = self.group
-        dead, hidden = dead_letters(group), group.records.hidden()
+        dead, hidden = _dead_letters(group), group.records.hidden()
         return HandledRecords(group.timeline, group.world.lives, self._all(), self.pending, dead, hidden)
 
     def twice(self) -> list[Record]:
@@ -221,7 +219,6 @@ class Handling:
         return self.interruptions.remaining(fields)
 
     def befallen(self, event: Event) -> None:
-        """Something happened to the group."""
         if isinstance(event, StopPolling):
             self.standing[event.stop_polling] = self.group.clock.time + event.for_
         elif isinstance(event, Join):
@@ -238,13 +235,20 @@ class Handling:
             raise Crashed(f"{member} was killed")
 
 
+def _dead_letters(group: GroupInterface) -> set[tuple[Queue, int]]:
+    """The records that members have given up, by queue and offset at first: RocketMQ keeps them in a topic that nobody
+    reads, Kafka has no such thing."""
+    cluster = group.world.cluster
+    if not isinstance(cluster, RocketMQCluster):
+        return set()
+    kept = [disk.store.queue(DLQ_PREFIX + group.name, 0) for disk in cluster.servers.disks.values()]
+    return {(record.origin, record.origin_offset) for queue in kept if queue is not None for record in queue.records}
+
+
 class HandlingGroup(GroupInterface, Protocol):
     """A group whose records the user's code handles."""
 
     @property
-    def handling(self) -> Handling:
-        """Which records the user's code has handled, and what happens between its calls."""
-
+    def handling(self) -> Handling: ...
     @property
-    def transactions(self) -> Transactions:
-        """The transactions of producers (Kafka)."""
+    def transactions(self) -> Transactions: ...

@@ -24,11 +24,8 @@ class Double(Protocol):
     member: str
 
     @property
-    def is_alive(self) -> bool:
-        """Whether its process runs."""
-
-    def wake(self) -> None:
-        """Let time pass until its process goes on, where it was stopped."""
+    def is_alive(self) -> bool: ...
+    def wake(self) -> None: ...
 
 
 class Planned(NamedTuple):

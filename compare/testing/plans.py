@@ -68,15 +68,15 @@ class Plan:
     records per second and queue; ``rates``: other ones, by topic or queue; ``latency``: of every message, as in a
     scenario; ``seed``: of all that is left to chance."""
 
-    topics: Mapping[str, QueueCounts]
-    members: Members
-    strategy: str
-    settings: Mapping[str, object]
-    brokers: tuple[str, ...]
-    produce: float
-    latency: str
-    seed: int
-    name: str
+    topics: Mapping[str, QueueCounts] = field(default_factory=lambda: {"orders": 6})
+    members: Members = ()
+    strategy: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    brokers: Iterable[str] = ("broker-a",)
+    produce: float = 1.0
+    latency: str = "1ms..5ms"
+    seed: int = 0
+    name: str = "group"
     value: MakeValue = value_of
     """What stands in a record, for consumers that run the user's code."""
     key: MakeValue = key_of
@@ -92,7 +92,7 @@ class Plan:
         listed = members if isinstance(members, Mapping) else dict.fromkeys(names_of("members", members), topics)
         return {
             "name": f"a test of {self.name}",
-            "brokers": list(self.brokers),
+            "brokers": names_of("brokers", self.brokers),
             "topics": {topic: {"queues": queues} for topic, queues in self.topics.items()},
             "group": {"name": self.name, "members": dict(listed)},
             "load": {
@@ -109,5 +109,5 @@ def names_of(what: str, given: Iterable[str]) -> list[str]:
     return list(given)
 
 
-DEFAULT = Plan({"orders": 6}, (), "", {}, ("broker-a",), 1.0, "1ms..5ms", 0, "group")
+DEFAULT = Plan()
 """The group that a fixture is before anybody asks for another."""

@@ -46,7 +46,7 @@ def rocketmq_group(clock: "Clock", request: pytest.FixtureRequest) -> "Group":
 @pytest.fixture
 def group_pair(clock: "Clock", request: pytest.FixtureRequest) -> "GroupPair":
     """The same group in both systems, living through the same events; call it for another pair."""
-    from compare.testing.pair import GroupPair
+    from compare.testing.standalone import GroupPair
 
     return GroupPair(_group("kafka", clock, request), _group("rocketmq", clock, request))
 
@@ -106,7 +106,7 @@ def pytest_runtest_makereport(
         for fixture in item.stash.get(_GROUPS, []):
             for group in fixture.made:
                 if group.lives and group.clock.time:
-                    from compare.testing import user_code
+                    from compare.testing.sentences import scenario_report
 
-                    report.sections.append((f"scenario of the {group.label} group", user_code.text(group)))
+                    report.sections.append((f"scenario of the {group.label} group", scenario_report(group)))
     return report

@@ -10,9 +10,9 @@ from compare.formatting import many
 from compare.testing.clock import in_ticks
 from compare.testing.handled_records import RecordRange
 from compare.testing.handling import HandlingGroup
-from compare.testing.queue_ends import end_offset
 from compare.testing.record_stories import MOST, RecordStories, names_of
-from compare.testing.user_code import fail
+from compare.testing.sentences import fail
+from compare.testing.world import end_offset
 from protocols.java import Queue
 
 CATCHING_UP_S = 5.0
@@ -23,8 +23,7 @@ class JudgedRecords(Protocol):
     """A group, or several."""
 
     @property
-    def groups(self) -> Sequence[HandlingGroup]:
-        """Who must do what is demanded."""
+    def groups(self) -> Sequence[HandlingGroup]: ...
 
 
 def assert_nothing_lost(group: JudgedRecords) -> None:

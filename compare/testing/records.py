@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from compare.testing.clock import Clock
 from compare.testing.contents import Content
 from compare.testing.plans import Plan
-from compare.testing.queue_ends import end_offset, is_served
-from compare.testing.world import World
+from compare.testing.world import World, end_offset, is_served
 from protocols.errors import UserError
 from protocols.java import Queue, queue_key
 from protocols.scenario.events import DeleteTopic, Event
@@ -78,11 +77,9 @@ class Records:
         self._hidden.setdefault(queue, set()).update(offsets)
 
     def hidden(self) -> set[tuple[Queue, int]]:
-        """All such records."""
         return {(queue, offset) for queue, offsets in self._hidden.items() for offset in offsets}
 
     def exists(self, queue: Queue) -> bool:
-        """Whether there is such a queue now."""
         return queue in self._topics.get(queue.topic, ())
 
     def end_offset(self, queue: Queue) -> int:

@@ -1,10 +1,15 @@
-"""Why a queue had no owner, or two: the facts that led there, in one sentence.
+"""How an assertion about a group fails: why a queue had no owner, or two (the facts that led there, in one sentence),
+and what the failed test leaves behind: the scenario that the group lived through, as YAML for `equipoise compare`.
 
 ``unit`` is what the group's system calls a queue.
 """
 
+import sys
 from collections.abc import Iterable, Sequence
+from typing import Any
 
+from compare.testing.group_interface import GroupInterface
+from compare.testing.handling import HandlingGroup
 from protocols.engine.nodes import Time
 from protocols.facts import Granted
 from protocols.java import Queue
@@ -180,3 +185,54 @@ def first_lines(lines: Iterable[str], most: int = 8) -> str:
     found: Sequence[str] = list(lines)
     more = [f"... and {len(found) - most} more"] if len(found) > most else []
     return "\n".join(f"  {line}" for line in [*found[:most], *more])
+
+
+# The failure, and the scenario of the group.
+
+
+def fail(group: GroupInterface, what: str, more: Sequence[str] = (), *, most: int = 8) -> None:
+    """Raise the `AssertionError`: when, in which system, what, and the lines that say why; beyond ``most`` lines of
+    ``more`` the rest is counted."""
+    __tracebackhide__ = True
+    group.failed()
+    told = f"{group.system} at {moment(group.clock.time)}: {what}"
+    raise AssertionError(f"{told}\n{first_lines(more, most)}" if more else told)
+
+
+def scenario_report(group: HandlingGroup) -> str:
+    """The scenario of what the group has lived through, and how to repeat it."""
+    head = f"# save this as a file and run `equipoise compare FILE --story {group.label}` to repeat the run\n"
+    head += f"# seed {group.plan.seed}, failed at {moment(group.clock.time, 3)}"
+    if group.handling.calls:
+        members = ", ".join(sorted(group.handling.doubles))
+        head += f"; simulated consumers stand for your own code of {members}"
+    return f"{head}\n{group.scenario_text()}"
+
+
+def note_scenario(group: HandlingGroup) -> None:
+    """Under hypothesis: print the scenario with the falsifying example, which is the smallest that hypothesis found.
+    What is printed already is not printed again."""
+    if "hypothesis" in sys.modules and group.printed != _lived(group):
+        import hypothesis
+
+        if hypothesis.currently_in_test_context():
+            hypothesis.note(_Note(group))
+
+
+class _Note:
+    """A group's scenario for hypothesis, which asks for the text of what it prints only: not for every example."""
+
+    __slots__ = ("group",)
+
+    def __init__(self, group: HandlingGroup) -> None:
+        self.group = group
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        longer = "the same, and what came after; " if self.group.printed else ""
+        self.group.printed = _lived(self.group)
+        printer.text(f"# {longer}{scenario_report(self.group).removeprefix('# ')}")
+
+
+def _lived(group: HandlingGroup) -> tuple[Time, int]:
+    """When it is, and how much has happened: while both stay, so does the scenario."""
+    return group.clock.time, len(group.world.scenario.events)

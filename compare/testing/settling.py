@@ -1,9 +1,5 @@
-"""When a group has settled: nothing changes any more unless something new happens.
-
-The one owner of a queue.
-
-What keeps RocketMQ's members from ever agreeing on who owns a queue. Kafka's have a coordinator that decides.
-"""
+"""When a group has settled: nothing changes any more unless something new happens. Who owns a queue then, and what
+keeps RocketMQ's members from ever agreeing on it; Kafka's have a coordinator that decides."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -72,7 +72,6 @@ class Transactions:
         session.number += 1
 
     def wrote(self, session: Session, records: Iterable[tuple[Queue, int]]) -> None:
-        """The producer has written records within its transaction."""
         self._starts(session)
         for queue, offset in records:
             session.open.setdefault(queue, []).append(offset)

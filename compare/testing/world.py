@@ -7,10 +7,11 @@ and the whole can be written down and run again by `equipoise compare`.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from compare.running.run_variant import Ending, ending
 from compare.running.systems import cluster_of, known_strategies, system_of
+from kafka_coordinator.cluster import KafkaCluster
 from protocols.engine.links import Latency
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation
@@ -27,7 +28,7 @@ from protocols.scenario.shorthands import each_name
 from protocols.scenario.topology import Topology
 from protocols.scenario.validation import PartError
 from protocols.timeline import Lifetimes, Recorder, Timeline, lifetimes, may_own_in
-from rocketmq_selfbalance.cluster import RETRY_PREFIX
+from rocketmq_selfbalance.cluster import RETRY_PREFIX, RocketMQCluster
 
 _OF_SYSTEM = {"strategy", "settings"}
 """Fields of an event that a system may refuse."""
@@ -42,11 +43,8 @@ class LiveCluster(Cluster, Protocol):
 
     topology: Topology
 
-    def learn(self, scenario: Scenario) -> None:
-        """The scenario has gone on."""
-
-    def registered(self, group: str) -> frozenset[str]:
-        """The nodes of the members whom the system counts in."""
+    def learn(self, scenario: Scenario) -> None: ...
+    def registered(self, group: str) -> frozenset[str]: ...
 
 
 class World:
@@ -295,3 +293,30 @@ _NOTED: Mapping[type, Callable[[World, Time, Any], None]] = {
     RebalanceBegan: World._began,
     RebalanceEnded: World._ended,
 }
+
+
+@runtime_checkable
+class KnowsEnds(Protocol):
+    """A cluster that knows where its queues end."""
+
+    def end_offset(self, queue: Queue, now: Time, /) -> int:
+        """The offset of the next record that was written to the queue after this time."""
+
+
+def end_offset(cluster: LiveCluster | KnowsEnds, queue: Queue, now: Time) -> int:
+    """The offset of the next record that will be written to the queue; ``now`` in milliseconds."""
+    if isinstance(cluster, KnowsEnds):
+        return cluster.end_offset(queue, now)
+    if isinstance(cluster, RocketMQCluster):
+        return cluster.servers.disks[queue.broker].store.max_offset(queue.topic, queue.number, now)
+    assert isinstance(cluster, KafkaCluster)
+    return cluster.topics.load.production((queue.topic, queue.number)).end_offset(now)
+
+
+def is_served(cluster: LiveCluster, queue: Queue) -> bool:
+    """Whether a broker takes records for the queue now: its own one in RocketMQ, the partition's leader in Kafka."""
+    if isinstance(cluster, RocketMQCluster):
+        return cluster.broker(queue.broker) is not None
+    assert isinstance(cluster, KafkaCluster)
+    running = any(cluster.simulation.is_running(broker) for broker in cluster.scenario.brokers)
+    return running and cluster.topics.is_served((queue.topic, queue.number))

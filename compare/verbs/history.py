@@ -111,9 +111,8 @@ def _counted(
 ) -> "tuple[HistoryTables, Selection]":
     """The tables. Where Spark stumbles over a file, every file is looked at, and those that are damaged are left
     out."""
-    from compare.figures.spark.failures import SparkError, first_line
     from compare.figures.spark.history import chosen, history, read_snapshots
-    from compare.figures.spark.sessions import session
+    from compare.figures.spark.sessions import SparkError, first_line, session
     from compare.history import thoroughly
 
     spark = session()

@@ -1,7 +1,7 @@
 """Rows of whole groups brought together: tasks code and cut them, Spark moves the pieces as bytes, tasks finish them.
 
 The first tasks read Parquet files by Arrow, or take the batches that Spark hands over. They make numbers of all names,
-cut the rows by a hash of run and group (`figures.pieces`) and hand on a few pieces, each some megabytes, instead of
+cut the rows by a hash of run and group (`figures.merging`) and hand on a few pieces, each some megabytes, instead of
 millions of rows. Where there is little to read one task does it all, and nothing is moved.
 """
 
@@ -64,7 +64,6 @@ class Coding:
             yield True, owners
 
     def columns(self, schema: pa.Schema, is_listed: bool) -> list[str]:
-        """The columns to read."""
         columns = self.layout.columns
         if is_listed:
             return [*columns.keys, "member"]

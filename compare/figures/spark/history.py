@@ -17,8 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StringType, StructType
 
-from compare.figures.spark.failures import user_errors
-from compare.figures.spark.progress import progress
+from compare.figures.spark.sessions import progress, user_errors
 
 KEYS = ("cluster", "system", "group")
 DAY_MS = 86_400_000

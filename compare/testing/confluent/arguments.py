@@ -43,28 +43,24 @@ def _type(given: object) -> str:
 
 
 def partitions(given: object) -> list[errors.Partitioned]:
-    """A list of partitions; `TypeError` for anything else."""
     if not isinstance(given, list):
         raise TypeError("requires list of TopicPartition")
     return [partition(element) for element in given]
 
 
 def partition(given: object) -> errors.Partitioned:
-    """One partition; `TypeError` for anything else."""
     if not isinstance(given, errors.TopicPartition | errors.TopicPartitionDouble):
         raise TypeError("expected cimpl.TopicPartition")
     return given
 
 
 def message(given: object) -> Message:
-    """A message; `TypeError` for anything else."""
     if not isinstance(given, MESSAGES):
         raise TypeError("expected confluent_kafka.cimpl.Message")
     return cast(Message, given)
 
 
 def topics(given: object) -> list[str]:
-    """Names of topics, or patterns; numbers are taken for names."""
     if not isinstance(given, list):
         raise TypeError("expected list of topic unicode strings")
     if not given:
@@ -95,7 +91,6 @@ def count(number: int) -> int:
 
 
 def credentials(*given: object) -> None:
-    """User and password."""
     for number, text in enumerate(given, start=1):
         if not isinstance(text, str):
             raise TypeError(f"argument {number} must be str, not {_type(text)}")
@@ -105,7 +100,6 @@ def credentials(*given: object) -> None:
 
 
 def topic(given: object) -> str:
-    """A topic's name."""
     if not isinstance(given, str):
         raise TypeError(f"argument 1 must be str, not {_type(given)}")
     return given

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from compare.testing.confluent import arguments, errors
 from compare.testing.confluent.errors import where_of
 from compare.testing.confluent.member import KafkaMember
-from compare.testing.confluent.node import Partition
 from compare.testing.confluent.offsets import TAIL, sought
+from compare.testing.confluent.reading import Partition
 from kafka_coordinator.cluster import AssignAsMember
 
 _EAGER = "Changes to the current assignment must be made using assign() when rebalance protocol type is EAGER"
@@ -33,7 +33,6 @@ def assigned(inner: KafkaMember) -> errors.Listed:
 
 
 def assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
-    """Read exactly these."""
     listed = arguments.partitions(given)
     _takes_part(inner, as_member)
     if as_member and inner.state.cooperative:
@@ -56,7 +55,6 @@ def assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
 
 
 def unassign(inner: KafkaMember, *, as_member: bool) -> None:
-    """Read nothing."""
     _takes_part(inner, as_member)
     if not as_member:
         inner.assign({})
@@ -68,7 +66,6 @@ def unassign(inner: KafkaMember, *, as_member: bool) -> None:
 
 
 def incremental_assign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
-    """Read these, too."""
     listed = arguments.partitions(given)
     _takes_part(inner, as_member)
     if as_member and not inner.state.cooperative:
@@ -86,7 +83,6 @@ def incremental_assign(inner: KafkaMember, given: object, *, as_member: bool) ->
 
 
 def incremental_unassign(inner: KafkaMember, given: object, *, as_member: bool) -> None:
-    """Read these no more."""
     listed = arguments.partitions(given)
     _takes_part(inner, as_member)
     if as_member and not inner.state.cooperative:

@@ -26,8 +26,7 @@ Callback: TypeAlias = Callable[..., object]
 class Logger(Protocol):
     """What a client's log is told to: `logging.Logger`, or anything with such a method."""
 
-    def log(self, level: int, msg: str, /, *args: object) -> object:
-        """One more line."""
+    def log(self, level: int, msg: str, /, *args: object) -> object: ...
 
 
 _ON, _OFF = ("true", "t", "1"), ("false", "f", "0")

@@ -17,7 +17,7 @@ from compare.testing.confluent.errors import where_of
 from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.messages import ClusterMetadataDouble, Log, Message, metadata_of
 from compare.testing.confluent.offsets import Commits, at_times, check_answered, named, positions, watermarks
-from compare.testing.confluent.polling import Callbacks, Polling
+from compare.testing.confluent.polling import Polling
 from compare.testing.handling import HandlingGroup
 from compare.testing.plans import DEFAULT
 from compare.testing.transactions import Membership
@@ -43,8 +43,7 @@ class KafkaConsumer:
         _check_group_id(group, self._configuration.group_id)
         self._inner = inner = KafkaMember(group, member, Log(self._configuration, self._clock))
         self._commits = Commits(inner, self._configuration.callbacks.get("on_commit"), group.handling.metadata)
-        told = Callbacks(inner, self._configuration, self._clock)
-        self._polling = Polling(inner, self._clock, lambda: group.world, told, self._commits)
+        self._polling = Polling(group, inner, self._configuration, self._commits)
         self._closed = self._subscribed = False
         self._listeners: dict[str, Listener | None] = {}
 
@@ -244,7 +243,6 @@ class KafkaConsumer:
             return metadata_of(self._inner.cluster, topic)
 
     def cluster_id(self, timeout: float = -1) -> str | None:
-        """The id of the cluster."""
         return self.list_topics(timeout=timeout).cluster_id
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
@@ -272,7 +270,6 @@ class KafkaConsumer:
 
     @property
     def is_alive(self) -> bool:
-        """Whether its process runs, or has not begun to."""
         return self._inner.is_alive
 
     def wake(self) -> None:

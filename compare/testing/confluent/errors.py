@@ -88,11 +88,9 @@ class KafkaErrorDouble:
         return self._code
 
     def name(self) -> str:
-        """Its name."""
         return next((name for name, code in CODES.items() if code == self._code), "UNKNOWN")
 
     def str(self) -> str:
-        """What it says."""
         return self._reason
 
     def fatal(self) -> bool:

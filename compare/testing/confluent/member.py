@@ -7,8 +7,7 @@ from math import inf
 from compare.testing.confluent import errors
 from compare.testing.confluent.configuration import Configuration
 from compare.testing.confluent.messages import Log, Message
-from compare.testing.confluent.node import Partition
-from compare.testing.confluent.reading import ReadPartitions
+from compare.testing.confluent.reading import Partition, ReadPartitions
 from compare.testing.handling import HandlingGroup
 from kafka_coordinator.catalogue import NO_GENERATION
 from kafka_coordinator.cluster import (
@@ -40,13 +39,12 @@ class KafkaMember(ReadPartitions):
         """What is to happen when it has returned."""
 
     def start(self, subscription: Mapping[str, object], configuration: Configuration) -> None:
-        """Join with this subscription."""
         self.cluster.members.by_hand.add(MemberKey(self._group.name, self.name))
         settings = dict(configuration.settings)
         more = {"settings": settings} if settings else {}
         self._group.happen(join=self.name, **subscription, **configuration.fields, **more)
         self.node = self.cluster.consumer(self.place)
-        self.isolation.committed_only = configuration.committed_only
+        self.committed_only = configuration.committed_only
         self._tells_ends, self.stores_itself = configuration.tells_ends, configuration.stores_itself
         self.resets = configuration.resets
         self.store({})
@@ -165,7 +163,6 @@ class KafkaMember(ReadPartitions):
         self.tell(ListenerReturned())
 
     def close(self, run_listener: Callable[[ListenerCall], None]) -> None:
-        """Commit, run the listeners, leave."""
         node = self.node
         if node is None or node.is_over:
             return

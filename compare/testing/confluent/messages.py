@@ -14,7 +14,6 @@ from compare.testing.confluent.configuration import Configuration, Logger
 from compare.testing.confluent.properties import OF_PRODUCERS
 from compare.testing.contents import Headers
 from kafka_coordinator.cluster import KafkaCluster
-from protocols.engine.nodes import Time
 
 TIMESTAMP_NOT_AVAILABLE, TIMESTAMP_CREATE_TIME = 0, 1
 EPOCH: Final = 0
@@ -50,23 +49,18 @@ class Message:
         return len(self._value or b"")
 
     def topic(self) -> str | None:
-        """Its topic."""
         return self._topic
 
     def partition(self) -> int | None:
-        """Its partition."""
         return self._partition
 
     def offset(self) -> int | None:
-        """Its offset."""
         return self._offset
 
     def value(self) -> bytes | None:
-        """What stands in it."""
         return self._value
 
     def key(self) -> bytes | None:
-        """Its key."""
         return self._key
 
     def headers(self) -> Headers | None:
@@ -86,27 +80,21 @@ class Message:
         return self._latency
 
     def leader_epoch(self) -> int | None:
-        """The epoch of the partition's leader."""
         return self._leader_epoch
 
     def set_key(self, key: bytes | None) -> None:
-        """Another key."""
         self._key = key
 
     def set_value(self, value: bytes | None) -> None:
-        """Another value."""
         self._value = value
 
     def set_headers(self, headers: Headers | None) -> None:
-        """Other headers."""
         self._headers = headers
 
     def set_topic(self, topic: str | None) -> None:
-        """Another topic."""
         self._topic = topic
 
     def set_error(self, error: errors.KafkaErrorDouble | None) -> None:
-        """Another error."""
         self._error = error
 
 
@@ -170,19 +158,6 @@ def error_message(
         timestamp=(TIMESTAMP_NOT_AVAILABLE, 0),
         leader_epoch=None if offset is None else EPOCH,
     )
-
-
-def unknown_topic(topic: str) -> Message:
-    """What poll() returns for a topic that was subscribed to and is not there."""
-    reason = f"Subscribed topic not available: {topic}: {errors.said('UNKNOWN_TOPIC_OR_PART')}"
-    return error_message("UNKNOWN_TOPIC_OR_PART", reason, (topic, None, None))
-
-
-def polled_too_late(after: Time, limit: Time) -> Message:
-    """What the first poll() after too long a pause returns."""
-    late = int(after - limit)
-    reason = f"Application maximum poll interval ({limit:.0f}ms) exceeded by {late}ms"
-    return error_message("_MAX_POLL_EXCEEDED", reason)
 
 
 class Log:

@@ -11,8 +11,7 @@ from compare.testing.confluent.configuration import Callback
 from compare.testing.confluent.errors import where_of
 from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.messages import EPOCH, Message
-from compare.testing.confluent.node import Partition
-from compare.testing.confluent.reading import Stored
+from compare.testing.confluent.reading import Partition, Stored
 from kafka_coordinator.cluster import DONE
 from protocols.engine.nodes import TICK, Time
 

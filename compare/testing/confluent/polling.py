@@ -10,9 +10,9 @@ from compare.testing.confluent import errors
 from compare.testing.confluent.arguments import end_of
 from compare.testing.confluent.configuration import Configuration
 from compare.testing.confluent.member import KafkaMember
-from compare.testing.confluent.messages import Message, error_message, polled_too_late, unknown_topic
+from compare.testing.confluent.messages import Message, error_message
 from compare.testing.confluent.offsets import Commits
-from compare.testing.world import World
+from compare.testing.group_interface import GroupInterface
 from kafka_coordinator.cluster import ListenerCall
 from protocols.engine.nodes import Time
 
@@ -81,13 +81,13 @@ class Callbacks:
 
 
 class Polling:
-    """The poll() of one consumer; ``world``: where it lives."""
+    """The poll() of one consumer."""
 
     def __init__(
-        self, inner: KafkaMember, clock: Clock, world: Callable[[], World], callbacks: Callbacks, commits: Commits
+        self, group: GroupInterface, inner: KafkaMember, configuration: Configuration, commits: Commits
     ) -> None:
-        self._inner, self._clock, self._world = inner, clock, world
-        self._callbacks, self._commits = callbacks, commits
+        self._group, self._inner, self._clock, self._commits = group, inner, group.clock, commits
+        self._callbacks = Callbacks(inner, configuration, group.clock)
         self.unknown: list[str] = []
         """Topics that were subscribed to, are not there, and were not told yet."""
         self.is_over = False
@@ -116,7 +116,7 @@ class Polling:
 
     def _until(self, most: int, until: Time, run_listener: Callable[[ListenerCall], None]) -> list[Message]:
         if self._inner.node is None:
-            self._clock.run(until, self._world())
+            self._clock.run(until, self._group.world)
             return []
         try:
             return self._inner.poll(most, until, run_listener, fatal_told=self.is_over)
@@ -128,7 +128,11 @@ class Polling:
         if not self.unknown or self._inner.node is None:
             return []
         waiting = self._inner.poll(1, self._clock.time, run_listener, fatal_told=self.is_over)
-        return waiting or [unknown_topic(self.unknown.pop(0))]
+        if waiting:
+            return waiting
+        topic = self.unknown.pop(0)
+        reason = f"Subscribed topic not available: {topic}: {errors.said('UNKNOWN_TOPIC_OR_PART')}"
+        return [error_message("UNKNOWN_TOPIC_OR_PART", reason, (topic, None, None))]
 
     def _late(self, subscribed: bool) -> Message | None:
         """The error of a poll() that comes after ``max.poll.interval.ms``; None for one in time."""
@@ -139,11 +143,10 @@ class Polling:
         if after <= limit:
             return None
         self._polled_at = self._clock.time
-        message = polled_too_late(after, limit)
-        said = (message.value() or b"").decode()
+        reason = f"Application maximum poll interval ({limit:.0f}ms) exceeded by {int(after - limit)}ms"
         advice = "(adjust max.poll.interval.ms for long-running message processing): leaving group"
-        self._inner.log.note(WARNING, "MAXPOLL", f"{said} {advice}")
-        return message
+        self._inner.log.note(WARNING, "MAXPOLL", f"{reason} {advice}")
+        return error_message("_MAX_POLL_EXCEEDED", reason)
 
     def _serve(self) -> None:
         """Everything that is told beside records."""

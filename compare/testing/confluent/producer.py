@@ -154,7 +154,6 @@ class KafkaProducer:
             sending.wait(until, lambda: bool(sending.reports) or not len(self))
 
     def purge(self, in_queue: bool = True, in_flight: bool = True, blocking: bool = True) -> None:
-        """Give records up."""
         with self._call():
             self._sending.purge(in_queue=in_queue, in_flight=in_flight)
 
@@ -180,7 +179,6 @@ class KafkaProducer:
             self._transactional.init(seconds)
 
     def begin_transaction(self) -> None:
-        """Begin a transaction."""
         with self._call():
             self._transactional.begin()
 
@@ -197,7 +195,6 @@ class KafkaProducer:
             self._transactional.commit(seconds)
 
     def abort_transaction(self, timeout: float = -1) -> None:
-        """Abort it."""
         seconds = arguments.seconds(timeout)
         with self._call():
             self._transactional.abort(seconds)
@@ -212,7 +209,6 @@ class KafkaProducer:
             return metadata_of(self._cluster, topic)
 
     def cluster_id(self, timeout: float = -1) -> str | None:
-        """The cluster's id."""
         return self.list_topics().cluster_id
 
     def set_sasl_credentials(self, username: str, password: str) -> None:

@@ -1,16 +1,33 @@
-"""Which partitions a consumer reads, from where, and the records of them that are there."""
+"""The node of a group's member in the simulation: which partitions it reads, from where, and the records that are
+there; and what its cluster knows: partitions, their records, commits."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from compare.testing.confluent import errors
 from compare.testing.confluent.messages import EPOCH, TIMESTAMP_CREATE_TIME, Log, Message, error_message, made
-from compare.testing.confluent.node import Isolation, KafkaNode, Partition, queue_of, written_at
 from compare.testing.handling import HandlingGroup
-from kafka_coordinator.cluster import Assign, AssignAsMember, Handle, Seek, Store
-from protocols.engine.nodes import Time
+from kafka_coordinator.cluster import Assign, AssignAsMember, Consumer, ConsumerState, Handle, KafkaCluster, Seek, Store
+from protocols.engine.nodes import TICK, Time
+from protocols.engine.nodes import Message as Command
+from protocols.java import Queue
+from protocols.load import Production
+from protocols.scenario.topology import MemberKey
+from protocols.timeline.timeline import Commit
 
 _NO_OFFSET, _FROM_COMMITTED = errors.OFFSET_INVALID, errors.OFFSET_STORED
+
+
+Partition = tuple[str, int]
+
+_STOPPED_MS: Time = 3_600_000.0
+
+
+def queue_of(partition: Partition) -> Queue:
+    """The partition as the model names it."""
+    topic, number = partition
+    return Queue(topic, "", number)
 
 
 class Stored(NamedTuple):
@@ -21,13 +38,15 @@ class Stored(NamedTuple):
     metadata: str | None = None
 
 
-class ReadPartitions(KafkaNode):
-    """The partitions that the user's code reads, and where it stands in them."""
+class ReadPartitions:
+    """A member's process, the partitions that the user's code reads, and where it stands in them."""
 
     def __init__(self, group: HandlingGroup, member: str, log: Log) -> None:
-        super().__init__(group, member)
-        self.log = log
-        self.isolation = Isolation(group.transactions)
+        self.name, self.log = member, log
+        self._group = group
+        self.node: Consumer | None = None
+        self.committed_only = True
+        """``isolation.level``: whether committed records only are read, and reading waits at open transactions."""
         self.read: dict[Partition, int] = {}
         """The partitions that records are taken from (those assigned and not unassigned by the user) to the offset that
         the user named; `OFFSET_INVALID` where none."""
@@ -56,6 +75,83 @@ class ReadPartitions(KafkaNode):
         self._ends: dict[Partition, int] = {}
         """The ends of partitions that were told."""
 
+    @property
+    def state(self) -> ConsumerState:
+        """What its client knows; it has been started."""
+        assert self.node is not None
+        return self.node.state
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its process runs, or has not begun to."""
+        if self.node is None:
+            return True
+        process = self._group.world.simulation.processes.get(self.place)
+        return process is not None and process.node is self.node
+
+    def lent(self) -> AbstractContextManager[None]:
+        """Around a callback of the user's code: other threads may call meanwhile."""
+        return self._group.clock.turn.lent()
+
+    @property
+    def now(self) -> Time:
+        return self._group.clock.time
+
+    @property
+    def has_brokers(self) -> bool:
+        return bool(self.cluster.controller.state.brokers)
+
+    def tell(self, command: Command) -> None:
+        self._group.world.tell(self.place, command)
+
+    def live(self, until: Time, stop: Callable[[], bool]) -> None:
+        """Let time pass up to ``until``, until ``stop`` says so, or the process is killed."""
+        self._group.clock.run(until, self._group.world, lambda: stop() or not self.is_alive)
+
+    @property
+    def is_hung(self) -> bool:
+        process = self._group.world.simulation.processes.get(self.place)
+        return process is not None and process.hung
+
+    def wake(self) -> None:
+        """A process that was stopped does nothing before it goes on."""
+        while self.node is not None and self.is_alive and self.is_hung:
+            self.live(self._group.clock.time + _STOPPED_MS, lambda: not self.is_hung)
+
+    @property
+    def cluster(self) -> KafkaCluster:
+        cluster = self._group.world.cluster
+        assert isinstance(cluster, KafkaCluster)
+        return cluster
+
+    @property
+    def place(self) -> str:
+        return self.cluster.topology.node[MemberKey(self._group.name, self.name)]
+
+    def exists(self, partition: Partition) -> bool:
+        topic, number = partition
+        return 0 <= number < len(self._group.topics.get(topic, ()))
+
+    def end_offset(self, partition: Partition, at: Time | None = None) -> int:
+        """The offset of the next record that will be written; or that would have been at an earlier time."""
+        return self.cluster.topics.load.production(partition).end_offset(self._group.clock.time if at is None else at)
+
+    def broker_id(self, partition: Partition) -> int:
+        topic, number = partition
+        leader = self.cluster.controller.state.topics[topic][number]
+        return list(self.cluster.scenario.brokers).index(leader) + 1
+
+    def committed(self) -> dict[Partition, int]:
+        taken = [commit for commit in self._group.timeline.commits if commit.taken]
+        return {(commit.queue.topic, commit.queue.number): commit.offset for commit in taken}
+
+    def own_commits(self) -> list[Commit]:
+        """The commits that this member has made and that were taken, in order of time."""
+        name = None if self.state.subscription.assigned_by_user else self.name
+        return [commit for commit in self._group.timeline.commits if commit.member == name and commit.taken]
+
+    # What is read.
+
     def store(self, offsets: Mapping[Partition, Stored]) -> None:
         """These offsets are stored, beside those that are."""
         self.stored.update(offsets)
@@ -74,7 +170,6 @@ class ReadPartitions(KafkaNode):
         self.store({})
 
     def forget_read(self) -> None:
-        """Nothing is read."""
         self.read.clear()
         self.position.clear()
 
@@ -101,7 +196,6 @@ class ReadPartitions(KafkaNode):
         return _FROM_COMMITTED if named == _NO_OFFSET and partition in self.state.subscription.positions else named
 
     def seek(self, offsets: Iterable[tuple[Partition, int]]) -> None:
-        """Read on from these offsets."""
         listed = tuple(offsets)
         for partition, _ in listed:
             self.position.pop(partition, None)
@@ -151,16 +245,23 @@ class ReadPartitions(KafkaNode):
     def _skip_hidden(self) -> None:
         """Positions stand behind records that are not shown."""
         positions = self.state.subscription.positions
-        shown = [(partition, self.isolation.after_hidden(partition, at.start)) for partition, at in positions.items()]
+        shown = [(partition, self._after_hidden(partition, at.start)) for partition, at in positions.items()]
         skipped = [
             (partition, to) for partition, to in shown if partition in self.read and to != positions[partition].start
         ]
         if skipped:
             self.tell(Seek(tuple(skipped)))
 
-    def readable_end(self, partition: Partition) -> int:
-        """Up to where records are handed out."""
-        return self.isolation.readable_end(partition, self.end_offset(partition))
+    def _after_hidden(self, partition: Partition, offset: int) -> int:
+        """The first offset from this one on that is not hidden."""
+        queue, transactions = queue_of(partition), self._group.transactions
+        while transactions.is_hidden(queue, offset, committed_only=self.committed_only):
+            offset += 1
+        return offset
+
+    def _readable_end(self, partition: Partition, end: int) -> int:
+        """Up to where records are handed out: the last stable offset, or the end of the partition."""
+        return self._group.transactions.stable_end(queue_of(partition), end) if self.committed_only else end
 
     def _reached_ends(self, most: int) -> list[Message]:
         """That partitions were read to their ends, once for each end, where the user wants to be told."""
@@ -168,7 +269,8 @@ class ReadPartitions(KafkaNode):
             return []
         found: list[Message] = []
         for partition, start in self._standing():
-            if len(found) < most and self._ends.get(partition) != start == self.readable_end(partition):
+            is_end = start == self._readable_end(partition, self.end_offset(partition))
+            if len(found) < most and is_end and self._ends.get(partition) != start:
                 self._ends[partition] = end = start
                 broker = self.broker_id(partition)
                 said = f"Fetch from broker {broker} reached end of partition at offset {end} (HighwaterMark {end})"
@@ -211,7 +313,7 @@ class ReadPartitions(KafkaNode):
         """When the next record of each partition that is read is there."""
         for partition, start in self._standing():
             at = written_at(self.state.load.production(partition), start)
-            if at is not None and start < self.isolation.readable_end(partition, start + 1):
+            if at is not None and start < self._readable_end(partition, start + 1):
                 yield at, partition
 
     def _standing(self) -> Iterable[tuple[Partition, int]]:
@@ -220,3 +322,28 @@ class ReadPartitions(KafkaNode):
         for partition, position in self.state.subscription.positions.items():
             if partition in self.read and partition not in silent:
                 yield partition, position.start
+
+
+def written_at(production: Production, offset: int) -> Time | None:
+    """When a record was or will be written, in milliseconds; None where nobody ever writes it."""
+    if offset < production.before:
+        return 0.0
+    even, come = production._replace(bursts=()), 0
+    for at, count in production.bursts:
+        earlier = _evenly(even, offset - come)
+        if earlier is not None and earlier <= at:
+            return earlier
+        come += count
+        if even.end_offset(at) + come > offset:
+            return at
+    return _evenly(even, offset - come)
+
+
+def _evenly(production: Production, offset: int) -> Time | None:
+    """The same where records come evenly only."""
+    if production.per_second <= 0:
+        return None
+    at = round((production.since + (offset + 1 - production.before) * 1000 / production.per_second) / TICK) * TICK
+    while production.end_offset(at) <= offset:
+        at += TICK
+    return at

@@ -33,12 +33,10 @@ class Process:
         self.member = "a process without consumers"
 
     def add(self, consumer: Double) -> None:
-        """A consumer is made in it."""
         self.consumers.append(consumer)
 
     @property
     def is_alive(self) -> bool:
-        """Whether it runs."""
         return not self.consumers or any(consumer.is_alive for consumer in self.consumers)
 
     @property
@@ -126,7 +124,6 @@ class Sending:
         return count if count or now >= asked + self._configuration.propagation else None
 
     def add(self, record: Outgoing) -> None:
-        """One more record."""
         now = self._group.clock.time
         asked = self._asked.setdefault(record.topic, now)
         self.waiting[record] = None

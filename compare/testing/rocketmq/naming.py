@@ -17,11 +17,8 @@ class RocketMQGroup(HandlingGroup, Protocol):
     """A group with members of both lines of clients."""
 
     @property
-    def popping(self) -> Popping:
-        """What members have taken by POP."""
-
-    def push_consumer(self, member: str, *, orderly: bool = False) -> PushConsumer:
-        """A push consumer."""
+    def popping(self) -> Popping: ...
+    def push_consumer(self, member: str, *, orderly: bool = False) -> PushConsumer: ...
 
 
 class Naming:
@@ -56,12 +53,9 @@ class OfGroup(Protocol):
     """The classes of a client that were made for one group: every object of them knows it."""
 
     @property
-    def group(self) -> RocketMQGroup:
-        """The group."""
-
+    def group(self) -> RocketMQGroup: ...
     @property
-    def naming(self) -> Naming:
-        """Which members its consumers are."""
+    def naming(self) -> Naming: ...
 
 
 @contextmanager

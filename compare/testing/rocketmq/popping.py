@@ -101,7 +101,6 @@ class Popping:
         """Names of members that have not started yet."""
 
     def join(self, member: str, topics: list[str]) -> None:
-        """A member starts that takes messages by POP."""
         self.cluster.members.popping.add(MemberKey(self._group.name, member))
         self._group.happen(join=member, subscribe=topics)
 
@@ -173,7 +172,6 @@ class Popping:
         return False
 
     def _is_given_up(self, taken: Taken) -> bool:
-        """Whether it was tried too often."""
         if taken.times <= self.retry_max_times:
             return False
         self.give_up(taken)
@@ -191,7 +189,6 @@ class Popping:
     # What becomes of it.
 
     def ack(self, taken: Taken) -> None:
-        """The record is done."""
         self._group.handling.pending.discard((taken.queue, taken.offset))
         self._done(taken.queue, taken.handle)
 
@@ -216,7 +213,6 @@ class Popping:
         return taken._replace(handle=Handle(batch, taken.handle.position))
 
     def give_up(self, taken: Taken) -> None:
-        """The record goes to the dead letters."""
         self.dead_letters.append((taken.queue, taken.offset))
         self.ack(taken)
 
@@ -292,7 +288,6 @@ class Popping:
 
     @property
     def cluster(self) -> RocketMQCluster:
-        """The group's cluster."""
         cluster = self._group.world.cluster
         assert isinstance(cluster, RocketMQCluster)
         return cluster

@@ -118,7 +118,6 @@ class PushConsumer:
         self._settings[setting] = value
 
     def start(self) -> None:
-        """Become a member."""
         if self._listener is None:
             raise UserError(f"{self.member}: start() without a listener, expected register_message_listener() before")
         if self.member in self._handling.interruptions.killed:
@@ -138,7 +137,6 @@ class PushConsumer:
 
     @property
     def is_alive(self) -> bool:
-        """Whether its process runs, or has not begun to."""
         if self._node is None:
             return True
         process = self.group.world.simulation.processes.get(self._place)

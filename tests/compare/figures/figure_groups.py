@@ -4,6 +4,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from compare.figures import GroupLoads
+from compare.figures.parquet_files import parquet_files
+from compare.figures.parts import Part, pairs
 
 WEIGHTS = {
     "ones": st.just(1),
@@ -52,3 +54,9 @@ def tables(listed: list[GroupLoads], first_number: int = 60) -> tuple[pa.Table, 
     return pa.Table.from_pylist(ownership, schema), pa.Table.from_pylist(
         members, pa.schema([("run", pa.int64()), ("group", pa.string()), ("member", pa.string())])
     )
+
+
+def recognised(ownership: str, members: str) -> list[Part] | None:
+    """The pairs of files, if those of both paths belong to one snapshot."""
+    owned, listed = parquet_files(ownership), parquet_files(members)
+    return None if owned is None or listed is None else pairs(owned, listed)

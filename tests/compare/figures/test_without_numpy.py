@@ -7,15 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from compare.figures import GroupLoads
-from compare.figures.numbered import numbered_figures
-from compare.figures.weights import overloaded_group, plain_figures, unit_of
 from compare.running.spread import percentile
-from protocols.errors import UserError
-from tests.compare.figures.figure_groups import groups
 
 ROOT = Path(__file__).parents[3]
 SCENARIOS = ("hot-key", "two-records-twice")
@@ -42,25 +37,6 @@ VERBS = {
     "states": ("states", "rocketmq", "--format", "json"),
     "conformance": ("conformance", "tests/golden/rocketmq/strategies-by_config.jsonl.gz"),
 }
-
-ALL_OF_THEM = """
-from compare.figures import GroupLoads, counted_figures
-many = GroupLoads(90, [(f"t{row % 7}", row, (row * row % 83,), row * row % 1009) for row in range(5000)])
-print(counted_figures([many]))
-import sys
-print("numpy" in sys.modules, file=sys.stderr)
-"""
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.sampled_from(["ones", "lags", "rates"]).flatmap(lambda kind: st.lists(groups(kind), min_size=1, max_size=4)))
-def test_both_ways_of_counting_give_the_same_digits(listed: list[GroupLoads]) -> None:
-    unit = unit_of(listed)
-
-    def overloaded(number: int) -> UserError:
-        return overloaded_group(number, unit)
-
-    assert repr(plain_figures(listed, unit, overloaded)) == repr(numbered_figures(listed, unit, overloaded))
 
 
 @given(
@@ -97,9 +73,3 @@ def test_a_verb_prints_and_writes_the_same_bytes(verb: str, blocked: Path, tmp_p
         found.append((said, out.read_bytes() if out.exists() else b""))
     assert found[0] == found[1]
     assert found[0][0]
-
-
-def test_much_is_counted_without_numpy_too(blocked: Path) -> None:
-    with_numpy, without = _run(["-c", ALL_OF_THEM]), _run(["-c", ALL_OF_THEM], blocked)
-    assert (with_numpy.stderr.strip(), without.stderr.strip()) == (b"True", b"False")
-    assert with_numpy.stdout == without.stdout

@@ -10,7 +10,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from compare.figures.definitions import MILLIONTHS, Figure
-from compare.figures.weights import GroupFigures, GroupLoads, Row
+from compare.figures.of_groups import GroupFigures, GroupLoads, Row
 
 
 def textbook_figures(group: GroupLoads) -> GroupFigures:

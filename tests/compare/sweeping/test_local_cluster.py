@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.figures.spark.java import spark_java_home
+from compare.figures.spark.sessions import spark_java_home
 from compare.sweeping import folder
 from compare.sweeping.folder import parts_of, write_part
 from compare.sweeping.reading import read_text

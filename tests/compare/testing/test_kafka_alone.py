@@ -22,8 +22,8 @@ from confluent_kafka import Message as RealMessage
 from compare.testing import Group, kafka_group
 from compare.testing.confluent.consumer import KafkaConsumer
 from compare.testing.confluent.messages import Message
-from compare.testing.confluent.node import written_at
 from compare.testing.confluent.producer import KafkaProducer
+from compare.testing.confluent.reading import written_at
 from protocols.errors import UserError
 from protocols.load import Production
 

@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from operator import index
 
 from compare.testing.rocketmq.popping import Taken
-from compare.testing.rocketmq.v5.client import Client
-from compare.testing.rocketmq.v5.doubles import NAME, FilterExpression
-from compare.testing.rocketmq.v5.message_double import Message
+from compare.testing.rocketmq.v5.doubles import NAME, FilterExpression, Message
 from compare.testing.rocketmq.v5.types import (
     CLASSES,
     ILLEGAL_INVISIBLE_TIME,
     INVALID_RECEIPT_HANDLE,
+    Client,
     bad_request,
     illegal_argument,
     illegal_state,

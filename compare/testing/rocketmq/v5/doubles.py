@@ -6,7 +6,7 @@ They take the same arguments, refuse the same ones with the same exceptions, and
 import re
 from abc import ABC, abstractmethod
 from enum import Enum, IntEnum
-from typing import Final
+from typing import Any, Final
 
 NAME: Final = re.compile(r"^[%a-zA-Z0-9_-]+$")
 """What topics and groups may be called."""
@@ -120,3 +120,149 @@ class TransactionChecker(ABC):
     @abstractmethod
     def check(self, message: object) -> TransactionResolution:
         """How it ended."""
+
+
+_TYPES = ("MESSAGE_TYPE_UNSPECIFIED", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "PRIORITY")
+_APART = ("lite_topic", "priority", "message_group", "delivery_timestamp")
+"""Of these a message has one at most."""
+
+
+class Message:
+    """A message to be sent, or one that was received."""
+
+    def __init__(self) -> None:
+        self._fields: dict[str, Any] = {}
+        self._keys: set[str] = set()
+        self._properties: dict[str, str] = {}
+        self.namespace: str | None = None
+        self.message_id: str | None = None
+        self.message_type: int | None = None
+        self.receipt_handle: str | None = None
+        self.endpoints: object = None
+        self.transport_delivery_timestamp: int | None = None
+        self.decode_message_timestamp: int | None = None
+        self.born_host: str | None = None
+        self.born_timestamp: int | None = None
+        self.delivery_attempt: int | None = None
+        self.corrupted = False
+
+    def __str__(self) -> str:
+        names = ("topic", "tag", "message_group", "lite_topic", "priority", "delivery_timestamp", "keys", "properties")
+        return ", ".join(f"{name}:{getattr(self, name)}" for name in names)
+
+    def _alone(self, name: str) -> None:
+        for other in _APART:
+            if other != name and self._fields.get(other):
+                raise IllegalArgumentException(f"{name} and {other} should not be set at same time.")
+
+    @property
+    def body(self) -> bytes | None:
+        """Bytes, at least one."""
+        return self._fields.get("body")
+
+    @body.setter
+    def body(self, body: bytes) -> None:
+        if not body:
+            raise IllegalArgumentException("body should not be blank.")
+        self._fields["body"] = body
+
+    @property
+    def topic(self) -> str | None:
+        """Its topic."""
+        return self._fields.get("topic")
+
+    @topic.setter
+    def topic(self, topic: str) -> None:
+        if not topic or not topic.strip():
+            raise IllegalArgumentException("topic has not been set yet.")
+        if not NAME.match(topic):
+            raise IllegalArgumentException(f"topic does not match the regex [regex={NAME}].")
+        self._fields["topic"] = topic
+
+    @property
+    def tag(self) -> str | None:
+        """Its tag."""
+        return self._fields.get("tag")
+
+    @tag.setter
+    def tag(self, tag: str) -> None:
+        if not tag or not tag.strip():
+            raise IllegalArgumentException("tag should not be blank.")
+        if "|" in tag:
+            raise IllegalArgumentException('tag should not contain "|".')
+        self._fields["tag"] = tag
+
+    @property
+    def lite_topic(self) -> str | None:
+        """Its lite topic."""
+        return self._fields.get("lite_topic")
+
+    @lite_topic.setter
+    def lite_topic(self, lite_topic: str) -> None:
+        if not lite_topic or not lite_topic.strip():
+            raise IllegalArgumentException("lite_topic has not been set yet.")
+        self._alone("lite_topic")
+        self._fields["lite_topic"] = lite_topic
+
+    @property
+    def priority(self) -> int | None:
+        """Its priority, at least 0."""
+        return self._fields.get("priority")
+
+    @priority.setter
+    def priority(self, priority: int) -> None:
+        if priority < 0:
+            raise IllegalArgumentException("priority must be greater than or equal to 0.")
+        self._alone("priority")
+        self._fields["priority"] = priority
+
+    @property
+    def message_group(self) -> str | None:
+        """Messages of one group stand in one queue."""
+        return self._fields.get("message_group")
+
+    @message_group.setter
+    def message_group(self, message_group: str) -> None:
+        if not message_group or not message_group.strip():
+            raise IllegalArgumentException("message_group should not be blank.")
+        self._alone("message_group")
+        self._fields["message_group"] = message_group
+
+    @property
+    def delivery_timestamp(self) -> int | None:
+        """When it is to be delivered: whole seconds where it is sent, milliseconds where it was received."""
+        return self._fields.get("delivery_timestamp")
+
+    @delivery_timestamp.setter
+    def delivery_timestamp(self, delivery_timestamp: int) -> None:
+        self._alone("delivery_timestamp")
+        self._fields["delivery_timestamp"] = delivery_timestamp
+
+    @property
+    def keys(self) -> set[str]:
+        """Its keys; assigning adds one."""
+        return self._keys
+
+    @keys.setter
+    def keys(self, key: str) -> None:
+        if not key or not key.strip():
+            raise IllegalArgumentException("key should not be blank.")
+        self._keys.add(key)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The user's own properties."""
+        return self._properties
+
+    def add_property(self, key: str, value: str) -> None:
+        """Add one of the user's own properties."""
+        if not key or not key.strip():
+            raise IllegalArgumentException("key should not be blank.")
+        if not value or not value.strip():
+            raise IllegalArgumentException("value should not be blank.")
+        self._properties[key] = value
+
+    @staticmethod
+    def message_type_desc(message_type: int) -> str:
+        """The name of a type of messages."""
+        return _TYPES[message_type] if message_type in range(1, len(_TYPES)) else _TYPES[0]

@@ -8,9 +8,7 @@ from operator import index
 from typing import NamedTuple
 
 from compare.testing.rocketmq.popping import KEYS, MESSAGE_ID, SHARDING_KEY, TAGS, content_of, new_id
-from compare.testing.rocketmq.v5.client import Client, completed
-from compare.testing.rocketmq.v5.doubles import SendReceipt, TransactionChecker
-from compare.testing.rocketmq.v5.message_double import Message
+from compare.testing.rocketmq.v5.doubles import Message, SendReceipt, TransactionChecker
 from compare.testing.rocketmq.v5.types import (
     CLASSES,
     DELAY,
@@ -18,6 +16,8 @@ from compare.testing.rocketmq.v5.types import (
     NORMAL,
     PRIORITY,
     TRANSACTION,
+    Client,
+    completed,
     illegal_argument,
     illegal_state,
     internal_error,

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from compare.testing.rocketmq.popping import SHARDING_KEY, Taken, properties_of
 from compare.testing.rocketmq.v5.consumer import Consumer
-from compare.testing.rocketmq.v5.doubles import FilterExpression, MessageListener
-from compare.testing.rocketmq.v5.message_double import Message
+from compare.testing.rocketmq.v5.doubles import FilterExpression, Message, MessageListener
 from compare.testing.rocketmq.v5.types import CLASSES, illegal_argument
 from protocols.engine.nodes import TICK, Time
 from rocketmq_selfbalance.cluster import DEFAULT_INVISIBLE_MS, MOST_AT_ONCE, MOST_POLLING_MS, WakeAt, retry_delay

@@ -5,11 +5,9 @@ from concurrent.futures import Future
 from operator import index
 
 from compare.testing.rocketmq.popping import Taken
-from compare.testing.rocketmq.v5.client import completed
 from compare.testing.rocketmq.v5.consumer import Consumer, invisible_time
-from compare.testing.rocketmq.v5.doubles import FilterExpression
-from compare.testing.rocketmq.v5.message_double import Message
-from compare.testing.rocketmq.v5.types import illegal_argument, illegal_state
+from compare.testing.rocketmq.v5.doubles import FilterExpression, Message
+from compare.testing.rocketmq.v5.types import completed, illegal_argument, illegal_state
 from protocols.engine.nodes import TICK, Time
 from protocols.engine.randomness import number_below
 from rocketmq_selfbalance.cluster import polling_time

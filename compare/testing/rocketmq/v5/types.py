@@ -1,13 +1,20 @@
-"""The values and exceptions of the 5.x client: the released package's own where it is installed, else doubles.
+"""The values and exceptions of the 5.x client (the released package's own where it is installed, else doubles), and
+what its producers and consumers have in common.
 
 User's code that catches ``rocketmq.v5.exception.BadRequestException`` catches what the doubles raise.
 """
 
 import importlib
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from typing import Any, ClassVar, TypeVar
 
+from compare.testing.rocketmq.naming import OfGroup
 from compare.testing.rocketmq.popping import KEYS, OF_THE_SYSTEM, SHARDING_KEY, TAGS, Taken, message_id, properties_of
-from compare.testing.rocketmq.v5 import doubles, message_double
+from compare.testing.rocketmq.v5 import doubles
+from compare.testing.rocketmq.v5.doubles import NAME
+from protocols.engine.randomness import digest
+from protocols.java import Queue
 
 ILLEGAL_INVISIBLE_TIME, INVALID_RECEIPT_HANDLE, INTERNAL_SERVER_ERROR = 40011, 40013, 50001
 """Codes of the proxy."""
@@ -47,7 +54,7 @@ def _found() -> dict[str, Any]:
 
 def _doubles() -> dict[str, Any]:
     found = {name: getattr(doubles, name) for names in _HOMES.values() for name in names}
-    return {"Message": message_double.Message, **found}
+    return {"Message": doubles.Message, **found}
 
 
 try:
@@ -83,10 +90,10 @@ def _made(name: str, *arguments: object) -> Exception:
     return made
 
 
-def received(taken: Taken, handle: str) -> message_double.Message:
+def received(taken: Taken, handle: str) -> doubles.Message:
     """A message as the client hands it out."""
     properties = properties_of(taken.content)
-    message: message_double.Message = CLASSES["Message"]()
+    message: doubles.Message = CLASSES["Message"]()
     message.topic, message.body = taken.queue.topic, taken.content.value or b" "
     if TAGS in properties:
         message.tag = properties[TAGS]
@@ -112,7 +119,7 @@ def received(taken: Taken, handle: str) -> message_double.Message:
     return message
 
 
-def _put(message: message_double.Message, name: str, value: object) -> None:
+def _put(message: doubles.Message, name: str, value: object) -> None:
     """Set what a client's own decoding sets and nobody else can."""
     if INSTALLED:
         setattr(message, f"_Message__{name}", value)
@@ -120,3 +127,64 @@ def _put(message: message_double.Message, name: str, value: object) -> None:
         message._fields[name] = value
     else:
         setattr(message, name, value)
+
+
+R = TypeVar("R")
+
+
+class Client:
+    """A client that is started and shut down."""
+
+    clients: ClassVar[OfGroup]
+    """Whose class this is."""
+    kind: ClassVar[str] = ""
+
+    def __init__(self, client_configuration: object, topics: Iterable[str] | None) -> None:
+        if client_configuration is None:
+            raise illegal_argument("clientConfiguration should not be null.")
+        self.client_configuration = client_configuration
+        self.topics = {topic for topic in topics or () if NAME.match(topic)}
+        self.is_running = False
+        self._had_shutdown = False
+        self.client_id = f"equipoise@{digest(self.kind, self.clients.naming.count(), size=6).hex()}"
+
+    def __str__(self) -> str:
+        return f"{self.kind}, client_id:{self.client_id}"
+
+    def startup(self) -> None:
+        """Start; nothing happens where it runs already."""
+        if self._had_shutdown:
+            raise Exception(f"{self} had shutdown, can't startup again.")
+        self._start()
+        self.is_running = True
+
+    def _start(self) -> None:
+        """What else happens then."""
+
+    def shutdown(self) -> None:
+        """Stop for good; nothing happens where it does not run."""
+        if self.is_running:
+            self._stop()
+            self.topics.clear()
+            self._had_shutdown, self.is_running = True, False
+
+    def _stop(self) -> None:
+        """What else happens then."""
+
+    def _route(self, topic: str) -> Sequence[Queue]:
+        """The topic's queues."""
+        queues = self.clients.group.popping.queues(topic)
+        if not queues:
+            raise Exception(f"failed to fetch topic:{topic} route.")
+        self.topics.add(topic)
+        return queues
+
+
+def completed(call: Callable[[], R]) -> Future[R]:
+    """A future that is done: virtual time passes only in calls, so that the call is made at once."""
+    future: Future[R] = Future()
+    try:
+        future.set_result(call())
+    except Exception as error:
+        future.set_exception(error)
+    return future

