@@ -3,12 +3,29 @@
 What is right is computed by the engine or tried out, and written down nowhere.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from compare.lessons.checks.kinds import Exercise, Misfit, Open, first_line
 from protocols import UserError
-from protocols.named_modules import module_named
+from protocols.named_modules import lazy_names
+
+if TYPE_CHECKING:
+    from compare.lessons.checks import (
+        fairness,
+        groups,
+        kafka,
+        million,
+        own_consumer,
+        production,
+        progress,
+        rocketmq,
+        strategies,
+    )
+
+__getattr__ = lazy_names(__name__)
 
 _NOTEBOOKS = {
     "1": "groups",
@@ -66,5 +83,5 @@ def _of_notebook(exercise: object) -> Mapping[str, Exercise]:
     name = _NOTEBOOKS.get(str(exercise).split(".")[0])
     if name is None:
         return {}
-    exercises: Mapping[str, Exercise] = module_named(f"compare.lessons.checks.{name}").EXERCISES
+    exercises: Mapping[str, Exercise] = getattr(sys.modules[__name__], name).EXERCISES
     return exercises
