@@ -21,7 +21,7 @@ import pyarrow as pa
 from tabulate import tabulate
 
 from benchmarks.process_tree import cpu_seconds, peak_memory
-from compare.figures.definitions import COUNTS, LOADS
+from compare.figures.metrics import COUNTS, LOADS
 from compare.figures.spark.history import KEYS, Unfair, history, read_snapshots
 from compare.figures.spark.sessions import session
 from compare.snapshots import TOPIC_COUNTS, TOPIC_LOADS, compact, day_of, snapshot_schema, write_snapshot_file

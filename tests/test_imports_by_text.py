@@ -1,5 +1,5 @@
 """Who imports modules by a text, which no contract about imports sees: the table of verbs, the public doors, the finder
-of `equipoise`, libraries of users that may be missing, and the layer without which a run in full does."""
+of `equipoise`, and libraries of users that may be missing."""
 
 import re
 from pathlib import Path
@@ -12,9 +12,7 @@ ALLOWED = {
     "compare/testing/rocketmq/naming.py",
     "compare/testing/rocketmq/v5/types.py",
     "equipoise/finder.py",
-    "kafka_coordinator/cluster/cluster.py",
     "protocols/named_modules.py",
-    "rocketmq_selfbalance/cluster/cluster.py",
 }
 CALL = re.compile(r"(?<!`)\b(module_named|import_module|__import__)\(")
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from markupsafe import Markup
 
+from compare.figures.metrics import COLUMNS as METRICS
 from compare.formatting import number, ratio
 from compare.showing.console import left, print_line, print_table, progress_line
 from compare.showing.html import page
@@ -82,15 +83,8 @@ _ALLOCATIONS: tuple[tuple[str, Cell], ...] = (
 _SIMULATIONS: tuple[tuple[str, Cell], ...] = (
     ("runs", lambda record: number(record["runs"])),
     ("settled", _percent("settled_share")),
-    ("settled after, s", _of_three("event_settle_s")),
-    ("rebalances", _of_three("event_rebalances")),
-    ("moves", _of_three("event_moves")),
-    ("fewest", _of_three("event_fewest_moves")),
-    ("no owner, queue-s", _of_three("event_unowned_queue_s")),
-    ("two owners, queue-s", _of_three("event_double_owned_queue_s")),
-    ("no progress, queue-s", _of_three("no_progress_queue_s")),
-    ("longest stall, s", _of_three("longest_stall_s")),
-    ("twice", _of_three("redelivered", 0)),
+    # Of records nobody wants parts.
+    *((metric.heading, _of_three(metric.column, 0 if metric.unit == "records" else 1)) for metric in METRICS["sweep"]),
 )
 
 

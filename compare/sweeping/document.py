@@ -66,4 +66,6 @@ def by_size(sweep: Sweep, folder: Path) -> list[Summary]:
     sizes have no grid."""
     if sweep.kind != "allocations" or len(sweep.members) < 2 or len(sweep.queues) < 2:
         return []
-    return sweeps.by_size(sweeps.read_rows(session(), str(folder.absolute() / ROWS)), *SIZE).to_pylist()
+    rows = sweeps.read_rows(session(), str(folder.absolute() / ROWS))
+    records: list[Summary] = sweeps.by_size(rows, *SIZE).to_pylist()
+    return records

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compare.figures.definitions import COUNTS, LOADS
+from compare.figures.metrics import COUNTS, LOADS
 from compare.formatting import visible
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
 from compare.snapshots import CALM_S, snapshot_schema

@@ -3,6 +3,7 @@ answers to what-if questions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import floor
 from typing import TypeAlias
 
@@ -13,7 +14,9 @@ from compare.explaining.audited import Answer, Question, what_is_untold
 from compare.explaining.diagnosis import MOST_DETAILED, Explained
 from compare.explaining.missing_figures import headline, missing_figure_sentences
 from compare.figures import FIGURES
-from compare.formatting import number, ratio
+from compare.figures.metrics import COLUMNS as METRICS_OF
+from compare.figures.metrics import METRICS
+from compare.formatting import metric_text, number
 from compare.reading.observed import Skipped
 from compare.showing.console import print_line, print_table
 
@@ -62,17 +65,10 @@ TABLE = (
     Column("kind", "kind", lambda explained: explained.kind, None),
     Column("strategy", "strategy", lambda explained: explained.group.observed.strategy, None),
     Column("state", "state", _state, None),
-    Column("members", "members", _figure("members")),
-    Column("idle_members", "idle", _figure("idle_members")),
-    Column("queues", "queues", _figure("queues")),
-    Column("min", "min", _figure("min")),
-    Column("max", "max", _figure("max")),
-    Column("max_over_mean", "max/mean", _figure("max_over_mean"), ratio),
-    Column("jain", "jain", _figure("jain"), ratio),
-    Column("pile_up", "pile-up", _figure("pile_up"), ratio),
-    Column("unowned_queues", "unowned", _figure("unowned_queues")),
-    Column("double_owned_queues", "twice", _figure("double_owned_queues")),
-    Column("lag", "lag", _figure("lag")),
+    *(
+        Column(metric.path, metric.heading.lower(), _figure(metric.path), partial(metric_text, metric))
+        for metric in METRICS_OF["audit"]
+    ),
     Column("score", "score", lambda explained: explained.score, _points),
 )
 """The table's columns, from left to right."""
@@ -93,15 +89,11 @@ NAMES = tuple(dict.fromkeys(column.name for column in (*TABLE, *_OTHERS)))
 """The names, for messages."""
 
 
+_WHAT_IF_FIGURES = (*METRICS_OF["what if"], METRICS["unowned_queues"])
 _WHAT_IF = (
     ("system", "left"),
     ("strategy", "left"),
-    ("max", "right"),
-    ("min", "right"),
-    ("idle", "right"),
-    ("jain", "right"),
-    ("moves", "right"),
-    ("unowned", "right"),
+    *((metric.heading.lower(), "right") for metric in _WHAT_IF_FIGURES),
     ("for this group", "left"),
 )
 _COUNTS = (("members", "right"), ("max", "right"), ("min", "right"), ("idle", "right"), ("", "left"))
@@ -188,8 +180,8 @@ def _mark(row: MemberCount) -> str:
 
 
 def _what_if_row(row: WhatIf) -> list[str]:
-    counts = [number(value) for value in (row.max, row.min, row.idle_members)]
+    figures = [metric_text(metric, getattr(row, metric.path)) for metric in _WHAT_IF_FIGURES]
     reach = "" if row.system == "optimum" else "yes" if row.reachable else "no"
     if row.why is not None:
         reach += f" ({row.why})"
-    return [row.system, row.strategy, *counts, ratio(row.jain), number(row.moves), number(row.unowned_queues), reach]
+    return [row.system, row.strategy, *figures, reach]

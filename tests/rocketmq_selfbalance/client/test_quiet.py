@@ -1,10 +1,9 @@
-"""What is skipped while clients are quiescent is what would have happened (`protocols.engine.fast_forward`)."""
+"""What is skipped while clients are quiescent is what would have happened (`rocketmq_selfbalance.fast_forward`)."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.engine.fast_forward.driver import FastForward
 from protocols.engine.links import Latency
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import Simulation
@@ -13,7 +12,7 @@ from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, ClientSettings, with_fields
 from rocketmq_selfbalance.codes import BROADCASTING
-from rocketmq_selfbalance.fast_forward import ADAPTERS
+from rocketmq_selfbalance.fast_forward.driver import FastForward
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from rocketmq_selfbalance.nameserver import NameServer
 from rocketmq_selfbalance.strategies import Averagely
@@ -29,7 +28,7 @@ def run(settings_: ClientSettings, events: list[tuple[str, int]], *, full: bool)
     watched = Watched()
     simulation = Simulation(seed=3, latency=Latency(1.0, 5.0), observer=watched)
     if not full:
-        FastForward(simulation, ADAPTERS)
+        FastForward(simulation)
     simulation.start("namesrv", NameServer())
     for broker in BROKERS:
         simulation.start(broker, BrokerNode(Broker(broker, Cluster.disk({"T": 2, "U": 1}, 0.0))))
