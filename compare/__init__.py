@@ -4,27 +4,15 @@
 command that needs none of them starts at once.
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
+from protocols.named_modules import lazy_names
+
 if TYPE_CHECKING:
-    import compare.spark as spark
+    from compare import spark
     from compare.figures import Fairness, fairness
     from compare.optimum import Optimum, optimum
 
 __all__ = ["Fairness", "Optimum", "fairness", "optimum", "spark"]
 
-_HOMES = {
-    "Fairness": ".figures",
-    "Optimum": ".optimum",
-    "fairness": ".figures",
-    "optimum": ".optimum",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name == "spark":
-        return importlib.import_module(".spark", __name__)
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name], __name__), name)
-    raise AttributeError(f"module 'compare' has no attribute {name!r}")
+__getattr__ = lazy_names(__name__)

@@ -32,7 +32,8 @@ def lazy_names(package: str) -> Callable[[str], object]:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module, inner = homes[name]
-        holder = module_named(module)
+        # Of the package itself only modules are handed out: to ask it for the name would come back here.
+        holder = None if module == package else module_named(module)
         value = getattr(holder, inner) if hasattr(holder, inner) else module_named(f"{module}.{inner}")
         setattr(sys.modules[package], name, value)
         return value

@@ -29,7 +29,7 @@ def _printed(root: Path) -> list[str]:
     gathered = gather([str(root / "examples" / "captures")])
     written = StringIO()
     with redirect_stdout(written):
-        print_audit(explain_all(judge(gathered.groups)), gathered.skipped, "table")
+        print_audit(explain_all(judge(gathered.groups)), "table")
     return written.getvalue().splitlines()
 
 

@@ -5,7 +5,7 @@ The audit's JSON document: what `audit --format json` writes, and what the repor
     {"headline": ..., "groups": [Group, ...], "skipped": [...], "changes": [...], "asked": [...]}
 
 ``changes`` is there only with `--baseline` (see `compare.auditing.baseline`), ``asked`` only with `--what-if` and its
-kin (see `compare.showing.audit.questions.Answer`). Figures are as in `compare.figures`; nothing is rounded. What the
+kin (see `compare.explaining.audited.Answer`). Figures are as in `compare.figures`; nothing is rounded. What the
 sources do not tell is null, and has its reason in the group's ``untold``, ``partial`` or ``notes``.
 """
 

@@ -13,18 +13,17 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, NamedTuple, TypeAlias
 
-from compare.running.systems import cluster_of, with_own_settings
+from compare.running.systems import system_of, with_own_settings
 from compare.running.variants import Variant
-from protocols.engine.exploration import Bounds, BrokenInvariant, Ended, NodeRules, Watch
+from protocols.engine.exploration import Bounds, BrokenInvariant, Ended, Watch
 from protocols.facts import Committed, Granted, Owns, RebalanceEnded, Transition
 from protocols.java import Queue
-from protocols.named_modules import module_named
 from protocols.scenario.events import BrokerEvent, Network, Subscribe
 from protocols.scenario.exploring import Settled, explored
 from protocols.scenario.exploring_events import OF_TOPICS
 from protocols.scenario.model import Scenario
 from protocols.scenario.running import all_static
-from protocols.scenario.systems import STATIC, split_system
+from protocols.scenario.systems import STATIC
 
 NAME: Final = "model-invariants"
 
@@ -255,13 +254,6 @@ FAIR: Final = (SETTLES, EVERY_QUEUE)
 NAMES: Final = (*WATCHES, *FAIR)
 
 
-RULES: Final = {
-    "kafka": "kafka_coordinator.cluster.exploration",
-    "kafka-zookeeper": "kafka_coordinator.zookeeper.exploration",
-    "rocketmq": "rocketmq_selfbalance.cluster.exploration",
-}
-"""System to the module that tells the explorer of its nodes."""
-
 NEWS: Final = (*OF_TOPICS, Network, Subscribe)
 """Events after which housekeeping finds something new; what it finds after the end of a broker, the rules know."""
 
@@ -282,7 +274,7 @@ def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subjec
     """The world of a variant, with the watches of these properties. Raises `UserError` for a group that does not
     settle."""
     part = variant.part
-    lived = with_own_settings(variant.scenario, part.system)
+    system, lived = system_of(part.system), with_own_settings(variant.scenario, part.system)
     if part.system.endswith(STATIC):
         lived = all_static(lived)
         part = part.model_copy(update={"system": part.system[: -len(STATIC)]})
@@ -296,6 +288,6 @@ def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subjec
     has_news = any(isinstance(event, NEWS) for event in lived.events)
     bounds = bounds._replace(housekeeping=bounds.housekeeping or has_news)
     brokers_end = any(isinstance(event, BrokerEvent) for event in lived.events)
-    rules: NodeRules = module_named(RULES[split_system(part.system)[0]]).rules(brokers_end=brokers_end)
-    settled = explored(lived, part, cluster_of(part.system), rules, watches, bounds)
+    rules = system.exploration_rules(brokers_end)
+    settled = explored(lived, part, system.cluster(), rules, watches, bounds)
     return Subject(variant, lived, settled, tuple(watched))

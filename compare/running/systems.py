@@ -1,24 +1,20 @@
-"""The systems that can live through a scenario, and which variants a short name stands for.
+"""The systems: what makes the cluster of each, its strategies, the settings that it knows, and its state machines. All
+are taken from the systems' public doors, which import a module when a name of it is first used.
 
-Scenarios that name the systems that are installed: `protocols.scenario.reading` with their strategies handed in.
-
-One scenario for several systems: each takes those settings of a member or a group that it has, and passes over the
-others'.
-
-Which state machines there are, by system and name, and their edges as the drawings need them.
-
-Drawings are made from the graph of the system's own table (`protocols.state_machine.StateMachine.graph`). The state
-``(none)`` stands for "there is no such thing yet".
+A short name stands for several variants. One scenario serves several systems: each takes those settings of a member or
+a group that it has, and passes over the others'. A state machine is drawn from the graph of the system's own table
+(`protocols.state_machine.StateMachine.graph`); its state ``(none)`` stands for "there is no such thing yet".
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import kafka_coordinator.cluster as kafka
+import rocketmq_selfbalance.cluster as rocketmq
+from kafka_coordinator import STRATEGIES as KAFKA_STRATEGIES
 from protocols.errors import UserError
-from protocols.named_modules import module_named
 from protocols.scenario import reading
 from protocols.scenario.cluster_states import MakeCluster
 from protocols.scenario.events import Configure, Event, Join, Restart
@@ -27,20 +23,25 @@ from protocols.scenario.model import Scenario
 from protocols.scenario.systems import STATIC, SystemStrategies, split_system
 from protocols.scenario.validation import suggestion
 from protocols.state_machine import Edge, StateMachine
+from protocols.strategies import Registry
 from protocols.timeline import PER_BROKER, THROUGHOUT, Numbering
+from rocketmq_selfbalance import STRATEGIES as ROCKETMQ_STRATEGIES
+
+if TYPE_CHECKING:
+    from protocols.engine.exploration import NodeRules
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Where a system's cluster is, where the names of its members' and groups' settings (``member_settings``,
-    ``group_settings``) and its strategies (a registry, or a mapping to records), and how it numbers queues. ``also``:
-    variants for which its bare name stands besides those that a scenario without ``systems`` has of it.
-    ``static_members``: whether members can be static."""
+    """What makes a system's cluster, the names of its members' and of its groups' settings, its strategies, what tells
+    the explorer of its nodes, and how it numbers queues. ``also``: variants for which its bare name stands besides
+    those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static."""
 
-    module: str
-    cluster: str
-    settings: str
-    strategies: str
+    cluster: Callable[[], MakeCluster]
+    member_settings: Callable[[], frozenset[str]]
+    group_settings: Callable[[], frozenset[str]]
+    strategies: Callable[[], Registry[Any]]
+    exploration_rules: "Callable[[bool], NodeRules]"
     numbering: Numbering
     also: tuple[str, ...] = ()
     static_members: bool = False
@@ -48,90 +49,76 @@ class System:
 
 SYSTEMS: Mapping[str, System] = {
     "kafka": System(
-        "kafka_coordinator.cluster.cluster",
-        "KafkaCluster",
-        "kafka_coordinator.cluster.settings",
-        "kafka_coordinator.assign",
+        lambda: kafka.KafkaCluster,
+        lambda: kafka.member_settings(),
+        lambda: kafka.group_settings(),
+        lambda: KAFKA_STRATEGIES,
+        lambda brokers_end: kafka.exploration_rules(brokers_end=brokers_end),
         THROUGHOUT,
         also=(f"kafka:range{STATIC}", "kafka-zookeeper:range"),
         static_members=True,
     ),
     "kafka-zookeeper": System(
-        "kafka_coordinator.zookeeper.cluster",
-        "ZooKeeperCluster",
-        "kafka_coordinator.zookeeper.settings",
-        "kafka_coordinator.zookeeper.catalogue",
+        lambda: kafka.ZooKeeperCluster,
+        lambda: kafka.zookeeper_member_settings(),
+        lambda: kafka.zookeeper_group_settings(),
+        lambda: kafka.ZOOKEEPER_STRATEGIES,
+        lambda brokers_end: kafka.zookeeper_exploration_rules(brokers_end=brokers_end),
         THROUGHOUT,
     ),
     "rocketmq": System(
-        "rocketmq_selfbalance.cluster.cluster",
-        "RocketMQCluster",
-        "rocketmq_selfbalance.cluster.members",
-        "rocketmq_selfbalance.registry",
+        lambda: rocketmq.RocketMQCluster,
+        lambda: rocketmq.member_settings(),
+        lambda: rocketmq.group_settings(),
+        lambda: ROCKETMQ_STRATEGIES,
+        lambda brokers_end: rocketmq.exploration_rules(brokers_end=brokers_end),
         PER_BROKER,
     ),
 }
-"""System to where it is. Modules are imported when they are needed."""
-
-
-@cache
-def registered(system: str) -> bool:
-    """Whether there is such a system, and all of it is installed."""
-    if system not in SYSTEMS:
-        return False
-    try:
-        module_named(SYSTEMS[system].module)
-    except ModuleNotFoundError:
-        return False
-    return True
 
 
 def system_of(name: str) -> System:
     """The system of ``kafka:range``; `UserError` where there is none."""
     system, _ = split_system(name)
-    if not registered(system):
-        there = ", ".join(each for each in SYSTEMS if registered(each)) or "none"
-        raise UserError(f"{name}: no system {system!r} can run a scenario, expected one of {there}")
+    if system not in SYSTEMS:
+        expected = ", ".join(SYSTEMS)
+        raise UserError(f"{name}: no system {system!r} can run a scenario, expected one of {expected}")
     return SYSTEMS[system]
 
 
 def cluster_of(name: str) -> MakeCluster:
     """What makes the cluster of ``kafka:range``; `UserError` where there is none."""
-    found = system_of(name)
-    make: MakeCluster = getattr(module_named(found.module), found.cluster)
-    return make
+    return system_of(name).cluster()
 
 
 def member_settings(name: str | None = None) -> frozenset[str]:
-    """What the system of ``kafka:range`` (None: any system that is there) knows as settings of a single member."""
-    of = [system for system in SYSTEMS if registered(system)] if name is None else [split_system(name)[0]]
-    return frozenset().union(*(module_named(SYSTEMS[each].settings).member_settings() for each in of))
+    """What the system of ``kafka:range`` (None: any system) knows as settings of a single member."""
+    return frozenset().union(*(system.member_settings() for system in _asked(name)))
 
 
 def group_settings(name: str | None = None) -> frozenset[str]:
-    """What the system of ``kafka:range`` (None: any system that is there) knows as settings of a group."""
-    of = [system for system in SYSTEMS if registered(system)] if name is None else [split_system(name)[0]]
-    return frozenset().union(*(module_named(SYSTEMS[each].settings).group_settings() for each in of))
+    """What the system of ``kafka:range`` (None: any system) knows as settings of a group."""
+    return frozenset().union(*(system.group_settings() for system in _asked(name)))
+
+
+def _asked(name: str | None) -> Collection[System]:
+    return SYSTEMS.values() if name is None else (SYSTEMS[split_system(name)[0]],)
 
 
 def variant_names() -> tuple[str, ...]:
-    """Every installed system with each strategy of its catalogue: ``kafka:range`` and so on."""
+    """Every system with each strategy of its catalogue: ``kafka:range`` and so on."""
     return tuple(
-        f"{name}:{strategy}"
-        for name, system in SYSTEMS.items()
-        if registered(name)
-        for strategy in module_named(system.strategies).STRATEGIES.of_catalogue
+        f"{name}:{strategy}" for name, system in SYSTEMS.items() for strategy in system.strategies().of_catalogue
     )
 
 
 def known_strategies() -> dict[str, SystemStrategies]:
-    """The systems that are installed with their strategies: those of the catalogues and those that users registered."""
+    """The systems with their strategies: those of the catalogues and those that users registered."""
     found = {}
     for name, system in SYSTEMS.items():
-        if registered(name):
-            strategies = module_named(system.strategies).STRATEGIES
-            records = tuple(strategies[strategy] for strategy in strategies)
-            found[name] = SystemStrategies(records, system.static_members)
+        strategies = system.strategies()
+        records = tuple(strategies[strategy] for strategy in strategies)
+        found[name] = SystemStrategies(records, system.static_members)
     return found
 
 
@@ -194,21 +181,17 @@ def _mine(what: str, part: P, known: Known) -> P:
     return own_part(part, known[0]) if part.settings else part
 
 
-MACHINES: Mapping[str, Mapping[str, str]] = {
+MACHINES: Mapping[str, Mapping[str, Callable[[], StateMachine]]] = {
     "kafka": {
-        "group": "kafka_coordinator.coordinator.states:GROUP",
-        "consumer": "kafka_coordinator.consumer.states:CONSUMER",
-        "consumer protocol": "kafka_coordinator.consumer.kip848.states:CONSUMER_PROTOCOL",
-        "consumer group": "kafka_coordinator.coordinator.consumer_groups.states:GROUP",
-        "consumer group member": "kafka_coordinator.coordinator.consumer_groups.states:MEMBER",
+        "group": lambda: kafka.GROUP,
+        "consumer": lambda: kafka.CONSUMER,
+        "consumer protocol": lambda: kafka.CONSUMER_PROTOCOL,
+        "consumer group": lambda: kafka.consumer_groups_states.GROUP,
+        "consumer group member": lambda: kafka.consumer_groups_states.MEMBER,
     },
-    "rocketmq": {
-        "process queue": "rocketmq_selfbalance.states:PROCESS_QUEUE",
-        "client": "rocketmq_selfbalance.states:CLIENT",
-    },
+    "rocketmq": {"process queue": lambda: rocketmq.PROCESS_QUEUE, "client": lambda: rocketmq.CLIENT},
 }
-"""System to its machines, each with the module and the name of its table; the first one is drawn where none is named.
-Modules are imported when they are needed."""
+"""System to its machines, each with its table; the first one is drawn where none is named."""
 
 
 class Machine(NamedTuple):
@@ -245,8 +228,7 @@ def machine(system: str, name: str | None) -> Machine:
     chosen = next(iter(named)) if name is None else name
     if chosen not in named:
         raise UserError(f"--machine {chosen}: {system} has no such state machine, expected one of {', '.join(named)}")
-    module, _, attribute = named[chosen].partition(":")
-    table: StateMachine = getattr(module_named(module), attribute)
+    table = named[chosen]()
     graph = table.graph()
     place = {state: position for position, state in enumerate(graph.nodes)}
     edges = [Edge(before, said["event"], said["guard"], after) for before, after, said in graph.edges(data=True)]

@@ -116,6 +116,11 @@ def print_line(text: str, format: str = "table", heading: bool = False) -> None:
         print(visible(text))
 
 
+def print_text(text: str) -> None:
+    """Lines as they are on standard output, but for hidden characters."""
+    click.echo("".join(f"{visible(line)}\n" for line in text.splitlines()), nl=False)
+
+
 def _print_markdown(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], title: str) -> None:
     from tabulate import tabulate
 

@@ -7,21 +7,21 @@ import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from compare.auditing.baseline import groups_of
+from compare.auditing.baseline import changes, groups_of
 from compare.auditing.group_figures import AuditedGroup, engine_for, judge
+from compare.explaining.audited import Question, answers, document
 from compare.explaining.diagnosis import Explained, explain_all
 from compare.formatting import number, visible
 from compare.reading.gather import check_timeout, gather, live_cluster_options
 from compare.reading.observed import ObservedGroup, Skipped
-from compare.showing.audit.questions import Question, answers, print_answers
-from compare.showing.audit.tables import COLUMNS, NAMES, Column, document, print_audit, skipped_line
-from compare.showing.console import FORMATS, HELP_OPTIONS
+from compare.showing.audit.tables import COLUMNS, NAMES, Column, print_answers, print_audit, skipped_line
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
 from compare.verbs.options import SIGNS, check_report, limit_of, parts_of, read_baseline, save_report
 from protocols import UserError
 
@@ -188,9 +188,17 @@ def audit(
     with _no_looking_for_cycles():
         explained = sorted_by_column(explain_all(groups, weight), sort)
         asked = answers(question, explained) if ask or question != Question() else None
-    print_audit(explained, gathered.skipped, format, before, asked)
-    if asked is not None and format != "json":
-        print_answers(asked, explained, question, format)
+    if format == "json" or before is not None:
+        audited = document(explained, gathered.skipped)
+    changed = None if before is None else changes(before, audited["groups"])
+    if format == "json":
+        more = {} if changed is None else {"changes": changed}
+        told = {} if asked is None else {"asked": [asdict(answer) for answer in asked]}
+        print_json(audited | more | told)
+    else:
+        print_audit(explained, format, changed)
+        if asked is not None:
+            print_answers(asked, explained, question, format)
     if report is not None:
         _write_report(report, explained, gathered.skipped, weight)
     return _exit_code(conditions, explained)

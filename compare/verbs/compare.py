@@ -6,20 +6,25 @@ from pathlib import Path
 
 import click
 
+from compare.explaining.brief_story import brief_story
 from compare.explaining.document import Measured, document
 from compare.formatting import visible
 from compare.running.baseline import Change, changes, check_jitter, check_same, documents_of
 from compare.running.limits import Machine, check_work
 from compare.running.parquet import write_runs
-from compare.running.run_variant import run_variant
-from compare.running.runs import MeasuredRun, Plan, RunOrder, SeedChoice, run_all
+from compare.running.record import run_record
+from compare.running.run_variant import RunResult, run_variant
+from compare.running.runs import MeasuredRun, Plan, RunOrder, SeedChoice, failures, run_all
 from compare.running.systems import read, variant_names
-from compare.showing.comparison.stories import Telling, failed_checks
+from compare.running.variants import Variant
 from compare.showing.comparison.tables import print_comparison
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress
+from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_text, run_progress
 from compare.verbs.options import check_folder, check_report, read_baseline, save_report
 from protocols.errors import UserError
+from protocols.scenario.model import Scenario
 from protocols.scenario.systems import STATIC
+from protocols.timeline.sequence import sequence, sequence_diagram
+from protocols.timeline.story import story
 
 MOST_SEEDS = 100_000
 """Runs of a variant: their figures are held until the last one is done."""
@@ -136,13 +141,12 @@ def compare(
         check_same(before, [scenario.name for scenario in read_in], str(baseline))
         check_jitter(before, chosen.jitter, str(baseline))
     plans = [Plan.of(path, each, systems, chosen, full) for path, each in zip(scenarios, read_in, strict=True)]
-    asked = Telling(stories, length, sequences, diagram)
-    if asked.labels:
+    if stories or sequences:
         _only_stories({"--report": report, "--baseline": baseline, "--parquet": parquet})
-        plans = asked.of(plans)
+        plans = _of_labels(plans, (*stories, *sequences))
         if not no_limit:
             check_work(plans, Machine.this())
-        return _exit_code(asked.tell(plans))
+        return _exit_code(_tell(plans, stories, length, sequences, diagram))
     # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
     every = format == "json" or many is None
     orders = [order for at, plan in enumerate(plans) for order in plan.orders(at, every, report is not None)]
@@ -162,9 +166,8 @@ def compare(
         from compare.showing.comparison.page import write_comparison
 
         save_report(report, write_comparison(found))
-    return _exit_code(
-        line for scenario, done, _ in found for run in done for line in failed_checks(scenario, run.variant, run.failed)
-    )
+    runs = ((scenario, run) for scenario, runs_, _ in found for run in runs_)
+    return _exit_code(line for scenario, run in runs for line in _failed_checks(scenario, run.variant, run.failed))
 
 
 def _exit_code(failed: Iterable[str]) -> int:
@@ -179,6 +182,45 @@ def _only_stories(outputs: Mapping[str, Path | None]) -> None:
     for option, given in outputs.items():
         if given is not None:
             raise UserError(f"{option} {given}: expected no --story or --sequence, which print no comparison")
+
+
+def _of_labels(plans: Sequence[Plan], labels: Sequence[str]) -> list[Plan]:
+    """The plans with these variants alone. Raises `UserError` for one that is in none."""
+    there = list(dict.fromkeys(variant.label for plan in plans for variant in plan.variants))
+    for label in labels:
+        if label not in there:
+            raise UserError(f"no variant {label!r}, expected one of {', '.join(there)}")
+    return [plan.of_labels(labels) for plan in plans]
+
+
+def _tell(
+    plans: Sequence[Plan], stories: Sequence[str], length: str, sequences: Sequence[str], diagram: str
+) -> list[str]:
+    """Run the variants and print the stories of some, the messages of others; returns what scenarios expect and does
+    not hold, a line each."""
+    failed = []
+    for plan in plans:
+        for variant in plan.variants:
+            with plan.naming():
+                result = run_variant(plan.lived(variant), tracing=variant.label in sequences, full=plan.full)
+            failed += _failed_checks(plan.scenario, variant, failures(run_record(result)))
+            if variant.label in stories:
+                print_text(brief_story(result) if length == "brief" else story(result.timeline))
+            if variant.label in sequences:
+                print_text(sequence(result.timeline) if diagram == "mermaid" else _sequence_svg(result))
+    return failed
+
+
+def _sequence_svg(result: RunResult) -> str:
+    from compare.showing.pictures.messages import sequence_picture
+
+    title = f"{result.variant.scenario.name}: {result.variant.label}"
+    return sequence_picture(sequence_diagram(result.timeline), title).svg
+
+
+def _failed_checks(scenario: Scenario, variant: Variant, failed: Sequence[tuple[str, str]]) -> list[str]:
+    """Lines about the checks that a variant failed; ``failed``: name and reason."""
+    return [f"{scenario.name}: {variant.label}: {name}: {why}" for name, why in failed]
 
 
 def _print(found: Sequence[Measured], changed: Sequence[Sequence[Change]] | None, format: str) -> None:

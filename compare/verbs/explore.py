@@ -6,6 +6,8 @@ from time import monotonic
 
 import click
 
+from compare.explaining.document import Measured
+from compare.explaining.document import document as explained
 from compare.exploring.answers import (
     Answers,
     ExploreDocument,
@@ -18,11 +20,14 @@ from compare.exploring.answers import (
 )
 from compare.exploring.properties import NAMES, Subject, subject_of
 from compare.exploring.search import Limits
-from compare.exploring.story import as_run
+from compare.exploring.story import Step, as_run
 from compare.exploring.walks import STEPS, Chance, answered_by_chance
-from compare.running.systems import read
+from compare.running.chart_data import chart_data_of
+from compare.running.phases import phases_of
+from compare.running.record import run_record
+from compare.running.runs import MeasuredRun
+from compare.running.systems import read, system_of
 from compare.running.variants import Variant, variants_of
-from compare.showing.comparison.stories import write_report
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_line, print_table
 from compare.verbs.options import check_report, save_report
 from protocols.engine.exploration import Bounds
@@ -130,7 +135,10 @@ def explore(
     if with_sequence and format != "json":
         _print_sequences(subject, found)
     if report is not None:
-        save_report(report, write_report(subject, [(name, steps_in(subject, found, name)) for name in found.stories]))
+        from compare.showing.comparison.page import write_comparison
+
+        shown = [_measured(subject, name, steps_in(subject, found, name)) for name in found.stories]
+        save_report(report, write_comparison(shown))
     return 1 if found.stories else 0
 
 
@@ -176,6 +184,17 @@ def _print(subject: Subject, told: ExploreDocument, format: str) -> None:
             print_line(each["name"], format, heading=True)
             _print_story(each["story"], each["steps"] or 0, format)
             print_line(f"--replay {each['token']}", format)
+
+
+def _measured(subject: Subject, name: str, steps: Sequence[Step]) -> Measured:
+    """A story that violates a property, as a scenario of its own."""
+    result = as_run(subject, steps)
+    variant = result.variant
+    phases = phases_of(variant.scenario, system_of(variant.part.system).numbering)
+    run = MeasuredRun(variant, run_record(result, phases), {}, (), chart_data_of(result, phases))
+    about = f"A story of {len(steps)} steps that violates {name}; each step takes a tenth of a second here."
+    scenario = variant.scenario.model_copy(update={"name": f"{variant.scenario.name}: {name}", "about": about})
+    return scenario, [run], explained(scenario, [run])
 
 
 def _print_story(story: Sequence[str], steps: int, format: str) -> None:

@@ -8,7 +8,13 @@ if TYPE_CHECKING:
     from kafka_coordinator.cluster.broker import Broker, ClusterState
     from kafka_coordinator.cluster.cluster import KafkaCluster
     from kafka_coordinator.cluster.controller import Controller
-    from kafka_coordinator.cluster.settings import protocol_of_member, protocol_of_variant
+    from kafka_coordinator.cluster.exploration import rules as exploration_rules
+    from kafka_coordinator.cluster.settings import (
+        group_settings,
+        member_settings,
+        protocol_of_member,
+        protocol_of_variant,
+    )
     from kafka_coordinator.cluster.views import GroupDescription, description_of
     from kafka_coordinator.consumer import commits as consumer_commits
     from kafka_coordinator.consumer.callbacks import ASSIGNED, LOST, REVOKED
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
         Store,
     )
     from kafka_coordinator.consumer.commits import DONE, FAILED, REBALANCING, RETRIABLE
+    from kafka_coordinator.consumer.kip848.states import CONSUMER_PROTOCOL
     from kafka_coordinator.consumer.node import Consumer
     from kafka_coordinator.consumer.settings import (
         GROUP_PROTOCOL,
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
     )
     from kafka_coordinator.consumer.state.consumer import ConsumerState
     from kafka_coordinator.consumer.state.reading import ListenerCall
+    from kafka_coordinator.consumer.states import CONSUMER
     from kafka_coordinator.coordinator.commands import OffsetsDecided, RebalanceGroup, Topics
     from kafka_coordinator.coordinator.consumer_groups import states as consumer_groups_states
     from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_request
@@ -47,6 +55,7 @@ if TYPE_CHECKING:
     from kafka_coordinator.coordinator.offsets import transactional_commit_error
     from kafka_coordinator.coordinator.refusals import REFUSE, refusal
     from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+    from kafka_coordinator.coordinator.states import GROUP
     from kafka_coordinator.errors import (
         COORDINATOR_NOT_AVAILABLE,
         FENCED_INSTANCE_ID,
@@ -87,5 +96,10 @@ if TYPE_CHECKING:
         SyncGroup,
         SyncGroupAnswer,
     )
+    from kafka_coordinator.zookeeper.catalogue import STRATEGIES as ZOOKEEPER_STRATEGIES
+    from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
+    from kafka_coordinator.zookeeper.exploration import rules as zookeeper_exploration_rules
+    from kafka_coordinator.zookeeper.settings import group_settings as zookeeper_group_settings
+    from kafka_coordinator.zookeeper.settings import member_settings as zookeeper_member_settings
 
 __getattr__ = lazy_names(__name__)

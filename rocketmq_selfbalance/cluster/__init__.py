@@ -80,7 +80,15 @@ if TYPE_CHECKING:
     )
     from rocketmq_selfbalance.cluster import members as cluster_members
     from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
-    from rocketmq_selfbalance.cluster.members import Members, Standing, why_nobody, why_several
+    from rocketmq_selfbalance.cluster.exploration import rules as exploration_rules
+    from rocketmq_selfbalance.cluster.members import (
+        Members,
+        Standing,
+        group_settings,
+        member_settings,
+        why_nobody,
+        why_several,
+    )
     from rocketmq_selfbalance.cluster.servers import NAME_SERVER
     from rocketmq_selfbalance.cluster.settings import configuration
     from rocketmq_selfbalance.codes import (
@@ -140,5 +148,6 @@ if TYPE_CHECKING:
         polling_time,
         retry_delay,
     )
+    from rocketmq_selfbalance.states import CLIENT, PROCESS_QUEUE
 
 __getattr__ = lazy_names(__name__)

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from compare.auditing.group_figures import judge
+from compare.explaining.audited import document as audit_document
 from compare.explaining.diagnosis import explain_all
 from compare.explaining.document import document
 from compare.process_pool import process_pool
@@ -20,7 +21,6 @@ from compare.running.runs import RunOrder, run_all
 from compare.running.systems import read
 from compare.running.variants import Variant, variants_of
 from compare.showing.audit.page import write_report
-from compare.showing.audit.tables import document as audit_document
 from compare.showing.comparison.page import write_comparison
 from compare.showing.pictures import timeline
 

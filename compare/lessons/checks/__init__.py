@@ -3,12 +3,19 @@
 What is right is computed by the engine or tried out, and written down nowhere.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from compare.lessons.checks.kinds import Exercise, Misfit, Open, first_line
 from protocols import UserError
-from protocols.named_modules import module_named
+from protocols.named_modules import lazy_names
+
+if TYPE_CHECKING:
+    from compare.lessons.checks import living, million, own_consumer, sharing
+
+__getattr__ = lazy_names(__name__)
 
 _NOTEBOOKS = {
     "1": "sharing",
@@ -66,5 +73,5 @@ def _of_notebook(exercise: object) -> Mapping[str, Exercise]:
     notebook = str(exercise).split(".")[0]
     if notebook not in _NOTEBOOKS:
         return {}
-    exercises: Mapping[str, Exercise] = module_named(f"compare.lessons.checks.{_NOTEBOOKS[notebook]}").EXERCISES
+    exercises: Mapping[str, Exercise] = getattr(sys.modules[__name__], _NOTEBOOKS[notebook]).EXERCISES
     return {number: exercise for number, exercise in exercises.items() if number.startswith(f"{notebook}.")}

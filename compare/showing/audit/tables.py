@@ -1,40 +1,24 @@
-"""What a row of the audit says: the columns of the table, which conditions and sorting know by name and by heading.
-
-The audit's JSON document and tables.
-"""
+"""The audit as tables: the columns, which conditions and sorting know by name and by heading, sentences below them, and
+answers to what-if questions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from math import floor
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
-from compare.auditing.baseline import changes, sentence
-from compare.documents.audit import (
-    AuditDocument,
-    Figures,
-    FindingRecord,
-    GroupRecord,
-    Owners,
-    PartialRecord,
-    PicturedGroup,
-    ToldInPart,
-)
-from compare.explaining.diagnosis import MOST_DETAILED, Explained, best_owners, optimum_owners
-from compare.explaining.finding import Finding
-from compare.explaining.missing_figures import (
-    headline,
-    missing_figure_sentences,
-    missing_figures,
-    missing_figures_of_topics,
-)
+from compare.auditing.baseline import Change, sentence
+from compare.auditing.score import MemberCount
+from compare.auditing.what_if import WhatIf
+from compare.explaining.audited import Answer, Question, what_is_untold
+from compare.explaining.diagnosis import MOST_DETAILED, Explained
+from compare.explaining.missing_figures import headline, missing_figure_sentences
 from compare.figures import FIGURES
 from compare.figures.metrics import COLUMNS as METRICS_OF
+from compare.figures.metrics import METRICS
 from compare.formatting import metric_text, number
 from compare.reading.observed import Skipped
-from compare.showing.audit.questions import Answer
-from compare.showing.console import print_json, print_line, print_table
-from protocols import Queue
+from compare.showing.console import print_line, print_table
 
 Value: TypeAlias = str | float | int | None
 
@@ -105,6 +89,15 @@ NAMES = tuple(dict.fromkeys(column.name for column in (*TABLE, *_OTHERS)))
 """The names, for messages."""
 
 
+_WHAT_IF_FIGURES = (*METRICS_OF["what if"], METRICS["unowned_queues"])
+_WHAT_IF = (
+    ("system", "left"),
+    ("strategy", "left"),
+    *((metric.heading.lower(), "right") for metric in _WHAT_IF_FIGURES),
+    ("for this group", "left"),
+)
+_COUNTS = (("members", "right"), ("max", "right"), ("min", "right"), ("idle", "right"), ("", "left"))
+
 _LABELS = {column.name: column.heading for column in TABLE}
 _STATE = [column.name for column in TABLE].index("state")
 
@@ -113,29 +106,13 @@ WORTH_A_SENTENCE = 0.5
 """Points of the score from which on a finding is printed below the table."""
 
 
-def print_audit(
-    groups: Sequence[Explained],
-    skipped: Sequence[Skipped],
-    format: str,
-    before: Sequence[GroupRecord] | None = None,
-    asked: Sequence[Answer] | None = None,
-) -> None:
-    """Print the groups, which come worst first, on standard output.
-
-    ``before`` are an earlier audit's groups; ``asked``, which only JSON shows here, answers to what-if questions.
-    """
-    if format == "json" or before is not None:
-        audited = document(groups, skipped)
-    changed = None if before is None else changes(before, audited["groups"])
-    if format == "json":
-        more = {} if changed is None else {"changes": changed}
-        print_json(audited | more | ({} if asked is None else {"asked": [asdict(answer) for answer in asked]}))
-        return
+def print_audit(groups: Sequence[Explained], format: str, changed: Sequence[Change] | None = None) -> None:
+    """Print the groups, which come worst first, on standard output. ``changed``: since an earlier audit."""
     print_line(headline([group.group for group in groups]), format)
     if groups:
         columns = [(each.heading, "left" if each.is_text else "right") for each in TABLE]
         print_table(columns, map(_row, groups), format, names=2)
-        for line in missing_figure_sentences(map(_what_is_untold, groups), _LABELS):
+        for line in missing_figure_sentences(map(what_is_untold, groups), _LABELS):
             print_line(line, format)
     for group in groups:
         _print_finding(group, format)
@@ -160,113 +137,51 @@ def skipped_line(skipped: Skipped) -> str:
     return f"{skipped.source}{line}: {skipped.why}"
 
 
-def document(groups: Sequence[Explained], skipped: Sequence[Skipped], pictures: bool = False) -> AuditDocument:
-    """The audit as the design's JSON document; ``pictures`` adds who would own what, which the report draws."""
-    return {
-        "headline": headline([group.group for group in groups]),
-        "groups": [_group(group, pictures) for group in groups],
-        "skipped": [{"source": each.source, "line": each.line, "why": each.why} for each in skipped],
-    }
-
-
-def _group(explained: Explained, pictures: bool) -> PicturedGroup:
-    group, observed = explained.group, explained.group.observed
-    first = next(iter(explained.findings), None)
-    remedies = explained.remedies
-    best = explained.optimum
-    in_part = _what_is_untold(explained)
-    found: GroupRecord = {
-        "system": observed.system,
-        "group": observed.name,
-        "mode": observed.mode,
-        "kind": explained.kind,
-        "state": observed.state,
-        "strategy": observed.strategy,
-        **cast(Figures, group.figures),
-        "partial": in_part["partial"],
-        "untold": in_part["untold"],
-        "missing_topics": list(observed.missing_topics),
-        "owners": None if pictures and not explained.detailed else _owners(group.owners),
-        "topics": dict(group.topics),
-        "cause": first.cause if first else None,
-        "remedy": remedies[0].text if remedies else None,
-        "remedies": [remedy.as_json() for remedy in remedies],
-        "findings": [_finding(finding) for finding in explained.findings],
-        "cost": group.cost,
-        "score": explained.score,
-        "score_after": explained.score_after,
-        "optimum": None
-        if best is None
-        else {
-            "max": best.max,
-            "min": best.min,
-            "idle_members": best.idle_members,
-            "jain": best.jain,
-            "moves": best.moves,
-        },
-        "what_if": [each.as_json() for each in explained.what_if],
-        "notes": [
-            *observed.notes,
-            *([explained.assumption] if explained.assumption else []),
-            *missing_figures_of_topics(group),
-            *_left_out(explained),
-        ],
-        "sources": list(observed.sources),
-    }
-    pictured = cast(PicturedGroup, found)
-    if pictures:
-        pictured["detailed"] = explained.detailed
-    if pictures and explained.detailed:
-        best_under = best_owners(explained)
-        if best_under is not None:
-            pictured["best_strategy"], pictured["best_owners"] = best_under[0], _owners(best_under[1])
-        pictured["optimum_owners"] = _owners(optimum_owners(explained))
-    return pictured
-
-
-def _finding(found: Finding) -> FindingRecord:
-    return {
-        "kind": found.kind,
-        "cause": found.cause,
-        "remedy": None if found.remedy is None else found.remedy.text,
-        "remedies": [remedy.as_json() for remedy in found.remedies],
-        "cost": found.cost,
-    }
-
-
-def _left_out(explained: Explained) -> list[str]:
-    if explained.detailed or explained.modelled is None:
-        return []
-    return [
-        f"drawings and what-if tables are limited to the {MOST_DETAILED} groups with the lowest scores; --group"
-        " NAME adds another"
-    ]
-
-
-def _what_is_untold(explained: Explained) -> ToldInPart:
-    """What the document says of a group about what is missing in it, with the group's name."""
-    observed = explained.group.observed
-    partial = observed.partial
-    told: PartialRecord | None = None
-    if partial is not None:
-        told = {"topics": partial.topics, "members": partial.members, "why": partial.why}
-    untold = missing_figures(explained)
-    return {
-        "group": observed.name,
-        "partial": told,
-        "untold": [{"figures": each.figures, "why": each.why} for each in untold],
-    }
-
-
-def _owners(owners: Mapping[str, tuple[Queue, ...] | None] | None) -> Owners | None:
-    if owners is None:
-        return None
-    return {member: None if owned is None else [list(queue) for queue in owned] for member, owned in owners.items()}
-
-
 def _row(explained: Explained) -> list[str]:
     """The table's cells; a group of which a part is missing is marked beside its state."""
     cells = [column.cell(explained) for column in TABLE]
     if explained.group.observed.partial is not None:
         cells[_STATE] += " (partial)"
     return cells
+
+
+def print_answers(found: Sequence[Answer], groups: Sequence[Explained], question: Question, format: str) -> None:
+    """The answers about these groups as tables (``table`` or ``markdown``)."""
+    for answer in found:
+        columns = (*_WHAT_IF, ("next effective member count", "right")) if answer.next_useful else _WHAT_IF
+        rows = [
+            _what_if_row(row) + ([number(answer.next_useful[row.strategy])] if answer.next_useful else [])
+            for row in answer.rows
+        ]
+        what = "numbers of queues" if answer.loads == "queues" else f"sums of {answer.loads}"
+        title = f"What if: {answer.group}" + (f" (loads are {what})" if answer.weighed else "")
+        print_table(columns, rows, format, title)
+        if answer.counts:
+            helps = f"the next member count that lowers the largest load is {answer.next_useful[answer.strategy]}"
+            if answer.next_useful[answer.strategy] is None:
+                helps = f"no larger member count up to {question.members} lowers the largest load"
+            cells = [
+                [*map(number, (row.members, row.max, row.min, row.idle_members)), _mark(row)] for row in answer.counts
+            ]
+            counted = ", counted in queues" if answer.loads != "queues" else ""
+            print_table(_COUNTS, cells, format, f"{answer.group} under {answer.strategy}{counted}: {helps}")
+    if not (question.without or question.queues or all(group.detailed for group in groups)):
+        print_line(
+            f"What-if tables are shown for the {MOST_DETAILED} groups with the lowest scores; --group NAME shows"
+            " another.",
+            format,
+        )
+    if not found:
+        print_line("What-if tables need ownership, which is unknown for every group.", format)
+
+
+def _mark(row: MemberCount) -> str:
+    return "even" if row.even else "useful" if row.useful else ""
+
+
+def _what_if_row(row: WhatIf) -> list[str]:
+    figures = [metric_text(metric, getattr(row, metric.path)) for metric in _WHAT_IF_FIGURES]
+    reach = "" if row.system == "optimum" else "yes" if row.reachable else "no"
+    if row.why is not None:
+        reach += f" ({row.why})"
+    return [row.system, row.strategy, *figures, reach]

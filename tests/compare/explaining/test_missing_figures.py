@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from compare.auditing.group_figures import AuditedGroup, judge
+from compare.explaining.audited import document
 from compare.explaining.diagnosis import explain
 from compare.explaining.missing_figures import MOST_SENTENCES, missing_figure_sentences
 from compare.figures import FIGURES
 from compare.reading.group_model import model_of
 from compare.reading.observed import ObservedGroup, ObservedMember, Partial
 from compare.showing.audit.page import write_report
-from compare.showing.audit.tables import document
 from protocols import Queue, sort_queues
 from tests.compare.observed_groups import FOLDERS, captured, observed, partitions
 from tests.compare.showing import CAPTURES, equipoise

@@ -7,9 +7,9 @@ import pytest
 
 from compare.auditing.group_figures import judge
 from compare.documents.audit import AuditDocument, GroupRecord, PicturedGroup
+from compare.explaining.audited import document
 from compare.explaining.diagnosis import explain_all
 from compare.reading.gather import gather
-from compare.showing.audit.tables import document
 from tests.compare.showing import EXAMPLES
 from tests.compare.typed_documents import faults
 

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compare.auditing.group_figures import judge
+from compare.explaining.audited import document
 from compare.explaining.diagnosis import explain
 from compare.reading.gather import gather
-from compare.showing.audit.tables import document
 from tests.compare.showing import CAPTURES
 
 FILES = sorted(path for path in CAPTURES.rglob("*.txt") if 0 < path.stat().st_size < 20_000)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from compare.auditing.group_figures import judge
 from compare.auditing.what_if import optimum_row, what_if
+from compare.explaining.audited import document
 from compare.explaining.diagnosis import MOST_DETAILED, explain_all
 from compare.reading.group_model import model_of
-from compare.showing.audit.tables import document
 from kafka_coordinator import assign
 from protocols import Group, Queue
 from rocketmq_selfbalance import allocate

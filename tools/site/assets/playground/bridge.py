@@ -54,10 +54,11 @@ LARGEST_MEMORY = 2 << 30
 def audit(text: str) -> Iterator[dict[str, str]]:
     """The report of an audit of what admin tools printed."""
     from compare.auditing.group_figures import judge
+    from compare.explaining.audited import document
     from compare.explaining.diagnosis import explain_all
     from compare.reading.gather import gather
     from compare.showing.audit.page import write_report
-    from compare.showing.audit.tables import document, skipped_line
+    from compare.showing.audit.tables import skipped_line
     from protocols.errors import UserError
 
     with tempfile.TemporaryDirectory() as folder:

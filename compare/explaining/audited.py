@@ -1,26 +1,134 @@
-"""What a user asks of a group: what if it had other members, without these, with more queues?"""
+"""What the audit says of groups: its JSON document, and answers to what a user asks of a group: what if it had other
+members, without these, with more queues?"""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from compare.auditing.score import MemberCount, member_counts, next_effective_member_count
 from compare.auditing.what_if import WhatIf, optimum_row, what_if
-from compare.explaining.diagnosis import MOST_DETAILED, Explained
-from compare.figures.metrics import COLUMNS, METRICS
-from compare.formatting import metric_text, number
-from compare.reading.group_kinds import usable_strategies
-from compare.showing.console import print_line, print_table
-from protocols import UserError
-
-_FIGURES = (*COLUMNS["what if"], METRICS["unowned_queues"])
-_COLUMNS = (
-    ("system", "left"),
-    ("strategy", "left"),
-    *((metric.heading.lower(), "right") for metric in _FIGURES),
-    ("for this group", "left"),
+from compare.documents.audit import (
+    AuditDocument,
+    Figures,
+    FindingRecord,
+    GroupRecord,
+    Owners,
+    PartialRecord,
+    PicturedGroup,
+    ToldInPart,
 )
-_COUNTS = (("members", "right"), ("max", "right"), ("min", "right"), ("idle", "right"), ("", "left"))
+from compare.explaining.diagnosis import MOST_DETAILED, Explained, best_owners, optimum_owners
+from compare.explaining.finding import Finding
+from compare.explaining.missing_figures import headline, missing_figures, missing_figures_of_topics
+from compare.reading.group_kinds import usable_strategies
+from compare.reading.observed import Skipped
+from protocols import Queue, UserError
+
+
+def document(groups: Sequence[Explained], skipped: Sequence[Skipped], pictures: bool = False) -> AuditDocument:
+    """The audit as the design's JSON document; ``pictures`` adds who would own what, which the report draws."""
+    return {
+        "headline": headline([group.group for group in groups]),
+        "groups": [_group(group, pictures) for group in groups],
+        "skipped": [{"source": each.source, "line": each.line, "why": each.why} for each in skipped],
+    }
+
+
+def _group(explained: Explained, pictures: bool) -> PicturedGroup:
+    group, observed = explained.group, explained.group.observed
+    first = next(iter(explained.findings), None)
+    remedies = explained.remedies
+    best = explained.optimum
+    in_part = what_is_untold(explained)
+    found: GroupRecord = {
+        "system": observed.system,
+        "group": observed.name,
+        "mode": observed.mode,
+        "kind": explained.kind,
+        "state": observed.state,
+        "strategy": observed.strategy,
+        **cast(Figures, group.figures),
+        "partial": in_part["partial"],
+        "untold": in_part["untold"],
+        "missing_topics": list(observed.missing_topics),
+        "owners": None if pictures and not explained.detailed else _owners(group.owners),
+        "topics": dict(group.topics),
+        "cause": first.cause if first else None,
+        "remedy": remedies[0].text if remedies else None,
+        "remedies": [remedy.as_json() for remedy in remedies],
+        "findings": [_finding(finding) for finding in explained.findings],
+        "cost": group.cost,
+        "score": explained.score,
+        "score_after": explained.score_after,
+        "optimum": None
+        if best is None
+        else {
+            "max": best.max,
+            "min": best.min,
+            "idle_members": best.idle_members,
+            "jain": best.jain,
+            "moves": best.moves,
+        },
+        "what_if": [each.as_json() for each in explained.what_if],
+        "notes": [
+            *observed.notes,
+            *([explained.assumption] if explained.assumption else []),
+            *missing_figures_of_topics(group),
+            *_left_out(explained),
+        ],
+        "sources": list(observed.sources),
+    }
+    pictured = cast(PicturedGroup, found)
+    if pictures:
+        pictured["detailed"] = explained.detailed
+    if pictures and explained.detailed:
+        best_under = best_owners(explained)
+        if best_under is not None:
+            pictured["best_strategy"], pictured["best_owners"] = best_under[0], _owners(best_under[1])
+        pictured["optimum_owners"] = _owners(optimum_owners(explained))
+    return pictured
+
+
+def _finding(found: Finding) -> FindingRecord:
+    return {
+        "kind": found.kind,
+        "cause": found.cause,
+        "remedy": None if found.remedy is None else found.remedy.text,
+        "remedies": [remedy.as_json() for remedy in found.remedies],
+        "cost": found.cost,
+    }
+
+
+def _left_out(explained: Explained) -> list[str]:
+    if explained.detailed or explained.modelled is None:
+        return []
+    return [
+        f"drawings and what-if tables are limited to the {MOST_DETAILED} groups with the lowest scores; --group"
+        " NAME adds another"
+    ]
+
+
+def what_is_untold(explained: Explained) -> ToldInPart:
+    """What the document says of a group about what is missing in it, with the group's name."""
+    observed = explained.group.observed
+    partial = observed.partial
+    told: PartialRecord | None = None
+    if partial is not None:
+        told = {"topics": partial.topics, "members": partial.members, "why": partial.why}
+    untold = missing_figures(explained)
+    return {
+        "group": observed.name,
+        "partial": told,
+        "untold": [{"figures": each.figures, "why": each.why} for each in untold],
+    }
+
+
+def _owners(owners: Mapping[str, tuple[Queue, ...] | None] | None) -> Owners | None:
+    if owners is None:
+        return None
+    return {member: None if owned is None else [list(queue) for queue in owned] for member, owned in owners.items()}
+
 
 MOST_MEMBERS = 10_000
 """Largest number of members that `--members` takes."""
@@ -128,45 +236,3 @@ def _answer(question: Question, explained: Explained) -> Answer | None:
         loads,
         weighed,
     )
-
-
-def print_answers(found: Sequence[Answer], groups: Sequence[Explained], question: Question, format: str) -> None:
-    """The answers about these groups as tables (``table`` or ``markdown``)."""
-    for answer in found:
-        columns = (*_COLUMNS, ("next effective member count", "right")) if answer.next_useful else _COLUMNS
-        rows = [
-            _row(row) + ([number(answer.next_useful[row.strategy])] if answer.next_useful else [])
-            for row in answer.rows
-        ]
-        what = "numbers of queues" if answer.loads == "queues" else f"sums of {answer.loads}"
-        title = f"What if: {answer.group}" + (f" (loads are {what})" if answer.weighed else "")
-        print_table(columns, rows, format, title)
-        if answer.counts:
-            helps = f"the next member count that lowers the largest load is {answer.next_useful[answer.strategy]}"
-            if answer.next_useful[answer.strategy] is None:
-                helps = f"no larger member count up to {question.members} lowers the largest load"
-            cells = [
-                [*map(number, (row.members, row.max, row.min, row.idle_members)), _mark(row)] for row in answer.counts
-            ]
-            counted = ", counted in queues" if answer.loads != "queues" else ""
-            print_table(_COUNTS, cells, format, f"{answer.group} under {answer.strategy}{counted}: {helps}")
-    if not (question.without or question.queues or all(group.detailed for group in groups)):
-        print_line(
-            f"What-if tables are shown for the {MOST_DETAILED} groups with the lowest scores; --group NAME shows"
-            " another.",
-            format,
-        )
-    if not found:
-        print_line("What-if tables need ownership, which is unknown for every group.", format)
-
-
-def _mark(row: MemberCount) -> str:
-    return "even" if row.even else "useful" if row.useful else ""
-
-
-def _row(row: WhatIf) -> list[str]:
-    figures = [metric_text(metric, getattr(row, metric.path)) for metric in _FIGURES]
-    reach = "" if row.system == "optimum" else "yes" if row.reachable else "no"
-    if row.why is not None:
-        reach += f" ({row.why})"
-    return [row.system, row.strategy, *figures, reach]
