@@ -1,16 +1,15 @@
 """Copies of the systems' own nodes."""
 
-import pytest
-
 from compare.running.systems import cluster_of, read
 from compare.running.variants import variants_of
 from protocols.engine.exploration.rules import Keys
 from protocols.scenario.running import Run
+from tests.rows import rows
 
 SCENARIO = "examples/scenarios/join-crash-leave-commit.yaml"
 
 
-@pytest.mark.parametrize("name", ["kafka:range", "kafka:uniform", "kafka-zookeeper:range", "rocketmq:AVG"])
+@rows("name", ["kafka:range", "kafka:uniform", "kafka-zookeeper:range", "rocketmq:AVG"])
 def test_a_copy_stays_as_it_was_while_its_node_goes_on(name: str) -> None:
     [variant] = variants_of(read(SCENARIO), [name])
     run = Run.of(variant.scenario, variant.part, cluster_of(variant.part.system), full=True)

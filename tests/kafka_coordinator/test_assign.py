@@ -12,6 +12,7 @@ from kafka_coordinator import assign, register
 from kafka_coordinator.assignors.translation import Numbers, topic_id
 from kafka_coordinator.assignors.uniform import uniform
 from protocols import Allocation, Group, GroupError, Queue, StrategyError
+from tests.rows import rows
 
 BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "uniform")
 
@@ -25,7 +26,7 @@ def _texts(allocation: Allocation) -> dict[str, str]:
     return {member: " ".join(map("{0.topic}-{0.number}".format, queues)) for member, queues in allocation.items()}
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@rows("name", BUILT_IN)
 def test_every_queue_gets_one_owner_who_subscribes(name: str) -> None:
     allocation = assign(name, ORDERS)
     allocation.check()
@@ -74,7 +75,7 @@ def test_members_are_seen_in_the_order_of_java_s_hash_map_not_of_the_group() -> 
     assert _texts(assign("uniform", group)) == {"C3": "t-0", "C0": "t-1", "C1": "t-2", "C2": "t-3"}
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@rows("name", BUILT_IN)
 def test_partition_k_is_the_kth_queue_of_its_topic(name: str) -> None:
     plain = Group.of(topics={"b": 4, "a": 3}, members={"c1": ["a", "b"], "c2": ["b"]})
     written = Group.of(
@@ -96,7 +97,7 @@ def test_claims_of_queues_and_members_that_are_gone_count_no_more() -> None:
     assert all(queue.number < 3 for queues in after.values() for queue in queues if queue.topic == "orders")
 
 
-@pytest.mark.parametrize("name", ["sticky", "cooperative-sticky"])
+@rows("name", ["sticky", "cooperative-sticky"])
 def test_queues_that_are_gone_stay_with_who_claims_them_and_later_ones_get_second_owners(name: str) -> None:
     group = Group.of({"t": 6, "u": 2}, {"m1": ["t"], "m2": ["t", "u"], "m3": ["u"]})
     before = {"m1": group.topics["t"][:3], "m2": group.topics["t"][3:], "m3": group.topics["u"]}
@@ -121,7 +122,7 @@ def test_a_queue_of_a_broker_that_is_gone_is_no_partition_and_not_claimed() -> N
     after.check()
 
 
-@pytest.mark.parametrize("name", ["sticky", "uniform"])
+@rows("name", ["sticky", "uniform"])
 def test_of_a_queue_claimed_twice_everybody_else_keeps_his_own(name: str) -> None:
     group = Group.of(topics={"t": 4}, members={"a": ["t"], "b": ["t"]})
     twice = Allocation(group, {"a": group.topics["t"][:2], "b": group.topics["t"][1:3]})
@@ -131,7 +132,7 @@ def test_of_a_queue_claimed_twice_everybody_else_keeps_his_own(name: str) -> Non
     assert Queue("t", "", 2) in after["b"]
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@rows("name", BUILT_IN)
 def test_topics_that_do_not_exist_and_repetitions_do_no_harm(name: str) -> None:
     odd = Group.of(topics={"t": 3}, members={"a": ["t", "gone", "t"], "b": ["t"]})
     assert sorted(map(len, assign(name, odd).values())) == [1, 2]
@@ -157,7 +158,7 @@ def test_topic_ids_can_be_given_as_numbers_or_as_kafka_prints_them() -> None:
     assert topic_id("x") == topic_id("x") != topic_id("y")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "given", "text"),
     [
         ("rnage", {}, "unknown Kafka strategy 'rnage', expected one of range, roundrobin, sticky,"),

@@ -22,6 +22,7 @@ from protocols.scenario.events import (
     StopPolling,
 )
 from tests.kafka_coordinator.kafka_stories import THREE, Story, at
+from tests.rows import rows
 
 
 def test_a_group_forms_after_the_initial_delay_which_a_second_joiner_prolongs() -> None:
@@ -150,7 +151,7 @@ def test_group_max_size_turns_the_third_away() -> None:
     assert sorted(len(queues) for queues in seen.owners().values()) == [3, 3]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("system", "settings", "message"),
     [
         ("kafka:uniform", {"group.protocol": "classic"}, "uniform belongs to the consumer protocol"),

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from protocols.scenario.events import (
     Subscribe,
 )
 from tests.kafka_coordinator.kafka_stories import Observed, Story, at
+from tests.rows import rows
 
 SECONDS = 1000.0
 
@@ -181,7 +181,7 @@ def test_a_classic_variant_may_have_members_of_the_consumer_protocol() -> None:
     assert sorted(len(queues) for queues in seen.owners().values()) == [2, 2]
 
 
-@pytest.mark.parametrize("system", ["kafka:uniform", "kafka:server-range"])
+@rows("system", ["kafka:uniform", "kafka:server-range"])
 @given(
     leaving=st.lists(st.sampled_from(["c1", "c2", "c3", "c4"]), unique=True, max_size=3),
     joining=st.integers(0, 3),

@@ -9,6 +9,7 @@ from protocols.java import Queue
 from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Hang, Leave, Poison, Produce, StopPolling
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
+from tests.rows import rows
 from tests.skipping import skipping_at_once
 
 QUICK = {"max.poll.interval.ms": 20_000}
@@ -76,7 +77,7 @@ def reached(*events: Event, handle: float, threads: int | None = None, **more: A
     return [(fact.queue.number, fact.offset, (now - handle) / 1000) for now, fact in seen.of(PassedOver)]
 
 
-@pytest.mark.parametrize(("records", "turns"), [(1000, 250), (1001, 251)])
+@rows(("records", "turns"), [(1000, 250), (1001, 251)])
 def test_threads_come_to_it_when_all_before_it_are_done(records: int, turns: int) -> None:
     """Four records every 10 ms."""
     burst = Produce(at=20_000.0, produce={"t-0": records})
@@ -127,7 +128,7 @@ def test_for_ever_is_until_the_member_ends() -> None:
     assert offsets(seen, 0) == set(range(60))
 
 
-@pytest.mark.parametrize("pause", [Hang, StopPolling])
+@rows("pause", [Hang, StopPolling])
 def test_attempts_are_not_made_while_the_code_is_stopped(pause: type[Event]) -> None:
     name = pause.kind_name()
     stopped = pause.model_validate({"at": 33_000.0, name: "c1", "for": 15_000.0})
@@ -145,9 +146,9 @@ def test_a_topic_created_again_has_no_poison() -> None:
     assert offsets(anew, 0) >= set(range(110))
 
 
-@pytest.mark.parametrize("handle", [0.0, 40.0])
-@pytest.mark.parametrize("rate", [0.0, 3.0])
-@pytest.mark.parametrize("attempts", [None, 1, 12])
+@rows("handle", [0.0, 40.0])
+@rows("rate", [0.0, 3.0])
+@rows("attempts", [None, 1, 12])
 def test_full_and_skipping_runs_tell_the_same(attempts: int | None, rate: float, handle: float) -> None:
     events = (poison(attempts=attempts), poison(90, 3, attempts=attempts), Leave(at=200_000.0, leave="c2"))
     with skipping_at_once("kafka_coordinator"):

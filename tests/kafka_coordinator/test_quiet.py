@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from protocols.scenario.events import (
 )
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
+from tests.rows import rows
 
 MEMBERS = ("c1", "c2", "c3", "c4")
 MOMENTS = st.integers(15_000, 220_000).map(float)
@@ -186,7 +186,7 @@ def test_full_and_skipping_runs_of_groups_with_patterns_and_classic_members_obse
     assert some == every
 
 
-@pytest.mark.parametrize("after", [2, 5, 8, 11])
+@rows("after", [2, 5, 8, 11])
 def test_patterns_that_were_resolved_while_nothing_happened_are_not_resolved_again_at_once(after: int) -> None:
     """A new topic soon after the patterns were resolved again waits until ten seconds are over since then."""
     found = []
@@ -208,7 +208,7 @@ def test_a_consumer_that_does_not_wait_for_slow_answers() -> None:
     assert skipping.simulation.messages == full.simulation.messages
 
 
-@pytest.mark.parametrize(
+@rows(
     ("system", "kind", "each", "member"),
     [
         ("kafka:range", "Heartbeat", 1190, {}),

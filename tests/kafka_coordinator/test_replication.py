@@ -9,6 +9,7 @@ from protocols.facts import Committed, Delivered, Owns, PassedOver, Position, St
 from protocols.scenario.events import AddTopic, BrokerEvent, Event, Leave, Poison, Produce, Reset
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
+from tests.rows import rows
 from tests.skipping import skipping_at_once
 
 BROKERS = ("b1", "b2", "b3")
@@ -37,7 +38,7 @@ def when(seen: Observed, number: int) -> list[tuple[float, float]]:
     return [(fact.since / 1000, now / 1000) for now, fact in seen.of(Delivered) if fact.queue.number == number]
 
 
-@pytest.mark.parametrize("how", ["stop", "kill"])
+@rows("how", ["stop", "kill"])
 def test_nothing_is_written_and_read_while_the_only_replica_is_down(how: str) -> None:
     lived = story(broker(60, how), broker(90, "return"))
     seen = lived.to_end(120)
@@ -131,8 +132,8 @@ def test_offsets_of_a_time_without_a_leader_are_those_of_its_beginning() -> None
     assert dict(lived.cluster.topics.offsets_at("t", 100_000.0))["t", 2] == 140
 
 
-@pytest.mark.parametrize("handle", [0.0, 80.0])
-@pytest.mark.parametrize("replicas", [1, 2])
+@rows("handle", [0.0, 80.0])
+@rows("replicas", [1, 2])
 def test_full_and_skipping_runs_tell_the_same(replicas: int, handle: float) -> None:
     events = (
         Produce(at=50_000.0, produce={"t": 400}),

@@ -1,30 +1,29 @@
 """Kafka orders texts by UTF-16 unit: characters beyond U+FFFF come before those from U+E000 to U+FFFF."""
 
-import pytest
-
 from compare.conformance.kafka_coordinator_shapes import group_state
 from kafka_coordinator import assign
 from kafka_coordinator.messages import OffsetCommit, OffsetFetch
 from protocols import Group, Queue
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
+from tests.rows import rows
 
 BEYOND, BELOW = "\U0001f600", "\ufb00"
 """In the order of UTF-16 units, which is not that of code points."""
 
 
-@pytest.mark.parametrize("name", ["range", "roundrobin", "sticky", "cooperative-sticky", "server-range"])
+@rows("name", ["range", "roundrobin", "sticky", "cooperative-sticky", "server-range"])
 def test_members_are_dealt_to_in_the_order_of_units(name: str) -> None:
     group = Group.of({"t": 3}, {BELOW: ["t"], BEYOND: ["t"]})
     assert {id: len(queues) for id, queues in assign(name, group).items()} == {BEYOND: 2, BELOW: 1}
 
 
-@pytest.mark.parametrize("name", ["range", "roundrobin", "server-range"])
+@rows("name", ["range", "roundrobin", "server-range"])
 def test_static_members_go_by_the_units_of_their_instance_ids(name: str) -> None:
     members = {"a": {"subscribe": ["t"], "instance_id": BELOW}, "b": {"subscribe": ["t"], "instance_id": BEYOND}}
     assert assign(name, Group.of({"t": 1}, members))["b"] == (Queue("t", "", 0),)
 
 
-@pytest.mark.parametrize("name", ["roundrobin", "sticky", "cooperative-sticky"])
+@rows("name", ["roundrobin", "sticky", "cooperative-sticky"])
 def test_topics_are_dealt_in_the_order_of_units(name: str) -> None:
     group = Group.of({BELOW: 1, BEYOND: 1}, {"a": [BELOW, BEYOND], "b": [BELOW, BEYOND]})
     assert dict(assign(name, group)) == {"a": (Queue(BEYOND, "", 0),), "b": (Queue(BELOW, "", 0),)}

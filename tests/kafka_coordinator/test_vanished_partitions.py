@@ -4,11 +4,10 @@ Members go on claiming partitions that are gone, and the released assignors hand
 owners (spec 5.7): the group lives on, nothing is read from what is not there.
 """
 
-import pytest
-
 from protocols.facts import Delivered, Granted, Owns
 from protocols.scenario.events import AddTopic, DeleteTopic, Join
 from tests.kafka_coordinator.kafka_stories import Observed, Story, at
+from tests.rows import rows
 
 MEMBERS = {"c1": {"subscribe": ("t",)}, "c2": {"subscribe": ("t", "u")}, "c3": {"subscribe": ("u",)}}
 SHRUNK = [
@@ -24,7 +23,7 @@ def _shrunk(strategy: str, seconds: float) -> Observed:
     return Story(members=MEMBERS, topics=topics, rate=2.0, events=SHRUNK, settings=settings).until(seconds)
 
 
-@pytest.mark.parametrize("strategy", ["sticky", "cooperative-sticky"])
+@rows("strategy", ["sticky", "cooperative-sticky"])
 def test_members_are_handed_what_is_gone_and_what_another_one_has(strategy: str) -> None:
     seen = _shrunk(strategy, 58)
     owned = {fact.member: fact.queues for _, fact in seen.of(Owns)}
@@ -37,7 +36,7 @@ def test_members_are_handed_what_is_gone_and_what_another_one_has(strategy: str)
     assert all(len(set(fact.queues)) == len(fact.queues) for kind in (Owns, Granted) for _, fact in seen.of(kind))
 
 
-@pytest.mark.parametrize("strategy", ["sticky", "cooperative-sticky"])
+@rows("strategy", ["sticky", "cooperative-sticky"])
 def test_nothing_is_read_from_a_partition_that_is_gone(strategy: str) -> None:
     delivered = [fact for now, fact in _shrunk(strategy, 120).of(Delivered) if now > at(31)]
     assert {fact.queue.number for fact in delivered if fact.queue.topic == "t"} == {0, 1}

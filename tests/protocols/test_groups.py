@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols import Allocation, Group, GroupError, Queue, sort_queues
+from tests.rows import rows
 
 GROUP = Group.of(
     topics={"orders": 3, "payments": {"broker-b": 1, "broker-a": 2}},
@@ -47,7 +48,7 @@ def test_racks_of_a_changed_topic_are_forgotten() -> None:
     assert dict(group.with_queues({"t": 2}).replica_racks) == {"u": (("b",),)}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("topics", "members", "message"),
     [
         ({"t": -1}, {}, "topic 't'.*-1.*expected 0 or more"),

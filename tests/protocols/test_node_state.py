@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from protocols.engine.exploration.rules import Keys
 from protocols.node_state import Apart, Emptied, NodeState, Shared, fields_of
+from tests.rows import rows
 
 
 class Offset(NamedTuple):
@@ -111,7 +112,7 @@ def test_a_field_cannot_be_forgotten() -> None:
         Open({}).copy()
 
 
-@pytest.mark.parametrize(
+@rows(
     "kind",
     [Any, object, list, dict[str, Any], list[object], int | list[int], tuple[list[int], ...], Iterator[int], "int"],
 )

@@ -2,16 +2,15 @@
 
 from pathlib import Path
 
-import pytest
-
 from compare.running.systems import read, read_text, scenario
 from protocols.engine.nodes import TICK
 from protocols.scenario.writing import as_yaml
+from tests.rows import rows
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "scenarios").glob("*.yaml"))
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@rows("path", EXAMPLES)
 def test_every_example_survives_being_written(path: Path) -> None:
     found = read(path)
     assert read_text(as_yaml(found)) == found

@@ -8,6 +8,7 @@ import pytest
 
 from compare.running.systems import MACHINES
 from protocols.state_machine import ALWAYS, Edge, IllegalTransition, StateMachine
+from tests.rows import rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,7 +34,7 @@ def tables() -> list[tuple[str, StateMachine]]:
     return found
 
 
-@pytest.mark.parametrize(("name", "table"), tables())
+@rows(("name", "table"), tables())
 def test_every_edge_of_every_machine_is_a_step_and_an_edge_of_its_graph(name: str, table: StateMachine) -> None:
     assert table.name == name
     graph = table.graph()
@@ -45,7 +46,7 @@ def test_every_edge_of_every_machine_is_a_step_and_an_edge_of_its_graph(name: st
         assert table.next_state(edge.before, edge.event, edge.guard) == edge.after
 
 
-@pytest.mark.parametrize(("name", "table"), tables())
+@rows(("name", "table"), tables())
 def test_every_step_that_is_no_edge_raises(name: str, table: StateMachine) -> None:
     legal = {edge[:3] for edge in table.edges}
     for before in table.states:
@@ -56,7 +57,7 @@ def test_every_step_that_is_no_edge_raises(name: str, table: StateMachine) -> No
                         table.next_state(before, event, guard)
 
 
-@pytest.mark.parametrize(("name", "table"), tables())
+@rows(("name", "table"), tables())
 def test_every_state_can_be_reached_from_the_first(name: str, table: StateMachine) -> None:
     reached = networkx.descendants(table.graph(), table.states[0])
     assert {table.states[0], *reached} == set(table.states)
@@ -78,7 +79,7 @@ def test_the_error_names_machine_state_event_and_guard() -> None:
         DOOR.next_state("shut", "push")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("edges", "message"),
     [
         ((Edge("shut", "push", ALWAYS, "gone"),), "edges name .'gone'."),

@@ -7,6 +7,7 @@ import pytest
 from protocols import Group, GroupError, Queue, StrategyError
 from rocketmq_selfbalance import View, allocate
 from rocketmq_selfbalance.strategies import Averagely, ConsistentHash
+from tests.rows import rows
 
 
 def numbers(queues: Sequence[Queue]) -> list[int]:
@@ -17,7 +18,7 @@ def group(queues: int, *members: str) -> Group:
     return Group.of(topics={"T": {"b": queues}}, members={member: ["T"] for member in members})
 
 
-@pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE"])
+@rows("strategy", ["AVG", "AVG_BY_CIRCLE"])
 def test_the_second_half_of_the_group_idles_because_every_topic_starts_with_the_first_member(strategy: str) -> None:
     two_topics = Group.of(
         topics={"X": {"broker-a": 2}, "Y": {"broker-a": 2}},
@@ -101,9 +102,7 @@ def test_who_does_not_see_itself_drops_everything() -> None:
     assert numbers(after.unowned) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    "view", [View(members=[]), View(topics={"T": None}), View(topics={"T": 0}), View(members={"T": []})]
-)
+@rows("view", [View(members=[]), View(topics={"T": None}), View(topics={"T": 0}), View(members={"T": []})])
 def test_who_sees_no_member_list_or_no_queues_keeps_what_it_had(view: View) -> None:
     four = group(8, "c1", "c2", "c3", "c4")
     before = allocate("AVG", four)
@@ -144,8 +143,8 @@ def test_members_who_share_a_view_get_what_each_would_get_with_its_own() -> None
     assert at_once == single != allocate("CONSISTENT_HASH", crowd)
 
 
-@pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM_NEARBY"])
-@pytest.mark.parametrize("members", [1, 3, 7])
+@rows("strategy", ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM_NEARBY"])
+@rows("members", [1, 3, 7])
 def test_members_who_see_the_group_as_it_is_get_together_what_each_would_get_alone(strategy: str, members: int) -> None:
     topics = {"Y": {"b-1": 3, "a-1": 2}, "X": {"a-1": 5}, "Z": {"a-1": 0}, "nobody's": {"a-1": 2}}
     read = [["Y", "X"], ["X"], ["Z", "Y", "elsewhere"]]
@@ -241,7 +240,7 @@ def test_groups_without_broker_names_retry_topics_and_unknown_topics_work_too() 
 # --- what users get wrong -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "message"),
     [
         ({"name": "AVERAGE"}, "unknown RocketMQ strategy 'AVERAGE', expected one of AVG, AVG_BY_CIRCLE, "),
@@ -284,7 +283,7 @@ def test_a_strategy_object_may_be_given_instead_of_a_name() -> None:
     assert allocate(Averagely(), group(3, "c1", "c2")) == allocate("AVG", group(3, "c1", "c2"))
 
 
-@pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE"])
+@rows("strategy", ["AVG", "AVG_BY_CIRCLE"])
 def test_clients_and_queues_are_in_the_order_of_utf16_units(strategy: str) -> None:
     beyond, below = "\U0001f600", "\ufb00"
     group = Group.of({"T": {below: 1, beyond: 2}}, {below: ["T"], beyond: ["T"]})

@@ -19,6 +19,7 @@ from protocols.scenario.events import (
     Subscribe,
 )
 from tests.rocketmq_selfbalance.lived import Lived
+from tests.rows import rows
 
 EVENLY = {"T": {"broker-a": 4, "broker-b": 4}}
 THREE = {f"c{number}": {"subscribe": ("T",)} for number in (1, 2, 3)}
@@ -235,7 +236,7 @@ def test_a_reset_at_the_broker_takes_members_back_whether_they_run_or_not() -> N
     assert lived.settled()
 
 
-@pytest.mark.parametrize(("seed", "version"), [(0, "4.5"), (4, "5.3"), (1, "5.3")])
+@rows(("seed", "version"), [(0, "4.5"), (4, "5.3"), (1, "5.3")])
 def test_a_reset_through_the_clients_goes_well_beside_passes_that_are_under_way(seed: int, version: str) -> None:
     members = {name: {"subscribe": ("T", "U")} for name in ("c1", "c2", "c3")}
     resets = (
@@ -257,7 +258,7 @@ def test_a_network_that_is_cut_is_noticed_by_silence_alone_and_heals() -> None:
     assert lived.settled()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changes", "text"),
     [
         ({"settings": {"pullBatchSize": 0}}, "pullBatchSize is 0"),

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocols.facts import RebalanceBegan
 from tests.rocketmq_selfbalance.lived import Lived, left_behind
 from tests.rocketmq_selfbalance.test_random_scenarios import HAPPENINGS, events_of
+from tests.rows import rows
 
 TOPICS = {"T": {"broker-a": 2, "broker-b": 3}, "U": {"broker-b": 1}}
 KINDS: list[dict[str, Any]] = [
@@ -56,7 +56,7 @@ def test_whatever_happens(
     assert_equal(*both(*events, seconds=over + 150, settings=chosen, seed=seed))
 
 
-@pytest.mark.parametrize("chosen", KINDS[-3:], ids=str)
+@rows("chosen", KINDS[-3:])
 def test_unusual_periods_and_patience(chosen: dict[str, Any]) -> None:
     assert_equal(*both(seconds=400, settings=chosen))
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocketmq_selfbalance.remoting import BINARY, JSON, Frame, FrameError, decode, encode, length_of
+from tests.rows import rows
 
 WIRE = Path(__file__).parents[1] / "captures" / "rocketmq" / "wire"
 
@@ -35,9 +36,7 @@ def recorded(name: str) -> Iterator[dict[str, Any]]:
             yield event
 
 
-@pytest.mark.parametrize(
-    "session", ["mqadmin_consumerProgress.jsonl", "push_orderly.jsonl", "push_rocketmq_serialization.jsonl"]
-)
+@rows("session", ["mqadmin_consumerProgress.jsonl", "push_orderly.jsonl", "push_rocketmq_serialization.jsonl"])
 def test_recorded_frames_are_read_as_they_were_meant(session: str) -> None:
     forms = set()
     for event in recorded(session):
@@ -99,7 +98,7 @@ def test_a_header_of_any_json_is_a_frame_of_texts_and_numbers_or_a_frame_error(t
         assert all(isinstance(each, int) for each in (frame.code, frame.opaque, frame.flag, frame.version))
 
 
-@pytest.mark.parametrize(
+@rows(
     "header",
     [b"[" * 99_999, b'{"code":1e999,"opaque":1}', b'{"code":0,"opaque":1,"extFields":["a"]}', b"[0,1]", b"\xff"],
 )
@@ -136,7 +135,7 @@ def test_every_beginning_of_a_header_is_refused() -> None:
                 decode(raw[:end])
 
 
-@pytest.mark.parametrize("frame", [Frame(200_050, 1, form=BINARY), Frame(1, 1, language="COBOL", form=BINARY)])
+@rows("frame", [Frame(200_050, 1, form=BINARY), Frame(1, 1, language="COBOL", form=BINARY)])
 def test_what_the_binary_form_has_no_room_for_is_not_written(frame: Frame) -> None:
     with pytest.raises(FrameError, match="cannot be written"):
         encode(frame)

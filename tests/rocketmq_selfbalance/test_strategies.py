@@ -18,6 +18,7 @@ from rocketmq_selfbalance.strategies import (
 )
 from rocketmq_selfbalance.strategies.consistent_hash import md5_hash
 from rocketmq_selfbalance.strategies.machine_room import room_in
+from tests.rows import rows
 
 PREFIX = MachineRoomResolver(
     broker_deploy_in=lambda queue: queue.broker.partition("-")[0],
@@ -33,7 +34,7 @@ def shares(strategy: PositionStrategy, mq_all: Sequence[Queue], *cids: str) -> l
     return [list(strategy.positions(cid, mq_all, cids)) for cid in dict.fromkeys(cids)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("count", "cids", "expected"),
     [
         (10, "c1 c2 c3", [[0, 1, 2, 3], [4, 5, 6], [7, 8, 9]]),
@@ -46,7 +47,7 @@ def test_averagely_gives_contiguous_blocks(count: int, cids: str, expected: list
     assert shares(Averagely(), queues(count), *cids.split()) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("count", "cids", "expected"),
     [(10, "c1 c2 c3", [[0, 3, 6, 9], [1, 4, 7], [2, 5, 8]]), (8, "c1 c2 c2 c3", [[0, 4], [1, 5], [3, 7]])],
 )
@@ -54,7 +55,7 @@ def test_by_circle_deals_in_turn(count: int, cids: str, expected: list[list[int]
     assert shares(AveragelyByCircle(), queues(count), *cids.split()) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("virtual_nodes", "cids", "expected"),
     [
         (10, "c1 c2 c3", [[2], [0, 3, 4, 7], [1, 5, 6]]),
@@ -112,7 +113,7 @@ def test_machine_room_takes_the_remainder_from_the_end_of_the_kept_queues() -> N
     assert shares(strategy, mq_all, "c1", "c2", "c3") == [[0, 1, 10], [2, 3, 11], [4, 9]]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("broker", "room"),
     [
         *[("room1@b", "room1"), ("room1", None), ("room1@x@y", None), ("room1@", None), ("@b", ""), ("r@b@@", "r")],
@@ -130,7 +131,7 @@ def test_machine_room_without_rooms_fails_only_where_a_name_carries_one() -> Non
     assert (caught.value.type, caught.value.message) == ("NullPointerException", None)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("inner", "expected"),
     [
         (Averagely(), [[0, 1, 2, 8, 9], [3, 4, 10, 11], [5, 6, 7, 12], [13]]),
@@ -172,7 +173,7 @@ CHECKED = (
 )
 
 
-@pytest.mark.parametrize("strategy", CHECKED, ids=lambda strategy: strategy.name)
+@rows("strategy", CHECKED)
 def test_parameters_are_checked_in_their_order(strategy: PositionStrategy) -> None:
     for cid, mq_all, cid_all, message in (
         (None, None, None, "currentCID is empty"),

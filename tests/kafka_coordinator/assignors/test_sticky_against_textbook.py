@@ -2,7 +2,6 @@
 
 import random
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata, Par
 from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
 from tests.kafka_coordinator.assignors.textbook_sticky import textbook_sticky
 from tests.kafka_coordinator.consumer.metadata import partitions_of
+from tests.rows import rows
 
 MEMBER_IDS = [f"c{n}" for n in range(14)] + ["Z", "ü", "\U0001f600", "\ufb00"]
 TOPICS = ["t0", "t1", "B", "t10", "orders", "é"]
@@ -91,7 +91,7 @@ def test_fast_and_textbook_answers_are_equal(
     assert fast(group, cooperative, seen) == textbook(group, cooperative, seen)
 
 
-@pytest.mark.parametrize("part", range(4))
+@rows("part", range(4))
 def test_they_are_equal_on_many_groups(part: int) -> None:
     seed = random.Random(part)
     for number in range(600):

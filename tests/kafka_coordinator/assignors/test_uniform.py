@@ -14,6 +14,7 @@ from tests.kafka_coordinator.consumer.metadata import (
     owned,
     partitions_of,
 )
+from tests.rows import rows
 
 
 def _all_of(topic: str, count: int) -> list[Partition]:
@@ -49,7 +50,7 @@ def test_the_surplus_stays_with_a_member_that_has_it() -> None:
     assert owned(group, uniform(group)) == {"A": "T1-0 T1-1", "B": "T1-2", "C": "T1-3"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("wanted", "error"),
     [({"A": "T1", "B": "T1"}, "PartitionAssignorException"), ({"A": "T1", "B": ""}, "ArrayIndexOutOfBoundsException")],
 )

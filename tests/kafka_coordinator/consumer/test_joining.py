@@ -1,11 +1,10 @@
 """How a consumer joins: requests, callbacks in order, reaction to every answer (spec 4.4, 4.5, 4.7)."""
 
-import pytest
-
 from kafka_coordinator.consumer import Subscribe
 from kafka_coordinator.consumer.states import STABLE
 from kafka_coordinator.messages import JoinGroup
 from tests.kafka_coordinator.consumer.scripted import Scripted, member
+from tests.rows import rows
 
 EAGER = {"partition.assignment.strategy": "range"}
 COOPERATIVE = {"partition.assignment.strategy": "cooperative-sticky"}
@@ -22,7 +21,7 @@ def test_a_dynamic_member_asks_for_an_id_and_joins_with_it_at_once() -> None:
     assert c.take(JoinGroup).member_id == "c1-7"
 
 
-@pytest.mark.parametrize("settings", [EAGER, COOPERATIVE])
+@rows("settings", [EAGER, COOPERATIVE])
 def test_the_first_join_revokes_nothing_and_assigns_all(settings: dict[str, str]) -> None:
     c = Scripted(settings=settings)
     c.metadata()

@@ -1,14 +1,13 @@
 """What a consumer does when a join or a sync is refused, or gets lost (spec 4.4, 4.7)."""
 
-import pytest
-
 from kafka_coordinator.consumer.states import PREPARING_REBALANCE, UNJOINED
 from kafka_coordinator.messages import JoinGroup
 from protocols.facts import Noted
 from tests.kafka_coordinator.consumer.scripted import Scripted
+from tests.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("error", "expected"),
     [
         ("REBALANCE_IN_PROGRESS", ["JoinGroup"]),
@@ -32,7 +31,7 @@ def test_a_refused_join_is_tried_again(error: str, expected: list[str]) -> None:
     assert c.state.membership.state == PREPARING_REBALANCE
 
 
-@pytest.mark.parametrize(
+@rows(
     "error",
     [
         "FENCED_INSTANCE_ID",
@@ -53,7 +52,7 @@ def test_other_refusals_of_a_join_end_the_users_loop(error: str) -> None:
     assert c.world.node.is_over
 
 
-@pytest.mark.parametrize(
+@rows(
     ("error", "generation", "member_id", "expected"),
     [
         ("REBALANCE_IN_PROGRESS", 1, "c1-0", ["JoinGroup"]),
@@ -77,7 +76,7 @@ def test_a_refused_sync_leads_to_a_join(error: str, generation: int, member_id: 
     assert c.take(JoinGroup).member_id == member_id
 
 
-@pytest.mark.parametrize("error", ["FENCED_INSTANCE_ID", "GROUP_AUTHORIZATION_FAILED", "UNKNOWN_SERVER_ERROR"])
+@rows("error", ["FENCED_INSTANCE_ID", "GROUP_AUTHORIZATION_FAILED", "UNKNOWN_SERVER_ERROR"])
 def test_other_refusals_of_a_sync_end_the_users_loop(error: str) -> None:
     c = Scripted()
     c.coordinator()

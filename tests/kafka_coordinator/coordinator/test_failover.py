@@ -15,6 +15,7 @@ from kafka_coordinator.coordinator.states import (
 )
 from kafka_coordinator.messages import FindCoordinator
 from tests.kafka_coordinator.coordinator.coordinator_desk import ONE_PARTITION, Desk
+from tests.rows import rows
 
 PARTITIONS = {
     "test-group": 12,
@@ -28,7 +29,7 @@ PARTITIONS = {
 """Spec 1.1, of 50."""
 
 
-@pytest.mark.parametrize(("group", "partition"), PARTITIONS.items())
+@rows(("group", "partition"), PARTITIONS.items())
 def test_a_group_s_partition_follows_from_java_s_hash(group: str, partition: int) -> None:
     assert offsets_partition(group, 50) == partition
 

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-
 from kafka_coordinator.zookeeper import messages
 from kafka_coordinator.zookeeper.messages import (
     ChildrenAnswer,
@@ -25,6 +23,7 @@ from kafka_coordinator.zookeeper.messages import (
     WatchEvent,
 )
 from tests.message_classes import message_classes
+from tests.rows import rows
 
 REQUEST_HEADER, REPLY_HEADER = {"xid", "type"}, {"xid", "zxid", "err"}
 OPERATIONS: Mapping[type[Any], tuple[set[str], Mapping[str, str]]] = {
@@ -57,7 +56,7 @@ DATA = {Registration: {"topics": "subscription", "pattern": "pattern", "streams"
 EVERY = message_classes(messages)
 
 
-@pytest.mark.parametrize("message", EVERY, ids=lambda message: message.__name__)
+@rows("message", EVERY)
 def test_every_field_is_one_of_zookeepers_records(message: type[Any]) -> None:
     if message in DATA:
         assert set(message._fields) == set(DATA[message])

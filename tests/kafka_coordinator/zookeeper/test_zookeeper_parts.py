@@ -8,6 +8,7 @@ from kafka_coordinator.zookeeper.catalogue import CannotAssign, range_, roundrob
 from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
 from protocols.errors import UserError
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
+from tests.rows import rows
 
 
 def test_range_gives_the_first_threads_one_more() -> None:
@@ -51,7 +52,7 @@ def test_settings_have_kafkas_names() -> None:
     assert (changed.rebalance_max_retries, changed.backoff_ms) == (2, 100)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "value", "what"),
     [
         ("session.timeout.ms", 1, "here: unknown setting 'session.timeout.ms'"),

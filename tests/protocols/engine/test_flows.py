@@ -14,6 +14,7 @@ from protocols.facts import Delivered
 from protocols.load import Production
 from tests.protocols.engine.readers import ADAPTERS, QUEUE, Ask, Found, Rate, Reader, Store
 from tests.protocols.happenings import Facts
+from tests.rows import rows
 
 
 class Read:
@@ -71,7 +72,7 @@ def test_the_same_records_are_handled_once_and_in_order(
     assert counts[0] == pytest.approx(counts[1], rel=0.1, abs=4)
 
 
-@pytest.mark.parametrize("handle", [0.0, 30.0])
+@rows("handle", [0.0, 30.0])
 def test_few_records_are_told_at_their_times(handle: float) -> None:
     quick, full = (Read(1.0, handle, 60_000.0, full=full) for full in (False, True))
     assert quick.handled() == full.handled() == [(at, at + 1) for at in range(59)]

@@ -17,6 +17,7 @@ from protocols.engine.simulation import Simulation
 from tests.protocols.engine.lease_adapters import ADAPTERS
 from tests.protocols.engine.leases import SCAN_MS, Client, Publish, Renew, Server
 from tests.protocols.happenings import Facts, Happens
+from tests.rows import rows
 
 SERVERS = ("one", "two")
 
@@ -108,7 +109,7 @@ def test_a_long_quiet_run_costs_little() -> None:
     assert quick.number < full.number / 10
 
 
-@pytest.mark.parametrize("tracing", [False, True])
+@rows("tracing", [False, True])
 def test_tracing_leaves_nothing_out(tracing: bool) -> None:
     simulation = Simulation(tracing=tracing)
     FastForward(simulation, ADAPTERS)

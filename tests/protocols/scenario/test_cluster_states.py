@@ -5,9 +5,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-import pytest
-
 from protocols.scenario.cluster_states import ClusterState, ClusterStates, alike
+from tests.rows import rows
 
 
 class _Slotted:
@@ -37,7 +36,7 @@ def _closure(value: object) -> Callable[[], object]:
     return lambda: value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         (_ring("b"), _ring("b")),
@@ -50,7 +49,7 @@ def test_equal_objects_are_alike(one: object, other: object) -> None:
     assert alike(one, other)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         (_ring("b"), _ring("c")),

@@ -7,6 +7,7 @@ import pytest
 from compare.running.systems import read, read_text, scenario
 from protocols.errors import UserError
 from tests.protocols.scenario.texts import TEXT, changed, line_of
+from tests.rows import rows
 
 MISTAKES = {
     # Fields
@@ -216,7 +217,7 @@ def test_the_unchanged_scenario_is_read() -> None:
     assert read_text(TEXT).name == "a day in short"
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+@rows("mistake", MISTAKES)
 def test_a_mistake_is_told_with_its_line_and_field(mistake: str) -> None:
     beginning, new, below, expected = MISTAKES[mistake]
     error = error_of(changed(beginning, new))
@@ -244,7 +245,7 @@ def test_what_python_gives_is_checked_alike() -> None:
         scenario({})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("raw", "expected"),
     [
         (b"", "line 1: empty"),

@@ -10,6 +10,7 @@ from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.reference import reference
 from protocols.scenario.running import Run
 from protocols.scenario.writing import as_yaml
+from tests.rows import rows
 
 HEAD = """
 name: rolling
@@ -125,7 +126,7 @@ def test_a_program_may_give_the_event_itself() -> None:
     assert [event.describe() for event in day.events] == ["c1 leaves", "c1 restarts"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "problem"),
     [
         (
@@ -195,8 +196,8 @@ def test_reference_and_schema_hold_it() -> None:
     assert crash["anyOf"] == [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
 
 
-@pytest.mark.parametrize("system", ["kafka:range", "kafka:range+static", "rocketmq:AVG", "kafka-zookeeper:range"])
-@pytest.mark.parametrize("how", ["downtime: 10s", "surge: 5s", "at_once: 2", "downtime: 10s, how: crash"])
+@rows("system", ["kafka:range", "kafka:range+static", "rocketmq:AVG", "kafka-zookeeper:range"])
+@rows("how", ["downtime: 10s", "surge: 5s", "at_once: 2", "downtime: 10s, how: crash"])
 def test_every_system_lives_through_it(system: str, how: str) -> None:
     day = read(f"{{at: 30s, rolling: c1..c3, gap: 20s, {how}}}")
     run = Run.of(day, SystemPart(system=system), cluster_of(system)).run()

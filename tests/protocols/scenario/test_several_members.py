@@ -9,6 +9,7 @@ from protocols.scenario.events.catalogue import described
 from protocols.scenario.fields import listed_members
 from protocols.scenario.model import Scenario
 from protocols.scenario.writing import as_yaml
+from tests.rows import rows
 
 HEAD = """
 name: several
@@ -31,7 +32,7 @@ def told(*events: str) -> list[str]:
     return [f"{event.at / 1000:g} {event.group} {event.describe()}" for event in read(*events).events]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("written", "meant"),
     [
         ("crash: [c2, c4]", ["c2 crashes", "c4 crashes"]),
@@ -77,7 +78,7 @@ def test_what_is_written_back_reads_the_same() -> None:
     assert read_text(as_yaml(day)) == day
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "problem"),
     [
         ("{at: 1s, crash: [c2, c9]}", "events[0].crash[1]: unknown member 'c9'"),
@@ -142,7 +143,7 @@ def test_a_member_that_comes_again_like_another_keeps_its_process() -> None:
     assert (join.subscribe, join.process) == (("u",), "p")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "problem"),
     [
         ("{at: 1s, join: n1, group: billing, like: c9}", "events[0].like: unknown member 'c9' in group billing"),
@@ -187,7 +188,7 @@ def test_equal_events_are_told_together() -> None:
     assert described(()) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("written", "words"),
     [
         ("crash: c2..c4", "c2, c3 and c4 crash"),
@@ -208,7 +209,7 @@ def test_events_of_different_groups_are_not_told_as_one() -> None:
     assert described(both) == ["c1 leaves", "c1 leaves"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("names", "words"),
     [
         ("c1", "c1"),

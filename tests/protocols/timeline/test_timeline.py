@@ -13,6 +13,7 @@ from protocols.scenario.reading import scenario
 from protocols.timeline import PER_BROKER, THROUGHOUT, FigureRecorder, InvariantError, Recorder, lifetimes, may_own_in
 from protocols.timeline.ownership import Double, Gap, Interval, Pause
 from tests.protocols.timeline.timeline_made import A, B, C, owns, recorded
+from tests.rows import rows
 
 
 def test_a_queue_between_two_owners_is_a_gap_and_a_move() -> None:
@@ -124,7 +125,7 @@ def test_a_generation_that_goes_back_raises() -> None:
         recorded([(0, RebalanceEnded("g", 4, True)), (1, RebalanceEnded("g", 3, True))], 5)
 
 
-@pytest.mark.parametrize("machine", ["group", "consumer group"])
+@rows("machine", ["group", "consumer group"])
 def test_a_group_that_was_dead_begins_anew(machine: str) -> None:
     ended = Transition(machine, "g", "Empty", "deleted", "Dead")
     recorded([(0, RebalanceEnded("g", 4, True)), (1, ended), (2, RebalanceEnded("g", 1, True))], 5)

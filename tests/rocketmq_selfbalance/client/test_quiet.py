@@ -1,6 +1,5 @@
 """What is skipped while clients are quiescent is what would have happened (`protocols.engine.fast_forward`)."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from rocketmq_selfbalance.nameserver import NameServer
 from rocketmq_selfbalance.strategies import Averagely
 from tests.rocketmq_selfbalance.client.client_cluster import BROKERS, GROUP, Cluster, Watched
 from tests.rocketmq_selfbalance.lived import Lived
+from tests.rows import rows
 
 EVENTS = ("start", "stop", "kill", "hang", "freeze", "stop broker")
 """A client that hangs never goes on; one that freezes does, when the brokers have given it up."""
@@ -70,7 +70,7 @@ def run(settings_: ClientSettings, events: list[tuple[str, int]], *, full: bool)
     return watched.facts, simulation.messages, simulation.number
 
 
-@pytest.mark.parametrize("given_", [{}, {"orderly": True}, {"message_model": BROADCASTING}, {"kind": LITE_PULL}])
+@rows("given_", [{}, {"orderly": True}, {"message_model": BROADCASTING}, {"kind": LITE_PULL}])
 @settings(max_examples=5, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(1, 150)), max_size=4))
 def test_a_quiet_run_observes_what_a_full_one_does(given_: dict[str, object], events: list[tuple[str, int]]) -> None:
@@ -79,7 +79,7 @@ def test_a_quiet_run_observes_what_a_full_one_does(given_: dict[str, object], ev
     assert quiet[:2] == full[:2]
 
 
-@pytest.mark.parametrize("given_", [{}, {"orderly": True}, {"kind": LITE_PULL}])
+@rows("given_", [{}, {"orderly": True}, {"kind": LITE_PULL}])
 def test_a_client_that_wakes_when_its_connections_have_ended_does_the_same_in_both(given_: dict[str, object]) -> None:
     chosen = with_fields(ClientSettings(), given_)
     events = [("freeze", 40), ("start", 30), ("freeze", 5)]
@@ -88,7 +88,7 @@ def test_a_client_that_wakes_when_its_connections_have_ended_does_the_same_in_bo
     assert quiet[2] < full[2]
 
 
-@pytest.mark.parametrize("given_", [{}, {"orderly": True}, {"message_model": BROADCASTING}, {"kind": PULL}])
+@rows("given_", [{}, {"orderly": True}, {"message_model": BROADCASTING}, {"kind": PULL}])
 def test_most_of_an_hour_at_rest_is_passed_over(given_: dict[str, object]) -> None:
     events = [("start", 3_000)]
     chosen = with_fields(ClientSettings(), given_)
