@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator import assign, register
@@ -227,7 +227,6 @@ def test_what_cannot_be_a_strategy_or_an_answer_is_refused() -> None:
         assign("stranger", ORDERS)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(BUILT_IN),
     st.dictionaries(st.sampled_from(["t", "T", "é"]), st.integers(0, 7), min_size=1),
@@ -243,7 +242,6 @@ def test_trusted_allocations_are_what_checked_ones_are(name: str, topics: dict[s
         assert allocation == Allocation(group, allocation)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(st.sampled_from(["t", "T", "é", "u"]), st.integers(1, 9), min_size=1), st.data())
 def test_uniform_keeps_what_members_had_as_if_their_claims_were_read_one_by_one(
     topics: dict[str, int], data: st.DataObject

@@ -5,12 +5,10 @@ from typing import Any
 import pytest
 
 from protocols.facts import Committed, Delivered, PassedOver, StandsStill, TimedOut
-from protocols.java import Queue
 from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Hang, Leave, Poison, Produce, StopPolling
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
 from tests.rows import rows
-from tests.skipping import skipping_at_once
 
 QUICK = {"max.poll.interval.ms": 20_000}
 
@@ -144,18 +142,6 @@ def test_a_topic_created_again_has_no_poison() -> None:
     assert not [each for each in handled(seen, 0) if each[4] > 60]
     anew = lived(poison(10.0, attempts=2), DeleteTopic(at=30_000.0, delete_topic="t"), again, seconds=120)
     assert offsets(anew, 0) >= set(range(110))
-
-
-@rows("handle", [0.0, 40.0])
-@rows("rate", [0.0, 3.0])
-@rows("attempts", [None, 1, 12])
-def test_full_and_skipping_runs_tell_the_same(attempts: int | None, rate: float, handle: float) -> None:
-    events = (poison(attempts=attempts), poison(90, 3, attempts=attempts), Leave(at=200_000.0, leave="c2"))
-    with skipping_at_once("kafka_coordinator"):
-        given: dict[str, Any] = {"rate": rate, "handle": handle, "seconds": 400, "settings": QUICK}
-        quick, full = (lived(*events, **given, full=full) for full in (False, True))
-    assert quick.facts == full.facts
-    assert Queue("t", "", 0) in {fact.queue for _, fact in full.of(PassedOver)} or attempts is None
 
 
 def test_heartbeats_of_those_who_stand_still_are_skipped() -> None:

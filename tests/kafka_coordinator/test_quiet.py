@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.scenario.events import (
@@ -96,7 +96,6 @@ SESSIONS = {
     patience=st.sampled_from([300_000, 20_000]),
     replicas=st.sampled_from([None, 1, 2]),
 )
-@settings(max_examples=100, deadline=None)
 def test_full_and_skipping_runs_observe_the_same(
     system: str,
     events: list[Event],
@@ -149,7 +148,6 @@ KINDS: dict[str, dict[str, Any]] = {
     static=st.booleans(),
     refresh=st.sampled_from([600_000, 25_000, 60_000]),
 )
-@settings(max_examples=60, deadline=None)
 def test_full_and_skipping_runs_of_groups_with_patterns_and_classic_members_observe_the_same(
     system: str,
     kinds: list[str],

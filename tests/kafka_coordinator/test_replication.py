@@ -10,7 +10,6 @@ from protocols.scenario.events import AddTopic, BrokerEvent, Event, Leave, Poiso
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
 from tests.rows import rows
-from tests.skipping import skipping_at_once
 
 BROKERS = ("b1", "b2", "b3")
 ON_B2 = (2, 3)
@@ -130,25 +129,6 @@ def test_offsets_of_a_time_without_a_leader_are_those_of_its_beginning() -> None
     lived.until(120)
     assert dict(lived.cluster.topics.offsets_at("t", 75_000.0))["t", 2] == 120
     assert dict(lived.cluster.topics.offsets_at("t", 100_000.0))["t", 2] == 140
-
-
-@rows("handle", [0.0, 80.0])
-@rows("replicas", [1, 2])
-def test_full_and_skipping_runs_tell_the_same(replicas: int, handle: float) -> None:
-    events = (
-        Produce(at=50_000.0, produce={"t": 400}),
-        broker(60, "kill"),
-        broker(70, "stop", "b3"),
-        Poison(at=75_000.0, poison="t-0", attempts=5),
-        broker(100, "return"),
-        broker(130, "return", "b3"),
-        Leave(at=200_000.0, leave="c2"),
-    )
-    with skipping_at_once("kafka_coordinator"):
-        quick, full = (
-            story(*events, replicas=replicas, handle=handle, full=full).to_end(400) for full in (False, True)
-        )
-    assert quick.facts == full.facts
 
 
 def test_a_partition_without_a_leader_leaves_its_share_to_the_others() -> None:

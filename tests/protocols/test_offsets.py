@@ -1,7 +1,7 @@
 """Sets of offsets, against Python's sets."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.offsets import OffsetSet
@@ -23,7 +23,6 @@ def textbook(steps: list[tuple[str, tuple[int, int]]]) -> tuple[OffsetSet, set[i
     return ours, plain
 
 
-@settings(max_examples=100, deadline=None)
 @given(STEPS)
 def test_it_holds_what_a_set_holds(steps: list[tuple[str, tuple[int, int]]]) -> None:
     ours, plain = textbook(steps)
@@ -36,7 +35,6 @@ def test_it_holds_what_a_set_holds(steps: list[tuple[str, tuple[int, int]]]) -> 
         assert ours.first_range() == ours.ranges()[0]
 
 
-@settings(max_examples=100, deadline=None)
 @given(STEPS)
 def test_ranges_are_in_order_and_never_touch(steps: list[tuple[str, tuple[int, int]]]) -> None:
     ours, plain = textbook(steps)
@@ -45,7 +43,6 @@ def test_ranges_are_in_order_and_never_touch(steps: list[tuple[str, tuple[int, i
     assert ours == OffsetSet((offset, offset + 1) for offset in sorted(plain, reverse=True))
 
 
-@settings(max_examples=100, deadline=None)
 @given(STEPS, RANGES)
 def test_questions_about_a_part_of_it(steps: list[tuple[str, tuple[int, int]]], part: tuple[int, int]) -> None:
     ours, plain = textbook(steps)
@@ -57,7 +54,6 @@ def test_questions_about_a_part_of_it(steps: list[tuple[str, tuple[int, int]]], 
     assert ours.next_missing(first) == next(offset for offset in range(first, 40) if offset not in plain)
 
 
-@settings(max_examples=100, deadline=None)
 @given(STEPS, STEPS)
 def test_the_union_counts_what_is_new_and_copies_are_independent(one: list, other: list) -> None:
     (ours, plain), (theirs, others) = textbook(one), textbook(other)

@@ -6,7 +6,7 @@ import pytest
 
 from protocols import Group, GroupError, Queue, StrategyError
 from rocketmq_selfbalance import View, allocate
-from rocketmq_selfbalance.strategies import Averagely, ConsistentHash
+from rocketmq_selfbalance.strategies import ConsistentHash
 from tests.rows import rows
 
 
@@ -42,13 +42,6 @@ def test_queues_and_members_are_sorted_as_java_sorts_them() -> None:
         "\U0001f600": ("\U0001f600",),
         "\uffee": ("\uffee",),
     }
-
-
-def test_settings_reach_the_strategy() -> None:
-    with_ten = allocate("CONSISTENT_HASH", group(8, "c1", "c2", "c3"))
-    assert [numbers(queues) for queues in with_ten.values()] == [[2], [0, 3, 4, 7], [1, 5, 6]]
-    with_one = allocate("CONSISTENT_HASH", group(8, "c1", "c2", "c3"), settings={"virtual_nodes": 1})
-    assert [numbers(queues) for queues in with_one.values()] == [[], [0, 3, 4, 7], [1, 2, 5, 6]]
 
 
 def test_two_members_with_one_client_id_own_the_same_and_leave_their_second_share_to_nobody() -> None:
@@ -132,17 +125,6 @@ def test_a_client_asks_a_broker_anew_for_each_topic() -> None:
     assert [(queue.topic, queue.number) for queue in allocation["c2"]] == [("X", 1), ("Y", 0), ("Y", 1)]
 
 
-def test_members_who_share_a_view_get_what_each_would_get_with_its_own() -> None:
-    crowd = group(40, *(f"c{n}" for n in range(10)))
-    half = [f"c{n}" for n in range(5)]
-    shared = View(members=half, topics={"T": {"b": 30}})
-    at_once = allocate("CONSISTENT_HASH", crowd, views=dict.fromkeys(half, shared))
-    single = allocate(
-        "CONSISTENT_HASH", crowd, views={c: View(members=list(half), topics={"T": {"b": 30}}) for c in half}
-    )
-    assert at_once == single != allocate("CONSISTENT_HASH", crowd)
-
-
 @rows("strategy", ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM_NEARBY"])
 @rows("members", [1, 3, 7])
 def test_members_who_see_the_group_as_it_is_get_together_what_each_would_get_alone(strategy: str, members: int) -> None:
@@ -172,12 +154,6 @@ def test_a_configured_list_is_the_target_of_every_topic() -> None:
     allocation = allocate("CONFIG", both, settings={"message_queue_list": listed}, previous=before)
     assert allocation["c1"] == (Queue("X", "b", 0), Queue("Y", "b", 1))
     assert allocation["c2"] == (Queue("X", "b", 0),), "queues of topics it does not read are dropped at the end"
-
-
-def test_a_configured_list_that_names_another_topic_empties_this_one() -> None:
-    both = Group.of(topics={"X": {"b": 2}, "Y": {"b": 2}}, members={"c1": ["X", "Y"]})
-    settings = {"message_queue_list": [Queue("X", "b", 1)]}
-    assert allocate("CONFIG", both, settings=settings, previous=allocate("AVG", both))["c1"] == (Queue("X", "b", 1),)
 
 
 def test_each_member_may_have_its_own_configured_list() -> None:
@@ -277,10 +253,6 @@ def test_views_strategies_and_lists_name_members_of_the_group() -> None:
             View(members=members)  # type: ignore[arg-type]
     with pytest.raises(GroupError, match="expected a View"):
         allocate("AVG", group(2, "c1"), views={"c1": ["c1"]})  # type: ignore[dict-item]
-
-
-def test_a_strategy_object_may_be_given_instead_of_a_name() -> None:
-    assert allocate(Averagely(), group(3, "c1", "c2")) == allocate("AVG", group(3, "c1", "c2"))
 
 
 @rows("strategy", ["AVG", "AVG_BY_CIRCLE"])

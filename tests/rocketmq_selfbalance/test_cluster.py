@@ -4,11 +4,10 @@ import pytest
 
 from protocols import Queue
 from protocols.errors import UserError
-from protocols.facts import Owns, RebalanceBegan
+from protocols.facts import Committed, Owns, RebalanceBegan
 from protocols.scenario.events import (
     BrokerEvent,
     Crash,
-    DeleteTopic,
     Hang,
     Join,
     Leave,
@@ -114,41 +113,6 @@ def test_a_changed_route_wakes_nobody_and_is_noticed_by_the_next_poll_and_pass()
     assert lived.settled(at_s=41 + 51)
 
 
-def test_fewer_queues_vanish_as_well() -> None:
-    lived = Lived(EVENLY, TWO, Queues(at=s(41), queues={"T": {"broker-a": 1, "broker-b": 1}}), seconds=120)
-    assert lived.settled(at_s=41 + 51)
-
-
-def test_a_deleted_topic_keeps_its_owners() -> None:
-    lived = Lived({**EVENLY, "U": {"broker-a": 2}}, TWO, DeleteTopic(at=s(30), delete_topic="T"), seconds=120)
-    assert len(lived.owners()) == 8
-
-
-def test_two_connections_under_one_client_id_own_half_of_the_queues_twice_and_the_rest_never() -> None:
-    members = {name: {"subscribe": ("T",), "client_id": "10.0.0.1@DEFAULT"} for name in ("c1", "c2")}
-    lived = Lived(EVENLY, members, seconds=60)
-    assert lived.beliefs()["c1"] == lived.beliefs()["c2"]
-    assert len(lived.owners()) == 4
-
-
-def test_members_with_different_topics_leave_queues_without_an_owner() -> None:
-    topics = {"T": {"broker-a": 4}, "U": {"broker-a": 4}}
-    lived = Lived(topics, {"c1": {"subscribe": ("T",)}, "c2": {"subscribe": ("U",)}}, seconds=100)
-    assert lived.owners() == {
-        **{Queue("T", "broker-a", number): ["c1"] for number in (0, 1)},
-        **{Queue("U", "broker-a", number): ["c2"] for number in (2, 3)},
-    }
-
-
-def test_mixed_strategies_never_heal() -> None:
-    circling: dict[str, object] = {"subscribe": ("T",), "strategy": "AVG_BY_CIRCLE"}
-    members: dict[str, dict[str, object]] = {"c1": {"subscribe": ("T",)}, "c2": circling}
-    lived = Lived(EVENLY, members, seconds=200)
-    owners = lived.owners()
-    assert len(owners) == 6
-    assert sum(len(each) == 2 for each in owners.values()) == 2
-
-
 def test_a_strategy_is_changed_member_by_member() -> None:
     events = [Restart(at=s(30 * number), restart=f"c{number}", strategy="AVG_BY_CIRCLE") for number in (1, 2)]
     lived = Lived(EVENLY, TWO, *events, seconds=120)
@@ -208,27 +172,6 @@ def test_broadcasting_members_own_everything_and_nobody_waits_for_a_notice() -> 
     assert all(len(queues) == 8 for queues in lived.beliefs().values())
 
 
-def test_a_killed_orderly_owner_blocks_its_queues_until_its_locks_run_out() -> None:
-    lived = Lived(EVENLY, TWO, Crash(at=s(30), crash="c2"), seconds=120, settings={"orderly": True})
-    assert len(lived.owners(at_s=60)) == 4
-    assert len(lived.owners(at_s=70)) == 4
-    assert len(lived.owners(at_s=95)) == 8
-
-
-def test_in_4_5_a_first_pass_comes_at_once() -> None:
-    new, old = (Lived(EVENLY, TWO, seconds=10, settings={"version": version}) for version in ("5.3", "4.5"))
-    assert new.told(Owns)[0][0] >= 1
-    assert old.told(Owns)[0][0] < 0.2
-
-
-def test_offsets_that_a_killed_broker_had_not_written_are_lost() -> None:
-    kill = BrokerEvent(at=s(34.5), broker="broker-a", does="kill")
-    lived = Lived({"T": {"broker-a": 1}}, {"c1": {"subscribe": ("T",)}}, kill, seconds=34.5, produce=10.0)
-    known = [fact.offset for time, fact in lived.commits() if fact.queue.topic == "T"]
-    written = lived.cluster.servers.disks["broker-a"].offsets.offsets["T@g"][0]
-    assert 0 < known[-1] - written < 60
-
-
 def test_a_reset_at_the_broker_takes_members_back_whether_they_run_or_not() -> None:
     lived = Lived(EVENLY, TWO, Reset(at=s(40), reset_offsets="g", topic="T", to=s(10)), seconds=70, produce=10.0)
     resets = [(fact.queue, fact.offset) for time, fact in lived.commits() if fact.member is None]
@@ -275,3 +218,13 @@ def test_a_network_that_is_cut_is_noticed_by_silence_alone_and_heals() -> None:
 def test_what_rocketmq_does_not_have_is_refused_before_anything_runs(changes: dict[str, object], text: str) -> None:
     with pytest.raises(UserError, match=text):
         Lived(EVENLY, **{"members": TWO, "seconds": 1, **changes})  # type: ignore[arg-type]
+
+
+def test_members_of_one_process_are_told_apart() -> None:
+    groups = {
+        "g": {"members": {"a": {"subscribe": ("T",), "process": "p"}}},
+        "h": {"members": {"b": {"subscribe": ("T",), "process": "p"}, "a": {"subscribe": ("T",)}}},
+    }
+    lived = Lived({"T": {"broker-a": 2}}, {}, seconds=30, produce=1.0, groups=groups)
+    told = {(fact.group, fact.member) for _, _, fact in lived.told(Committed)}
+    assert told == {("g", "a"), ("h", "b"), ("h", "a")}

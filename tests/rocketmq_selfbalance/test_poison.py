@@ -149,8 +149,16 @@ def test_nothing_is_written_while_the_broker_is_down() -> None:
     assert passed(of) == []
 
 
-@rows("settings", [{}, {"orderly": True}, {"consumer": "lite_pull"}, {"messageModel": "BROADCASTING"}])
-@rows("attempts", [None, 3])
+@rows(
+    ("settings", "attempts"),
+    [
+        ({}, None),
+        ({}, 3),
+        ({"orderly": True}, 3),
+        ({"consumer": "lite_pull"}, None),
+        ({"messageModel": "BROADCASTING"}, 3),
+    ],
+)
 def test_full_and_skipping_runs_tell_the_same(settings: dict[str, Any], attempts: int | None) -> None:
     """Without load, and with load the same records are handled and passed over."""
     events = (poison(attempts=attempts), poison(60, attempts=attempts), {"at": 80_000.0, "leave": "c2"})

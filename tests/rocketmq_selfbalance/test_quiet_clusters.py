@@ -6,6 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocols.facts import RebalanceBegan
+from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from tests.rocketmq_selfbalance.lived import Lived, left_behind
 from tests.rocketmq_selfbalance.test_random_scenarios import HAPPENINGS, events_of
 from tests.rows import rows
@@ -43,7 +44,7 @@ def assert_equal(quick: Lived, full: Lived) -> None:
         assert quick.cluster.broker(name) is None or left_behind(quick.broker(name)) == left_behind(full.broker(name))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(HAPPENINGS, st.sampled_from(KINDS), st.integers(0, 99), st.booleans())
 @example([("join", 0.1, 1), ("hang", 0.1, 1)], {}, 0, False)
 @example([("hang", 0.1, 3), ("stop", 0.1, 1)], {"orderly": True}, 0, False)
@@ -127,3 +128,10 @@ def test_a_pass_that_is_put_off_is_told_even_if_it_finds_nothing() -> None:
     quick, full = both(at(62, disconnect="c1", broker="broker-a"), seconds=120, settings=chosen)
     assert_equal(quick, full)
     assert [time for time, _, _ in quick.told(RebalanceBegan) if time > 62]
+
+
+def test_a_crowd_that_starts_at_once_observes_what_it_does_in_full() -> None:
+    members = {f"c{number}": {"subscribe": ("T", "U")} for number in range(40)}
+    quick, full = both(at(90, leave="c1"), seconds=150, members=members)
+    assert_equal(quick, full)
+    assert full.variant.simulation.messages[NotifyConsumerIdsChanged] > 40 * 39

@@ -1,6 +1,6 @@
 """What holds for any group: nothing is lost or doubled, and the group-wide form is the per-member form."""
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from protocols import Queue, sort_queues
@@ -40,7 +40,6 @@ anything = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(anything, queue_lists, id_lists)
 def test_all_members_at_once_get_what_each_gets_alone(
     strategy: PositionStrategy, mq_all: list[Queue], cid_all: list[str]
@@ -59,7 +58,6 @@ def test_all_members_at_once_get_what_each_gets_alone(
         assert at_once == alone
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.one_of(splitting, nearby), queue_lists, id_lists)
 def test_equal_inputs_and_different_ids_partition_the_queues(
     strategy: PositionStrategy, mq_all: list[Queue], cid_all: list[str]
@@ -69,7 +67,6 @@ def test_equal_inputs_and_different_ids_partition_the_queues(
     assert sorted(taken) == list(range(len(mq_all)))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.frozensets(st.sampled_from(["1", "2"])), queue_lists, id_lists)
 def test_machine_room_partitions_the_queues_of_its_rooms(
     rooms: frozenset[str], mq_all: list[Queue], cid_all: list[str]
@@ -80,7 +77,6 @@ def test_machine_room_partitions_the_queues_of_its_rooms(
     assert sorted(taken) == [n for n, part in enumerate(parts) if len(part) == 2 and part[0] in rooms]
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(1, 20), queue_lists, id_lists, st.data())
 def test_when_a_member_leaves_consistent_hash_moves_only_its_queues(
     virtual_nodes: int, mq_all: list[Queue], cid_all: list[str], data: st.DataObject

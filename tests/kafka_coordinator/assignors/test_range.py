@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from kafka_coordinator.assignors.inputs import GroupMetadata
 from kafka_coordinator.assignors.range import range_
@@ -63,7 +63,6 @@ def test_racks_decide_nothing_where_every_partition_is_in_every_rack() -> None:
     assert range_(everywhere) == range_(plain)
 
 
-@settings(max_examples=100, deadline=None)
 @given(groups(racks=True))
 def test_racks_never_change_sizes_and_every_partition_has_one_subscriber(group: GroupMetadata) -> None:
     answer = range_(group)
@@ -77,7 +76,6 @@ def test_racks_never_change_sizes_and_every_partition_has_one_subscriber(group: 
             assert sorted(sizes[m] for m in subscribers) == [quota] * (len(subscribers) - extra) + [quota + 1] * extra
 
 
-@settings(max_examples=50, deadline=None)
 @given(groups())
 def test_without_racks_every_share_of_a_topic_is_one_block(group: GroupMetadata) -> None:
     names = partitions_of(group)

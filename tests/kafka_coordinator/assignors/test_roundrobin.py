@@ -1,6 +1,6 @@
 """The client-side round-robin assignor (spec 5.4)."""
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from kafka_coordinator.assignors.inputs import GroupMetadata, static_order
 from kafka_coordinator.assignors.roundrobin import roundrobin
@@ -46,7 +46,6 @@ def _textbook(group: GroupMetadata) -> list[list[int]]:
     return answer
 
 
-@settings(max_examples=100, deadline=None)
 @given(groups())
 def test_it_is_the_textbook_pointer_over_the_ring(group: GroupMetadata) -> None:
     answer = roundrobin(group)

@@ -1,7 +1,7 @@
 """The coordinator's range assignor (spec 5.11)."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata
 from kafka_coordinator.assignors.range import range_, server_range
@@ -20,7 +20,6 @@ def test_a_topic_that_does_not_exist_is_an_error() -> None:
     assert caught.value.error == "PartitionAssignorException"
 
 
-@settings(max_examples=50, deadline=None)
 @given(groups(unknown=False))
 def test_without_racks_it_is_the_client_side_range(group: GroupMetadata) -> None:
     assert server_range(group) == range_(group)

@@ -2,7 +2,7 @@
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata, Partition, Subscription
@@ -74,7 +74,6 @@ def textbook(group: GroupMetadata, cooperative: bool, max_generation: int) -> ob
     return answer.owned, answer.withheld
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.integers(0, 1 << 32),
     st.dictionaries(st.sampled_from(TOPICS), st.integers(0, 20), min_size=1),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition
 from kafka_coordinator.assignors.uniform import homogeneous, topic_order, uniform
@@ -108,7 +108,6 @@ def test_groups_are_homogeneous_if_all_name_the_same_topics_in_any_order() -> No
     assert homogeneous(group_of({}, {}))
 
 
-@settings(max_examples=100, deadline=None)
 @given(groups(equal=True, unknown=False))
 def test_equal_subscriptions_are_spread_evenly_and_then_stay(group: GroupMetadata) -> None:
     answer = uniform(group)
@@ -119,7 +118,6 @@ def test_equal_subscriptions_are_spread_evenly_and_then_stay(group: GroupMetadat
     assert [set(each) for each in uniform(settled).owned] == [set(each) for each in answer.owned]
 
 
-@settings(max_examples=100, deadline=None)
 @given(groups(unknown=False))
 def test_different_subscriptions_have_one_owner_each_and_then_stay(group: GroupMetadata) -> None:
     answer = uniform(group, same_subscriptions=False)
@@ -128,7 +126,6 @@ def test_different_subscriptions_have_one_owner_each_and_then_stay(group: GroupM
     assert uniform(settled, same_subscriptions=False).owned == answer.owned
 
 
-@settings(max_examples=50, deadline=None)
 @given(groups(equal=True, unknown=False))
 def test_when_a_member_leaves_the_others_keep_all_they_had(group: GroupMetadata) -> None:
     if len(group.members) < 2:

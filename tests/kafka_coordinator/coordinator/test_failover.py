@@ -1,7 +1,7 @@
 """Coordinators find, lose and take over groups: the hash, the log, loading, resignation (spec 1)."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.coordinator import BrokerSettings, OffsetsLeaders, OffsetsTopic
@@ -174,7 +174,6 @@ WRITES = st.lists(
 
 
 @given(WRITES, st.integers(1, 20), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
-@settings(max_examples=100, deadline=None)
 def test_compaction_changes_nothing_that_a_loader_sees(
     writes: list[tuple[str, str, int | None]], least: int, ratio: float
 ) -> None:

@@ -1,6 +1,6 @@
 """The 0.8 scheme: what goes wrong in it (spec 7.4) follows from its timers and messages."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.zookeeper.connection import SERVER
@@ -222,7 +222,6 @@ def test_who_gives_a_connection_up_unread_is_told_again_what_its_watches_saw() -
 
 
 @given(st.lists(EVENTS, max_size=4), st.sampled_from(["range", "roundrobin"]), st.integers(0, 1000))
-@settings(max_examples=40, deadline=None)
 def test_no_partition_has_two_owner_nodes_and_beliefs_end_where_the_nodes_are(
     events: list[Crash | Leave | Restart | Hang], strategy: str, seed: int
 ) -> None:

@@ -1,7 +1,7 @@
 """The parts of the 0.8 scheme: what a consumer computes, what its settings allow."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.zookeeper.catalogue import CannotAssign, range_, roundrobin
@@ -24,7 +24,6 @@ def test_range_deals_to_threads_of_which_a_consumer_may_have_several() -> None:
 
 
 @given(st.integers(1, 7), st.dictionaries(st.sampled_from("tuvw"), st.integers(0, 9), min_size=1))
-@settings(max_examples=100, deadline=None)
 def test_equal_pictures_give_shares_that_fit(members: int, partitions: dict[str, int]) -> None:
     ids = [f"m{number}-0" for number in range(members)]
     threads = dict.fromkeys(partitions, ids)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.fast_forward.contract import Flow, Stretch
@@ -49,7 +49,6 @@ class Read:
         return [reader.handled for reader in self.readers]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from([0.3, 1.0, 1.9, 2.5, 7.0, 20.0, 60.0, 150.0, 400.0, 3000.0]),
     st.sampled_from([0.0, 2.0, 30.0]),

@@ -4,7 +4,7 @@ import pytest
 
 from compare.running.systems import read_text, scenario
 from protocols.errors import UserError
-from protocols.scenario.events import Crash, Hang, Join, Leave
+from protocols.scenario.events import Hang, Join
 from protocols.scenario.events.catalogue import described
 from protocols.scenario.fields import listed_members
 from protocols.scenario.model import Scenario
@@ -60,12 +60,6 @@ def test_all_that_the_event_says_holds_for_each() -> None:
         ("n1", 5.0, "r"),
         ("n2", 5.0, "r"),
     ]
-
-
-def test_python_takes_lists_too() -> None:
-    fields = {"name": "two", "topics": {"t": 2}, "group": {"name": "g", "members": {"c1..c3": ["t"]}}}
-    day = scenario(fields, run={"for": "1min"}, events=[{"at": "1s", "crash": ("c1", "c3")}])
-    assert day.events == (Crash(at=1000.0, group="g", crash="c1"), Crash(at=1000.0, group="g", crash="c3"))
 
 
 def test_members_that_join_first_are_not_there_before() -> None:
@@ -186,27 +180,6 @@ def test_equal_events_are_told_together() -> None:
         "a2 hangs for 3s",
     ]
     assert described(()) == []
-
-
-@rows(
-    ("written", "words"),
-    [
-        ("crash: c2..c4", "c2, c3 and c4 crash"),
-        ("leave: c2..c3", "c2 and c3 leave"),
-        ("restart: c2..c3, strategy: range", "c2 and c3 restart with range"),
-        ("stop_polling: c2..c3, for: 4s", "c2 and c3 stop polling for 4s"),
-        ("disconnect: c2..c3", "c2 and c3 lose their connections"),
-        ("disconnect: c2..c3, broker: broker-a", "c2 and c3 lose their connections to broker-a"),
-        ("join: n1..n12, like: c2", "n1 to n12 join"),
-    ],
-)
-def test_several_do_it_in_the_plural(written: str, words: str) -> None:
-    assert described(read(f"{{at: 1s, {written}}}").events) == [words]
-
-
-def test_events_of_different_groups_are_not_told_as_one() -> None:
-    both = Leave(at=1.0, group="billing", leave="c1"), Leave(at=1.0, group="audit", leave="c1")
-    assert described(both) == ["c1 leaves", "c1 leaves"]
 
 
 @rows(

@@ -3,7 +3,7 @@
 from math import inf
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols import Queue
@@ -184,7 +184,6 @@ STATEMENTS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(STATEMENTS, st.integers(0, 5))
 def test_the_live_figures_are_those_of_the_textbook(statements: list[tuple[int, str, set[Queue]]], rest: int) -> None:
     """Beliefs hold from whole milliseconds on, so counting each millisecond by itself gives the same."""
@@ -222,7 +221,6 @@ def test_the_live_figures_are_those_of_the_textbook(statements: list[tuple[int, 
     assert sum((each.until or end) - each.since for each in timeline.doubles) == double
 
 
-@settings(max_examples=50, deadline=None)
 @given(STATEMENTS)
 def test_the_light_observer_counts_the_same(statements: list[tuple[int, str, set[Queue]]]) -> None:
     light = FigureRecorder()

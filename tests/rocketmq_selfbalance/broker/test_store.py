@@ -1,6 +1,6 @@
 """What a broker's queues take in, and when each record came."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.nodes import OPERATOR
@@ -30,7 +30,6 @@ def test_nothing_comes_in_while_the_broker_is_down() -> None:
 RATES = st.sampled_from([0.0, 0.3, 1.0, 3.0, 10.0, 333.0])
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5000), RATES), min_size=1, max_size=6), st.integers(0, 40_000))
 def test_the_offset_found_by_a_time_is_that_of_the_first_record_written_then_or_later(
     changes: list[tuple[int, float]], time: int
@@ -51,7 +50,6 @@ def stored_at(stored: StoredQueue, offset: int) -> float:
     return segment.since + (offset + 1 - segment.before) * 1000 / segment.per_second
 
 
-@settings(max_examples=100, deadline=None)
 @given(RATES.filter(bool), st.integers(0, 10_000), st.integers(0, 300))
 def test_a_record_is_there_from_the_moment_of_its_arrival(rate: float, since: int, offset: int) -> None:
     stored = StoredQueue(0)

@@ -32,6 +32,8 @@ CALAMITIES = {
     "queues": [at(66, queues={"T": {"broker-a": 7, "broker-b": 4}})],
 }
 
+LOADS = [(0.2, 0.0), (1.0, 20.0), (7.0, 20.0), (3.0, 0.0)]
+
 
 def lived(events: list[Any], per_second: float, handle: float = 0.0, seconds: float = 170, **more: Any) -> Lived:
     members = {name: {"subscribe": ("T",), "handle": handle} for name in ("c1", "c2")}
@@ -54,8 +56,10 @@ def on_disk(of: Lived) -> list[Any]:
     return [of.broker(name).disk.offsets.offsets for name in ("broker-a", "broker-b")]
 
 
-@rows("what", CALAMITIES)
-@rows(("per_second", "handle"), [(0.2, 0.0), (1.0, 20.0), (3.0, 0.0), (7.0, 20.0)])
+@rows(
+    ("what", "per_second", "handle"),
+    [(what, *LOADS[(place + turn) % len(LOADS)]) for place, what in enumerate(CALAMITIES) for turn in (0, 2)],
+)
 def test_members_handle_and_commit_the_same_records_as_pull_by_pull(
     what: str, per_second: float, handle: float
 ) -> None:

@@ -11,7 +11,7 @@ from kafka_coordinator.coordinator.core import Core
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_members_with_different_subscriptions_come_and_go_and_topics_change(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
