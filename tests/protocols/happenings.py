@@ -1,6 +1,6 @@
-"""What befalls nodes in a random run, and what they tell."""
+"""What nodes tell in a run."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import Unobserved
@@ -14,12 +14,3 @@ class Facts(Unobserved):
 
     def fact(self, now: Time, node: str, fact: tuple[Any, ...], root: int, cause: int) -> None:
         self.told.append((now, node, fact, root))
-
-
-class Happens(NamedTuple):
-    """``what`` happens to a client or a server, both by number."""
-
-    at: Time
-    what: str
-    client: int
-    server: int

@@ -73,8 +73,6 @@ when records are written, how long he takes for one, and the mean latency. What 
 and its peer are told how far it went, and a little before the disturbance the reader asks anew, so that all is under
 way again as it would be. The same records are read by the same members as in a full run, and told in fewer facts; only
 one that comes within milliseconds of a queue's change of hands may be read on the other side of it.
-
-An example with leases is in ``tests/protocols/engine/leases.py``, one with a reader in ``readers.py`` beside it.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping

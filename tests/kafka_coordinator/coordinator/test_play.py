@@ -212,7 +212,7 @@ def test_random_play_and_a_few_stories_take_every_edge(capsys: pytest.CaptureFix
     played: dict[tuple[str, str, str], None] = {}
     machine = type("Playing", (Play,), {"edges": played})
     run_state_machine_as_test(
-        machine, settings=settings(max_examples=60, stateful_step_count=60, deadline=None, derandomize=True)
+        machine, settings=settings(max_examples=100, stateful_step_count=60, deadline=None, derandomize=True)
     )
     edges = {(edge.before, edge.event, edge.after) for edge in GROUP.edges}
     assert len(edges) == len(GROUP.edges)

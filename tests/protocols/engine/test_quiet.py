@@ -1,6 +1,5 @@
-"""What passing over quiet times asks of an adapter. That it changes nothing but the work, the systems' own tests show:
-`tests/kafka_coordinator/test_quiet.py`, `tests/rocketmq_selfbalance/test_quiet_clusters.py` and `client/test_following.py`
-there."""
+"""What passing over quiet times asks of an adapter. That it changes nothing but the work is shown by the tests of the
+systems: `tests/kafka_coordinator/test_quiet.py`, `tests/rocketmq_selfbalance/test_quiet_clusters.py`."""
 
 from collections.abc import Hashable
 

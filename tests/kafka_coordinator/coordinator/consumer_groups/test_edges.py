@@ -148,7 +148,7 @@ def test_random_play_and_a_few_stories_take_every_edge(capsys: pytest.CaptureFix
     played: dict[EdgeTaken, None] = {}
     machine = type("Playing", (Play,), {"edges": played})
     run_state_machine_as_test(
-        machine, settings=settings(max_examples=75, stateful_step_count=60, deadline=None, derandomize=True)
+        machine, settings=settings(max_examples=150, stateful_step_count=60, deadline=None, derandomize=True)
     )
     edges = of_tables()
     assert len(edges) == sum(len(machine.edges) for machine in MACHINES)
