@@ -9,9 +9,16 @@ the recording, in the order in which they appear there.
 from collections.abc import Iterator, Mapping, Sequence
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
-from compare.conformance.kafka_consumer_group_shapes import Request, consumer_group_state, with_blank_rack
-from compare.conformance.kafka_coordinator_shapes import REQUESTS, answer, group_state, request
-from compare.conformance.rocketmq_fields import get, only
+from compare.conformance.fields import differing, get, only
+from compare.conformance.kafka_coordinator_shapes import (
+    REQUESTS,
+    Request,
+    answer,
+    consumer_group_state,
+    group_state,
+    request,
+    with_blank_rack,
+)
 from compare.json_types import Json
 from kafka_coordinator.catalogue import topic_id
 from kafka_coordinator.cluster import (
@@ -64,7 +71,7 @@ def play(line: Line) -> list[Difference]:
         got = trace.resolved(trace.step(number, step))
         differences = [
             Difference(trace_id, f"steps[{number}]{path}", expected, found)
-            for path, expected, found in _differing("", recorded, got)
+            for path, expected, found in differing("", recorded, got, _MISSING)
         ]
         if differences:
             return differences
@@ -246,18 +253,3 @@ def _number_of(symbol: str) -> tuple[int, str]:
 
 def _whole(time: Time) -> Time:
     return int(time) if time == int(time) else time
-
-
-def _differing(path: str, expected: object, got: object) -> Iterator[tuple[str, object, object]]:
-    """The smallest parts that differ, with their paths."""
-    if isinstance(expected, dict) and isinstance(got, dict):
-        for name in dict.fromkeys([*expected, *got]):
-            if name not in expected or name not in got:
-                yield f"{path}.{name}", expected.get(name, _MISSING), got.get(name, _MISSING)
-            else:
-                yield from _differing(f"{path}.{name}", expected[name], got[name])
-    elif isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
-        for number, (one, other) in enumerate(zip(expected, got, strict=True)):
-            yield from _differing(f"{path}[{number}]", one, other)
-    elif expected != got or isinstance(expected, bool) != isinstance(got, bool):
-        yield path, expected, got

@@ -1,17 +1,24 @@
-"""Recorded requests of Kafka's coordinator traces as messages, and answers and groups in the form of the recording.
+"""Requests of Kafka's coordinator traces as messages and back, and answers and groups in the form of the recording.
 
-Member ids in requests are real here: whoever calls has replaced the recording's symbols.
+Member ids in requests are real here: whoever calls has replaced the recording's symbols. The coordinator judges what a
+request asks for: a recording may ask for what no client would.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.kafka_consumer_group_shapes import CONSUMER_ANSWERS, CONSUMER_REQUESTS, Request
 from compare.json_types import Json
+from kafka_coordinator.catalogue import Partition
 from kafka_coordinator.cluster import (
     CONSUMER_PROTOCOL_TYPE,
     NONE,
+    BrokerSettings,
+    ConsumerGroup,
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeAnswer,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
     ConsumerMetadata,
     DeleteGroup,
     DeleteGroupAnswer,
@@ -34,32 +41,36 @@ from kafka_coordinator.cluster import (
     OffsetFetch,
     OffsetFetchAnswer,
     Opaque,
+    Refused,
     SyncGroup,
     SyncGroupAnswer,
+    check_request,
 )
+from kafka_coordinator.cluster import consumer_groups_states as states
 from protocols.engine.nodes import Message
 from protocols.java import sorted_as_java
 
+Request: TypeAlias = Mapping[str, Any]
+"""A recorded request."""
 
-def _join(n: int, req: Request) -> JoinGroup:
-    protocol_type, topics = req["protocol_type"], tuple(req["topics"])
-    metadata: Opaque = ConsumerMetadata(topics) if protocol_type == CONSUMER_PROTOCOL_TYPE else ",".join(topics)
-    return JoinGroup(
-        n,
-        req["group_id"],
-        req["member_id"],
-        req["instance_id"],
-        req["client_id"],
-        req["session_timeout_ms"],
-        req["rebalance_timeout_ms"],
-        protocol_type,
-        tuple((name, metadata) for name in req["protocols"]),
-        req["api_version"],
-    )
-
-
-PARTITIONS = "P:"
+PARTITIONS: Final = "P:"
 """An assignment that was sent as a consumer's; every other text was sent as its bytes."""
+
+
+class Field(NamedTuple):
+    """A field of a recorded request: the message's attribute (empty: of the same name), and how it is read and written.
+    Without ``read`` it is only written; an ``optional`` one may be missing."""
+
+    name: str
+    attribute: str = ""
+    read: Callable[[Any], Any] | None = lambda value: value
+    write: Callable[[Any], Json] = lambda value: value
+    optional: bool = False
+
+    @property
+    def of_message(self) -> str:
+        """The message's attribute."""
+        return self.attribute or self.name
 
 
 def _opaque(text: str) -> Opaque:
@@ -67,76 +78,169 @@ def _opaque(text: str) -> Opaque:
     if not text.startswith(PARTITIONS):
         return text
     listed = text.removeprefix(PARTITIONS)
-    named = [part.rpartition("-") for part in listed.split(",")] if listed else []
+    named = [partition.rpartition("-") for partition in listed.split(",")] if listed else []
     return tuple((topic, int(number)) for topic, _, number in named)
 
 
-def _sync(n: int, req: Request) -> SyncGroup:
-    return SyncGroup(
-        n,
-        req["group_id"],
-        req["member_id"],
-        req["generation"],
-        req["instance_id"],
-        req["protocol_type"],
-        req["protocol"],
-        {member: _opaque(text) for member, text in req["assignments"].items()},
-    )
+def _assignment(assignment: object) -> str:
+    """An assignment as the recording writes it."""
+    if isinstance(assignment, tuple):
+        return PARTITIONS + ",".join(f"{topic}-{number}" for topic, number in assignment)
+    return assignment.decode("latin-1") if isinstance(assignment, bytes) else str(assignment or "")
 
 
-def _heartbeat(n: int, req: Request) -> Heartbeat:
-    return Heartbeat(n, req["group_id"], req["member_id"], req["generation"], req["instance_id"])
+def _topics(protocols: tuple[tuple[str, Opaque], ...]) -> Json:
+    metadata = protocols[0][1] if protocols else None
+    return list(metadata.topics) if isinstance(metadata, ConsumerMetadata) else []
 
 
-def _leave(n: int, req: Request) -> LeaveGroup:
-    members = tuple(Leaving(member["member_id"], member["instance_id"]) for member in req["members"])
-    return LeaveGroup(n, req["group_id"], members)
+def _protocols(req: Request) -> tuple[tuple[str, Opaque], ...]:
+    """All protocols of a JoinGroup have the same metadata: a consumer's, or the topics as a text."""
+    topics = tuple(req["topics"])
+    is_consumer = req["protocol_type"] == CONSUMER_PROTOCOL_TYPE
+    metadata: Opaque = ConsumerMetadata(topics) if is_consumer else ",".join(topics)
+    return tuple((name, metadata) for name in req["protocols"])
 
 
-def _commit(n: int, req: Request) -> OffsetCommit:
-    return OffsetCommit(
-        n,
-        req["group_id"],
-        req["member_id"],
-        req["generation_or_epoch"],
-        req["instance_id"],
-        tuple(((topic, number), offset, "") for topic, number, offset in req["offsets"]),
-        req["api_version"],
-    )
+def _named(partitions: Iterable[Partition] | None) -> tuple[Partition, ...] | None:
+    return None if partitions is None else tuple((topic, number) for topic, number in partitions)
 
 
-def _fetch(n: int, req: Request) -> OffsetFetch:
-    partitions = req["partitions"]
-    wanted = None if partitions is None else tuple((topic, number) for topic, number in partitions)
-    return OffsetFetch(n, req["group_id"], wanted, req["member_id"], req["member_epoch"])
+def _pairs(partitions: Iterable[Partition] | None) -> Json:
+    return None if partitions is None else [list(partition) for partition in partitions]
 
 
-def _delete_offsets(n: int, req: Request) -> OffsetDelete:
-    return OffsetDelete(n, req["group_id"], tuple((topic, number) for topic, number in req["partitions"]))
+_MEMBER, _INSTANCE, _VERSION = Field("member_id"), Field("instance_id"), Field("api_version", "version")
+_PARTITIONS_OF = Field("partitions", "", _named, _pairs)
 
-
-REQUESTS: Mapping[str, Callable[[int, Request], Message]] = {
-    "join_group": _join,
-    "sync_group": _sync,
-    "heartbeat": _heartbeat,
-    "leave_group": _leave,
-    "offset_commit": _commit,
-    "offset_fetch": _fetch,
-    "offset_delete": _delete_offsets,
-    "delete_group": lambda n, req: DeleteGroup(n, req["group_id"]),
-    "list_groups": lambda n, req: ListGroups(n),
-    "describe_group": lambda n, req: DescribeGroup(n, req["group_id"]),
-    **CONSUMER_REQUESTS,
+REQUESTS: Mapping[str, tuple[type[Message], tuple[Field, ...]]] = {
+    "join_group": (
+        JoinGroup,
+        (
+            _MEMBER,
+            _INSTANCE,
+            Field("client_id", write=lambda client: getattr(client, "client_id", client)),
+            Field("session_timeout_ms"),
+            Field("rebalance_timeout_ms"),
+            Field("protocol_type"),
+            Field("protocols", "", None, lambda protocols: [name for name, _ in protocols]),
+            Field("topics", "protocols", None, _topics),
+            _VERSION,
+        ),
+    ),
+    "sync_group": (
+        SyncGroup,
+        (
+            _MEMBER,
+            Field("generation"),
+            _INSTANCE,
+            Field("protocol_type"),
+            Field("protocol"),
+            Field(
+                "assignments",
+                "",
+                lambda texts: {member: _opaque(text) for member, text in texts.items()},
+                lambda given: {member: _assignment(assignment) for member, assignment in given.items()},
+            ),
+        ),
+    ),
+    "heartbeat": (Heartbeat, (_MEMBER, Field("generation"), _INSTANCE)),
+    "leave_group": (
+        LeaveGroup,
+        (
+            Field(
+                "members",
+                "",
+                lambda members: tuple(Leaving(member["member_id"], member["instance_id"]) for member in members),
+                lambda members: [_fields(member, "member_id", "instance_id") for member in members],
+            ),
+        ),
+    ),
+    "offset_commit": (
+        OffsetCommit,
+        (
+            _MEMBER,
+            Field("generation_or_epoch", "generation"),
+            _INSTANCE,
+            Field(
+                "offsets",
+                "",
+                lambda offsets: tuple(((topic, number), offset, "") for topic, number, offset in offsets),
+                lambda offsets: [[*partition, offset] for partition, offset, _ in offsets],
+            ),
+            _VERSION,
+        ),
+    ),
+    "offset_fetch": (OffsetFetch, (_MEMBER, Field("member_epoch", "generation"), _PARTITIONS_OF)),
+    "offset_delete": (OffsetDelete, (_PARTITIONS_OF,)),
+    "delete_group": (DeleteGroup, ()),
+    "list_groups": (ListGroups, ()),
+    "describe_group": (DescribeGroup, ()),
+    "consumer_group_heartbeat": (
+        ConsumerGroupHeartbeat,
+        (
+            _MEMBER,
+            Field("member_epoch"),
+            _INSTANCE,
+            Field("rack", optional=True),
+            Field("rebalance_timeout_ms"),
+            Field(
+                "subscribed",
+                "topics",
+                lambda topics: None if topics is None else tuple(topics),
+                lambda topics: None if topics is None else list(topics),
+            ),
+            Field("regex"),
+            Field("assignor"),
+            Field("owned", "", _named, _pairs),
+            _VERSION,
+        ),
+    ),
+    "consumer_group_describe": (ConsumerGroupDescribe, ()),
 }
-"""Operation to the message (number of the step, the recorded request)."""
+"""Operation to the message and its fields; all but one have a group as well."""
+
+OPERATIONS: Mapping[type[Message], str] = {kind: op for op, (kind, _) in REQUESTS.items()}
 
 
 def request(op: str, n: int, req: Request) -> Message:
-    """The recorded request as a message; `MalformedCase` if it is none."""
+    """The recorded request as a message, ``n`` the number of its step; `MalformedCase` if it is none."""
+    kind, fields = REQUESTS[op]
     try:
-        return REQUESTS[op](n, req)
+        given: dict[str, Any] = {} if kind is ListGroups else {"group": req["group_id"]}
+        for field in fields:
+            if field.read is not None:
+                given[field.of_message] = field.read(req.get(field.name) if field.optional else req[field.name])
+        if kind is JoinGroup:
+            given["protocols"] = _protocols(req)
+        make: Callable[..., Message] = kind
+        return make(n, **given)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise MalformedCase("req", f"a {op} request", f"{type(error).__name__}: {error}") from None
+
+
+def written(message: Message) -> dict[str, Json]:
+    """The message as the recording writes a request, without its group."""
+    _, fields = REQUESTS[OPERATIONS[type(message)]]
+    return {field.name: field.write(getattr(message, field.of_message)) for field in fields}
+
+
+def with_blank_rack(request: ConsumerGroupHeartbeat) -> ConsumerGroupHeartbeat:
+    """A heartbeat that was refused as invalid although nothing recorded of it is: then it is the one field that the
+    recording leaves out, the rack, which was blank. One with a recorded fault stays as it is."""
+    try:
+        check_request(BrokerSettings(), request._replace(assignor=None))
+    except Refused:
+        return request
+    return request._replace(rack="")
+
+
+def _fields(of: object, *names: str) -> dict[str, Json]:
+    return {name: getattr(of, name) for name in names}
+
+
+def _sorted(partitions: Iterable[Partition]) -> Json:
+    return [[topic, number] for topic, number in sorted(partitions)]
 
 
 def _metadata(metadata: Opaque) -> Json:
@@ -145,42 +249,8 @@ def _metadata(metadata: Opaque) -> Json:
     return metadata or None
 
 
-def _assignment(assignment: Opaque) -> Json:
-    if isinstance(assignment, tuple):
-        return PARTITIONS + ",".join(f"{topic}-{number}" for topic, number in assignment)
-    return assignment or ""
-
-
-def _joined(answer: JoinGroupAnswer) -> Json:
-    return {
-        "error": answer.error,
-        "generation": answer.generation,
-        "member_id": answer.member_id,
-        "leader": answer.leader,
-        "protocol_type": answer.protocol_type,
-        "protocol": answer.protocol,
-        "skip_assignment": answer.skip_assignment,
-        "members": [
-            {"member_id": member.member_id, "instance_id": member.instance_id, "metadata": _metadata(member.metadata)}
-            for member in answer.members
-        ],
-    }
-
-
-def _synced(answer: SyncGroupAnswer) -> Json:
-    return {
-        "error": answer.error,
-        "protocol_type": answer.protocol_type,
-        "protocol": answer.protocol,
-        "assignment": _assignment(answer.assignment),
-    }
-
-
-def _left(answer: LeaveGroupAnswer) -> Json:
-    members = [
-        {"member_id": member, "instance_id": instance, "error": error} for member, instance, error in answer.members
-    ]
-    return {"error": answer.error, "members": members}
+def _errors(answer: OffsetCommitAnswer | OffsetDeleteAnswer) -> Json:
+    return [[*partition, error] for partition, error in answer.errors]
 
 
 def _fetched(answer: OffsetFetchAnswer) -> Json:
@@ -192,48 +262,65 @@ def _fetched(answer: OffsetFetchAnswer) -> Json:
     }
 
 
-def _described(answer: DescribeGroupAnswer) -> Json:
-    return {
+ANSWERS: Mapping[type[Message], Callable[[Any], Json]] = {
+    JoinGroupAnswer: lambda answer: {
+        **_fields(answer, "error", "generation", "member_id", "leader", "protocol_type", "protocol", "skip_assignment"),
+        "members": [
+            {**_fields(member, "member_id", "instance_id"), "metadata": _metadata(member.metadata)}
+            for member in answer.members
+        ],
+    },
+    SyncGroupAnswer: lambda answer: {
+        **_fields(answer, "error", "protocol_type", "protocol"),
+        "assignment": _assignment(answer.assignment),
+    },
+    HeartbeatAnswer: lambda answer: {"error": answer.error},
+    LeaveGroupAnswer: lambda answer: {
         "error": answer.error,
-        "state": answer.state,
-        "protocol_type": answer.protocol_type,
-        "protocol": answer.protocol,
+        "members": [
+            {"member_id": member, "instance_id": instance, "error": error} for member, instance, error in answer.members
+        ],
+    },
+    OffsetCommitAnswer: lambda answer: {"results": _errors(answer)},
+    OffsetFetchAnswer: _fetched,
+    OffsetDeleteAnswer: lambda answer: {"error": answer.error, "results": _errors(answer)},
+    DescribeGroupAnswer: lambda answer: {
+        **_fields(answer, "error", "state", "protocol_type", "protocol"),
         "members": [
             {
-                "member_id": member.member_id,
-                "instance_id": member.instance_id,
-                "client_id": member.client_id,
+                **_fields(member, "member_id", "instance_id", "client_id"),
                 "metadata": _metadata(member.metadata),
                 "assignment": _assignment(member.assignment),
             }
             for member in answer.members
         ],
-    }
-
-
-def _listed(answer: ListGroupsAnswer) -> Json:
-    groups = [
-        {"group_id": group, "protocol_type": protocol_type, "state": state, "type": kind.lower()}
-        for group, protocol_type, state, kind in answer.groups
-    ]
-    return {"error": answer.error, "groups": groups}
-
-
-ANSWERS: Mapping[type[Message], Callable[[Any], Json]] = {
-    JoinGroupAnswer: _joined,
-    SyncGroupAnswer: _synced,
-    HeartbeatAnswer: lambda answer: {"error": answer.error},
-    LeaveGroupAnswer: _left,
-    OffsetCommitAnswer: lambda answer: {"results": [[*partition, error] for partition, error in answer.errors]},
-    OffsetFetchAnswer: _fetched,
-    OffsetDeleteAnswer: lambda answer: {
-        "error": answer.error,
-        "results": [[*partition, error] for partition, error in answer.errors],
     },
-    DescribeGroupAnswer: _described,
-    ListGroupsAnswer: _listed,
+    ListGroupsAnswer: lambda answer: {
+        "error": answer.error,
+        "groups": [
+            {"group_id": group, "protocol_type": protocol_type, "state": state, "type": kind.lower()}
+            for group, protocol_type, state, kind in answer.groups
+        ],
+    },
     DeleteGroupAnswer: lambda answer: {"error": answer.error},
-    **CONSUMER_ANSWERS,
+    ConsumerGroupHeartbeatAnswer: lambda answer: {
+        **_fields(answer, "error", "member_id", "member_epoch", "heartbeat_interval_ms"),
+        "assignment": None if answer.assignment is None else _sorted(answer.assignment),
+    },
+    ConsumerGroupDescribeAnswer: lambda answer: {
+        **_fields(answer, "error", "state", "group_epoch", "assignment_epoch", "assignor"),
+        "members": [
+            {
+                **_fields(member, "member_id", "instance_id", "member_epoch"),
+                "member_type": 0 if member.is_classic else 1,
+                "subscribed": list(member.topics),
+                "regex": member.regex,
+                "assignment": _sorted(member.assignment),
+                "target_assignment": _sorted(member.target),
+            }
+            for member in answer.members
+        ],
+    },
 }
 
 
@@ -252,16 +339,10 @@ def group_state(group: Group | None) -> Json:
         return None
     return {
         "type": "classic",
-        "state": group.state,
-        "generation": group.generation,
-        "leader": group.leader,
-        "protocol_type": group.protocol_type,
-        "protocol": group.protocol,
+        **_fields(group, "state", "generation", "leader", "protocol_type", "protocol"),
         "members": {
             member.id: {
-                "instance_id": member.instance_id,
-                "session_timeout_ms": member.session_timeout_ms,
-                "rebalance_timeout_ms": member.rebalance_timeout_ms,
+                **_fields(member, "instance_id", "session_timeout_ms", "rebalance_timeout_ms"),
                 "protocols": [name for name, _ in member.protocols],
                 "awaiting_join": member.join is not None,
                 "awaiting_sync": member.sync is not None,
@@ -274,4 +355,37 @@ def group_state(group: Group | None) -> Json:
         "pending_sync": sorted(group.pending_sync),
         "new_member_added": group.new_member_added,
         "subscribed_topics": None if group.subscribed is None else sorted_as_java(group.subscribed),
+    }
+
+
+_MEMBER_STATES: Mapping[str, str] = {
+    states.M_STABLE: "STABLE",
+    states.UNREVOKED: "UNREVOKED_PARTITIONS",
+    states.UNRELEASED: "UNRELEASED_PARTITIONS",
+}
+
+
+def consumer_group_state(group: ConsumerGroup) -> Json:
+    """A group of the consumer protocol in the form of the recording."""
+    return {
+        "type": "consumer",
+        "state": group.state,
+        "group_epoch": group.epoch,
+        "assignment_epoch": group.target_epoch,
+        "preferred_assignor": group.preferred_assignor(),
+        "members": {
+            member.id: {
+                "instance_id": member.profile.instance_id,
+                "member_epoch": member.standing.epoch,
+                "previous_member_epoch": member.standing.previous_epoch,
+                "state": _MEMBER_STATES[member.standing.state],
+                "subscribed": list(member.profile.topics),
+                **_fields(member.profile, "regex", "assignor", "rebalance_timeout_ms"),
+                "assigned": _sorted(member.standing.assigned),
+                "pending_revocation": _sorted(member.standing.pending),
+                "target": _sorted(group.target.get(member.id, ())),
+                "classic_protocol": member.profile.classic is not None,
+            }
+            for member in group.members.values()
+        },
     }

@@ -1,10 +1,18 @@
-"""The kinds of recorded cases and who plays them. A kind whose player has no ``play`` counts as skipped."""
+"""The kinds of recorded cases and who plays them, over many files: recordings of clusters take seconds each and are
+played side by side on the processors there are."""
 
-from compare.conformance import kafka_assignors, kafka_recordings, rocketmq_recordings, rocketmq_traces
-from compare.conformance.cases import Player
+import os
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+
+from compare.conformance import kafka_assignors, recordings, rocketmq_traces
+from compare.conformance.cases import FileResult, Player, play_file
 from compare.conformance.kafka_coordinator import COORDINATOR_TRACES
-from compare.conformance.rocketmq_strategies import STRATEGY_CALLS
-from compare.conformance.rocketmq_topics import STRATEGY_GROUPS
+from compare.conformance.kafka_recordings import KAFKA
+from compare.conformance.rocketmq_recordings import ROCKETMQ
+from compare.conformance.rocketmq_strategies import STRATEGY_CALLS, STRATEGY_GROUPS
+from compare.process_pool import process_pool
+from protocols.errors import UserError
 
 PLAYERS: tuple[Player, ...] = (
     kafka_assignors.player(),
@@ -12,7 +20,39 @@ PLAYERS: tuple[Player, ...] = (
     STRATEGY_GROUPS,
     COORDINATOR_TRACES,
     *rocketmq_traces.players(),
-    kafka_recordings.RECORDINGS,
-    rocketmq_recordings.RECORDINGS,
+    recordings.player(KAFKA),
+    recordings.player(ROCKETMQ),
 )
 """A line is played by the first player that recognises it."""
+
+
+def play_files(
+    files: Sequence[Path], consumed: Callable[[Path], Callable[[int], None]], processes: int | None = None
+) -> Generator[FileResult | UserError, None, None]:
+    """What came of each file, in their order; the error where a file cannot be read.
+
+    ``consumed(path)`` is told how many bytes of the file have been played. ``processes``: at most so many for
+    recordings, else as many as there are processors; one plays them here.
+    """
+    recordings = [path for path in files if path.suffix == ".json"]
+    workers = min(processes or os.cpu_count() or 1, len(recordings))
+    if workers <= 1:
+        for path in files:
+            yield _play(path, consumed(path))
+        return
+    with process_pool(workers) as executor:
+        under_way = {path: executor.submit(_play, path) for path in recordings}
+        for path in files:
+            tell = consumed(path)
+            if path in under_way:
+                yield under_way[path].result()
+                tell(path.stat().st_size)
+            else:
+                yield _play(path, tell)
+
+
+def _play(path: Path, consumed: Callable[[int], None] = lambda position: None) -> FileResult | UserError:
+    try:
+        return play_file(path, PLAYERS, str(path), consumed)
+    except UserError as error:
+        return error

@@ -5,10 +5,12 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from compare.running.run_variant import UNCOUNTED
 from compare.serving.history import History
 from compare.serving.service import Service
+from protocols.engine.nodes import Observer
 from protocols.engine.sockets import Sockets
 from protocols.errors import UserError
 from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Event, Network, Queues
@@ -120,16 +122,19 @@ async def start(
     brokers: Sequence[str] | None = None,
     topics: Mapping[str, Mapping[str, int]] | None = None,
     advertised: str | None = None,
+    observer: Observer | None = None,
 ) -> Served:
     """Start a cluster in the running event loop, with the scenario's brokers, topics and events.
 
-    ``brokers`` and ``topics`` (topic to queues per broker) take the place of the scenario's. ``advertised``: the host
-    that clients are told instead of ``host``. Raises `UserError` where a port is taken, where clients would be told an
-    address to which nobody can connect, or for a setting that the system does not have.
+    ``brokers`` and ``topics`` (topic to queues per broker) take the place of the scenario's. ``settings`` of the
+    brokers: under Kafka's own names; of RocketMQ, fields of `BrokerSettings`. ``advertised``: the host that clients are
+    told instead of ``host``. ``observer``: hears what happens in place of the history, and of all messages. Raises
+    `UserError` where a port is taken, where clients would be told an address to which nobody can connect, or for a
+    setting that the system does not have.
     """
     _check_reachable(host, advertised)
     history = History(UNCOUNTED)
-    world = Sockets(seed=seed, observer=history, tracing=tracing)
+    world = Sockets(seed=seed, observer=observer or history, tracing=tracing or observer is not None)
     if topics is None:
         topics = {} if scenario is None else {topic: part.queues for topic, part in scenario.topics.items()}
     names = tuple(brokers or (scenario.brokers if scenario is not None else ()))
@@ -138,7 +143,7 @@ async def start(
         if system == "kafka":
             service, bootstrap = await _kafka(world, names, topics, settings, host, first, advertised)
         else:
-            service, bootstrap = await _rocketmq(world, names, topics, host, first, advertised)
+            service, bootstrap = await _rocketmq(world, names, topics, settings, host, first, advertised)
     except OSError as error:
         await world.close()
         raise UserError(
@@ -186,11 +191,13 @@ async def _rocketmq(
     world: Sockets,
     brokers: Sequence[str],
     topics: Mapping[str, Mapping[str, int]],
+    settings: Mapping[str, Any],
     host: str,
     port: int,
     advertised: str | None,
 ) -> tuple[Service, str]:
     from compare.serving.rocketmq import RocketMQService
+    from rocketmq_selfbalance.cluster import BrokerSettings
     from rocketmq_selfbalance.wire import RocketMQCluster
 
     cluster = await RocketMQCluster.start(
@@ -198,6 +205,7 @@ async def _rocketmq(
         epoch_ms=time.time() * 1000,
         brokers=brokers or ("broker-a",),
         topics=topics,
+        broker=BrokerSettings(**settings),
         host=host,
         port=port,
         advertised=advertised,

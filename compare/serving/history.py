@@ -14,9 +14,8 @@ Events that the operator lets happen (a broker stops) are told by who lets them 
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from compare.conformance.session import Heard, TopicChange
 from compare.serving.service import Seen, Service
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
@@ -36,6 +35,22 @@ REAL: Final = "real"
 
 FIRST_NUMBER: Final = 1 << 40
 """Numbers of the events' calls begin here, far above those of the world."""
+
+
+class Heard(NamedTuple):
+    """A message between a client and the coordinator. ``peer``: the client's connection."""
+
+    at: Time
+    peer: str
+    message: Message
+    is_answer: bool
+
+
+class TopicChange(NamedTuple):
+    """From this time on there are these topics, with so many partitions each."""
+
+    at: Time
+    topics: Mapping[str, int]
 
 
 class History:

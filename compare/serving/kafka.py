@@ -1,12 +1,20 @@
 """A served Kafka cluster, as `compare.serving.service.Service` asks for it."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from kio.index import load_request_schema
 
 from compare.serving.service import Seen
 from kafka_coordinator.cluster import ConsumerGroup, ConsumerMetadata, Core, Group
-from kafka_coordinator.wire import Operations, ServedCluster
+from kafka_coordinator.wire import NewRecord, Operations, Produce, ServedCluster, batch
+from kafka_coordinator.wire import wire_entities as entities
+from protocols.errors import UserError
 from protocols.timeline import THROUGHOUT
 
+_PRODUCER, _PRODUCE_VERSION = "producer", 9
 _OF_SERVER = {"range": "server-range"}
 """Names that assignors at the server have with clients, to those in this project."""
 
@@ -80,10 +88,34 @@ class KafkaService:
         """A broker that runs is gone at once."""
         self.operations.kill(broker)
 
+    def write(self, topic: str, partition: int, content: bytes) -> None:
+        """One more record, without a key. `UserError` where there is no such partition."""
+        self.append(topic, partition, batch([NewRecord(content, timestamp=int(time.time() * 1000))]))
+
+    def append(self, topic: str, partition: int, content: bytes) -> None:
+        """A record batch is produced; fetches that wait for it are answered."""
+        leaders = self.cluster.controller.state.topics.get(topic, ())
+        if not 0 <= partition < len(leaders) or not leaders[partition]:
+            raise UserError(f"produce: no partition {topic}-{partition}, expected one of a topic that exists")
+        self.cluster.world.deliver(leaders[partition], _PRODUCER, _produce(topic, partition, content))
+
+    def end(self, topic: str, partition: int) -> int:
+        """The offset of the next record that would be written."""
+        return self.cluster.storage.log(topic, partition).end
+
     def _cores(self) -> Iterator[Core]:
         for name, state in self.cluster.states.items():
             if self.cluster.world.is_running(name):
                 yield state.broker.coordinator.core
+
+
+def _produce(topic: str, partition: int, content: bytes) -> Produce:
+    kind: Any = load_request_schema(0, _PRODUCE_VERSION)
+    of_topic = entities.part(kind, "topic_data")
+    data = entities.part(of_topic, "partition_data")(index=partition, records=content)
+    topics = (of_topic(name=topic, partition_data=(data,)),)
+    body = kind(transactional_id=None, acks=-1, timeout=timedelta(seconds=5), topic_data=topics)
+    return Produce(0, _PRODUCE_VERSION, _PRODUCER, body)
 
 
 def _classic(group: Group) -> Mapping[str, Seen]:

@@ -1,13 +1,18 @@
 """A served RocketMQ cluster, as `compare.serving.service.Service` asks for it."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from compare.serving.service import Seen
+from protocols.engine.nodes import Time
+from protocols.java import Queue
 from protocols.timeline import PER_BROKER
 from rocketmq_selfbalance.cluster import RETRY_PREFIX, ConsumerGroup
-from rocketmq_selfbalance.wire import RocketMQCluster
+from rocketmq_selfbalance.wire import RocketMQCluster, SendMessage, properties_text
 
+_PRODUCER: Final = "producer"
 _INTERNAL: Final = (
     "%",
     "rmq_sys_",
@@ -87,6 +92,17 @@ class RocketMQService:
     def kill(self, broker: str) -> None:
         """A broker that runs is gone at once."""
         self.cluster.kill_broker(broker)
+
+    def write(self, queue: Queue, body: bytes, properties: Mapping[str, str] = {}, count: int = 1) -> None:
+        """A record more, or ``count`` equal ones, in a queue of a broker that runs; pulls that wait are answered."""
+        born, text = int(time.time() * 1000), properties_text(properties)
+        send = partial(SendMessage, 0, _PRODUCER, queue.topic, "", 0, queue.number, 0, born, 0, text, 0, None, body)
+        for _ in range(count):
+            self.cluster.world.deliver(queue.broker, _PRODUCER, send(batch=False, oneway=True))
+
+    def end(self, queue: Queue, at: Time) -> int:
+        """The offset of the next record that was written after this time."""
+        return self.cluster.disks[queue.broker].store.max_offset(queue.topic, queue.number, at)
 
     def _groups(self) -> Iterator[Mapping[str, ConsumerGroup]]:
         for name in self.cluster.brokers:

@@ -63,7 +63,7 @@ class _NamesStrategies(click.Command):
     type=click.Choice(("on", "off")),
     help="Whether start times and event times depend on the seed, too. Left out: with several seeds they do.",
 )
-@click.option("--full", is_flag=True, help="Simulate quiet periods message by message, too, instead of computing them.")
+@click.option("--full", is_flag=True, help="Simulate RocketMQ's quiet periods message by message, too.")
 @click.option("--no-limit", is_flag=True, help="Run also what has too many events or needs too much memory.")
 @click.option("--story", "stories", multiple=True, metavar="LABEL", help="Tell what happened in this variant, as text.")
 @click.option(

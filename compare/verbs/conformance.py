@@ -11,8 +11,10 @@ from pathlib import Path
 import click
 
 from compare.conformance.cases import Difference, FileResult
-from compare.conformance.files import play_files
+from compare.conformance.players import play_files
 from compare.formatting import visible
+from compare.judging.judging import MODEL, Judgement, Verdict, judge
+from compare.judging.playing import BY_LINES
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_line, print_table
 from protocols.errors import UserError
 
@@ -105,19 +107,16 @@ def _judged(client: str, paths: Sequence[str], situations: Sequence[str], at_onc
     if paths:
         raise UserError(f"{paths[0]}: recordings and --client do not go together, expected one of them")
     try:
-        from compare.conformance.clients.judging import judge
-        from compare.conformance.clients.output import print_verdict
-
         if OF_ROCKETMQ in client:
-            from compare.conformance.clients.rocketmq.system import ROCKETMQ as SYSTEM
+            from compare.judging.rocketmq import ROCKETMQ as SYSTEM
         else:
-            from compare.conformance.clients.kafka import KAFKA as SYSTEM
+            from compare.judging.kafka import KAFKA as SYSTEM
     except ModuleNotFoundError as error:
         if error.name not in OF_SERVE:
             raise
         raise UserError(f"--client needs {error.name}, expected: pip install 'equipoise[serve]'") from None
     verdict = judge(SYSTEM, client, situations, at_once)
-    print_verdict(verdict, format)
+    _print_verdict(verdict, format)
     return 1 if verdict.failed else 0
 
 
@@ -282,3 +281,67 @@ def _shown(result: FileResult, verbose: bool) -> Sequence[Difference]:
 def _value(value: object, verbose: bool) -> str:
     text = "nothing" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if verbose or len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 3] + "..."
+
+
+_LEFT, _RIGHT = "left", "right"
+
+
+def _print_verdict(verdict: Verdict, format: str) -> None:
+    """On standard output, in one of `compare.console.output.FORMATS`."""
+    if format == "json":
+        print_json(_verdict_document(verdict))
+        return
+    names = {"situation": _LEFT, "the client": _LEFT, verdict.system.java: _LEFT}
+    columns = [*names.items(), ("lost", _RIGHT), ("twice", _RIGHT), ("verdict", _LEFT)]
+    print_table(columns, [_judged_row(each) for each in verdict.judgements], format)
+    for line in _notes(verdict):
+        print_line(line, format)
+
+
+def _verdict_document(verdict: Verdict) -> dict[str, object]:
+    """The verdict as JSON: `docs/clients.md` describes the fields."""
+    return {
+        "client": verdict.client,
+        "protocol": verdict.protocol,
+        "situations": [
+            {
+                "name": each.situation,
+                "client": list(each.did),
+                "java": list(each.java),
+                "java_from": each.java_from,
+                "tried": each.tried,
+                "same": each.same,
+                "failure": each.failure,
+                "exit_code": each.exit_code,
+                "last_line": each.last_line,
+                "records": asdict(each.records),
+            }
+            for each in verdict.judgements
+        ],
+        "same": sum(each.same for each in verdict.judgements),
+        "failed": sum(each.failure is not None for each in verdict.judgements),
+        "lost": sum(each.records.lost for each in verdict.judgements),
+        "twice": sum(each.records.twice for each in verdict.judgements),
+    }
+
+
+def _judged_row(each: Judgement) -> list[str]:
+    java = "the same" if each.same else "; ".join(each.java)
+    verdict = (
+        f"FAILED: {each.failure}" if each.failure else "as Java" if each.same else "differs" if each.tried else "-"
+    )
+    return [each.situation, "; ".join(each.did), java, str(each.records.lost), str(each.records.twice), verdict]
+
+
+def _notes(verdict: Verdict) -> list[str]:
+    every = verdict.judgements
+    exact = sum(each.records.judged_by == BY_LINES for each in every)
+    same, failed = sum(each.same for each in every), sum(each.failure is not None for each in every)
+    notes = [f"{verdict.protocol} {verdict.system.kind}: {len(every)} situations, {same} as Java, {failed} failed"]
+    if exact < len(every):
+        notes.append(
+            f"records judged by fetches and commits in {len(every) - exact} situations: the program printed no line"
+            " 'topic partition offset' there, and a record counts as handled when it was fetched"
+        )
+    notes += [f"{each.situation}: {each.java_from}" for each in every if each.java_from != MODEL]
+    return notes

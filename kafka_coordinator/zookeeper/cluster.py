@@ -100,7 +100,7 @@ class ZooKeeperCluster:
         apply_event(event, self, _OWN, self._simulation, self.topology)
 
     def fast_forward(self) -> None:
-        """No quiet time is skipped: nobody has told of the nodes here when they are quiescent."""
+        """No quiet time is skipped."""
 
     def finish(self) -> None:
         """Let the consumers report what was delivered."""

@@ -56,20 +56,6 @@ class Choices:
             self._read(made // WORDS)
         return self._words[made % WORDS] * limit >> 16
 
-    def tally(self, choices: int, limit: int) -> list[int]:
-        """So many more choices: how many of them are 0, 1, ... ``limit - 1``."""
-        found = [0] * limit
-        while choices:
-            block, within = divmod(self.made, WORDS)
-            if block != self._block:
-                self._read(block)
-            taken = self._words[within : within + choices]
-            for word in taken:
-                found[word * limit >> 16] += 1
-            self.made += len(taken)
-            choices -= len(taken)
-        return found
-
     def _read(self, block: int) -> None:
         self._block, self._words = block, _WORDS.unpack(_drawn(self._stream, block))
 

@@ -2,8 +2,7 @@
 
 Everything due at the same time happens in the order in which it was created. A timer that is moved counts as created
 when it was moved. A process that is killed loses its node and its connections; one that hangs keeps both, and what
-comes for it waits until it goes on. Skipping quiet times is a layer outside (`protocols.engine.fast_forward`), of which
-this file knows nothing. Why it is built so: `docs/engine.md`.
+comes for it waits until it goes on. Why it is built so: `docs/engine.md`.
 """
 
 from collections.abc import Callable, Iterator, Mapping

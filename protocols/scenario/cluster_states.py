@@ -38,7 +38,7 @@ class Cluster(Protocol):
         """The event happens now."""
 
     def fast_forward(self) -> None:
-        """Skip quiet times from now on, where the system can tell them (`protocols.engine.fast_forward`)."""
+        """Skip quiet times from now on, where the system can tell them (RocketMQ can)."""
 
     def finish(self) -> None:
         """The run is over: let the nodes tell what they still hold back (records delivered so far)."""

@@ -13,7 +13,6 @@ from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.java import Queue
-from protocols.named_modules import module_named
 from protocols.poison import PoisonRecord, with_poison
 from protocols.scenario import events
 from protocols.scenario.events import Event
@@ -38,6 +37,7 @@ from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.cluster.members import MemberNames, Members
 from rocketmq_selfbalance.cluster.servers import NAME_SERVER, Servers
 from rocketmq_selfbalance.cluster.settings import configuration
+from rocketmq_selfbalance.fast_forward.driver import FastForward
 from rocketmq_selfbalance.pop.ordered import PopMember
 
 LOOK_AGAIN_MS: Final = 5.0
@@ -81,10 +81,8 @@ class RocketMQCluster:
         apply_event(event, self, _OWN, self.simulation, self.topology)
 
     def fast_forward(self) -> None:
-        """Skip quiet times from now on (`protocols.engine.fast_forward`); a run in full does without that package."""
-        driver = module_named("protocols.engine.fast_forward.driver")
-        layer = module_named("rocketmq_selfbalance.fast_forward")
-        driver.FastForward(self.simulation, layer.ADAPTERS, least=layer.LEAST_EVENTS)
+        """Skip quiet times from now on (`rocketmq_selfbalance.fast_forward`)."""
+        FastForward(self.simulation)
 
     def learn(self, scenario: Scenario) -> None:
         """The scenario has gone on: it has events that were not known before."""

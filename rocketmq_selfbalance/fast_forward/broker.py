@@ -7,12 +7,10 @@ the clock (records that arrive for held pulls, deliveries) is simulated.
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from protocols.engine.fast_forward.adapters import FlowSource, Judgement
-from protocols.engine.fast_forward.contract import Call, Exchange, Guard, Held, Judge, Quiescence, Renewal, Stretch
-from protocols.engine.fast_forward.outbox import ReplayOutbox
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from protocols.facts import Committed
 from protocols.java import Queue
 from protocols.load import Production
 from rocketmq_selfbalance.broker import connections, pulls
@@ -20,13 +18,25 @@ from rocketmq_selfbalance.broker import connections as persisting
 from rocketmq_selfbalance.broker import connections as registering
 from rocketmq_selfbalance.broker.connections import FLUSH, IDLE, NOTIFY, SCAN
 from rocketmq_selfbalance.broker.node import BrokerNode
-from rocketmq_selfbalance.broker.state import Broker
+from rocketmq_selfbalance.broker.state import Broker, HeldPull
 from rocketmq_selfbalance.client.consumer import in_order
 from rocketmq_selfbalance.codes import SUCCESS
-from rocketmq_selfbalance.fast_forward import broker_flows
+from rocketmq_selfbalance.fast_forward.around import ReplayOutbox
+from rocketmq_selfbalance.fast_forward.contract import (
+    Call,
+    Exchange,
+    Flow,
+    Guard,
+    Held,
+    Judge,
+    Judgement,
+    Quiescence,
+    Renewal,
+    Stretch,
+)
 from rocketmq_selfbalance.messages.membership import ConsumerData, GetConsumerListByGroup, HeartBeat
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker
-from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage, UpdateConsumerOffset
+from rocketmq_selfbalance.messages.offsets import PullMessage, UpdateConsumerOffset
 from rocketmq_selfbalance.messages.requests import LockBatchMq
 
 
@@ -59,19 +69,26 @@ class RepeatedCommits:
         return True
 
 
+Key: TypeAlias = tuple[str, str, int]
+"""Group, topic and queue number."""
+
+
+class Reading(NamedTuple):
+    """Reading that is being skipped. ``before``: the committed offset when it began."""
+
+    flow: Flow
+    before: int
+
+
 class BrokerAdapter:
     """A broker from outside."""
-
-    reader = None
 
     def __init__(self, node: BrokerNode) -> None:
         self.broker = node.state
         self.judges: Mapping[type[Message], Judgement] = {PullMessage: self._judge}
-        self.source: FlowSource | None = self
         self._beating: dict[str, Beating] = {}
         """Channel to its heartbeat, as of the last question whether the broker is quiescent."""
-
-        self._readings: dict[broker_flows.Key, broker_flows.Reading] = {}
+        self._readings: dict[Key, Reading] = {}
 
     def quiescence(self, now: Time) -> Quiescence | None:
         """Claims of a client: of heartbeats `Beating`; of member lists whether it would do nothing if it were given
@@ -121,11 +138,13 @@ class BrokerAdapter:
         if timer == FLUSH:
             persisting.persist(self.broker)
 
-    def production(self, now: Time, sender: str, request: Any) -> Production | None:
-        return broker_flows.production(self.broker, now, request) if sender in self._beating else None
+    def production(self, now: Time, sender: str, pull: PullMessage) -> Production | None:
+        """What the queue takes in for which this is asked; None where anything else would happen than the answer."""
+        return _production(self.broker, now, pull) if sender in self._beating else None
 
     def replay_reader(self, now: Time, sender: str, stretch: Stretch, out: ReplayOutbox) -> None:
-        broker_flows.replay_reader(self.broker, self._readings, now, sender, stretch, out)
+        """So far the sender has come until now."""
+        _replay_reader(self.broker, self._readings, now, sender, stretch, out)
 
     def _judge(self, now: Time, sender: str, pull: PullMessage) -> Renewal | None:
         """What follows of a pull that is under way, if it will be held until its time is over, and changes nothing."""
@@ -133,7 +152,7 @@ class BrokerAdapter:
             return None
         if not _is_repeated_pull(self.broker, now, pull):
             return None
-        return Renewal(PullAnswer, pull.suspend_ms, pull.suspend_ms)
+        return Renewal(pull.suspend_ms, pull.suspend_ms)
 
 
 def _exchanges(broker: Broker) -> tuple[Exchange, ...]:
@@ -177,12 +196,9 @@ def _held(broker: Broker, now: Time, resets: bool) -> list[Held]:
             each.timer,
             each.sender,
             each.message,
-            PullAnswer,
-            each.message.suspend_ms,
-            (each.message.group, queue),
             each.arrival is None and not resets and _is_repeated_pull(broker, now, each.message),
         )
-        for queue, waiting in broker.held.items()
+        for waiting in broker.held.values()
         for each in waiting
     ]
 
@@ -206,7 +222,7 @@ def _hold_again(broker: Broker, now: Time, sender: str, about: tuple[str, Queue]
     group, queue = about
     again = next(each for each in broker.held[queue] if (each.sender, each.message.group) == (sender, group))
     broker.held[queue] = [each for each in broker.held[queue] if each is not again]
-    broker_flows.put(broker, again._replace(until=now + again.message.suspend_ms), out)
+    _put(broker, again._replace(until=now + again.message.suspend_ms), out)
 
 
 def _locks(broker: Broker) -> dict[str, dict[str, tuple[Queue, ...]]]:
@@ -219,3 +235,72 @@ def _locks(broker: Broker) -> dict[str, dict[str, tuple[Queue, ...]]]:
         client_id: {group: tuple(sorted(queues)) for group, queues in groups.items()}
         for client_id, groups in found.items()
     }
+
+
+def _production(broker: Broker, now: Time, pull: PullMessage) -> Production | None:
+    """What the queue takes in; None where the client does not read at its end, or would be told anything else."""
+    topic, _, number = pull.queue
+    queue = broker.disk.store.queue(topic, number)
+    if queue is None or queue.records:
+        return None
+    if pulls.refusal(broker, pull) != SUCCESS or any(broker.offsets.resets.values()):
+        return None
+    behind = queue.max_offset(now) - pull.offset
+    within = queue.min_offset <= pull.offset and 0 <= behind <= pull.max_messages
+    return queue.production if within and queue.production.per_second > 0 else None
+
+
+def _replay_reader(
+    broker: Broker, readings: dict[Key, Reading], now: Time, sender: str, stretch: Stretch, out: ReplayOutbox
+) -> None:
+    """The client has read so far until now, and told it by its pulls and commits. ``readings``: of this broker, which
+    are kept here."""
+    pull = stretch.flow.pull
+    topic, _, number = pull.queue
+    key = pull.group, topic, number
+    reading = readings.get(key)
+    if reading is None or reading.flow is not stretch.flow:
+        reading = readings[key] = Reading(stretch.flow, broker.offsets.query(*key))
+    told = stretch.told_at(now)
+    if told > broker.offsets.query(*key):
+        pulls.commit(broker, now, Committed(pull.group, pull.queue, told, sender, None, ""), out)
+    if not stretch.last:
+        return
+    del readings[key]
+    due = out.due(FLUSH)
+    if due is not None and due <= now:
+        period = broker.settings.flush_consumer_offset_interval_ms
+        written = due + (now - due) // period * period
+        out.later(partial(_correct_file, broker, key, max(reading.before, stretch.told_at(written))))
+    broker.offsets.commit_pull(pull.group, topic, number, stretch.position)
+    for held in list(broker.held.get(pull.queue, ())):
+        if (held.sender, held.message.group) == (sender, pull.group):
+            pulls.release(broker, held, out)
+    if stretch.held:
+        again = pull._replace(offset=stretch.position, commit_offset=None)
+        waiting = HeldPull(sender, again, now + again.suspend_ms, pulls.arrival(broker, again))
+        _put(broker, waiting, out)
+        # The record may have come by now.
+        out.set_timer(waiting.timer, max(now, waiting.due))
+    broker.busy(now, sender)
+
+
+def _correct_file(broker: Broker, key: Key, offset: int) -> None:
+    """The broker has written its offsets meanwhile, when the group was only so far."""
+    if offset >= 0:
+        broker.disk.offsets = broker.disk.offsets.with_offset(*key, offset)
+        broker.unflushed = True
+
+
+def _put(broker: Broker, held: HeldPull, out: ReplayOutbox) -> None:
+    """The pull is held from a time on that lies ahead: others may still come before it."""
+    queue = held.message.queue
+    broker.held.setdefault(queue, []).append(held)
+    _sort(broker, queue)
+    if len(broker.held[queue]) > 1:
+        out.later(partial(_sort, broker, queue))
+
+
+def _sort(broker: Broker, queue: Queue) -> None:
+    """Pulls are held in the order in which they came."""
+    broker.held.get(queue, []).sort(key=lambda each: each.until - each.message.suspend_ms)

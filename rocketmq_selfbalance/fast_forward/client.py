@@ -8,9 +8,6 @@ name servers know whether it is so (`broker`, `name_server`).
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from protocols.engine.fast_forward.adapters import FlowReader, Judgement
-from protocols.engine.fast_forward.contract import Call, Exchange, Flow, Guard, Quiescence, Stretch
-from protocols.engine.fast_forward.outbox import ReplayOutbox
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.java import Queue
 from rocketmq_selfbalance.client import polling, rebalance_service, tasks
@@ -22,9 +19,11 @@ from rocketmq_selfbalance.client.locks import by_broker
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.client.threads import AskMembers, LockQueues, RefreshRoute, TellBroker
 from rocketmq_selfbalance.codes import BROADCASTING
-from rocketmq_selfbalance.fast_forward import client_flows, client_pulls
+from rocketmq_selfbalance.fast_forward import client_pulls
+from rocketmq_selfbalance.fast_forward.around import ReplayOutbox
 from rocketmq_selfbalance.fast_forward.broker import Beating
 from rocketmq_selfbalance.fast_forward.client_passes import Passes
+from rocketmq_selfbalance.fast_forward.contract import Call, Exchange, Flow, Guard, Judgement, Quiescence, Stretch
 from rocketmq_selfbalance.messages.membership import ConsumerList, HeartBeat
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RouteInfoAnswer
 from rocketmq_selfbalance.messages.offsets import PullAnswer, UpdateConsumerOffset
@@ -49,13 +48,10 @@ _ABOUT_TO_BE_TOLD = frozenset({WAITING, BACKOFF})
 class ClientAdapter:
     """A client from outside."""
 
-    source = None
-
     def __init__(self, client: Client) -> None:
         self._client = client.instance
         self._passes = Passes(client.instance)
         self.judges: Mapping[type[Message], Judgement] = {PullAnswer: self._judge}
-        self.reader: FlowReader | None = self
 
     def quiescence(self, now: Time) -> Quiescence | None:
         client = self._client
@@ -107,7 +103,9 @@ class ClientAdapter:
             client.task_due[of[0]] = begun + tasks.TASKS[of[0]].period(client.settings.instance)
 
     def replay_reading(self, now: Time, stretch: Stretch, out: ReplayOutbox) -> None:
-        client_flows.replay_reading(self._client, now, stretch, out)
+        """So far the client has come until now; it pulls anew, unless its pull is held. Flows of few records are told
+        in several stretches, one after the other."""
+        client_pulls.replay_reading(self._client, now, stretch, out)
 
     def _judge(self, now: Time, sender: str, message: PullAnswer) -> Any:
         return client_pulls.judge(self._client, message)
@@ -162,12 +160,12 @@ def _harmless(exchanges: tuple[Exchange, ...]) -> dict[tuple[str, type[Message]]
 
 
 def _flows(
-    client: Instance, consumers: list[Consumer], pulls: Mapping[client_flows.PulledBy, int]
+    client: Instance, consumers: list[Consumer], pulls: Mapping[client_pulls.PulledBy, int]
 ) -> list[Flow] | None:
     """How queues are read as records come in; None where one of them does anything else than that and waiting."""
     found: list[Flow] = []
     for consumer in consumers:
-        flows = client_flows.flows(client, consumer, pulls)
+        flows = client_pulls.flows(client, consumer, pulls)
         if flows is None:
             return None
         found += flows

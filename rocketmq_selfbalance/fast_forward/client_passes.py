@@ -7,7 +7,6 @@ asked whether a pass that is told of these would compute what the last one did, 
 from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
-from protocols.engine.fast_forward.contract import Call
 from protocols.engine.nodes import Time
 from protocols.java import Queue
 from rocketmq_selfbalance.client.consumer import Consumer, share_of
@@ -15,6 +14,7 @@ from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.rebalance_service import topics_in_turn
 from rocketmq_selfbalance.client.threads import BROKER_ASKED
 from rocketmq_selfbalance.codes import BROADCASTING, MASTER_ID
+from rocketmq_selfbalance.fast_forward.contract import Call
 from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup
 from rocketmq_selfbalance.strategies import AllocationError
 

@@ -3,9 +3,8 @@
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
-from protocols.engine.fast_forward.adapters import NO_JUDGEMENTS
-from protocols.engine.fast_forward.contract import Exchange, Judge, Quiescence
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
+from rocketmq_selfbalance.fast_forward.contract import Exchange, Judge, Judgement, Quiescence
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RegisterBroker, Route
 from rocketmq_selfbalance.nameserver import NameServer
 from rocketmq_selfbalance.nameserver.node import SCAN
@@ -16,11 +15,9 @@ _From = tuple[str, type[Message]]
 class NameServerAdapter:
     """A name server from outside. It need not know who its clients are: to each it gives the same answer."""
 
-    judges = NO_JUDGEMENTS
-    reader = source = None
-
     def __init__(self, name_server: NameServer) -> None:
         self._node = name_server
+        self.judges: Mapping[type[Message], Judgement] = {}
         self._known_routes = Judge(self._tells_nothing_new)
 
     def quiescence(self, now: Time) -> Quiescence | None:

@@ -80,14 +80,14 @@ PROTOCOLS = {
 }
 KAFKA = {
     "kafka_coordinator/__init__.py": "WHOSE = 'of the project'\n",
-    "kafka_coordinator/fast_forward.py": "WHOSE = 'of the project'\n",
+    "kafka_coordinator/cluster/cluster.py": "WHOSE = 'of the project'\n",
     "tests/test_kafka.py": """
-    from kafka_coordinator import fast_forward
+    from kafka_coordinator import cluster
 
     def test_it_is_the_projects(kafka_group, clock):
         kafka_group.join("c1").settle()
         clock.advance(minutes=100)
-        assert fast_forward.WHOSE == "of the project"
+        assert cluster.WHOSE == "of the project"
     """,
 }
 ROCKETMQ = {

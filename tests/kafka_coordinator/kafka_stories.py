@@ -82,7 +82,6 @@ class Story:
         latency: tuple[float, float] = (2.0, 2.0),
         seed: int = 1,
         tracing: bool = False,
-        full: bool = False,
         observer: Callable[[], Observed] = Observed,
     ) -> None:
         parts = members if isinstance(members, dict) else {name: {} for name in members}
@@ -111,8 +110,6 @@ class Story:
         self.simulation = Simulation(seed=seed, latency=Latency(*latency), observer=self.seen, tracing=tracing)
         part = SystemPart(system=system, label=system, settings=settings or {})
         self.cluster = KafkaCluster(scenario, part, self.simulation)
-        if not full:
-            self.cluster.fast_forward()
         self.simulation.at(0.0, self.cluster.start, "start")
         for event in scenario.events:
             self.simulation.at(event.at, lambda event=event: self.cluster.apply(event), "event")  # type: ignore[misc]

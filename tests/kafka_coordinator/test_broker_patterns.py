@@ -56,7 +56,7 @@ def sent(story: Story, kind: type, seconds: float, member: str = "c1") -> list[A
 
 def test_heartbeats_name_the_pattern_once_and_take_it_back() -> None:
     events: list[Event] = [Subscribe(at=at(40), subscribe={"c1": ("other",)}), Restart(at=at(80), restart="c1")]
-    story = Story("kafka:uniform", members={"c1": ORDERS}, topics=TOPICS, events=events, tracing=True, full=True)
+    story = Story("kafka:uniform", members={"c1": ORDERS}, topics=TOPICS, events=events, tracing=True)
     told = [each for each in sent(story, ConsumerGroupHeartbeat, 120) if each.member_epoch >= 0]
     assert (told[0].regex, told[0].topics) == (ORDERS["pattern"], ())
     changes = [(each.regex, each.topics) for each in told[1:] if (each.regex, each.topics) != (None, None)]
@@ -65,7 +65,7 @@ def test_heartbeats_name_the_pattern_once_and_take_it_back() -> None:
 
 
 def test_the_client_asks_for_what_it_was_assigned_and_not_for_all_topics() -> None:
-    story = Story("kafka:uniform", members={"c1": ORDERS}, topics=TOPICS, tracing=True, full=True)
+    story = Story("kafka:uniform", members={"c1": ORDERS}, topics=TOPICS, tracing=True)
     assert [each.topics for each in sent(story, MetadataRequest, 60)] == [("orders-eu", "orders-us")]
 
 

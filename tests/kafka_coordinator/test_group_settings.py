@@ -97,9 +97,7 @@ def test_a_group_s_session_timeout_counts_from_the_beginning_or_from_an_event_on
 
 
 def test_members_take_the_interval_from_the_next_answer() -> None:
-    story = Story(
-        "kafka:uniform", tracing=True, full=True, events=[configure(60, heartbeat_interval=15_000)], members=["c1"]
-    )
+    story = Story("kafka:uniform", tracing=True, events=[configure(60, heartbeat_interval=15_000)], members=["c1"])
     sent = [
         now / 1000 for now, _, _, each in story.until(200).sent_messages if isinstance(each, ConsumerGroupHeartbeat)
     ]
@@ -116,20 +114,6 @@ def test_a_broker_that_returns_knows_the_settings() -> None:
     ]
     longer = {SESSION_TIMEOUT: 60_000}
     assert 155 < taken_over(events, group_settings=longer, brokers=("b1",)) < 165.1
-
-
-@rows("group_settings", [None, {SESSION_TIMEOUT: 60_000, HEARTBEAT_INTERVAL: 12_000}])
-def test_a_run_that_skips_quiet_times_observes_the_same(group_settings: dict[str, int] | None) -> None:
-    events: list[Event] = [
-        configure(70.001, heartbeat_interval=9_000),
-        Crash(at=at(140), crash="c2"),
-        configure(150, heartbeat_interval=None, session_timeout=45_000),
-    ]
-    told = [
-        Story("kafka:uniform", rate=1.0, events=events, group_settings=group_settings, full=full).to_end(400).facts
-        for full in (True, False)
-    ]
-    assert told[0] == told[1]
 
 
 def test_what_an_event_will_set_is_checked_before_the_run() -> None:

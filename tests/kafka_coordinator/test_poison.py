@@ -142,13 +142,3 @@ def test_a_topic_created_again_has_no_poison() -> None:
     assert not [each for each in handled(seen, 0) if each[4] > 60]
     anew = lived(poison(10.0, attempts=2), DeleteTopic(at=30_000.0, delete_topic="t"), again, seconds=120)
     assert offsets(anew, 0) >= set(range(110))
-
-
-def test_heartbeats_of_those_who_stand_still_are_skipped() -> None:
-    story = Story(topics={"t": 4}, events=[poison(), poison(31, 3)], settings={"max.poll.interval.ms": 3_600_000})
-    story.until(60)
-    before = story.simulation.number
-    story.until(3000)
-    beats = {kind.__name__: count for kind, count in (story.simulation.messages or {}).items()}["Heartbeat"]
-    assert beats > 2 * 950
-    assert story.simulation.number - before < beats

@@ -10,7 +10,6 @@ from rocketmq_selfbalance.codes import DLQ_PREFIX
 from tests.rocketmq_selfbalance.lived import Lived
 from tests.rocketmq_selfbalance.test_quiet_clusters import assert_equal
 from tests.rows import rows
-from tests.skipping import skipping_at_once
 
 TOPICS = {"T": {"broker-a": 2, "broker-b": 2}}
 POISONED = Queue("T", "broker-a", 1)
@@ -162,10 +161,9 @@ def test_nothing_is_written_while_the_broker_is_down() -> None:
 def test_full_and_skipping_runs_tell_the_same(settings: dict[str, Any], attempts: int | None) -> None:
     """Without load, and with load the same records are handled and passed over."""
     events = (poison(attempts=attempts), poison(60, attempts=attempts), {"at": 80_000.0, "leave": "c2"})
-    with skipping_at_once("rocketmq_selfbalance"):
-        quick, full = (lived(*events, produce=0.0, seconds=300, settings=settings, full=full) for full in (False, True))
-        assert_equal(quick, full)
-        quick, full = (lived(*events, seconds=300, settings=settings, full=full) for full in (False, True))
+    quick, full = (lived(*events, produce=0.0, seconds=300, settings=settings, full=full) for full in (False, True))
+    assert_equal(quick, full)
+    quick, full = (lived(*events, seconds=300, settings=settings, full=full) for full in (False, True))
     assert passed(quick) == passed(full)
     for number in range(2):
         for broker in ("broker-a", "broker-b"):

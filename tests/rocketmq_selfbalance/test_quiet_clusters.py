@@ -26,6 +26,10 @@ KINDS: list[dict[str, Any]] = [
 a pass, and one does not wait for the slowest answers."""
 
 
+LATENCIES = ((1.0, 5.0), (2.0, 2.0), (0.0, 0.0))
+"""Of the last two, much happens at one time."""
+
+
 def at(seconds: float, **what: Any) -> dict[str, Any]:
     return {"at": seconds * 1000.0, **what}
 
@@ -45,16 +49,23 @@ def assert_equal(quick: Lived, full: Lived) -> None:
 
 
 @settings(max_examples=15, deadline=None)
-@given(HAPPENINGS, st.sampled_from(KINDS), st.integers(0, 99), st.booleans())
-@example([("join", 0.1, 1), ("hang", 0.1, 1)], {}, 0, False)
-@example([("hang", 0.1, 3), ("stop", 0.1, 1)], {"orderly": True}, 0, False)
-@example([("stop", 0.1, 1), ("cut", 0.1, 1), ("join", 47.0, 1), ("leave", 0.1, 1), ("cut", 21.0, 1)], {}, 0, False)
+@given(HAPPENINGS, st.sampled_from(KINDS), st.integers(0, 99), st.booleans(), st.sampled_from(LATENCIES))
+@example([("join", 0.1, 1), ("hang", 0.1, 1)], {}, 0, False, LATENCIES[0])
+@example([("hang", 0.1, 3), ("stop", 0.1, 1)], {"orderly": True}, 0, False, LATENCIES[0])
+@example(
+    [("stop", 0.1, 1), ("cut", 0.1, 1), ("join", 47.0, 1), ("leave", 0.1, 1), ("cut", 21.0, 1)],
+    *({}, 0, False, LATENCIES[0]),
+)
 def test_whatever_happens(
-    happenings: list[tuple[str, int, int]], chosen: dict[str, Any], seed: int, burst: bool
+    happenings: list[tuple[str, float, int]],
+    chosen: dict[str, Any],
+    seed: int,
+    burst: bool,
+    latency: tuple[float, float],
 ) -> None:
     events, over = events_of(happenings)
     events += [at(over + 70, produce={"T": 40})] if burst else []
-    assert_equal(*both(*events, seconds=over + 150, settings=chosen, seed=seed))
+    assert_equal(*both(*events, seconds=over + 150, settings=chosen, seed=seed, latency=latency))
 
 
 @rows("chosen", KINDS[-3:])
@@ -110,6 +121,12 @@ def test_pulls_that_were_lost_are_overdue_though_others_are_answered() -> None:
     cut = {"network": "cut", "between": ("c1", "broker-b"), "for": 11_500.0}
     for seconds in (100, 104, 108):
         assert_equal(*both(at(seconds, **cut), seconds=300, members=("c1",)))
+
+
+@pytest.mark.parametrize("fault", [{"network": "delay", "delay": 400.0}, {"network": "loss", "loss": 0.2}], ids=str)
+def test_what_goes_over_a_bad_network_is_simulated(fault: dict[str, Any]) -> None:
+    bad = at(60, between=("c1", "broker-b"), **{"for": 300_000.0}, **fault)
+    assert_equal(*both(bad, seconds=500))
 
 
 def test_positions_that_lite_pull_is_yet_to_keep_are_kept_in_time() -> None:

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from compare.conformance.kafka_recordings.happened import (
     Called,
-    Change,
     Delivery,
     Happened,
     delivered_again,
@@ -21,6 +20,7 @@ from compare.conformance.kafka_recordings.happened import (
 )
 from compare.conformance.kafka_recordings.playing import Heard
 from compare.conformance.kafka_recordings.scenario import Plan
+from compare.conformance.recordings import Change
 from compare.testing.brokers import KafkaBroker
 from protocols.java import Queue, sort_queues
 from protocols.scenario.events import Crash, Join, Leave, Queues, StopPolling, Subscribe

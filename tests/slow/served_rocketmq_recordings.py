@@ -14,16 +14,16 @@ from pathlib import Path
 from signal import SIGCONT, SIGSTOP
 from typing import Final, NamedTuple
 
+from compare.conformance.recordings import changed, ownership
 from compare.conformance.rocketmq_recordings.happened import (
-    Change,
+    RECORDED_CODES,
     Happened,
+    Held,
     Request,
-    is_retry,
-    ownership,
     queues_of,
+    twice,
 )
-from compare.conformance.rocketmq_recordings.playing import RECORDED_CODES, twice
-from compare.conformance.rocketmq_recordings.reading import Lifecycle, Recording
+from compare.conformance.rocketmq_recordings.reading import Lifecycle, Recording, is_retry
 from compare.conformance.rocketmq_recordings.scenario import Plan
 from compare.testing.brokers import RocketMQBrokers
 from protocols.engine.nodes import Message
@@ -276,8 +276,8 @@ def told_by_members(stage: Stage) -> dict[str, list[Told]]:
 def happened(stage: Stage, told: Mapping[str, Sequence[Told]], began: float) -> Happened:
     """All that is compared."""
     recording = stage.recording
-    changes = sorted(_changes(told, stage.killed, began), key=lambda change: change.at)
-    changes = [each for each in changes if each.at <= recording.length_ms]
+    held = sorted(_held(told, stage.killed, began), key=lambda each: each[0])
+    changes = changed(each for each in held if each[0] <= recording.length_ms)
     spans: dict[Queue, list[tuple[int, int]]] = {}
     for line in (line for lines in told.values() for line in lines if line.kind == "read"):
         queue, first, end = line.about
@@ -290,7 +290,7 @@ def happened(stage: Stage, told: Mapping[str, Sequence[Told]], began: float) -> 
         if line.kind == "rpc" and int(line.about[0]) in RECORDED_CODES
     ]
     return Happened(
-        ownership(changes, queues_of(recording.topics), 0.0, recording.length_ms),
+        ownership(changes, recording.length_ms, queues_of(recording.topics)),
         sum(twice(each) for queue, each in spans.items() if not is_retry(queue)),
         tuple(sorted(requests, key=lambda each: each.at)),
     )
@@ -309,14 +309,14 @@ def _recorded(recording: Recording, told: Mapping[str, Sequence[Told]], found: H
     return recording.model_copy(update={"lifecycle": tuple(lifecycle), "rpc": rpc})
 
 
-def _changes(told: Mapping[str, Sequence[Told]], killed: Mapping[str, float], began: float) -> Iterable[Change]:
+def _held(told: Mapping[str, Sequence[Told]], killed: Mapping[str, float], began: float) -> Iterable[Held]:
     for member, lines in told.items():
         for line in lines:
             if line.kind == "owns":
                 queues = frozenset(_queue(each) for each in line.about[0].split(",") if each)
-                yield Change((line.at - began) * 1000, member, frozenset(q for q in queues if not is_retry(q)))
+                yield (line.at - began) * 1000, member, frozenset(q for q in queues if not is_retry(q))
         if member in killed:
-            yield Change((killed[member] - began) * 1000, member, frozenset())
+            yield (killed[member] - began) * 1000, member, frozenset()
 
 
 def _queue(text: str) -> Queue:

@@ -10,9 +10,9 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner
 
-from compare.conformance.clients.rocketmq import real
+from compare.judging.rocketmq import play
 from compare.verbs.conformance import conformance
-from tests.compare.conformance.clients.late_leave import LateLeave
+from tests.compare.judging.late_leave import LateLeave
 from tests.slow import real_rocketmq
 from tests.slow.java import UnavailableError, released_jars
 from tests.slow.java_members import Program
@@ -39,9 +39,9 @@ def client(tmp_path: Path) -> str:
 
 
 def test_it_takes_its_locks_again_where_a_round_falls_into_its_leave(client: str) -> None:
-    """As its model does (`tests/compare/conformance/clients/test_judging_rocketmq.py`)."""
+    """As its model does (`tests/compare/judging/test_judging_rocketmq.py`)."""
     late = LateLeave()
-    played = asyncio.run(real.play(f"{client} orderly", late.situation))
+    played = asyncio.run(play(f"{client} orderly", late.situation))
     assert set(played.did) == {"gives up locks", "commits", "takes leave", "ends"}
     assert late.locked_again() == {"broker-a": 1, "broker-b": 1}
 

@@ -13,12 +13,10 @@ import pytest
 
 from compare.conformance.kafka_recordings import playing
 from compare.conformance.kafka_recordings.comparing import compared, exact
-from compare.conformance.kafka_recordings.happened import Happened
+from compare.conformance.kafka_recordings.happened import Happened, happened
 from compare.conformance.kafka_recordings.reading import read
-from compare.conformance.kafka_recordings.recorded import happened
-from compare.conformance.kafka_recordings.runs import run
-from compare.conformance.kafka_recordings.scenario import Plan, plan
-from compare.conformance.ranges import RUNS
+from compare.conformance.kafka_recordings.scenario import Plan, plan, run
+from compare.conformance.recordings import RUNS
 from tests.compare.conformance.kafka_recordings import recorded
 from tests.slow.java import UnavailableError
 from tests.slow.java_members import Program

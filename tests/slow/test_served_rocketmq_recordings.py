@@ -16,13 +16,12 @@ from typing import Final, NamedTuple
 import pytest
 
 from compare.conformance.cases import Difference, Measure
-from compare.conformance.ranges import RUNS
-from compare.conformance.rocketmq_recordings import playing
+from compare.conformance.recordings import RUNS
+from compare.conformance.rocketmq_recordings import listens
 from compare.conformance.rocketmq_recordings.comparing import compared, exact
-from compare.conformance.rocketmq_recordings.happened import Happened
-from compare.conformance.rocketmq_recordings.player import listens
+from compare.conformance.rocketmq_recordings.happened import Happened, happened
+from compare.conformance.rocketmq_recordings.happened import play as play_model
 from compare.conformance.rocketmq_recordings.reading import read
-from compare.conformance.rocketmq_recordings.recorded import happened
 from compare.conformance.rocketmq_recordings.scenario import Plan, plan, run
 from tests.compare.conformance.rocketmq_recordings import TRACES, recorded
 from tests.slow import real_rocketmq
@@ -103,7 +102,7 @@ def _judged(stored: Stored, told: Played) -> tuple[list[Difference], list[Measur
     of the one that was played."""
     own_plan = plan(told.recording)
     runs = [
-        playing.play(each, run(each, number), listen=listens(number))
+        play_model(each, run(each, number), listen=listens(number))
         for each in (stored.plan, own_plan)
         for number in range(RUNS)
     ]

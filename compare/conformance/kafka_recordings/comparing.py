@@ -8,67 +8,33 @@ came; and, of the runs that went through the same generations, how long it took 
 until a rebalance began and was over.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
 
 from compare.conformance.cases import Difference, Measure
-from compare.conformance.kafka_recordings.clients import JAVA, Client
-from compare.conformance.kafka_recordings.happened import (
-    Called,
-    Happened,
-    Ownership,
-    finally_owned,
-    ownership,
-)
-from compare.conformance.kafka_recordings.runs import Run
-from compare.conformance.kafka_recordings.scenario import Plan
-from compare.conformance.ranges import NOISE_MS, within
+from compare.conformance.kafka_recordings.happened import Called, Happened, figures_of, without_restless
+from compare.conformance.kafka_recordings.playing import exchanged, may_exchange
+from compare.conformance.kafka_recordings.reading import JAVA, Client, queue_names
+from compare.conformance.kafka_recordings.scenario import Plan, Run
+from compare.conformance.recordings import NOISE_MS, Exact, equal, longest, outside, ownership, within
 from protocols.java import Queue
-
-Exact: TypeAlias = Mapping[str, object]
-"""Field to a value that must be equal, as JSON has it."""
 
 
 def compared(
-    plan: Plan, real: Happened, runs: Sequence[tuple[Run, Happened]]
+    plan: Plan, whole: Happened, runs: Sequence[tuple[Run, Happened]]
 ) -> tuple[list[Difference], list[Measure]]:
     """The differences, none if the recording is as one of the runs, and all that was compared."""
-    case = plan.recording.scenario
-    differences, measures = _equal(case, plan, real, [happened for _, happened in runs])
-    for quantity, (recorded, found) in _ranges(plan, real, runs).items():
-        records = plan.recording.rate / 1000 if quantity.startswith(AGAIN) else 0.0
-        measure = within(case, quantity, recorded, found, NOISE_MS * (records or 1.0))
-        measures.append(measure)
-        if not measure.passed:
-            differences.append(
-                Difference(case, quantity, recorded, {"model": measure.model, "allowed": measure.allowed})
-            )
-    return differences, measures
-
-
-def _equal(case: str, plan: Plan, real: Happened, runs: Sequence[Happened]) -> tuple[list[Difference], list[Measure]]:
+    case, rate = plan.recording.scenario, plan.recording.rate
+    real = without_restless(whole, plan.recording, plan.clients)
+    if may_exchange(plan):
+        runs = [(run, exchanged(happened, real)) for run, happened in runs]
     recorded = exact(plan, real, real)
-    told = [exact(plan, happened, real) for happened in runs]
-    off = [_differing(recorded, each) for each in told]
-    nearest = min(range(len(told)), key=lambda number: (len(off[number]), number))
-    measures = [
-        Measure(
-            case,
-            field,
-            recorded.get(field),
-            told[nearest].get(field),
-            f"equal: {sum(field not in each for each in off)} of {len(told)} runs",
-            field not in off[nearest],
-        )
-        for field in dict.fromkeys([*recorded, *told[nearest]])
-    ]
-    differences = [Difference(case, each, recorded.get(each), told[nearest].get(each)) for each in off[nearest]]
-    return differences, measures
-
-
-def _differing(one: Exact, other: Exact) -> dict[str, None]:
-    fields = dict.fromkeys([*one, *other])
-    return {field: None for field in fields if one.get(field) != other.get(field)}
+    same = equal(case, recorded, [exact(plan, happened, real) for _, happened in runs], "equal: {} of {} runs")
+    differences = [Difference(case, each.quantity, each.real, each.model) for each in same if not each.passed]
+    ranges = []
+    for quantity, (figure, found) in _ranges(plan, real, runs).items():
+        records = rate / 1000 if quantity.startswith(AGAIN) else 0.0
+        ranges.append(within(case, quantity, figure, found, NOISE_MS * (records or 1.0)))
+    return [*differences, *outside(ranges)], [*same, *ranges]
 
 
 def exact(plan: Plan, happened: Happened, real: Happened) -> Exact:
@@ -83,20 +49,19 @@ def exact(plan: Plan, happened: Happened, real: Happened) -> Exact:
         if call.queues or (client.kind == JAVA and call.kind == "assigned"):
             calls[call.member].append(_call(call, client, call.member in tells))
     fields.update({f"callbacks.{member}": each for member, each in calls.items()})
-    for queue, about in sorted(ownership(happened.changes, happened.end).items()):
-        fields[f"owners.{_name(queue)}"] = about.owners
-    owned = finally_owned(happened.changes)
-    fields.update({f"final.{member}": _names(owned.get(member, ())) for member in plan.clients})
+    owned = ownership(happened.changes, happened.end)
+    fields.update({f"owners.{_name(queue)}": owners for queue, owners in sorted(owned.owners.items())})
+    fields.update({f"final.{member}": queue_names(owned.final.get(member, ())) for member in plan.clients})
     if real.state:
         fields["described.state"] = happened.state
         if real.state == "Stable":
-            fields.update({f"described.{client}": _names(queues) for client, queues in happened.described.items()})
+            fields.update({f"described.{client}": queue_names(queues) for client, queues in happened.described.items()})
     return fields
 
 
 def _call(call: Called, client: Client, tells: bool) -> list[object]:
     """Other clients than Java's have forgotten their generation when they are told that all is lost."""
-    told: list[object] = [call.kind, _names(call.queues)]
+    told: list[object] = [call.kind, queue_names(call.queues)]
     return [*told, call.generation] if tells and (client.kind == JAVA or call.kind != "lost") else told
 
 
@@ -126,12 +91,11 @@ def _quantities(happened: Happened, recorded: Callable[[float], float]) -> dict[
     """Milliseconds and records per partition. ``recorded``: a time of ``happened`` in the recording's time."""
     found: dict[str, float] = {}
     owned = ownership(happened.changes, happened.end)
-    found["longest_unowned_ms"] = max((about.longest for about in owned.values()), default=0.0)
-    for queue, about in sorted(owned.items()):
+    found["longest_unowned_ms"] = longest(owned.unowned)
+    for queue, first in sorted(owned.first.items()):
         name = _name(queue)
-        if about.first is not None:
-            found[f"{FIRST} {name}"] = recorded(about.first)
-        found.update({f"{figure} {name}": value(about) for figure, value in _FIGURES.items()})
+        found[f"{FIRST} {name}"] = recorded(first)
+        found.update({f"{figure} {name}": value for figure, value in figures_of(owned, queue).items()})
         found[f"{AGAIN} {name}"] = float(happened.again.get(queue, 0))
         found[f"{SILENCE} {name}"] = happened.silence.get(queue, 0.0)
     return found
@@ -156,16 +120,6 @@ def _reactions(plan: Plan, real: Happened, happened: Happened, at: Callable[[flo
 
 FIRST, AGAIN, SILENCE = "first_owned_ms", "records_delivered_again", "longest_silence_ms"
 
-_FIGURES: Mapping[str, Callable[[Ownership], float]] = {
-    "unowned_ms": lambda about: about.unowned,
-    "longest_unowned_ms": lambda about: about.longest,
-    "double_owned_ms": lambda about: about.doubly,
-}
-
 
 def _name(queue: Queue) -> str:
-    return f"{queue.topic}:{queue.number}"
-
-
-def _names(queues: Iterable[Queue]) -> list[str]:
-    return [_name(queue) for queue in sorted(queues)]
+    return queue_names([queue])[0]

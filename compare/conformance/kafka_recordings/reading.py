@@ -1,40 +1,47 @@
-"""A recording as its JSON file has it, checked: see captures/kafka/INDEX.md, section "traces/".
+"""A recording as its JSON file has it, checked (captures/kafka/INDEX.md, section "traces/"), and its kinds of clients
+with their settings in the words of the model.
 
 Times are milliseconds since the scenario's start and may be a little negative. A partition is written
-``topic:number``. What is not compared is not read.
+``topic:number``. What is not compared is not read. The model is the Java client. librdkafka and kafka-python keep to
+the same protocol; where they differ is written in docs/closeness.md.
 """
 
-from typing import Annotated
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Final, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt
+from pydantic import BeforeValidator, Field, NonNegativeInt
 
-from compare.conformance.cases import Line, MalformedCase
-from compare.conformance.validated import validated
+from compare.catalogues import CLASSIC, CLASSIC_CLASSES
+from compare.conformance.cases import Line, MalformedCase, validated
+from compare.conformance.recordings import MOST_MS, Count, Part
+from kafka_coordinator.catalogue import CLASSIC as CLASSIC_PROTOCOL
+from kafka_coordinator.cluster import GROUP_PROTOCOL, NAMES, REFUSED_UNDER
 from protocols.java import Queue
 
 
-def _queue(given: object) -> Queue:
-    topic, colon, number = given.rpartition(":") if isinstance(given, str) else ("", "", "")
+def queue_named(name: object) -> Queue:
+    """The partition that is written so; `ValueError` where none is."""
+    topic, colon, number = name.rpartition(":") if isinstance(name, str) else ("", "", "")
     if not colon or not number.isdecimal():
         raise ValueError("expected a partition written topic:number")
     return Queue(topic, "", int(number))
 
 
-Partition = Annotated[Queue, BeforeValidator(_queue)]
+def queue_names(queues: Iterable[Queue]) -> list[str]:
+    """Partitions as recordings write them, sorted."""
+    return [f"{queue.topic}:{queue.number}" for queue in sorted(queues)]
 
-MOST_MS, MOST_COUNT, MOST_RATE = 3_600_000, 10_000, 1_000_000
-"""A recording that is longer, or has more partitions or records, is damaged rather than recorded."""
+
+Partition = Annotated[Queue, BeforeValidator(queue_named)]
+
+MOST_RATE = 1_000_000
+"""A recording with more records is damaged rather than recorded."""
 
 Milliseconds = Annotated[float, Field(ge=-MOST_MS, le=MOST_MS)]
 
-Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
 
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", arbitrary_types_allowed=True)
-
-
-class Member(_Part):
+class Member(Part):
     """A client that took part: its kind, the group protocol, its settings under its own names."""
 
     client: str
@@ -42,7 +49,7 @@ class Member(_Part):
     settings: dict[str, object]
 
 
-class Described(_Part):
+class Described(Part):
     """A member as the group's description shows it: ``client`` is its client id."""
 
     id: str
@@ -50,7 +57,7 @@ class Described(_Part):
     tp: tuple[Partition, ...]
 
 
-class Group(_Part):
+class Group(Part):
     """The group's description; without members where it was not found."""
 
     state: str = ""
@@ -60,7 +67,7 @@ class Group(_Part):
     members: tuple[Described, ...] = ()
 
 
-class Event(_Part):
+class Event(Part):
     """What happened at ``ms``. Which of the other fields are there depends on ``ev``."""
 
     ms: Milliseconds
@@ -78,7 +85,7 @@ class Event(_Part):
     g: Group | None = None
 
 
-class PartitionFigures(_Part):
+class PartitionFigures(Part):
     """Of one partition, times in milliseconds after its first owner. None: it never had one."""
 
     first_owned_ms: Milliseconds | None
@@ -89,7 +96,7 @@ class PartitionFigures(_Part):
     longest_silence_ms: Milliseconds | None
 
 
-class Totals(_Part):
+class Totals(Part):
     """Over all partitions."""
 
     partitions: NonNegativeInt
@@ -102,7 +109,7 @@ class Totals(_Part):
     callbacks: NonNegativeInt
 
 
-class Recording(_Part):
+class Recording(Part):
     """One recorded scenario. ``topics``: partitions at its end."""
 
     scenario: str
@@ -152,3 +159,107 @@ def read(line: Line) -> Recording:
         raise MalformedCase("events", "one step that is called end", len(ends))
     last = next(number for number, event in enumerate(events) if event.what == "end" and event.ev == "step")
     return recording.model_copy(update={"events": tuple(events[: last + 1])})
+
+
+PROTOCOLS: Final = tuple(REFUSED_UNDER)
+
+JAVA, CONFLUENT, KAFKA_PYTHON, KAFKAJS = "java", "confluent", "kafka-python", "kafkajs"
+
+STRATEGY = "partition.assignment.strategy"
+
+DEFAULT_STRATEGY: Final[Mapping[str, str]] = {
+    JAVA: "range,cooperative-sticky",
+    CONFLUENT: "range,roundrobin",
+    KAFKA_PYTHON: "range,roundrobin",
+}
+"""Kind of client to the assignors it has unless set otherwise. All other defaults that matter here are the same."""
+
+_ASSIGNORS: Final[Mapping[str, str]] = {
+    **{java_class: name for name, java_class in CLASSIC_CLASSES.items()},
+    "RangePartitionAssignor": "range",
+    "RoundRobinPartitionAssignor": "roundrobin",
+    "StickyPartitionAssignor": "sticky",
+    **{name: name for name in CLASSIC},
+}
+"""Simple names of the clients' classes, and librdkafka's names, to ours."""
+
+_RESETS: Final[Mapping[str, str]] = {
+    "earliest": "earliest",
+    "smallest": "earliest",
+    "beginning": "earliest",
+    "latest": "latest",
+    "largest": "latest",
+    "end": "latest",
+}
+
+
+class Client(NamedTuple):
+    """A member's client: ``settings`` under Kafka's names, only those that the model knows."""
+
+    kind: str
+    client_id: str
+    instance_id: str | None
+    strategy: str | None
+    """Assignors of the classic protocol; None under the consumer protocol."""
+    settings: Mapping[str, object]
+
+    @property
+    def is_classic(self) -> bool:
+        """Whether it speaks the classic protocol."""
+        return self.strategy is not None
+
+
+def why_not_played(recording: Recording) -> str | None:
+    """Why the model cannot play a recording, or None if it can."""
+    for name, member in recording.members.items():
+        if member.client == KAFKAJS:
+            return f"{name} is a kafkajs client, which deals partitions in the order of the broker's metadata"
+        if member.client not in DEFAULT_STRATEGY:
+            return f"{name} is a client of an unknown kind ({member.client})"
+        if member.protocol not in PROTOCOLS:
+            return f"{name} uses the {member.protocol} protocol, which is not modelled"
+    return None
+
+
+def clients(recording: Recording) -> dict[str, Client]:
+    """Each member's client. Raises `MalformedCase` for settings that cannot be."""
+    return {name: _client(name, member) for name, member in recording.members.items()}
+
+
+def _client(name: str, member: Member) -> Client:
+    given: dict[str, object] = {}
+    for own, value in member.settings.items():
+        given[own.replace("_", ".") if member.client == KAFKA_PYTHON else own] = value
+    if member.client == CONFLUENT:
+        # Its metadata.max.age.ms is the age at which a cached entry is dropped, not how often it asks.
+        given.pop("metadata.max.age.ms", None)
+        if "topic.metadata.refresh.interval.ms" in given:
+            given["metadata.max.age.ms"] = given["topic.metadata.refresh.interval.ms"]
+    if member.protocol != CLASSIC_PROTOCOL:
+        return _of_consumer_protocol(member, given)
+    given.setdefault(STRATEGY, given.get("assignors", DEFAULT_STRATEGY[member.client]))
+    return _made(member.client, given, _assignors(name, given[STRATEGY]))
+
+
+def _of_consumer_protocol(member: Member, given: Mapping[str, object]) -> Client:
+    """What the client refuses under this protocol it was not given, or it would not have started."""
+    kept = {setting: value for setting, value in given.items() if setting not in REFUSED_UNDER[member.protocol]}
+    return _made(member.client, {**kept, GROUP_PROTOCOL: member.protocol}, None)
+
+
+def _made(kind: str, given: Mapping[str, object], strategy: str | None) -> Client:
+    settings = {setting: value for setting, value in given.items() if setting in NAMES and setting != STRATEGY}
+    reset = str(settings.pop("auto.offset.reset", ""))
+    if reset in _RESETS:
+        settings["auto.offset.reset"] = _RESETS[reset]
+    instance_id = given.get("group.instance.id")
+    client_id = str(given.get("client.id", ""))
+    return Client(kind, client_id, None if instance_id is None else str(instance_id), strategy, settings)
+
+
+def _assignors(name: str, given: object) -> str:
+    """Assignors as a client writes them (names, classes, a list or the text of one), in our names."""
+    words = [word.rpartition(".")[2] for word in re.findall(r"[\w.-]+", str(given))]
+    if not words or not all(word in _ASSIGNORS for word in words):
+        raise MalformedCase(f"members.{name}.settings.{STRATEGY}", "assignors that Kafka has", given)
+    return ",".join(_ASSIGNORS[word] for word in words)

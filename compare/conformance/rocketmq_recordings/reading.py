@@ -1,16 +1,19 @@
-"""A recording as its JSON file has it, checked: see captures/rocketmq/traces/README.md.
+"""A recording as its JSON file has it, checked (captures/rocketmq/traces/README.md), and its settings under RocketMQ's
+own names.
 
 Times are milliseconds from the scenario's start. A queue is written ``topic|broker|number``. What is not compared is
 not read.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
-from compare.conformance.cases import Line, MalformedCase
-from compare.conformance.validated import validated
+from compare.conformance.cases import Line, MalformedCase, validated
+from compare.conformance.recordings import MOST_MS, Count, Part
 from protocols.java import Queue
+from rocketmq_selfbalance.cluster import RETRY_PREFIX, VERSIONS, ClientSettings, with_settings
 
 
 def _queue(given: object) -> Queue:
@@ -20,29 +23,38 @@ def _queue(given: object) -> Queue:
     return Queue(parts[0], parts[1], int(parts[2]))
 
 
+def is_retry(queue: Queue) -> bool:
+    """Whether it is a queue of a retry topic."""
+    return queue.topic.startswith(RETRY_PREFIX)
+
+
+def queue_name(queue: Queue) -> str:
+    """The queue as recordings write it."""
+    return "|".join(map(str, queue))
+
+
+def queue_names(queues: Iterable[Queue]) -> list[str]:
+    """Queues as recordings write them, sorted."""
+    return [queue_name(queue) for queue in sorted(queues)]
+
+
 MessageQueue = Annotated[Queue, BeforeValidator(_queue)]
 
-MOST_MS, MOST_COUNT, MOST_RECORDS = 3_600_000, 10_000, 100_000_000
-"""A recording that is longer, or has more queues or records, is damaged rather than recorded."""
+MOST_RECORDS = 100_000_000
+"""A recording with more is damaged rather than recorded."""
 
 Milliseconds = Annotated[float, Field(ge=0, le=MOST_MS)]
-
-Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
 
 Records = Annotated[int, Field(ge=0, le=MOST_RECORDS)]
 
 Row = tuple[Milliseconds, str, int, str]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", arbitrary_types_allowed=True)
-
-
-class _At(_Part):
+class _At(Part):
     t_ms: Milliseconds
 
 
-class Member(_Part):
+class Member(Part):
     """A consumer that takes part."""
 
     id: str
@@ -82,7 +94,7 @@ class Ownership(_At):
     process: str = ""
 
 
-class Unowned(_Part):
+class Unowned(Part):
     """Nobody owned the queue."""
 
     queue: MessageQueue
@@ -105,7 +117,7 @@ class Move(_At):
     to: str
 
 
-class Produced(_Part):
+class Produced(Part):
     """What a producer sent, in all and per queue."""
 
     ok: Records
@@ -113,7 +125,7 @@ class Produced(_Part):
     per: dict[str, Records] = Field(default_factory=dict)
 
 
-class Again(_Part):
+class Again(Part):
     """A record that was delivered more than once: when and to whom."""
 
     queue: MessageQueue
@@ -121,7 +133,7 @@ class Again(_Part):
     seen: tuple[tuple[Milliseconds, str], ...]
 
 
-class Messages(_Part):
+class Messages(Part):
     """Records: of those consumed more than once the list is cut."""
 
     produced: tuple[Produced, ...] = ()
@@ -131,7 +143,7 @@ class Messages(_Part):
     duplicates: tuple[Again, ...] = ()
 
 
-class Recording(_Part):
+class Recording(Part):
     """One recorded scenario. ``topics``: queues per broker at its beginning."""
 
     scenario: str
@@ -186,3 +198,40 @@ def read(line: Line) -> Recording:
         if strangers := [name for name in names if name not in members]:
             raise MalformedCase(where, f"only the members {', '.join(members)}", strangers[0])
     return recording
+
+
+_SHORTEST_INTERVAL = "rocketmq.client.rebalance.minInterval"
+
+_SETTINGS: Mapping[str, str] = {
+    "rebalanceIntervalMs": "rocketmq.client.rebalance.waitInterval",
+    "rebalanceMinIntervalMs": _SHORTEST_INTERVAL,
+    "heartbeatIntervalMs": "heartbeatBrokerInterval",
+    "pollNameServerIntervalMs": "pollNameServerInterval",
+    "persistOffsetIntervalMs": "persistConsumerOffsetInterval",
+    "consumeFromWhere": "consumeFromWhere",
+    "consumeThreads": "consumeThreadMax",
+    "orderlyLockIntervalMs": "rocketmq.client.rebalance.lockInterval",
+    "orderlyBrokerLockExpiryMs": "rocketmq.broker.rebalance.lockMaxLiveTime",
+    "channelExpiryMs": "channelExpiredTimeout",
+}
+"""What the recording calls a setting to what RocketMQ calls it."""
+
+_VERSION = "version"
+
+
+def settings_of(recording: Recording) -> dict[str, object]:
+    """The settings of clients and brokers. Raises `MalformedCase` for a release that is not modelled."""
+    given = recording.settings
+    settings = {real: given[name] for name, real in _SETTINGS.items() if name in given}
+    if _VERSION in given:
+        release = ".".join(str(given[_VERSION]).split(".")[:2])
+        if release not in VERSIONS:
+            raise MalformedCase("settings.version", f"one of {', '.join(VERSIONS)}", given[_VERSION])
+        settings[_VERSION] = release
+    return settings
+
+
+def shortest_interval(recording: Recording) -> float:
+    """From one pass of a client to the next, and from its making to the first: so many milliseconds at least."""
+    given = {name: value for name, value in settings_of(recording).items() if name in (_SHORTEST_INTERVAL, _VERSION)}
+    return with_settings(ClientSettings(), given, "settings").rebalance.rebalance_min_interval_ms

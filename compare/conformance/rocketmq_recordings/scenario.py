@@ -14,10 +14,16 @@ back may not have found the name server yet when it would register: it does so a
 from dataclasses import dataclass
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.rocketmq_recordings.producing import Producing, producing
-from compare.conformance.rocketmq_recordings.reading import Recording
-from compare.conformance.rocketmq_recordings.script import BROKER_GONE, PRODUCE, Moment, Script, Starting
-from compare.conformance.rocketmq_recordings.settings import settings_of
+from compare.conformance.rocketmq_recordings.reading import Recording, settings_of
+from compare.conformance.rocketmq_recordings.script import (
+    BROKER_GONE,
+    PRODUCE,
+    Moment,
+    Producing,
+    Script,
+    Starting,
+    producing,
+)
 from protocols.engine.randomness import number_below
 from protocols.scenario.events import BrokerEvent, Event, Join, Network
 from protocols.scenario.fields import GroupPart, TopicPart, milliseconds

@@ -1,4 +1,4 @@
-"""From the actions of a recording's script to events for the model, and when their effect came."""
+"""From the actions of a recording's script to events for the model, when their effect came, and what producers sent."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -6,9 +6,8 @@ from math import inf
 from typing import NamedTuple
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.ranges import NOISE_MS
-from compare.conformance.rocketmq_recordings.reading import MOST_MS, Action, Member, Recording, Row
-from compare.conformance.rocketmq_recordings.settings import shortest_interval
+from compare.conformance.recordings import MOST_MS, NOISE_MS
+from compare.conformance.rocketmq_recordings.reading import Action, Member, Recording, Row, is_retry, shortest_interval
 from protocols.scenario.events import BrokerEvent, Crash, Disconnect, Event, Hang, Join, Leave, Queues, Subscribe
 from rocketmq_selfbalance.cluster import REQUEST_CODES, GetConsumerListByGroup, HeartBeat
 
@@ -245,3 +244,36 @@ _OF_CLUSTER = (Script.update_topic, *_OF_BROKERS)
 
 _SILENT = (PRODUCE, GO_ON, BROKER_GONE, PORT_OPEN)
 """Actions that are no events: they tell more of others, or what producers send."""
+
+
+class Producing(NamedTuple):
+    """Producers write so many records per second to each queue of these topics."""
+
+    since: float
+    until: float
+    topics: tuple[str, ...]
+    per_second: float
+
+
+def producing(recording: Recording) -> Iterable[Producing]:
+    """How much was sent is told by the producer, else by the furthest offset that anybody committed, else planned."""
+    told = list(recording.messages.produced)
+    for action in recording.actions:
+        if action.action != PRODUCE:
+            continue
+        until = min(action.t_ms + action.seconds * 1000, recording.length_ms)
+        seconds = (until - action.t_ms) / 1000
+        produced = told.pop(0) if told else None
+        queues = sum(sum(counts.values()) for topic, counts in recording.topics.items() if topic in action.topics)
+        if seconds <= 0 or not queues:
+            continue
+        if produced is not None:
+            most = max(produced.per.values(), default=0)
+        else:
+            committed = [
+                offset
+                for at, _, queue, offset in recording.offset_commits
+                if queue.topic in action.topics and not is_retry(queue) and at >= action.t_ms
+            ]
+            most = max(committed, default=round(seconds * 1000 / action.gap_ms / queues))
+        yield Producing(action.t_ms, until, action.topics, most / seconds)

@@ -1,41 +1,37 @@
-"""Plays traces of RocketMQ's own objects: `traces-*.jsonl.gz`, one file of this package per component."""
+"""Plays traces of RocketMQ's own objects: `traces-*.jsonl.gz`, each of one component."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from functools import partial
 
-from compare.conformance.cases import Difference, Line, Player
-from compare.conformance.rocketmq_traces import (
-    compute_pull_from_where,
-    consumer_manager,
-    group,
-    lock_manager,
-    offset_manager,
-    offset_store,
-    process_queue,
-    rebalance,
-    route_info,
-)
+from compare.conformance.cases import Line, Player
+from compare.conformance.rocketmq_traces.brokers import Consumers, Locks, Routes
+from compare.conformance.rocketmq_traces.group import WholeGroup
+from compare.conformance.rocketmq_traces.offsets import Offsets, Starts, Store
+from compare.conformance.rocketmq_traces.rebalance import Clients, Messages
+from compare.conformance.rocketmq_traces.steps import Component, play_steps
+from compare.json_types import Json
 
-Play: TypeAlias = Callable[[Line], list[Difference]]
-
-COMPONENTS: Mapping[str, Play] = {
-    "consumer_manager": consumer_manager.play,
-    "offset_manager": offset_manager.play,
-    "lock_manager": lock_manager.play,
-    "route_info_manager": route_info.play,
-    "rebalance": rebalance.play,
-    "compute_pull_from_where": compute_pull_from_where.play,
-    "offset_store": offset_store.play,
-    "process_queue": process_queue.play,
-    "group": group.play,
+COMPONENTS: Mapping[str, Callable[[Mapping[str, Json]], Component]] = {
+    "consumer_manager": Consumers,
+    "offset_manager": Offsets,
+    "lock_manager": Locks,
+    "route_info_manager": Routes,
+    "rebalance": Clients,
+    "compute_pull_from_where": Starts,
+    "offset_store": Store,
+    "process_queue": Messages,
+    "group": WholeGroup,
 }
-"""A trace's ``component`` to who plays it."""
+"""A trace's ``component`` to what of the model is behind it, made from the trace's config."""
 
 
 def players() -> tuple[Player, ...]:
     """One player per component, and one for traces of components that nobody plays."""
     return (
-        *(Player(f"RocketMQ {name} traces", _of(name), play) for name, play in COMPONENTS.items()),
+        *(
+            Player(f"RocketMQ {name} traces", _of(name), partial(play_steps, make=make))
+            for name, make in COMPONENTS.items()
+        ),
         Player("RocketMQ traces", _is_trace),
     )
 

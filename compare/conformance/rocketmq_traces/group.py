@@ -1,36 +1,214 @@
-"""Plays traces of whole groups: clients, brokers and a name server of the model together, through their parts."""
+"""Plays traces of whole groups: clients, brokers and a name server of the model together, through their parts, put
+together as the script did."""
 
 from collections.abc import Mapping
+from functools import partial
 
-from compare.conformance.cases import Difference, Line, MalformedCase
-from compare.conformance.rocketmq_fields import counted, get, only, queue, texts
-from compare.conformance.rocketmq_traces.client_config import strategy_named
-from compare.conformance.rocketmq_traces.client_world import TraceWorld, in_text_order
-from compare.conformance.rocketmq_traces.group_brokers import GroupBrokers
-from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, play_steps
+from compare.conformance.cases import MalformedCase
+from compare.conformance.fields import counted, get, only, queue, texts
+from compare.conformance.rocketmq_traces.clients import (
+    LOCK_MAX_LIVE_MS,
+    Answer,
+    TraceWorld,
+    in_order,
+    in_text_order,
+    owners_of,
+    strategy_named,
+)
+from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, does, tells
 from compare.json_types import Json
 from protocols import Queue, sort_queues
+from protocols.engine.nodes import Time
+from protocols.java import sorted_as_java
 from rocketmq_selfbalance.cluster import (
+    CHANGE,
     CHOICES,
+    CLIENT_REGISTER,
+    CLIENT_UNREGISTER,
+    MASTER_ID,
+    SUCCESS,
+    UNREGISTER,
     ClientSettings,
     Consumer,
+    ConsumerEvent,
+    ConsumerManager,
+    ConsumerOffsetManager,
+    DataVersion,
     DoRebalance,
+    Failure,
     LockAll,
+    NameServerSettings,
     PersistAll,
+    RebalanceLockManager,
     RemoteOffsets,
+    RouteInfoManager,
+    TopicConfig,
     UnlockAll,
+    consumer_data,
     subscribe_queues,
 )
+from rocketmq_selfbalance.cluster import Step as ThreadStep
+
+_CLUSTER = "cluster"
+_CHANNEL_EXPIRED_MS = 120_000
+
+
+class _Broker:
+    """One broker's tables."""
+
+    def __init__(self, now: Time) -> None:
+        self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS)
+        self.offsets = ConsumerOffsetManager(now)
+        self.locks = RebalanceLockManager(LOCK_MAX_LIVE_MS)
+
+
+class GroupBrokers:
+    """All brokers by name, and the route table. A client's channel is named after it."""
+
+    def __init__(self, group: str, *, notify: bool) -> None:
+        self._group, self._notify = group, notify
+        self.brokers: dict[str, _Broker] = {}
+        self.routes = RouteInfoManager(NameServerSettings())
+        self.unreachable: set[str] = set()
+        self.stored: dict[Queue, tuple[int, int, bool]] = {}
+        """First offset, end, and whether the first record is in memory."""
+        self._up_names: set[str] = set()
+        """Who takes heartbeats and answers who is in the group. In the recording that is not the opposite of
+        ``unreachable``: a broker that took leave of the name server is not up, but still found by its address; one
+        that registers after it went down is up, but not found by its address."""
+        self._versions = 0
+        self._effects: dict[str, list[object]] = {}
+
+    # The script's side.
+
+    def register(self, now: Time, broker: str, topics: dict[str, int]) -> None:
+        """The broker registers with these topics, and with one of its own as always."""
+        self.brokers.setdefault(broker, _Broker(now))
+        self._up_names.add(broker)
+        self._versions += 1
+        configs = [TopicConfig(topic, count, count) for topic, count in topics.items()]
+        configs.append(TopicConfig(f"SELF_{broker}", 1, 1))
+        version = DataVersion(timestamp=now, counter=self._versions)
+        self.routes.register(now, _CLUSTER, broker, MASTER_ID, broker, configs, version, broker)
+
+    def unregister(self, broker: str) -> None:
+        """The broker takes leave of the name server."""
+        self.routes.unregister(_CLUSTER, broker, broker)
+        self._up_names.discard(broker)
+
+    def set_down(self, broker: str, down: bool) -> None:
+        """The broker goes down, or comes back with all its tables."""
+        if down:
+            self.unreachable.add(broker)
+            self._up_names.discard(broker)
+        elif broker in self.brokers:
+            self.unreachable.discard(broker)
+            self._up_names.add(broker)
+
+    def live(self, now: Time, broker: str) -> None:
+        """The name server hears of the broker."""
+        self.routes.heartbeat(now, _CLUSTER, broker)
+
+    def scan_channels(self, now: Time) -> None:
+        """Every broker that is up looks for silent channels; one that has stopped or went down does nothing."""
+        for name, broker in self._up():
+            self._tell(name, broker.consumers.scan(now)[1])
+
+    def take_leave(self, consumer: Consumer) -> None:
+        """The client unregisters at every broker that is up."""
+        for name, broker in self._up():
+            client = consumer.client_id
+            self._tell(name, broker.consumers.unregister(self._group, client, client, notify=self._notify))
+
+    def lose(self, client: str) -> None:
+        """The client's connections to the brokers that are up are closed."""
+        for name, broker in self._up():
+            self._tell(name, broker.consumers.channel_closed(client))
+
+    def take_effects(self) -> dict[str, list[object]]:
+        """What brokers told since the last call of this."""
+        effects, self._effects = self._effects, {}
+        return effects
+
+    def state(self) -> dict[str, object]:
+        """The brokers' tables as the recording writes them."""
+        committed: dict[Queue, int] = {}
+        ids: dict[str, list[str] | None] = {}
+        topics: dict[str, list[str] | None] = {}
+        for name, broker in self.brokers.items():
+            group = broker.consumers.groups.get(self._group)
+            listed = broker.consumers.client_ids(self._group)
+            ids[name] = None if listed is None else sorted_as_java(listed)
+            topics[name] = None if group is None else sorted_as_java(group.topics)
+            for topic in broker.offsets.topics_of(self._group):
+                numbers = broker.offsets.offsets[f"{topic}@{self._group}"]
+                committed.update((Queue(topic, name, number), offset) for number, offset in numbers.items())
+        return {
+            "client_ids_on_broker": ids,
+            "subscribed_topics_on_broker": topics,
+            "committed": [[list(each), committed[each]] for each in sort_queues(committed)],
+        }
+
+    # The clients' side.
+
+    def members_of(self, group: str) -> tuple[str, ...] | None:
+        """As the first broker by name lists them that is up."""
+        return next((broker.consumers.client_ids(group) for _, broker in self._up()), None)
+
+    def query(self, group: str, queue: Queue) -> Answer:
+        """The broker's rules: see `ConsumerOffsetManager.answer_query`."""
+        first, _, in_memory = self.stored.get(queue, (0, 0, True))
+        code, offset = self.brokers[queue.broker].offsets.answer_query(
+            group,
+            queue.topic,
+            queue.number,
+            set_zero_if_not_found=None,
+            min_offset=first,
+            first_in_memory=in_memory,
+        )
+        return offset if code == SUCCESS and offset is not None else Failure.NOT_FOUND
+
+    def commit(self, group: str, queue: Queue, offset: int) -> None:
+        """Brokers know all groups and topics."""
+        self.brokers[queue.broker].offsets.commit(0, group, queue.topic, queue.number, offset)
+
+    def end(self, queue: Queue) -> Answer:
+        """Queues that the script did not set are empty."""
+        return self.stored.get(queue, (0, 0, True))[1]
+
+    def at_time(self, queue: Queue) -> Answer:
+        """Nothing in these traces has a time: the first record is as good as any."""
+        return self.stored.get(queue, (0, 0, True))[0]
+
+    def lock(self, now: Time, group: str, queues: tuple[Queue, ...], client_id: str) -> tuple[Queue, ...] | None:
+        """All queues are of one broker."""
+        return self.brokers[queues[0].broker].locks.try_lock_batch(now, group, queues, client_id)
+
+    def unlock(self, group: str, queues: tuple[Queue, ...], client_id: str) -> None:
+        """All queues are of one broker."""
+        self.brokers[queues[0].broker].locks.unlock_batch(group, queues, client_id)
+
+    def heartbeat(self, now: Time, consumer: Consumer) -> None:
+        """To every broker that is up."""
+        data, client = consumer_data(consumer), consumer.client_id
+        for name, broker in self._up():
+            self._tell(name, broker.consumers.register(now, client, client, data, notify=self._notify).events)
+
+    def _up(self) -> list[tuple[str, _Broker]]:
+        return [(name, self.brokers[name]) for name in sorted(self._up_names)]
+
+    def _tell(self, name: str, events: tuple[ConsumerEvent, ...]) -> None:
+        for event in events:
+            if event.kind == CHANGE:
+                self._effects.setdefault("notified", []).append([name, sorted_as_java(event.channels)])
+            elif event.kind in (CLIENT_REGISTER, CLIENT_UNREGISTER, UNREGISTER):
+                self._effects.setdefault("broker_event", []).append([name, event.kind, event.client_id or None])
+
 
 _CONFIG = (
     *("group", "strategy", "orderly", "message_model", "consume_from_where", "notify_consumer_ids_changed"),
     "seed_index",
 )
-
-
-def play(line: Line) -> list[Difference]:
-    """Perform the trace on clients, brokers and a name server of the model."""
-    return play_steps(line, WholeGroup)
 
 
 class WholeGroup:
@@ -53,84 +231,74 @@ class WholeGroup:
         """Client to its world, while it runs."""
 
     def operations(self) -> Mapping[str, tuple[tuple[str, ...], Operation]]:
+        brokers, does_, tells_, silently = (
+            self.brokers,
+            partial(does, self._outcome),
+            partial(tells, self._outcome),
+            partial(does, Outcome),
+        )
         return {
-            "register_broker": (("broker", "topics_and_queues"), self._register),
-            "unregister_broker": (("broker",), self._unregister),
-            "broker_heartbeat_to_name_server": (("broker",), self._broker_heartbeat),
-            "name_server_scan": ((), self._name_server_scan),
-            "broker_down": (("broker", "down"), self._down),
-            "brokers_scan_channels": ((), self._scan_channels),
-            "set_queue": (("queue", "min_offset", "max_offset", "first_message_in_memory"), self._set_queue),
-            "create_client": (("client", "topics"), self._create),
-            "subscribe": (("client", "topic"), self._subscribe),
-            "unsubscribe": (("client", "topic"), self._unsubscribe),
-            "poll_route": (("client",), self._poll_route),
-            "heartbeat": (("client",), self._heartbeat),
-            "rebalance": (("client", "topic_order"), self._rebalance),
+            "register_broker": (("broker", "topics_and_queues"), does_(self._register)),
+            "unregister_broker": (("broker",), does_(lambda step: brokers.unregister(step.text("broker")))),
+            "broker_heartbeat_to_name_server": (
+                ("broker",),
+                does_(lambda step: brokers.live(step.now, step.text("broker"))),
+            ),
+            "name_server_scan": ((), does_(lambda step: brokers.routes.scan(step.now))),
+            "broker_down": (
+                ("broker", "down"),
+                does_(lambda step: brokers.set_down(step.text("broker"), step.truth("down"))),
+            ),
+            "brokers_scan_channels": ((), does_(lambda step: brokers.scan_channels(step.now))),
+            "set_queue": (
+                ("queue", "min_offset", "max_offset", "first_message_in_memory"),
+                silently(self._set_queue),
+            ),
+            "create_client": (("client", "topics"), does_(self._create)),
+            "subscribe": (
+                ("client", "topic"),
+                silently(lambda step: self._consumer(step).subscribe(step.text("topic"), step.now)),
+            ),
+            "unsubscribe": (
+                ("client", "topic"),
+                silently(lambda step: self._consumer(step).unsubscribe(step.text("topic"))),
+            ),
+            "poll_route": (("client",), tells_(self._poll_route)),
+            "heartbeat": (("client",), does_(lambda step: brokers.heartbeat(step.now, self._consumer(step)))),
+            "rebalance": (("client", "topic_order"), tells_(self._rebalance)),
             "consumed_up_to": (("client", "queue", "next_offset"), self._consumed),
-            "persist_all_owned": (("client",), self._persist),
-            "lock_all": (("client",), self._lock_all),
-            "pull_all_owned": (("client",), self._pull),
+            "persist_all_owned": (("client",), does_(lambda step: self._run(step, PersistAll(self.group)))),
+            "lock_all": (("client",), does_(lambda step: self._run(step, LockAll(self.group)))),
+            "pull_all_owned": (("client",), silently(self._pull)),
             "stop_gracefully": (("client",), self._stop),
             "crash_with_connections_closed": (("client",), self._crash),
-            "freeze_keeps_its_queues_and_connections": (("client",), self._nothing),
-            "thaw": (("client",), self._nothing),
+            "freeze_keeps_its_queues_and_connections": (("client",), does_(self._world)),
+            "thaw": (("client",), does_(self._world)),
         }
 
     # Brokers and name server.
 
-    def _register(self, step: Step) -> Outcome:
+    def _register(self, step: Step) -> None:
         topics = {str(topic): count for topic, count in counted(step.arguments, "topics_and_queues", "topic")}
         self.brokers.register(step.now, step.text("broker"), topics)
-        return self._outcome()
 
-    def _unregister(self, step: Step) -> Outcome:
-        self.brokers.unregister(step.text("broker"))
-        return self._outcome()
-
-    def _broker_heartbeat(self, step: Step) -> Outcome:
-        self.brokers.live(step.now, step.text("broker"))
-        return self._outcome()
-
-    def _name_server_scan(self, step: Step) -> Outcome:
-        self.brokers.routes.scan(step.now)
-        return self._outcome()
-
-    def _down(self, step: Step) -> Outcome:
-        self.brokers.set_down(step.text("broker"), step.truth("down"))
-        return self._outcome()
-
-    def _scan_channels(self, step: Step) -> Outcome:
-        self.brokers.scan_channels(step.now)
-        return self._outcome()
-
-    def _set_queue(self, step: Step) -> Outcome:
+    def _set_queue(self, step: Step) -> None:
         self.brokers.stored[queue("queue", step.arguments.get("queue"))] = (
             step.number("min_offset"),
             step.number("max_offset"),
             step.truth("first_message_in_memory"),
         )
-        return Outcome()
 
     # Clients.
 
-    def _create(self, step: Step) -> Outcome:
+    def _create(self, step: Step) -> None:
         client = step.text("client")
         consumer = Consumer(self.group, client, client, self.strategy, RemoteOffsets(), self.settings, step.now)
         for topic in texts(step.arguments, "topics") or ():
             consumer.subscribe(topic, step.now)
         self.worlds[client] = TraceWorld(consumer, self.brokers)
-        return self._outcome()
 
-    def _subscribe(self, step: Step) -> Outcome:
-        self._consumer(step).subscribe(step.text("topic"), step.now)
-        return Outcome()
-
-    def _unsubscribe(self, step: Step) -> Outcome:
-        self._consumer(step).unsubscribe(step.text("topic"))
-        return Outcome()
-
-    def _poll_route(self, step: Step) -> Outcome:
+    def _poll_route(self, step: Step) -> object:
         consumer = self._consumer(step)
         found: list[list[str | int | None]] = []
         for topic in consumer.subscriptions:
@@ -140,20 +308,16 @@ class WholeGroup:
                 continue
             consumer.routes[topic] = subscribe_queues(topic, route)
             found.append([topic, len(consumer.routes[topic])])
-        return self._outcome(found)
+        return found
 
-    def _heartbeat(self, step: Step) -> Outcome:
-        self.brokers.heartbeat(step.now, self._consumer(step))
-        return self._outcome()
-
-    def _rebalance(self, step: Step) -> Outcome:
+    def _rebalance(self, step: Step) -> object:
         consumer = self._consumer(step)
-        order = texts(step.arguments, "topic_order") or []
-        if sorted(order) != sorted(consumer.subscriptions):
-            expected = f"the topics {sorted(consumer.subscriptions)} in some order"
-            raise MalformedCase("topic_order", expected, order)
-        self._world(step).run(step.now, DoRebalance(self.group, tuple(order)))
-        return self._outcome(consumer.rebalancing.balanced)
+        order = in_order(texts(step.arguments, "topic_order"), consumer.subscriptions)
+        self._run(step, DoRebalance(self.group, order))
+        return consumer.rebalancing.balanced
+
+    def _run(self, step: Step, *steps: ThreadStep) -> None:
+        self._world(step).run(step.now, *steps)
 
     def _consumed(self, step: Step) -> Outcome:
         consumer, consumed = self._consumer(step), queue("queue", step.arguments.get("queue"))
@@ -163,23 +327,14 @@ class WholeGroup:
             consumer.store.table.update(consumed, step.number("next_offset"), True)
         return Outcome({"stored": stored})
 
-    def _persist(self, step: Step) -> Outcome:
-        self._world(step).run(step.now, PersistAll(self.group))
-        return self._outcome()
-
-    def _lock_all(self, step: Step) -> Outcome:
-        self._world(step).run(step.now, LockAll(self.group))
-        return self._outcome()
-
-    def _pull(self, step: Step) -> Outcome:
+    def _pull(self, step: Step) -> None:
         consumer = self._consumer(step)
         for held in consumer.holds():
             consumer.table[held].last_pull = step.now
-        return Outcome()
 
     def _stop(self, step: Step) -> Outcome:
-        world, consumer = self._world(step), self._consumer(step)
-        world.run(step.now, *([UnlockAll(self.group)] if consumer.locks else []), PersistAll(self.group))
+        consumer = self._consumer(step)
+        self._run(step, *([UnlockAll(self.group)] if consumer.locks else []), PersistAll(self.group))
         self.brokers.take_leave(consumer)
         return self._gone(step)
 
@@ -191,10 +346,6 @@ class WholeGroup:
         outcome = self._outcome()
         del self.worlds[step.text("client")]
         return Outcome(outcome.result, outcome.effects, self._state())
-
-    def _nothing(self, step: Step) -> Outcome:
-        self._world(step)
-        return self._outcome()
 
     # What came of it.
 
@@ -208,11 +359,12 @@ class WholeGroup:
         return Outcome(result, in_text_order(effects), self._state())
 
     def _state(self) -> dict[str, object]:
-        owners: dict[Queue, list[str]] = {}
-        for client in sorted(self.worlds):
-            for held, process_queue in self.worlds[client].consumer(self.group).table.items():
-                owners.setdefault(held, []).append(f"{client} dropped" if process_queue.dropped else client)
-        return {"owners": [[list(owner), owners[owner]] for owner in sort_queues(owners)], **self.brokers.state()}
+        owned = (
+            (f"{client} dropped" if process_queue.dropped else client, [held])
+            for client in sorted(self.worlds)
+            for held, process_queue in self.worlds[client].consumer(self.group).table.items()
+        )
+        return {"owners": owners_of(owned), **self.brokers.state()}
 
     def _world(self, step: Step) -> TraceWorld:
         client = step.text("client")

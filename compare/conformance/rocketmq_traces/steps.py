@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from compare.conformance.cases import Difference, Line, MalformedCase
-from compare.conformance.rocketmq_fields import count, get, only
+from compare.conformance.fields import count, differing, get, only
 from compare.json_types import Json
 
 EPOCH_MS = 1_700_000_000_000
@@ -64,6 +64,21 @@ class Step(NamedTuple):
 Operation: TypeAlias = Callable[[Step], Outcome]
 
 
+def does(outcome: Callable[[], Outcome], perform: Callable[[Step], object]) -> Operation:
+    """An operation without a result."""
+
+    def operation(step: Step) -> Outcome:
+        perform(step)
+        return outcome()
+
+    return operation
+
+
+def tells(outcome: Callable[[object], Outcome], perform: Callable[[Step], object]) -> Operation:
+    """An operation with a result."""
+    return lambda step: outcome(perform(step))
+
+
 class Component(Protocol):
     """The model's part behind a trace."""
 
@@ -87,7 +102,7 @@ def play_steps(line: Line, make: Callable[[Mapping[str, Json]], Component]) -> l
         if not isinstance(step, dict):
             raise MalformedCase(path, "an object", step)
         op = str(step.get("op"))
-        found = differences(case, path, {"step": step.get("step"), "at_ms": step.get("at_ms")}, _frame(number, now))
+        found = _differences(case, path, {"step": step.get("step"), "at_ms": step.get("at_ms")}, _frame(number, now))
         outcome = Outcome()
         if op == "advance":
             only(step, path, (*_FRAME, "ms"))
@@ -101,7 +116,7 @@ def play_steps(line: Line, make: Callable[[Mapping[str, Json]], Component]) -> l
             only(step, path, (*_FRAME, *arguments))
             outcome = perform(Step(now, op, step))
         now += outcome.passed
-        found += differences(case, path, recorded(step), as_recorded(outcome))
+        found += _differences(case, path, recorded(step), as_recorded(outcome))
         if found:
             return found
     return []
@@ -125,23 +140,8 @@ def as_recorded(outcome: Outcome) -> dict[str, object]:
     return found
 
 
-def differences(case: str, path: str, expected: object, got: object) -> list[Difference]:
-    """Where two JSON values differ, each as deep inside as it can be told."""
-    if isinstance(expected, dict) and isinstance(got, dict):
-        return [
-            difference
-            for name in dict.fromkeys([*expected, *got])
-            for difference in differences(case, f"{path}.{name}", expected.get(name, NOTHING), got.get(name, NOTHING))
-        ]
-    if isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
-        return [
-            difference
-            for index, (one, other) in enumerate(zip(expected, got, strict=True))
-            for difference in differences(case, f"{path}[{index}]", one, other)
-        ]
-    # In JSON true is no number, in Python True == 1.
-    same = expected == got and isinstance(expected, bool) == isinstance(got, bool)
-    return [] if same else [Difference(case, path, expected, got)]
+def _differences(case: str, path: str, expected: object, got: object) -> list[Difference]:
+    return [Difference(case, *each) for each in differing(path, expected, got, NOTHING)]
 
 
 def _frame(number: int, now: int) -> dict[str, int]:

@@ -5,13 +5,13 @@ from contextlib import contextmanager
 from functools import partial
 from threading import Event as Flag
 from threading import Thread
-from typing import ParamSpec, TypeVar
+from typing import Literal, ParamSpec, TypeVar
 
 from compare.serving.cluster import Served, start
 from protocols.engine.interference import Hold, Interference, Matches
 from protocols.engine.loop_thread import LoopThread
 from protocols.engine.nodes import Time
-from protocols.scenario.events import Event
+from protocols.scenario.events import BrokerEvent, Event
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -83,13 +83,17 @@ class Background:
         """Notice who has joined and left."""
         self.call(partial(self.served.history.look, self.served.world.now))
 
-    def failures(self) -> list[Exception]:
-        """What nodes raised."""
-        return list(self.served.world.failures)
+    def broker(self, name: str, does: Literal["stop", "kill", "return"]) -> None:
+        """A broker stops, dies, or starts at its port."""
+        self.apply(BrokerEvent(at=0.0, broker=name, does=does))
 
-    def close(self) -> None:
-        """End the servers and their thread; nothing happens where that is done already."""
+    def close(self, server: str) -> None:
+        """End the servers and their thread; nothing happens where that is done already. Raises `AssertionError` where
+        one of them (``server`` says what it is) failed: that is a fault of this package."""
+        failures = list(self.served.world.failures)
         if self._is_open:
             self._is_open = False
             self._loop.run(self.served.world.close())
             self._loop.__exit__(None, None, None)
+        if failures:
+            raise AssertionError(f"{server} failed: {failures[0]!r}") from failures[0]

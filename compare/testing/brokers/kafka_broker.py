@@ -1,33 +1,131 @@
-"""Kafka brokers beside a test: for real clients, and for what no container can do to them."""
+"""Kafka brokers beside a test: for real clients, and for what no container can do to them.
+
+Members of served groups are found by what a test calls them, requests by which member they belong to.
+"""
 
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from threading import Event as Flag
-from typing import Any
-
-from kio.index import load_request_schema
+from typing import Final, NamedTuple
 
 from compare.serving.kafka import KafkaService
 from compare.testing.brokers.background import Background
-from compare.testing.brokers.members import Found, api_of, belongs, check_error, find, named_in
 from compare.testing.brokers.real_group import RealGroup
-from kafka_coordinator.cluster import RebalanceGroup, refusal
-from kafka_coordinator.wire import NewRecord, Produce, Request, ServedCluster, batch, code, error_answer
-from kafka_coordinator.wire import wire_entities as entities
+from kafka_coordinator.cluster import (
+    FENCED_INSTANCE_ID,
+    FENCED_MEMBER_EPOCH,
+    NOT_COORDINATOR,
+    REFUSE,
+    UNKNOWN_MEMBER_ID,
+    Core,
+    FindCoordinator,
+    ListGroups,
+    RebalanceGroup,
+    refusal,
+)
+from kafka_coordinator.wire import APIS, NewRecord, Request, ServedCluster, batch, code, error_answer
 from protocols.engine.interference import Hold, Reply
 from protocols.engine.nodes import Message, Time
 from protocols.errors import UserError
 from protocols.java import Queue
-from protocols.scenario.events import AddTopic, BrokerEvent, Queues
+from protocols.scenario.events import AddTopic, Queues
 from protocols.scenario.fields import TopicPart
+
+_REFUSED: Final[Sequence[type[Message]]] = (*REFUSE, FindCoordinator, ListGroups)
+_APIS: Final[Mapping[str, type[Message]]] = {
+    **{api.name: api.request for api in APIS.values() if api.request is not None},
+    **{kind.__name__: kind for kind in _REFUSED},
+    **{f"{kind.__name__}s": kind for kind in _REFUSED if kind.__name__ in ("DescribeGroup", "DeleteGroup")},
+}
+"""Kafka's name of an API to the type of its requests."""
+
+
+class Found(NamedTuple):
+    """A member of a group, and the broker that coordinates it."""
+
+    broker: str
+    group: str
+    member_id: str
+    instance_id: str | None
+    is_classic: bool
+
+    def fenced_by(self) -> str:
+        """The error that tells it that it is fenced."""
+        if not self.is_classic:
+            return FENCED_MEMBER_EPOCH
+        return UNKNOWN_MEMBER_ID if self.instance_id is None else FENCED_INSTANCE_ID
+
+
+def find(cluster: ServedCluster, member: str, group: str | None) -> Found:
+    """The member with this name, member id or instance id. `UserError` where there is none, or more than one."""
+    there: list[tuple[str, Found]] = []
+    for broker in cluster.brokers:
+        if cluster.world.is_running(broker):
+            there += _members(broker, cluster.states[broker].broker.coordinator.core)
+    of_group = [each for each in there if group in (None, each[1].group)]
+    found = [each for name, each in of_group if member in (name, each.member_id, each.instance_id)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        groups = ", ".join(each.group for each in found)
+        raise UserError(f"{len(found)} members are called {member!r}, in {groups}: say which group")
+    names = ", ".join(name for name, _ in of_group) or "nobody: no member has joined"
+    raise UserError(f"no member {member!r}, expected one of {names}")
+
+
+def _members(broker: str, core: Core) -> list[tuple[str, Found]]:
+    classic = [
+        (str(member.client_id), Found(broker, group.id, member.id, member.instance_id, True))
+        for group in core.groups.values()
+        for member in group.members.values()
+    ]
+    return classic + [
+        (
+            str(member.profile.client_id),
+            Found(broker, group.id, member.id, member.profile.instance_id, member.profile.classic is not None),
+        )
+        for group in core.consumer_groups.values()
+        for member in group.members.values()
+    ]
+
+
+def belongs(message: Message, member: Found) -> bool:
+    """Whether a request is the member's own, and can be refused."""
+    if type(message) not in _REFUSED or getattr(message, "group", None) != member.group:
+        return False
+    return getattr(message, "member_id", None) == member.member_id
+
+
+def named_in(cluster: ServedCluster, message: Message, sender: str, client: str) -> bool:
+    """Whether the client with this ``client.id``, or the member of this name, has sent the request."""
+    client_id = getattr(message, "client_id", None)
+    if client_id is not None:
+        return client in (str(client_id), getattr(client_id, "client_id", None))
+    member_id, group = getattr(message, "member_id", None), getattr(message, "group", None)
+    if member_id and group:
+        name = cluster.names.known(group, member_id)
+        return name is not None and client in (str(name), name.client_id, member_id)
+    return False
+
+
+def api_of(api: str) -> type[Message]:
+    """The type of an API's requests; `UserError` where it is none that can be refused or held."""
+    if api not in _APIS:
+        raise UserError(f"no API {api!r}, expected one of {', '.join(sorted(_APIS))}")
+    return _APIS[api]
+
+
+def check_error(error: str) -> None:
+    """`UserError` for a name that is no error of Kafka's."""
+    try:
+        code(error)
+    except KeyError:
+        raise UserError(f"no error {error!r}, expected a name of Kafka's such as {NOT_COORDINATOR}") from None
+
 
 INITIAL_DELAY_MS = 0
 """A new group's first rebalance does not wait for more members, so that tests are quick; Kafka's default is 3 s."""
-
-_FIXTURE = "fixture"
-_PRODUCE_VERSION = 9
 
 
 class KafkaBroker:
@@ -58,10 +156,7 @@ class KafkaBroker:
 
     def close(self) -> None:
         """End the brokers. Raises `AssertionError` where one of them failed: that is a fault of this package."""
-        failures = self._background.failures()
-        self._background.close()
-        if failures:
-            raise AssertionError(f"a broker failed: {failures[0]!r}") from failures[0]
+        self._background.close("a broker")
 
     # Topics and records.
 
@@ -86,11 +181,11 @@ class KafkaBroker:
         """Write a record, or ``count`` equal ones, to a partition. `UserError` where it does not exist."""
         now = int(time.time() * 1000)
         record = NewRecord(_bytes(value), _bytes(key), headers, now)
-        self._background.call(self._write, topic, partition, batch([record] * count))
+        self._background.call(self._service.append, topic, partition, batch([record] * count))
 
     def end_offset(self, topic: str, partition: int = 0) -> int:
         """The offset of the next record of a partition."""
-        return self._background.call(lambda: self._cluster.storage.log(topic, partition).end)
+        return self._background.call(self._service.end, topic, partition)
 
     # Groups.
 
@@ -156,11 +251,11 @@ class KafkaBroker:
 
     def stop(self, broker: str = "broker-1") -> None:
         """Stop a broker properly."""
-        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="stop"))
+        self._background.broker(broker, "stop")
 
     def start(self, broker: str = "broker-1") -> None:
         """Start a broker that was stopped, at its port."""
-        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="return"))
+        self._background.broker(broker, "return")
 
     # Interference.
 
@@ -233,26 +328,11 @@ class KafkaBroker:
 
         return matches
 
-    def _write(self, topic: str, partition: int, content: bytes) -> None:
-        leaders = self._cluster.controller.state.topics.get(topic, ())
-        if not 0 <= partition < len(leaders) or not leaders[partition]:
-            raise UserError(f"produce: no partition {topic}-{partition}, expected one of a topic that exists")
-        self._background.served.world.deliver(leaders[partition], _FIXTURE, _produce(topic, partition, content))
-
     def _end_before(self, queue: Queue, at: Time) -> int:
         storage = self._cluster.storage
         newest = storage.unix_ms(at)
         batches = storage.log(queue.topic, queue.number).batches()
         return next((batch.last_offset + 1 for batch in reversed(batches) if batch.max_timestamp <= newest), 0)
-
-
-def _produce(topic: str, partition: int, content: bytes) -> Produce:
-    kind: Any = load_request_schema(0, _PRODUCE_VERSION)
-    of_topic = entities.part(kind, "topic_data")
-    data = entities.part(of_topic, "partition_data")(index=partition, records=content)
-    topics = (of_topic(name=topic, partition_data=(data,)),)
-    body = kind(transactional_id=None, acks=-1, timeout=timedelta(seconds=5), topic_data=topics)
-    return Produce(0, _PRODUCE_VERSION, _FIXTURE, body)
 
 
 def _bytes(given: bytes | str | None) -> bytes | None:

@@ -1,25 +1,147 @@
-"""A consumer group of real clients, with the assertions that simulated groups have."""
+"""A consumer group of real clients, with the assertions that simulated groups have: how it is at one moment (as
+`compare.testing.world` tells of simulated ones), and which records the code under test has handled, as the test tells.
+"""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from compare.figures import Fairness, fairness
-from compare.optimum import Optimum, optimum
+from compare.optimum.certificate import Optimum
+from compare.optimum.optima import optimum
+from compare.running.run_variant import Ending, ending
+from compare.serving.cluster import Served
 from compare.testing import settling
 from compare.testing.brokers.background import Background
-from compare.testing.brokers.real_handling import RealHandling
-from compare.testing.brokers.real_world import Ends, RealWorld
 from compare.testing.demands import Demands
+from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
 from compare.testing.sentences import moment
 from compare.testing.settling import single_owner
-from protocols import Allocation, Queue
+from compare.testing.watching import place_of, watched
+from protocols import Allocation
 from protocols.engine.nodes import Time
-from protocols.timeline import Timeline
+from protocols.java import Queue
+from protocols.scenario.model import Scenario
+from protocols.scenario.topology import MemberKey, Topology
+from protocols.timeline import Lifetimes, Timeline
 from protocols.timeline.story import story
 
+Ends = Callable[[Queue, Time], int]
+"""A queue and a time to the offset of the next record that was written after it."""
+
+
+@dataclass(frozen=True)
+class RealCluster:
+    """Who is in which process, and where the queues end."""
+
+    topology: Topology
+    end_offset: Ends
+    _registered: Mapping[str, frozenset[str]]
+
+    def registered(self, group: str) -> frozenset[str]:
+        """The nodes of the members that the servers count in."""
+        return self._registered.get(group, frozenset())
+
+
+@dataclass(frozen=True)
+class RealWorld:
+    """What was true at ``now`` (milliseconds). ``owned``: member to what it believes to own."""
+
+    now: Time
+    group: str
+    scenario: Scenario
+    owned: Mapping[str, tuple[Queue, ...]]
+    rebalancing: bool
+    last_change: Time
+    lives: Lifetimes
+    cluster: RealCluster
+    ending: Ending
+    make_timeline: Callable[[], Timeline]
+    busy_until: Time | None = None
+
+    @classmethod
+    def of(cls, served: Served, group: str, end_offset: Ends) -> "RealWorld":
+        """The group now; to be called in the servers' thread."""
+        history, service = served.history, served.service
+        now = served.world.tell_time()
+        history.look(now)
+        scenario = history.scenario("real clients", now)
+        if group not in scenario.groups:
+            raise LookupError(f"no member of {group!r} has come so far")
+        topology = Topology.of(scenario)
+        nodes = frozenset(topology.node[MemberKey(group, member)] for member in service.members(group))
+        return cls(
+            now=now,
+            group=group,
+            scenario=scenario,
+            owned={member: queues for (of, member), queues in history.owned.items() if of == group},
+            rebalancing=history.rebalancing.get(group, False),
+            last_change=history.last_change,
+            lives=dict(history.lives),
+            cluster=RealCluster(topology, end_offset, {group: nodes}),
+            ending=ending(scenario, service.numbering),
+            make_timeline=lambda: history.timeline(now),
+        )
+
+    @cached_property
+    def topics(self) -> Mapping[str, tuple[Queue, ...]]:
+        """Topic to its queues."""
+        return self.ending.groups[self.group].topics
+
+    @cached_property
+    def members(self) -> tuple[str, ...]:
+        """Those alive."""
+        return tuple(key.member for key in self.ending.members if key.group == self.group)
+
+
 R = TypeVar("R")
+
+
+class RealHandling:
+    """Of one group. Threads may tell at once."""
+
+    def __init__(self, group: "RealGroup") -> None:
+        self._group = group
+        self._lock = Lock()
+        self._told: list[Handled] = []
+        self.ends: list[CodeEnded] = []
+        """Nobody stops real code here."""
+
+    def watch(self, handler: Callable[..., R], member: str = "") -> Callable[..., R]:
+        """The handler of a message (or of a list of them), watched."""
+        return watched(handler, lambda message: self.note(message, member))
+
+    def note(self, message: object, member: str = "") -> None:
+        """This message was handled."""
+        place = place_of(message)
+        if place is None:
+            return
+        at = self._group.clock.time
+        queue = Queue(place[0], "", place[1])
+        by = member or self._group.believed_owner(queue)
+        with self._lock:
+            self._told.append(Handled(at, by, queue, place[2], place[2] + 1))
+
+    @property
+    def records(self) -> HandledRecords:
+        """What was handled, lost, handled twice up to now."""
+        world = self._group.world
+        with self._lock:
+            told = list(self._told)
+        return HandledRecords(self._group.timeline, world.lives, told, set(), set())
+
+    def twice(self) -> list[Record]:
+        """The records that were handled more than once, sorted."""
+        return single(self.records.twice())
+
+    def never(self) -> list[Record]:
+        """The records that nobody handled and nobody will, sorted."""
+        return single(self.records.lost())
+
 
 SETTLE_S = 60.0
 """Seconds that a group is given to settle, if nobody says otherwise."""

@@ -1,6 +1,5 @@
 """A RocketMQ name server and brokers beside a test, for real clients."""
 
-import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from threading import Event as Flag
@@ -9,24 +8,12 @@ from compare.serving.rocketmq import RocketMQService
 from compare.testing.brokers.background import Background
 from compare.testing.brokers.real_group import RealGroup
 from protocols.engine.interference import Hold, Matches, Reply
-from protocols.engine.nodes import Message, Time
+from protocols.engine.nodes import Message
 from protocols.errors import UserError
 from protocols.java import Queue
-from protocols.scenario.events import AddTopic, BrokerEvent, DeleteTopic, Queues
+from protocols.scenario.events import AddTopic, DeleteTopic, Queues
 from protocols.scenario.fields import TopicPart
-from rocketmq_selfbalance.wire import (
-    ERRORS,
-    REQUESTS,
-    RocketMQCluster,
-    SendMessage,
-    groups_of,
-    kind_of,
-    plain,
-    properties_text,
-    refusal,
-)
-
-_FIXTURE = "fixture"
+from rocketmq_selfbalance.wire import ERRORS, REQUESTS, RocketMQCluster, groups_of, kind_of, plain, refusal
 
 
 class RocketMQBrokers:
@@ -62,10 +49,7 @@ class RocketMQBrokers:
 
     def close(self) -> None:
         """End the servers. Raises `AssertionError` where one of them failed: that is a fault of this package."""
-        failures = self._background.failures()
-        self._background.close()
-        if failures:
-            raise AssertionError(f"a server failed: {failures[0]!r}") from failures[0]
+        self._background.close("a server")
 
     def create_topic(self, topic: str, queues: int | Mapping[str, int] = 4) -> None:
         """Create a topic with so many queues on every broker, or per broker."""
@@ -82,8 +66,7 @@ class RocketMQBrokers:
 
     def queues(self, topic: str) -> dict[str, int]:
         """Broker to the number of the topic's queues there; empty for a topic that does not exist."""
-        service = self._background.served.service
-        return dict(self._background.call(service.topics).get(topic, {}))
+        return dict(self._background.call(self._service.topics).get(topic, {}))
 
     def produce(
         self,
@@ -102,42 +85,25 @@ class RocketMQBrokers:
         if not (queue < self.queues(topic).get(broker, 0) and self._cluster.world.is_running(broker)):
             raise UserError(f"produce: no queue {queue} of {topic!r} on {broker}, expected one of a broker that runs")
         body = value.encode() if isinstance(value, str) else value
-        message = SendMessage(
-            0,
-            _FIXTURE,
-            topic,
-            "",
-            0,
-            queue,
-            0,
-            int(time.time() * 1000),
-            0,
-            properties_text(given),
-            0,
-            None,
-            body,
-            False,
-            True,
-        )
-        self._background.call(self._write, broker, message, count)
+        self._background.call(self._service.write, Queue(topic, broker, queue), body, given, count)
 
     def group(self, name: str) -> RealGroup:
         """The consumer group of this name; its members come by themselves."""
         if name not in self._groups:
-            self._groups[name] = RealGroup(self._background, name, self._end_before)
+            self._groups[name] = RealGroup(self._background, name, self._service.end)
         return self._groups[name]
 
     def stop(self, broker: str = "broker-a") -> None:
         """Stop a broker properly."""
-        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="stop"))
+        self._background.broker(broker, "stop")
 
     def kill(self, broker: str = "broker-a") -> None:
         """Let a broker die."""
-        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="kill"))
+        self._background.broker(broker, "kill")
 
     def start(self, broker: str = "broker-a") -> None:
         """Start a broker that was stopped or killed, at its port."""
-        self._background.apply(BrokerEvent(at=0.0, broker=broker, does="return"))
+        self._background.broker(broker, "return")
 
     def disconnect(self, client_id: str) -> None:
         """Cut all connections of this client with the brokers."""
@@ -195,13 +161,13 @@ class RocketMQBrokers:
 
     @property
     def _cluster(self) -> RocketMQCluster:
+        return self._service.cluster
+
+    @property
+    def _service(self) -> RocketMQService:
         service = self._background.served.service
         assert isinstance(service, RocketMQService)
-        return service.cluster
-
-    def _write(self, broker: str, message: SendMessage, count: int) -> None:
-        for _ in range(count):
-            self._background.served.world.deliver(broker, _FIXTURE, message)
+        return service
 
     def _cut(self, client_id: str) -> None:
         for name in self._cluster.brokers:
@@ -209,10 +175,6 @@ class RocketMQBrokers:
             for peer, groups in list(served.places.items()) if served is not None else ():
                 if client_id in groups.values():
                     self._background.served.world.disconnect(name, peer)
-
-    def _end_before(self, queue: Queue, at: Time) -> int:
-        store = self._cluster.disks[queue.broker].store
-        return store.max_offset(queue.topic, queue.number, at)
 
 
 def _per_broker(queues: int | Mapping[str, int], brokers: list[str]) -> dict[str, int]:

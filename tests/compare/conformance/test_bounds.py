@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from compare.conformance import cases, lines
+from compare.conformance import cases
 from compare.conformance.cases import Difference, Player, play_file
 from compare.conformance.kafka_assignors import metadata
 from compare.conformance.players import PLAYERS
@@ -58,14 +58,14 @@ def test_a_line_without_end_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", [b"\n", b"{}\n", b"x\n"])
 def test_lines_without_end_are_one_line(tmp_path: Path, unit: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "MOST_LINES", 1000)
+    monkeypatch.setattr(cases, "MOST_LINES", 1000)
     path = bomb(tmp_path / "many.jsonl.gz", unit, 1)
     with pytest.raises(UserError, match=r"many.jsonl.gz: more than 1000 lines, expected several files"):
         play_file(path, PLAYERS)
 
 
 def test_a_file_that_decompresses_without_end_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LARGEST_FILE", 4 * MIB)
+    monkeypatch.setattr(cases, "LARGEST_FILE", 4 * MIB)
     path = bomb(tmp_path / "large.jsonl.gz", b" " * (MIB - 1) + b"\n", 8)
     with pytest.raises(UserError, match=r"large.jsonl.gz: larger than 4 MiB at line 5, expected several files"):
         play_file(path, PLAYERS)
@@ -111,7 +111,7 @@ def test_a_pipe_that_lies_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_the_largest_numbers_of_64_bits_are_read() -> None:
-    assert lines.decoded(b"[9223372036854775807, -9223372036854775808]") == [2**63 - 1, -(2**63)]
+    assert cases.decoded(b"[9223372036854775807, -9223372036854775808]") == [2**63 - 1, -(2**63)]
 
 
 def test_a_value_that_is_nested_as_deep_as_json_can_be_read_is_told_in_every_format(tmp_path: Path) -> None:
@@ -128,12 +128,12 @@ def test_a_value_that_is_nested_as_deep_as_json_can_be_read_is_told_in_every_for
 
 def test_shallow_values_are_left_as_they_are() -> None:
     value = {"a": [(1, 2), None]}
-    assert lines.shallow(value) is value
+    assert cases.shallow(value) is value
     deep: Any = "end"
-    for _ in range(lines.DEEPEST + 5):
+    for _ in range(cases.DEEPEST + 5):
         deep = [deep]
-    for _ in range(lines.DEEPEST):
-        (deep,) = lines.shallow(deep) if isinstance(deep, list) else [deep]
+    for _ in range(cases.DEEPEST):
+        (deep,) = cases.shallow(deep) if isinstance(deep, list) else [deep]
     assert deep == "..."
 
 

@@ -13,8 +13,7 @@ import pytest
 
 from compare.cli import main
 from compare.conformance.cases import FileResult, play_file
-from compare.conformance.files import play_files
-from compare.conformance.players import PLAYERS
+from compare.conformance.players import PLAYERS, play_files
 from protocols.errors import UserError
 from tests.compare.conformance.kafka_recordings import recorded
 from tests.compare.conformance.one_line import LINE

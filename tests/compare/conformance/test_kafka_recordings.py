@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from compare.cli import cli
 from compare.conformance.cases import play_file
-from compare.conformance.kafka_recordings.player import play_recording
+from compare.conformance.kafka_recordings import KAFKA
 from compare.conformance.players import PLAYERS
+from compare.conformance.recordings import play as play_recording
 from tests.compare.conformance.kafka_recordings import TRACES, Recorded, events, later, recorded
 
 NOT_MODELLED = {
@@ -139,7 +140,7 @@ def _take_described(recording: Recorded) -> None:
 def test_a_changed_value_is_noticed(name: str, change: Change, field: str) -> None:
     recording = recorded(name)
     change(recording)
-    fields = [each.field for each in play_recording(recording).differences]
+    fields = [each.field for each in play_recording(KAFKA, recording).differences]
     assert any(each.startswith(field) for each in fields), fields
 
 

@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compare.conformance.cases import MalformedCase, Played
-from compare.conformance.kafka_recordings.clients import clients
-from compare.conformance.kafka_recordings.exchanging import exchanged
-from compare.conformance.kafka_recordings.happened import Called, Change, Delivery, Happened
-from compare.conformance.kafka_recordings.player import play_recording
-from compare.conformance.kafka_recordings.reading import read
-from compare.conformance.kafka_recordings.runs import run
-from compare.conformance.kafka_recordings.scenario import plan
-from compare.conformance.ranges import RUNS
+from compare.conformance.kafka_recordings import KAFKA
+from compare.conformance.kafka_recordings.happened import Called, Delivery, Happened
+from compare.conformance.kafka_recordings.playing import exchanged
+from compare.conformance.kafka_recordings.reading import clients, read
+from compare.conformance.kafka_recordings.scenario import plan, run
+from compare.conformance.recordings import RUNS, Change
+from compare.conformance.recordings import play as play_recording
 from protocols.java import Queue
 from tests.compare.conformance.kafka_recordings import Recorded, events, later, recorded
 
@@ -113,7 +112,7 @@ def test_a_broken_recording_is_one_difference_that_names_the_field(change: Any, 
     recording = recorded("join-java-range")
     change(recording)
     with pytest.raises(MalformedCase) as caught:
-        play_recording(recording)
+        play_recording(KAFKA, recording)
     assert caught.value.field == field
 
 
@@ -137,7 +136,7 @@ def test_whatever_is_damaged_it_is_a_difference_or_not_looked_at(path: tuple[Any
         part = part[key]
     part[path[-1]] = junk
     with suppress(MalformedCase):
-        assert isinstance(play_recording(recording), Played)
+        assert isinstance(play_recording(KAFKA, recording), Played)
 
 
 def test_partitions_in_the_same_situation_stand_for_each_other_from_then_on() -> None:
@@ -196,14 +195,14 @@ def _exchange(recording: Recorded, one: str, other: str, since: float) -> None:
 def test_only_librdkafka_and_kafka_python_may_take_another_of_equal_partitions_by_their_sticky_assignors() -> None:
     crash = recorded("crash-confluent-coop")
     _exchange(crash, "crash-confluent-coop.t:1", "crash-confluent-coop.t:4", 20_000)
-    assert play_recording(crash).differences == []
+    assert play_recording(KAFKA, crash).differences == []
     java = recorded("leave-java-coop")
     _exchange(java, "leave-java-coop.t:1", "leave-java-coop.t:4", 18_100)
-    assert play_recording(java).differences
+    assert play_recording(KAFKA, java).differences
     # And what was said of one partition only is not made good by an exchange.
     half = recorded("crash-confluent-coop")
     events(half, "assigned")[-1]["tp"] = ["crash-confluent-coop.t:4"]
-    assert play_recording(half).differences
+    assert play_recording(KAFKA, half).differences
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["told of both", "told of the second only"])
@@ -244,6 +243,6 @@ def test_a_generation_for_nothing_of_kafka_python_s_leader_is_left_out(told: boo
         recording["events"].remove(leader)
         del again[0]
     recording["events"] = sorted([*recording["events"], *again], key=lambda event: event["ms"])
-    wrong = {each.field.split(".")[0] for each in play_recording(recording).differences}
+    wrong = {each.field.split(".")[0] for each in play_recording(KAFKA, recording).differences}
     # Only the summary, which was not counted anew, contradicts the events.
     assert wrong <= {"per_partition", "totals"}

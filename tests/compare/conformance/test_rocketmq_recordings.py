@@ -12,11 +12,10 @@ from click.testing import CliRunner
 from compare.cli import cli
 from compare.conformance.cases import play_file
 from compare.conformance.players import PLAYERS
-from compare.conformance.rocketmq_recordings.happened import Request
-from compare.conformance.rocketmq_recordings.player import play_recording
-from compare.conformance.rocketmq_recordings.playing import play
+from compare.conformance.recordings import play as play_recording
+from compare.conformance.rocketmq_recordings import ROCKETMQ
+from compare.conformance.rocketmq_recordings.happened import Request, happened, play
 from compare.conformance.rocketmq_recordings.reading import read
-from compare.conformance.rocketmq_recordings.recorded import happened
 from compare.conformance.rocketmq_recordings.scenario import plan, run
 from protocols import Queue
 from rocketmq_selfbalance.messages.requests import REQUEST_CODES, LockBatchMq
@@ -46,7 +45,7 @@ def test_there_are_recordings() -> None:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_the_model_does_what_the_cluster_did(name: str) -> None:
-    played = play_recording(recorded(name), FEW)
+    played = play_recording(ROCKETMQ, recorded(name), FEW)
     assert played.differences == []
     assert played.measures
     assert all(each.passed for each in played.measures)
@@ -186,7 +185,7 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
 def test_a_changed_recorded_value_is_noticed(name: str, change: Change, field: str) -> None:
     recording = recorded(name)
     change(recording)
-    assert any(each.field.startswith(field) for each in play_recording(recording, 6).differences)
+    assert any(each.field.startswith(field) for each in play_recording(ROCKETMQ, recording, 6).differences)
 
 
 BROKEN: dict[str, Any] = {
@@ -246,7 +245,7 @@ def test_every_kind_of_action_happens_in_the_model() -> None:
 
 
 def test_each_measured_value_is_told_beside_the_model_s() -> None:
-    played = play_recording(recorded("inconsistent_subscriptions"), FEW)
+    played = play_recording(ROCKETMQ, recorded("inconsistent_subscriptions"), FEW)
     told = {each.quantity: each for each in played.measures}
     assert told["never_owned"].real == ["TIncA|broker-b|1", "TIncB|broker-a|0", "TIncB|broker-a|1", "TIncB|broker-b|0"]
     assert told["never_owned"].model == told["never_owned"].real

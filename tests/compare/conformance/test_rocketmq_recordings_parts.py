@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.conformance.ranges import within
-from compare.conformance.rocketmq_recordings.consistency import inconsistent
-from compare.conformance.rocketmq_recordings.happened import Change, ownership
-from compare.conformance.rocketmq_recordings.player import play_recording
-from compare.conformance.rocketmq_recordings.playing import twice
+from compare.conformance.recordings import changed, ownership, within
+from compare.conformance.recordings import play as play_recording
+from compare.conformance.rocketmq_recordings import ROCKETMQ
+from compare.conformance.rocketmq_recordings.comparing import missing, out_of_order
+from compare.conformance.rocketmq_recordings.happened import happened, inconsistent, twice
 from compare.conformance.rocketmq_recordings.reading import read
-from compare.conformance.rocketmq_recordings.requests import missing, out_of_order
 from compare.conformance.rocketmq_recordings.scenario import WARM_UP_MS, plan, run
 from protocols import Queue
 from protocols.scenario.events import Join, Network
@@ -23,18 +22,19 @@ Q, R = Queue("T", "b", 0), Queue("T", "b", 1)
 
 @pytest.mark.parametrize("path", sorted(TRACES.glob("*.json")), ids=lambda path: path.stem)
 def test_recorded_summaries_say_what_the_recorded_ownership_says(path: object) -> None:
-    assert inconsistent(read(json.loads(path.read_text()))) == []  # type: ignore[attr-defined]
+    recording = read(json.loads(path.read_text()))  # type: ignore[attr-defined]
+    assert inconsistent(recording, happened(recording)) == []
 
 
 def test_ownership_is_told_by_changes() -> None:
-    changes = [
-        Change(1, "a", frozenset({Q, R})),
-        Change(3, "b", frozenset({R})),
-        Change(4, "a", frozenset({Q})),
-        Change(6, "a", frozenset()),
-        Change(9, "b", frozenset({Q, R})),
+    held: list[tuple[float, str, frozenset[Queue]]] = [
+        (1, "a", frozenset({Q, R})),
+        (3, "b", frozenset({R})),
+        (4, "a", frozenset({Q})),
+        (6, "a", frozenset()),
+        (9, "b", frozenset({Q, R})),
     ]
-    told = ownership(changes, [Q, R], 0, 10)
+    told = ownership(changed(held), 10, [Q, R])
     assert [(each.queue, each.since, each.until) for each in told.waiting] == [(Q, 0, 1), (R, 0, 1)]
     assert [(*each[:3], each.owners) for each in told.double] == [(R, 3, 4, ("a", "b"))]
     assert [each[:3] for each in told.unowned] == [(Q, 6, 9)]
@@ -115,4 +115,4 @@ def test_a_broker_that_comes_back_registers_at_once_or_is_not_heard_of_for_a_whi
 def test_an_offset_may_be_asked_for_in_any_phase() -> None:
     recording = recorded("clean_shutdown_3")
     recording["rpc"] = sorted([*recording["rpc"], [31_000, "m3", 14, "broker-a"]], key=lambda row: row[0])
-    assert not any(each.field.startswith("requests") for each in play_recording(recording, 6).differences)
+    assert not any(each.field.startswith("requests") for each in play_recording(ROCKETMQ, recording, 6).differences)

@@ -12,6 +12,7 @@ import pytest
 from compare.conformance.cases import Difference, MalformedCase, play_file
 from compare.conformance.players import PLAYERS
 from compare.conformance.rocketmq_traces import COMPONENTS
+from compare.conformance.rocketmq_traces.steps import play_steps
 from tests.compare.conformance.test_rocketmq import TRACES, paths_in, replacements
 
 FREE = {
@@ -144,7 +145,7 @@ def _state_of_one_member(*, knows: bool) -> dict[str, Any]:
 
 def differences(trace: dict[str, Any]) -> list[Difference]:
     try:
-        return COMPONENTS[trace["component"]](trace)
+        return play_steps(trace, COMPONENTS[trace["component"]])
     except MalformedCase as error:
         return [Difference(trace["trace_id"], error.field, error.expected, error.got)]
 
@@ -201,5 +202,5 @@ def test_a_damaged_list_of_a_step_is_named(op: str, name: str, damaged: object, 
         if step["op"] == op:
             step[name] = damaged
     with pytest.raises(MalformedCase) as found:
-        COMPONENTS[trace["component"]](trace)
+        play_steps(trace, COMPONENTS[trace["component"]])
     assert (found.value.field, found.value.expected) == (name, expected)

@@ -96,13 +96,3 @@ def test_nothing_is_handled_while_the_loop_stands_still(pause: type) -> None:
     at = {seconds: handled(lived(seconds, members=one(2.0), events=events)) for seconds in (30.0, 33.0)}
     assert at[30.0] == {0: 1000, 1: 2000} or at[30.0] == {0: 1000, 1: 1999}
     assert at[33.0] == {0: 1000, 1: 3000}
-
-
-def test_skipping_observes_what_a_full_run_does() -> None:
-    events = [
-        Produce(at=20_000.0, produce={"t-0": 1000, "t-1": 3000, "t-2": 10}),
-        Produce(at=90_000.0, produce={"t": 9}),
-    ]
-    given: dict[str, Any] = {"members": {**one(2.0), "c2": {"handle": 30.0, "threads": 2}}, "events": events}
-    skipping, every = (lived(200.0, rates={"t-3": 3.0}, full=each, **given) for each in (False, True))
-    assert skipping.seen.facts == every.seen.facts

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from protocols.engine.links import Latency
 from protocols.engine.nodes import TICK, Outbox
+from protocols.engine.randomness import Choices
 from protocols.engine.simulation import CALL, CLOCK, CONNECTED, TIMER, Simulation
 from tests.protocols.engine.probes import Probe, Trace, Word, say
 
@@ -139,6 +140,15 @@ def test_choices_and_ids_depend_on_nothing_but_seed_node_label_and_count() -> No
     assert drawn(1, others=False) == drawn(1, others=True) != drawn(2, others=True)
     assert len(set(drawn(1, others=False))) > 35
     assert drawn(1, others=False)[1].startswith("member-")
+
+
+def test_a_choice_depends_on_its_number_alone_and_all_options_have_their_turn() -> None:
+    choices = Choices(5, "choose", "c1")
+    first = [choices.next(5) for _ in range(5000)]
+    assert [Choices(5, "choose", "c1", made=number).next(5) for number in range(100)] == first[:100]
+    assert [Choices(5, "choose", "c2", made=number).next(5) for number in range(100)] != first[:100]
+    assert all(900 < first.count(each) < 1100 for each in range(5))
+    assert choices.ahead().next(5) == choices.next(5)
 
 
 def test_messages_are_counted_by_type() -> None:

@@ -159,6 +159,13 @@ def test_other_ways_to_read_are_simulated_pull_by_pull(settings: dict[str, Any])
     assert quick.told(Delivered) == full.told(Delivered) != []
 
 
+def test_reading_is_simulated_where_nearly_all_threads_work() -> None:
+    """Each client has four queues with 10 records per second, of 45 ms each: 1.8 threads work on average, of two."""
+    settings = {"consumeThreadMax": 2}
+    quick, full = (lived([], 10.0, 45.0, seconds=60, settings=settings, full=full) for full in (False, True))
+    assert quick.told(Delivered) == full.told(Delivered) != []
+
+
 def test_reading_is_passed_over_soon_after_all_members_have_returned() -> None:
     members = {f"c{number}": {"subscribe": ("T",)} for number in range(8)}
     leave = [at(61.7, leave=name) for name in members]

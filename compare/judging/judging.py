@@ -1,0 +1,166 @@
+"""A program beside its system's own Java client, situation by situation; what counts as a failure."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from compare.judging.playing import ENDS, NOT_REACHED, NOT_TRIED, Outcome, Played, Situation
+from compare.judging.programs import command_line
+from protocols.errors import UserError
+
+AT_ONCE: Final = 4
+"""Situations that are played side by side, each with brokers and programs of its own."""
+
+MODEL: Final = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system whose clients are judged."""
+
+    java: str
+    """What its own Java client is called."""
+    kind: str
+    """What kinds of members are told apart by; each is a word before it (``classic protocol``)."""
+    situations: Sequence[Situation]
+    """The plain start first."""
+    play: Callable[[str, Situation, str | None], Awaitable[Played]]
+    """Takes a program (its command) of a kind, None where that is not known yet, through a situation."""
+    play_model: Callable[[Situation, str], tuple[str, ...]]
+    """What the model of the Java client does in a situation."""
+    joins: str
+    """What a program must do to be judged."""
+
+
+@dataclass(slots=True)
+class Judgement:
+    """One situation. ``java_from``: `MODEL`, or the place that says what the Java client does."""
+
+    situation: str
+    did: tuple[str, ...]
+    java: tuple[str, ...]
+    java_from: str
+    records: Outcome
+    exit_code: int | None
+    last_line: str
+    failure: str | None
+    """Why a user of the program is worse off than one of the Java client; None where he is not."""
+
+    @property
+    def tried(self) -> bool:
+        """Whether the situation came about."""
+        return self.did not in ((NOT_REACHED,), (NOT_TRIED,))
+
+    @property
+    def same(self) -> bool:
+        """Whether it did what the Java client does, in whatever order."""
+        return set(self.did) == set(self.java)
+
+
+@dataclass(slots=True)
+class Verdict:
+    """All situations of one program. ``protocol``: the kind of member that it is."""
+
+    system: System
+    client: str
+    protocol: str
+    judgements: list[Judgement]
+
+    @property
+    def failed(self) -> bool:
+        """Whether one situation failed."""
+        return any(judgement.failure is not None for judgement in self.judgements)
+
+
+def judge(system: System, client: str, names: Sequence[str] = (), at_once: int = AT_ONCE) -> Verdict:
+    """Take a program through all situations, or those whose names contain one of ``names``; progress is told on
+    standard error. Raises `UserError` where the command is none, and where it never joins a group."""
+    command_line(client, {})
+    for name in names:
+        if not any(name.lower() in situation.name.lower() for situation in system.situations):
+            every = ", ".join(situation.name for situation in system.situations)
+            raise UserError(f"--situation: no name contains {name!r}, expected a part of one of: {every}")
+    return asyncio.run(_judge(system, client, names, at_once))
+
+
+async def _judge(system: System, client: str, names: Sequence[str], at_once: int) -> Verdict:
+    first, protocol = await _first(system, client)
+    chosen: list[Situation] = [
+        situation
+        for situation in system.situations
+        if protocol in situation.protocols
+        and (not names or any(name.lower() in situation.name.lower() for name in names))
+    ]
+    if not chosen:
+        what = f"the {protocol} {system.kind}, which this program speaks, has none of {list(names)}"
+        raise UserError(f"--situation: {what}")
+    places = asyncio.Semaphore(at_once)
+    done = 0
+
+    async def one(situation: Situation) -> Judgement:
+        nonlocal done
+        if situation is system.situations[0]:
+            played = first
+        else:
+            async with places:
+                played = await system.play(client, situation, protocol)
+        done += 1
+        print(f"{done}/{len(chosen)} {situation.name}: {'; '.join(played.did)}", file=sys.stderr)
+        return judgement(system, situation, played, protocol)
+
+    tasks = [asyncio.ensure_future(one(situation)) for situation in chosen]
+    try:
+        return Verdict(system, client, protocol, list(await asyncio.gather(*tasks)))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _first(system: System, client: str) -> tuple[Played, str]:
+    """The first situation, which tells whether it can be judged, and its kind."""
+    played = await system.play(client, system.situations[0], None)
+    if played.protocol is not None:
+        return played, played.protocol
+    ended = "" if played.exit_code is None else f" and ended with exit code {played.exit_code}"
+    what = "did not join a group" if played.connected else "did not connect"
+    said = f": {played.last_line}" if played.last_line else ""
+    raise UserError(f"--client: the program {what}{ended}{said}; expected {system.joins}")
+
+
+def judgement(system: System, situation: Situation, played: Played, protocol: str) -> Judgement:
+    """What a program did beside what the Java client does."""
+    java = situation.java or system.play_model(situation, protocol)
+    failure = _failure(situation, played, java)
+    return Judgement(
+        situation.name,
+        played.did,
+        java,
+        situation.java_place or MODEL,
+        played.records,
+        played.exit_code,
+        played.last_line,
+        failure,
+    )
+
+
+def _failure(situation: Situation, played: Played, java: tuple[str, ...]) -> str | None:
+    """Records that nobody will ever read, an end or a standstill where the Java client goes on. Where the Java client's
+    commitSync() throws, whether a program ends is not the client's doing."""
+    if played.records.lost:
+        return f"{played.records.lost} records lost"
+    if played.did == (NOT_TRIED,):
+        return None
+    if situation.stopped:
+        return None if ENDS in played.did else "does not end"
+    if ENDS in java:
+        return None
+    if played.exit_code is not None and situation.user_decides:
+        return None
+    if played.exit_code is not None:
+        return f"ended with exit code {played.exit_code}"
+    if not played.reads_on:
+        return "stopped reading" if NOT_REACHED not in played.did else "does not read"
+    return None

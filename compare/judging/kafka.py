@@ -1,0 +1,184 @@
+"""Kafka's clients, as `compare.judging.judging` asks for them: programs before served brokers, and the model of the
+Java client 4.1.0 in virtual time.
+
+The model's user's loop is the plain one: it polls, handles what it is given, and offsets are committed by the client
+itself, often (`SETTINGS_OF_CONSUMER`). In a situation that the simulation cannot bring about nothing is played.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, cast
+
+from compare.judging.judging import System
+from compare.judging.kafka_reactions import all_read, outcome, reaction, read_line
+from compare.judging.kafka_situations import CLASSIC, CONSUMER, SITUATIONS, SLOW_MS
+from compare.judging.kafka_stage import BROKERS, EVERY_MS, PARTITIONS, SETTINGS, Exchanges, Stage
+from compare.judging.playing import FIRST, GROUP, TOPIC, Members, Outcome, Played, Situation
+from compare.judging.programs import CALLBACK_MS, INSTANCE_ID, Running
+from compare.judging.worlds import Simulated, play_program
+from compare.serving.cluster import start
+from compare.serving.kafka import KafkaService
+from kafka_coordinator.cluster import (
+    Broker,
+    BrokerSettings,
+    Close,
+    ClusterState,
+    Consumer,
+    ConsumerConfig,
+    ConsumerGroupHeartbeat,
+    ConsumerSettings,
+    Controller,
+    JoinGroup,
+    Load,
+    offsets_topic,
+    with_settings,
+)
+from protocols.engine.interference import Interference
+from protocols.engine.nodes import Message, Time
+from protocols.engine.simulation import Simulation
+from protocols.engine.sockets import Sockets
+
+SETTINGS_OF_CONSUMER: Final[Mapping[str, object]] = {"auto.commit.interval.ms": 500}
+
+
+class World:
+    """Brokers, on sockets or simulated, and members before them; a `compare.judging.kafka_stage.World`."""
+
+    def __init__(
+        self, below: Sockets | Simulation, members: Members, state: ClusterState, cut: Callable[[str], None]
+    ) -> None:
+        self.below, self.members, self.cut, self._state = below, members, cut, state
+
+    @property
+    def now(self) -> Time:
+        return self.below.tell_time() if isinstance(self.below, Sockets) else self.below.now
+
+    def move_coordinator(self) -> None:
+        """The partitions of ``__consumer_offsets`` go to the other broker."""
+        other = dict(zip(BROKERS, reversed(BROKERS), strict=True))
+        self._state = self._state._replace(offsets_leaders=tuple([other[name] for name in self._state.offsets_leaders]))
+        for name in BROKERS:
+            self.below.command(name, self._state)
+
+    def expire(self, member_id: str) -> None:
+        """The session of a member ends now."""
+        timer = ("session", GROUP, member_id)
+        for name in BROKERS:
+            process = self.below.processes[name]
+            if timer in process.timers:
+                process.set_timer(timer, self.now)
+
+
+class Programs:
+    """Programs before served brokers; a `compare.judging.worlds.Real`."""
+
+    every_ms = EVERY_MS
+    handled_within_ms = 6_000.0
+
+    def __init__(self, template: str, situation: Situation) -> None:
+        self.situation = situation
+        self.members = Running(template, read_line, self._prepare)
+        self.exchanges = Exchanges(BROKERS, self._member_of)
+        self.sockets: Sockets
+        self.service: KafkaService
+        self._members: dict[str, str] = {}
+        """Connection, or member id, to whose it is."""
+
+    async def begin(self) -> None:
+        """Start the brokers."""
+        topics = {TOPIC: {BROKERS[0]: PARTITIONS}}
+        served = await start(
+            "kafka", port=0, settings=SETTINGS, observer=self.exchanges, brokers=BROKERS, topics=topics
+        )
+        assert isinstance(served.service, KafkaService)
+        self.sockets, self.service = served.world, served.service
+
+    async def started(self) -> None:
+        await self.members.started()
+
+    def _prepare(self, instance_id: str | None) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """The command's fields and the environment."""
+        environment = {CALLBACK_MS: str(SLOW_MS)} if self.situation.slow else {}
+        if instance_id is not None:
+            environment[INSTANCE_ID] = instance_id
+        return {"bootstrap": self.service.cluster.bootstrap, "topic": TOPIC, "group": GROUP}, environment
+
+    def cut(self, member: str) -> None:
+        """Cut all connections."""
+        for name in BROKERS:
+            self.sockets.disconnect(name)
+
+    def _member_of(self, peer: str, message: Message) -> str:
+        """By the connection or the member id, where one of them is known; else the program that is new."""
+        member_id = getattr(message, "member_id", None) or ""
+        known = self._members.get(member_id) if member_id else None
+        known = known or self._members.get(peer)
+        known = known or self.members.newest or FIRST
+        if member_id:
+            self._members[member_id] = known
+        if isinstance(message, JoinGroup | ConsumerGroupHeartbeat) or member_id:
+            self._members[peer] = known
+        return known
+
+    def write(self) -> None:
+        for number, end in self._ends().items():
+            self.service.write(TOPIC, number, f"{TOPIC} {number} {end}".encode())
+
+    def _ends(self) -> dict[int, int]:
+        """Partition to the offset of the next record that would be written."""
+        return {number: self.service.end(TOPIC, number) for number in range(PARTITIONS)}
+
+    def handled_all(self) -> bool:
+        return all_read(self._ends(), self.exchanges, self.members.lines)
+
+    def outcome(self) -> Outcome:
+        return outcome(self._ends(), self.exchanges, self.members.lines)
+
+    def kind(self) -> str | None:
+        joins = [each.request for each in self.exchanges.all if each.joins]
+        return None if not joins else CLASSIC if isinstance(joins[0], JoinGroup) else CONSUMER
+
+
+async def play(template: str, situation: Situation, protocol: str | None) -> Played:
+    """The program in one situation. Raises `UserError` where it cannot be started."""
+    programs = Programs(template, situation)
+    await programs.begin()
+    world = World(programs.sockets, programs.members, programs.service.cluster.controller.state, programs.cut)
+    stage = Stage(world, programs.exchanges, Interference(programs.sockets), protocol in (None, CLASSIC))
+    return await play_program(programs, stage, situation, reaction)
+
+
+def play_model(situation: Situation, protocol: str) -> tuple[str, ...]:
+    """What the model does in one situation."""
+    exchanges = Exchanges(BROKERS, lambda peer, message: peer)
+    given = SETTINGS_OF_CONSUMER if protocol == CLASSIC else {**SETTINGS_OF_CONSUMER, "group.protocol": CONSUMER}
+    own = ConsumerSettings.of(given)
+
+    def make(member: str, instance_id: str | None) -> Consumer:
+        load = Load(1000.0 / EVERY_MS)
+        return Consumer(
+            ConsumerConfig(
+                member, GROUP, BROKERS, (TOPIC,), client_id=member, instance_id=instance_id, load=load, settings=own
+            )
+        )
+
+    simulated = Simulated(exchanges, make, Close())
+    settings = with_settings(BrokerSettings(), SETTINGS, "kafka")
+    controller = Controller(BROKERS, settings.offsets_topic_num_partitions)
+    controller.put_topic(TOPIC, tuple([BROKERS[n % len(BROKERS)] for n in range(PARTITIONS)]))
+    storage = offsets_topic(settings)
+    for name in BROKERS:
+        simulated.serve(name, Broker(name, settings, storage, controller.state))
+    world = World(simulated.simulation, simulated, controller.state, simulated.simulation.disconnect)
+    stage = Stage(world, exchanges, Interference(cast(Sockets, simulated)), protocol == CLASSIC)
+    simulated.follow(situation.script(stage))
+    return reaction(stage, situation)
+
+
+KAFKA: Final = System(
+    java="Kafka's Java client",
+    kind="protocol",
+    situations=SITUATIONS,
+    play=play,
+    play_model=play_model,
+    joins=f"a consumer that subscribes to {{topic}} in {{group}} (here {TOPIC!r} in {GROUP!r})",
+)

@@ -1,0 +1,241 @@
+"""The situations that clients of Kafka are taken through: what happens in them (scripts), and all as one table."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from compare.judging.kafka_stage import Stage
+from compare.judging.playing import (
+    FIRST,
+    SECOND,
+    Script,
+    Situation,
+    Wait,
+    connections_lost,
+    in_place,
+    instance_of,
+    joins,
+    refused_at_start,
+    refused_at_work,
+    stopped,
+    watched,
+)
+from kafka_coordinator.cluster import (
+    ConsumerGroupHeartbeat,
+    FindCoordinator,
+    Heartbeat,
+    JoinGroup,
+    OffsetCommit,
+    OffsetFetch,
+    SyncGroup,
+)
+from kafka_coordinator.cluster import consumer_commits as commits
+from protocols.engine.nodes import Message
+
+SLOW_MS: Final = 4_000
+"""How long a slow callback takes: longer than the default interval of heartbeats."""
+
+
+def another_joins(stage: Stage) -> Script:
+    yield from in_place(stage, FIRST)
+    stage.begin()
+    yield from in_place(stage, SECOND)
+    yield from watched(stage)
+
+
+def slow_callback(stage: Stage) -> Script:
+    yield from in_place(stage, FIRST)
+    stage.begin()
+    yield from in_place(stage, SECOND)
+    yield from watched(stage, least=SLOW_MS + 1_000)
+
+
+def another_leaves(stage: Stage) -> Script:
+    yield from in_place(stage, FIRST, SECOND)
+    yield Wait(lambda: stage.works(FIRST), stage.waits.back)
+    stage.begin()
+    stage.members.stop(SECOND)
+    yield from watched(stage)
+
+
+def coordinator_moves(stage: Stage) -> Script:
+    yield from in_place(stage, FIRST)
+    stage.begin()
+    stage.world.move_coordinator()
+    yield from watched(stage)
+
+
+def session_expires(stage: Stage) -> Script:
+    yield from in_place(stage, FIRST)
+    stage.begin()
+    stage.world.expire(stage.member_id(FIRST))
+    yield from watched(stage)
+
+
+def frozen(stage: Stage) -> Script:
+    """Its process stands still, its session ends, another member takes over; then it goes on."""
+    yield from in_place(stage, FIRST, SECOND)
+    yield Wait(lambda: stage.works(FIRST), stage.waits.back)
+    stage.members.freeze(FIRST)
+    stage.world.expire(stage.member_id(FIRST))
+    yield Wait(lambda: False, 4_500.0)
+    stage.begin()
+    stage.members.thaw(FIRST)
+    yield from watched(stage)
+
+
+def static_is_killed(stage: Stage) -> Script:
+    """Its process is killed, and another one with its instance id is there before the session ends."""
+    yield from in_place(stage, FIRST, SECOND, static=True)
+    yield Wait(lambda: stage.works(FIRST), stage.waits.back)
+    stage.members.kill(FIRST)
+    yield Wait(lambda: not stage.members.alive(FIRST), stage.waits.reached)
+    stage.begin()
+    stage.members.start(FIRST, instance_of(FIRST))
+    yield from watched(stage)
+
+
+def static_comes_back(stage: Stage) -> Script:
+    """It is told to end, and started again before its session ends."""
+    yield from in_place(stage, FIRST, SECOND, static=True)
+    yield Wait(lambda: stage.works(FIRST), stage.waits.back)
+    stage.members.stop(FIRST)
+    yield Wait(lambda: not stage.members.alive(FIRST), stage.waits.back)
+    stage.begin()
+    stage.members.start(FIRST, instance_of(FIRST))
+    yield from watched(stage)
+
+
+def static_is_replaced(stage: Stage) -> Script:
+    """Another process begins with its instance id while it runs."""
+    yield from in_place(stage, FIRST, static=True)
+    stage.begin()
+    begin = stage.world.now
+    stage.members.start(SECOND, instance_of(FIRST))
+    yield Wait(lambda: any(each.joins and each.answer for each in stage.exchanges.of(SECOND)), stage.waits.in_place)
+    yield from watched(stage, least=stage.world.now - begin + stage.waits.watched)
+
+
+def static_expires(stage: Stage) -> Script:
+    yield from in_place(stage, FIRST, static=True)
+    stage.begin()
+    stage.world.expire(stage.member_id(FIRST))
+    yield from watched(stage)
+
+
+CLASSIC, CONSUMER = "classic", "consumer"
+BOTH: Final = frozenset((CLASSIC, CONSUMER))
+
+
+AT_WORK: Final[Mapping[type[Message], tuple[str, ...]]] = {
+    Heartbeat: (
+        "REBALANCE_IN_PROGRESS",
+        "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID",
+        "NOT_COORDINATOR",
+        "COORDINATOR_NOT_AVAILABLE",
+        "FENCED_INSTANCE_ID",
+        "GROUP_AUTHORIZATION_FAILED",
+    ),
+    ConsumerGroupHeartbeat: (
+        "FENCED_MEMBER_EPOCH",
+        "UNKNOWN_MEMBER_ID",
+        "NOT_COORDINATOR",
+        "COORDINATOR_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "GROUP_AUTHORIZATION_FAILED",
+    ),
+    OffsetCommit: (
+        "REBALANCE_IN_PROGRESS",
+        "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID",
+        "STALE_MEMBER_EPOCH",
+        "NOT_COORDINATOR",
+        "COORDINATOR_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "FENCED_INSTANCE_ID",
+        "GROUP_AUTHORIZATION_FAILED",
+    ),
+}
+"""Errors that answer a request of a member at work."""
+
+AT_START: Final[Mapping[type[Message], tuple[str, ...]]] = {
+    FindCoordinator: ("COORDINATOR_NOT_AVAILABLE", "GROUP_AUTHORIZATION_FAILED"),
+    JoinGroup: (
+        "REBALANCE_IN_PROGRESS",
+        "UNKNOWN_MEMBER_ID",
+        "NOT_COORDINATOR",
+        "COORDINATOR_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "GROUP_MAX_SIZE_REACHED",
+    ),
+    SyncGroup: (
+        "REBALANCE_IN_PROGRESS",
+        "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID",
+        "NOT_COORDINATOR",
+        "COORDINATOR_NOT_AVAILABLE",
+        "GROUP_AUTHORIZATION_FAILED",
+    ),
+    OffsetFetch: ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "GROUP_AUTHORIZATION_FAILED"),
+}
+"""Errors that answer a request of a member that begins."""
+
+ONLY: Final[Mapping[object, str]] = {
+    Heartbeat: CLASSIC,
+    JoinGroup: CLASSIC,
+    SyncGroup: CLASSIC,
+    ConsumerGroupHeartbeat: CONSUMER,
+    (OffsetCommit, "REBALANCE_IN_PROGRESS"): CLASSIC,
+    (OffsetCommit, "ILLEGAL_GENERATION"): CLASSIC,
+    (OffsetCommit, "FENCED_INSTANCE_ID"): CLASSIC,
+    (OffsetCommit, "STALE_MEMBER_EPOCH"): CONSUMER,
+}
+"""Requests, or one error of a request, that only one protocol has."""
+
+_SLOW = ("keeps its session", "rejoins with its member id")
+
+STORIES: Final = (
+    Situation("joins", joins, BOTH),
+    Situation("another member joins while it is busy", another_joins, BOTH, commits_count=True),
+    Situation("another member leaves", another_leaves, BOTH, commits_count=True),
+    Situation("coordinator moves", coordinator_moves, BOTH),
+    Situation("connections lost", connections_lost, BOTH),
+    Situation("session expires at the broker", session_expires, BOTH),
+    Situation("frozen until another has its partitions", frozen, BOTH),
+    Situation(
+        "slow callback",
+        slow_callback,
+        frozenset((CLASSIC,)),
+        slow=True,
+        java=_SLOW,
+        java_place="AbstractCoordinator.HeartbeatThread goes on while the user's thread is in the callback",
+    ),
+    Situation("told to end (SIGTERM)", stopped, BOTH, stopped=True),
+    Situation("static: told to end (SIGTERM)", partial(stopped, static=True), BOTH, stopped=True, static=True),
+    Situation("static: told to end, started again", static_comes_back, BOTH, static=True),
+    Situation("static: killed, started again", static_is_killed, BOTH, static=True),
+    Situation("static: another process with its id", static_is_replaced, BOTH, static=True),
+    Situation("static: session expires at the broker", static_expires, BOTH, static=True),
+)
+
+
+_TRIED_AGAIN: Final = frozenset(
+    error for error, reaction in commits.REACTIONS.items() if reaction in (commits.RETRIABLE, "rediscover")
+)
+"""Errors of a commit that commitSync() tries again."""
+
+
+def _refusals() -> Iterator[Situation]:
+    for table, script in ((AT_START, refused_at_start), (AT_WORK, refused_at_work)):
+        for kind, errors in table.items():
+            for error in errors:
+                only = ONLY.get(kind) or ONLY.get((kind, error))
+                protocols = BOTH if only is None else frozenset((only,))
+                name, throws = f"{error} on {kind.__name__}", kind is OffsetCommit and error not in _TRIED_AGAIN
+                yield Situation(name, partial(script, kind, error), protocols, user_decides=throws)
+
+
+SITUATIONS: Final = (*STORIES, *_refusals())
+"""All of them, in the order of the table."""

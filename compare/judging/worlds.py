@@ -1,0 +1,234 @@
+"""The worlds in which situations are played, whatever the system: every request with its answer (`Listener`), the
+model's clients before servers in a simulation (`Simulated`), and programs before servers on sockets (`play_program`).
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from compare.judging.playing import FIRST, Outcome, Played, Script, Situation, Wait, follow, follow_simulated, waited
+from compare.judging.programs import Running
+from protocols.engine.nodes import OPERATOR, Message, Node, Outbox, Time, TimerName
+from protocols.engine.simulation import Simulation
+from protocols.engine.sockets import Gate, Sockets
+
+NEVER: Final = float("inf")
+
+
+class AnyExchange(Protocol):
+    """What is kept of a request, whatever the system."""
+
+    member: str
+    answer: Message | None
+    answered_at: Time
+
+
+E = TypeVar("E", bound=AnyExchange)
+
+
+class Listener(Generic[E]):
+    """An observer of a world (`protocols.engine.observer.Observer`) whose messages are told.
+
+    ``brokers``: node names. ``member_of``: who sends a request on a connection, by its peer's name and the request.
+    ``make``: time, member, broker and request to what is kept of it.
+    """
+
+    def __init__(
+        self,
+        brokers: Collection[str],
+        member_of: Callable[[str, Message], str],
+        make: Callable[[Time, str, str, Message], E],
+    ) -> None:
+        self.all: list[E] = []
+        self.facts: list[tuple[Time, tuple[object, ...]]] = []
+        self._brokers, self._member_of, self._make = frozenset(brokers), member_of, make
+        self._open: dict[tuple[str, str, object], E] = {}
+
+    def of(self, member: str, since: int = 0) -> Iterator[E]:
+        """What this member asked, from this place in `all` on, in order."""
+        return (each for each in self.all[since:] if each.member == member)
+
+    def sent(
+        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
+    ) -> None:
+        """A request or an answer."""
+        correlation = message[0] if message else None
+        if sender in self._brokers:
+            exchange = self._open.pop((to, sender, correlation), None)
+            if exchange is not None:
+                exchange.answer, exchange.answered_at = message, now
+        elif to in self._brokers:
+            exchange = self._make(now, self._member_of(sender, message), to, message)
+            self._open[sender, to, correlation] = exchange
+            self.all.append(exchange)
+
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
+        """A node told something."""
+        self.facts.append((now, fact))
+
+    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
+        """Timers and connections are no exchanges."""
+
+    def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
+        """No network harms anything here."""
+
+
+class Client(Node, Protocol):
+    """A client of a model."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+
+
+class Simulated:
+    """A simulation with the model's clients as members (`compare.judging.playing.Members`), whose servers a gate sees
+    first, as in a world on sockets.
+
+    ``make``: member and instance id to its client. ``close``: the command that tells one to end.
+    """
+
+    def __init__(self, exchanges: Listener[Any], make: Callable[[str, str | None], Client], close: Message) -> None:
+        self.simulation = Simulation(seed=1, observer=exchanges, tracing=True)
+        self.gate: Gate | None = None
+        """None: everything passes."""
+        self._make, self._close = make, close
+        self._clients: dict[str, Client] = {}
+
+    def serve(self, name: str, node: Node) -> None:
+        """A server starts behind the gate."""
+        self.simulation.start(name, _Gated(self, name, node))
+
+    # What the gate's rules call, as they do in a world on sockets.
+
+    @property
+    def processes(self) -> Mapping[str, object]:
+        """Node name to its process."""
+        return self.simulation.processes
+
+    def deliver(self, name: str, sender: str, message: Message) -> None:
+        """Give a server a request that its gate has held."""
+        process = self.simulation.processes[name]
+        assert isinstance(process.node, _Gated)
+        process.node.node.receive(self.simulation.now, sender, message, process)
+
+    # What scripts call.
+
+    def start(self, member: str, instance_id: str | None = None) -> None:
+        """Start one."""
+        if member in self.simulation.processes:
+            self.simulation.end(member)  # it was over
+        self._clients[member] = self._make(member, instance_id)
+        self.simulation.start(member, self._clients[member])
+
+    def kill(self, member: str) -> None:
+        """End it at once."""
+        self.simulation.end(member)
+
+    def stop(self, member: str) -> None:
+        """Tell it to end."""
+        self.simulation.command(member, self._close)
+
+    def freeze(self, member: str) -> None:
+        """Stop it."""
+        self.simulation.hang(member)
+
+    def thaw(self, member: str) -> None:
+        """Let it go on."""
+        self.simulation.wake(member)
+
+    def alive(self, member: str) -> bool:
+        """Whether it was started and has not ended."""
+        return member in self.simulation.processes and not self._clients[member].is_over
+
+    def follow(self, script: Script) -> None:
+        """Follow a script in virtual time."""
+        follow_simulated(script, self.simulation)
+
+
+class _Gated:
+    """One server behind its gate."""
+
+    def __init__(self, world: Simulated, name: str, node: Node) -> None:
+        self.world, self.name, self.node = world, name, node
+
+    def start(self, now: Time, out: Outbox) -> None:
+        self.node.start(now, out)
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        gate = self.world.gate
+        if sender == OPERATOR or gate is None or not gate(self.name, sender, message):
+            self.node.receive(now, sender, message, out)
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        self.node.timeout(now, timer, out)
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        self.node.connected(now, peer, out)
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        self.node.closed(now, peer, out)
+
+
+class Real(Protocol):
+    """Servers on sockets in this process, and programs before them."""
+
+    sockets: Sockets
+    members: Running[Any]
+    every_ms: float
+    """A record is written to every queue so often."""
+    handled_within_ms: float
+    """How long a program that lives may take to handle what is left once no more is written."""
+
+    @property
+    def exchanges(self) -> Listener[Any]: ...
+
+    async def started(self) -> None:
+        """Wait for what is being started."""
+
+    def write(self) -> None:
+        """One more record to every queue; requests that wait for it are answered."""
+
+    def handled_all(self) -> bool:
+        """Whether no record waits any more."""
+
+    def outcome(self) -> Outcome:
+        """What became of the records."""
+
+    def kind(self) -> str | None:
+        """The kind of member that the program is; None where it never became one."""
+
+
+async def play_program(
+    world: Real, stage: Any, situation: Situation, reaction: Callable[[Any, Situation], tuple[str, ...]]
+) -> Played:
+    """The program in one situation, from its start to its end. Raises `UserError` where it cannot be started."""
+    sockets, programs = world.sockets, world.members
+    writing = asyncio.ensure_future(_write(world))
+    try:
+        await follow(situation.script(stage), sockets.tell_time, world.started)
+        did = reaction(stage, situation)
+        exit_code = programs.exit_code(FIRST)
+        writing.cancel()
+        waiting = Wait(world.handled_all, world.handled_within_ms)
+        reads_on = programs.alive(FIRST) and await waited(sockets.tell_time, waiting)
+        await programs.end()
+        return Played(
+            did,
+            world.outcome(),
+            world.kind(),
+            reads_on,
+            exit_code,
+            bool(world.exchanges.all),
+            next(reversed(programs.programs[FIRST].last), ""),
+        )
+    finally:
+        writing.cancel()
+        await programs.end()
+        await sockets.close()
+
+
+async def _write(world: Real) -> None:
+    while True:
+        world.write()
+        await asyncio.sleep(world.every_ms / 1000)

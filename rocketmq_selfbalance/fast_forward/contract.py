@@ -1,0 +1,243 @@
+"""Quiet times: what happens again and again without changing anything is computed instead of simulated.
+
+A group at rest does nothing but exchanges that repeat: a client's timer is due, it sends requests, the servers note
+that the client lives and answer. Between two events of a scenario these are most of the messages. An adapter (`broker`,
+`client`, `name_server`; `adapters` chooses) tells from outside whether its node is quiescent; where all running nodes
+are, `driver.FastForward` skips whole rounds up to the next disturbance. Kernel and nodes know nothing of it. A run
+without it (a full run) observes the same facts at the same times, the same order of what is due at one time, and the
+same ``messages``; but see below for flows.
+
+What is done (`driver`, `quiescent`, `rounds`)
+----------------------------------------------
+Now and then every adapter is asked for its node's `Quiescence`. The *disturbance* is the first of: the end of the run,
+a call of the scenario, a connection that opens or closes, a message that its receiver does not call harmless, a timer
+that is neither an exchange's nor guarded nor idle, and the moment when a missed message is noticed. For every exchange
+that is *alive* it is computed when its rounds begin and end, with the latencies that these messages would have drawn.
+Rounds that are over before the disturbance are skipped: messages and latency numbers are counted, the exchange's timer
+moves to the first round that is simulated again, and the adapters bring their nodes to the state after the last of each
+kind. Rounds that are under way when the disturbance comes are simulated from their beginning, as is all of a node that
+has messages under way when this is asked, or only a few rounds to go.
+
+An exchange is alive if its peers run, do not hang, are quiescent, are connected without a fault, call its requests
+harmless with an equal *claim*, and if this node calls the answers harmless. The timer of one that is not is a
+disturbance. So a client that was killed or hangs is noticed in time: nobody guards the broker's timer for it any more.
+
+What an adapter promises of its node
+------------------------------------
+Its method ``quiescence`` (which changes nothing in the node) returns None unless the node would go on for ever as it is
+if nothing came but harmless messages. Then:
+
+- *Exchanges*: at each round the timer fires, is set again (``period`` after the beginning, or ``after_end`` of the
+  round: when the last answer has come) and the calls are sent, one after the other (``in_turn``), or all at once
+  where none is answered.
+  The peer answers while it handles the request. Nothing else is sent, no fact is told, nothing is chosen but peers (by
+  `Outbox.choose` with the call's ``label``, at the time of sending), no id is made. Counters may differ afterwards
+  (correlation numbers).
+- *Harmless* messages change nothing but the timers that they guard and fields such as "last heard of". A request is
+  harmless as long as what its sender believes is what the receiver knows: both name it, as the call's ``claim`` and as
+  the value in ``harmless``, and the two must be equal (what is locked). A receiver that knows more than it is asked for
+  names a `Judge` of claims instead (the name server: the routes that a client has; a broker: whether a pass would find
+  nothing new, and whether commits repeat what is stored).
+- Of a message that is under way its kind tells whether it is harmless, unless the receiver judges it by what it says
+  (``judges``: type to its `Judgement`).
+- *Guarded* timers are moved to later, or cancelled, by each harmless message of one kind from one sender (`Guard`).
+  Where its exchange comes too seldom, so that they run out before, they are disturbances like others. (A broker's timer
+  for an idle connection is guarded by heartbeats; a client's timer for an overdue answer by the answer, see
+  `Exchange.within`.)
+- *Held* pulls wait at a broker until their timer is due; then it answers, and the client, whom the answer tells
+  nothing, sends the same pull again at once. The client names the pulls that it would send (in ``harmless``, for the
+  answer). Such rounds, which begin with the answer, are computed with the client's own, as they use the same links.
+- *Idle* timers, should they fire while the node is quiescent, tell and send nothing and disturb nobody (a check that
+  finds nothing overdue). They fire as always.
+- *Flows*: nothing comes of them but what `Flow` says, as long as the broker would answer
+  (`broker.BrokerAdapter.production`).
+
+A clean-up that scans "last heard of" fields is an exchange without calls: while all entries are renewed in time its
+rounds find nothing. The node names for each entry when a scan could first find it too old (``missed``): if nobody
+renews it any more, this is a disturbance.
+
+For each exchange that was skipped the adapter is told of the last round (``replay_round``: begun then, ended now), for
+each kind of message and each sender of the last one (``replay_messages``, for each that the exchange may be about): it
+does to the node's fields and guarded timers what handling it would have done, and no more; the outbox lets it set and
+cancel timers, anything else raises. The exchange's own timer is moved by the driver. Times lie ahead of the
+simulation's time then, but never beyond the disturbance.
+
+Reading that follows what comes in
+----------------------------------
+Where records come in evenly and a client keeps up, one pull follows the other. That is no round: it has no period, and
+its number of messages grows with the load. Such a `Flow` is not repeated message by message but computed as a function
+of time (`protocols.load`), here alone not to the tick: how far the client has come follows from when records are
+written, how long it takes for one, and the mean latency. What is under way is taken back, client and broker are told
+how far it went (``replay_reading``, ``replay_reader``), and a little before the disturbance the client pulls anew, so
+that all is under way again as it would be. The same records are read by the same members as in a full run, and told in
+fewer facts; only one that comes within milliseconds of a queue's change of hands may be read on the other side of it.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from math import inf
+from typing import Any, NamedTuple, TypeAlias
+
+from protocols.engine.nodes import Message, Time, TimerName
+from protocols.java import Queue
+from protocols.load import Production
+from rocketmq_selfbalance.messages.offsets import PullMessage
+
+
+class Judge(NamedTuple):
+    """In place of a claim: whether the receiver agrees with the sender's."""
+
+    agrees: Callable[[Any], bool]
+
+
+class Call(NamedTuple):
+    """A request of a round, and its answer."""
+
+    peers: tuple[str, ...]
+    """To whom: one, or those among whom `Outbox.choose` picks anew in each round."""
+    request: type[Message]
+    answer: type[Message] | None
+    """None: there is none."""
+    label: str = ""
+    """Of the choice; empty where the node does not choose."""
+    claim: Any = None
+    """What the sender believes; must equal what the receiver has for (sender, request) in ``harmless``."""
+
+
+class Exchange(NamedTuple):
+    """What a timer does round after round."""
+
+    timer: TimerName
+    period: Time
+    """Milliseconds."""
+    calls: tuple[Call, ...] = ()
+    in_turn: bool = False
+    """Each call is sent when the one before is answered; else all when the timer fires, and none is answered."""
+    after_end: bool = False
+    """The period runs from the end of a round, else from its beginning."""
+    thread: str = ""
+    """Rounds of exchanges with the same thread do not overlap in the real node: where they would, they are simulated.
+    Empty: it does not matter."""
+    awaiting: bool = False
+    """A round is under way: not all answers have come."""
+    within: Time = inf
+    """So many milliseconds after its request each answer has come, else it is overdue."""
+    vital: bool = False
+    """Where it is not alive the node is not quiescent: only the peers can tell."""
+    about: Hashable = None
+    """What the requests are about, where nodes distinguish them by that. The receiver's value in ``harmless`` is a
+    mapping of that to claims then, and both sides are told of each for itself."""
+
+
+class Flow(NamedTuple):
+    """Pull after pull for the records of a queue, each sent when the one before is answered."""
+
+    broker: str
+    pull: PullMessage
+    """The one that is under way or held by the broker."""
+    done: int
+    """The first record that the client has not handled; the pull asks for what follows those that it has fetched."""
+    delay: Time
+    """How long a record is handled that has come, in milliseconds."""
+    timers: Collection[TimerName]
+    """Of the client: what this flow has set and will set again, once it goes on."""
+    commits: tuple[Time, Time]
+    """When the client commits next how far it is, beside its pulls, and how often, in milliseconds."""
+    within: Time
+    """So many milliseconds after a pull its answer has come, else it is overdue."""
+    hands: float
+    """Flows of a group share those threads of its consumer; where they have more to do, records wait for one of them,
+    and no flow of theirs is passed over."""
+
+
+class Held(NamedTuple):
+    """A pull that waits at a broker, and is answered when the timer is due at the latest."""
+
+    timer: TimerName
+    """Set for this pull alone."""
+    sender: str
+    pull: PullMessage
+    repeats: bool
+    """Nothing will come for which it waits: the answer tells nothing, and an equal pull changes nothing."""
+
+    @property
+    def about(self) -> tuple[str, Queue]:
+        """See `Exchange.about`."""
+        return self.pull.group, self.pull.queue
+
+
+class Guard(NamedTuple):
+    """Who renews a timer."""
+
+    sender: str
+    kind: type[Message]
+    length: Time | None = None
+    """For how long, in milliseconds; None: for no less than what is left of it now."""
+
+
+class Renewal(NamedTuple):
+    """What follows of a pull or its answer under way that changes nothing: answers, again and again."""
+
+    after: Time
+    """The first one is sent so many milliseconds after the message's arrival at the latest (`math.inf`: never),"""
+    period: Time
+    """and the others so many milliseconds after each other."""
+
+
+class Stretch(NamedTuple):
+    """How far a flow went that was passed over."""
+
+    flow: Flow
+    production: Production
+    """What the queue takes in."""
+    since: Time
+    until: Time
+    travel: Time
+    """How long a message is under way."""
+    position: int
+    """The first record that the reader has not handled in the end."""
+    last: bool
+    """No other stretch of this flow follows."""
+    held: bool
+    """In the end all that came in was handled, and the request for the next record is held by the peer; else there is
+    none."""
+
+    def handled_at(self, now: Time) -> int:
+        """The first record that the reader had not handled at some time of the stretch."""
+        flow = self.flow
+        return min(self.position, max(flow.done, self.production.end_offset(now - self.travel - flow.delay)))
+
+    def handling_since(self, first: int) -> Time:
+        """Since when the records from ``first`` on were handled: a single one as long as it takes, others evenly."""
+        single = self.position - first == 1
+        return max(self.since, self.until - self.flow.delay) if single else self.since
+
+    def told_at(self, now: Time) -> int:
+        """How far the peer knew then that the reader was: requests tell what is handled when they are sent, which is
+        when the answer to the one before comes; and the reader tells it now and then (`Flow.commits`)."""
+        flow, production = self.flow, self.production
+        sent = now - self.travel
+        answered = production.end_offset(sent - self.travel) - 1
+        told = production.end_offset(production.arrival(answered) - flow.delay) if answered >= production.before else 0
+        following, period = flow.commits
+        if following <= sent:
+            told = max(told, self.handled_at(sent - (sent - following) % period))
+        return min(self.position, told)
+
+
+Judgement: TypeAlias = Callable[[Time, str, Any], Renewal | None]
+"""Now, sender and message to what follows of a message under way to the node that will change nothing; None where it
+will."""
+
+
+class Quiescence(NamedTuple):
+    """How a node is quiescent."""
+
+    exchanges: tuple[Exchange, ...] = ()
+    harmless: Mapping[tuple[str, type[Message]], Any] = {}
+    """Sender and type to the claim that makes it harmless. Answers need no claim: any value."""
+    guarded: Mapping[TimerName, Guard] = {}
+    missed: Mapping[tuple[str, type[Message]], Time] = {}
+    """Sender and type to the time from when on an exchange of this node might notice that no more of them come."""
+    idle: Collection[TimerName] = ()
+    flows: Collection[Flow] = ()
+    held: Collection[Held] = ()
