@@ -123,7 +123,7 @@ def test_pulls_that_were_lost_are_overdue_though_others_are_answered() -> None:
         assert_equal(*both(at(seconds, **cut), seconds=300, members=("c1",)))
 
 
-@pytest.mark.parametrize("fault", [{"network": "delay", "delay": 400.0}, {"network": "loss", "loss": 0.2}], ids=str)
+@rows("fault", [{"network": "delay", "delay": 400.0}, {"network": "loss", "loss": 0.2}])
 def test_what_goes_over_a_bad_network_is_simulated(fault: dict[str, Any]) -> None:
     bad = at(60, between=("c1", "broker-b"), **{"for": 300_000.0}, **fault)
     assert_equal(*both(bad, seconds=500))
