@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compare.conformance.kafka_coordinator_shapes import group_state
 from kafka_coordinator import assign, register
 from kafka_coordinator.assignors.translation import Numbers, topic_id
 from kafka_coordinator.assignors.uniform import uniform
+from kafka_coordinator.messages import OffsetCommit, OffsetFetch
 from protocols import Allocation, Group, GroupError, Queue, StrategyError
+from protocols.facts import Delivered, Granted, Owns
+from protocols.scenario.events import AddTopic, DeleteTopic, Join
+from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
+from tests.kafka_coordinator.kafka_stories import Observed, Story, at
 from tests.rows import rows
 
 BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "uniform")
@@ -267,3 +273,78 @@ def test_uniform_keeps_what_members_had_as_if_their_claims_were_read_one_by_one(
 def test_the_package_is_quick_to_import() -> None:
     heavy = "import sys, kafka_coordinator; print({'numpy', 'networkx', 'pandas', 'pyspark'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True).stdout.strip() == "set()"
+
+
+MEMBERS = {"c1": {"subscribe": ("t",)}, "c2": {"subscribe": ("t", "u")}, "c3": {"subscribe": ("u",)}}
+SHRUNK = [
+    DeleteTopic(at=at(30), delete_topic="t"),
+    AddTopic(at=at(30.5), add_topic={"t": {"queues": {"b1": 2}}}),
+    Join(at=at(60), join="c4", group="g", subscribe=("t", "u")),
+]
+
+
+def _shrunk(strategy: str, seconds: float) -> Observed:
+    topics = {"t": 6, "u": 3}
+    settings = {"partition.assignment.strategy": strategy, "metadata.max.age.ms": 20_000}
+    return Story(members=MEMBERS, topics=topics, rate=2.0, events=SHRUNK, settings=settings).until(seconds)
+
+
+@rows("strategy", ["sticky", "cooperative-sticky"])
+def test_members_are_handed_what_is_gone_and_what_another_one_has(strategy: str) -> None:
+    seen = _shrunk(strategy, 58)
+    owned = {fact.member: fact.queues for _, fact in seen.of(Owns)}
+    granted = {fact.member: fact.queues for _, fact in seen.of(Granted)}
+    assert owned == granted
+    every = [queue for queues in owned.values() for queue in queues]
+    assert {queue for queue in every if queue.topic == "t" and queue.number >= 2}
+    assert {queue.topic for queue in every if every.count(queue) > 1} == {"u"}
+    # Who is handed a partition twice owns it once.
+    assert all(len(set(fact.queues)) == len(fact.queues) for kind in (Owns, Granted) for _, fact in seen.of(kind))
+
+
+@rows("strategy", ["sticky", "cooperative-sticky"])
+def test_nothing_is_read_from_a_partition_that_is_gone(strategy: str) -> None:
+    delivered = [fact for now, fact in _shrunk(strategy, 120).of(Delivered) if now > at(31)]
+    assert {fact.queue.number for fact in delivered if fact.queue.topic == "t"} == {0, 1}
+
+
+def test_range_forgets_what_is_gone() -> None:
+    owned = {fact.member: fact.queues for _, fact in _shrunk("range", 120).of(Owns)}
+    every = [queue for queues in owned.values() for queue in queues]
+    there = [(topic, number) for topic, count in (("t", 2), ("u", 3)) for number in range(count)]
+    assert sorted((queue.topic, queue.number) for queue in every) == there
+
+
+BEYOND, BELOW = "\U0001f600", "\ufb00"
+"""In the order of UTF-16 units, which is not that of code points."""
+
+
+@rows("name", ["range", "roundrobin", "sticky", "cooperative-sticky", "server-range"])
+def test_members_are_dealt_to_in_the_order_of_units(name: str) -> None:
+    group = Group.of({"t": 3}, {BELOW: ["t"], BEYOND: ["t"]})
+    assert {id: len(queues) for id, queues in assign(name, group).items()} == {BEYOND: 2, BELOW: 1}
+
+
+@rows("name", ["range", "roundrobin", "server-range"])
+def test_static_members_go_by_the_units_of_their_instance_ids(name: str) -> None:
+    members = {"a": {"subscribe": ["t"], "instance_id": BELOW}, "b": {"subscribe": ["t"], "instance_id": BEYOND}}
+    assert assign(name, Group.of({"t": 1}, members))["b"] == (Queue("t", "", 0),)
+
+
+@rows("name", ["roundrobin", "sticky", "cooperative-sticky"])
+def test_topics_are_dealt_in_the_order_of_units(name: str) -> None:
+    group = Group.of({BELOW: 1, BEYOND: 1}, {"a": [BELOW, BEYOND], "b": [BELOW, BEYOND]})
+    assert dict(assign(name, group)) == {"a": (Queue(BEYOND, "", 0),), "b": (Queue(BELOW, "", 0),)}
+
+
+def test_the_coordinator_lists_groups_offsets_and_topics_so() -> None:
+    desk = Desk()
+    commits = tuple(((topic, 0), 1, "") for topic in (BELOW, BEYOND))
+    for group in (BELOW, BEYOND):
+        desk.send(OffsetCommit(desk.number(), group, "", -1, None, commits))
+    fetched = desk.send(OffsetFetch(desk.number(), BELOW, None))
+    assert [topic for (topic, _), _, _ in fetched.offsets] == [BEYOND, BELOW]
+    assert [group for group, *_ in desk.listed()] == [BEYOND, BELOW]
+    desk.stable(1)
+    desk.group.subscribed = frozenset({BELOW, BEYOND, "t"})
+    assert group_state(desk.group)["subscribed_topics"] == ["t", BEYOND, BELOW]

@@ -4,7 +4,7 @@ import pytest
 
 from protocols import Queue
 from protocols.errors import UserError
-from protocols.facts import Committed, Owns, RebalanceBegan
+from protocols.facts import Committed
 from protocols.scenario.events import (
     BrokerEvent,
     Crash,
@@ -12,7 +12,6 @@ from protocols.scenario.events import (
     Join,
     Leave,
     Network,
-    Queues,
     Reset,
     Restart,
     Subscribe,
@@ -50,13 +49,6 @@ def test_equal_runs_are_equal_and_another_seed_is_another_run() -> None:
     assert first.facts != other.facts
 
 
-def test_a_join_is_settled_after_little_more_than_a_second() -> None:
-    lived = Lived(EVENLY, TWO, Join(at=s(30), join="c3", subscribe=("T",)), seconds=60)
-    assert lived.settled(at_s=29)
-    assert lived.settled(at_s=32.5)
-    assert set(lived.beliefs()) == {"c1", "c2", "c3"}
-
-
 def test_a_killed_member_believes_nothing_and_the_others_take_its_queues_over() -> None:
     lived = Lived(EVENLY, THREE, Crash(at=s(30), crash="c2"), seconds=60)
     assert lived.beliefs(at_s=30)["c2"] == ()
@@ -69,24 +61,6 @@ def test_a_member_that_leaves_hands_its_queues_over_before_it_has_let_go_of_them
     assert all(len(lived.owners(at_s=32)[queue]) == 2 for queue in lived.beliefs(at_s=32)["c2"])
     assert lived.beliefs(at_s=35)["c2"] == ()
     assert lived.settled(at_s=35)
-
-
-def test_a_frozen_member_is_missed_after_some_two_minutes_and_wakes_up_with_its_old_beliefs() -> None:
-    lived = Lived(EVENLY, THREE, hang(60, "c2", 200), seconds=320)
-    kept = lived.beliefs(at_s=60)["c2"]
-    assert lived.beliefs(at_s=255)["c2"] == kept
-    missed = [time for time, _, fact in lived.told(Owns) if 62 < time < 255]
-    assert 75 < missed[0] < 200
-    assert all(len(lived.owners(at_s=255)[queue]) == 2 for queue in kept)
-    assert lived.settled()
-
-
-def test_a_topic_that_lives_only_on_a_dead_broker_keeps_its_owners() -> None:
-    topics = {"T": {"broker-a": 4}, "U": {"broker-b": 4}}
-    members = {name: {"subscribe": ("T", "U")} for name in ("c1", "c2")}
-    lived = Lived(topics, members, BrokerEvent(at=s(30), broker="broker-b", does="kill"), seconds=180)
-    assert lived.owners() == lived.owners(at_s=29)
-    assert lived.settled()
 
 
 def test_a_topic_on_two_brokers_loses_the_queues_of_a_dead_one_within_50_s() -> None:
@@ -106,13 +80,6 @@ def test_a_broker_that_returns_brings_its_queues_back() -> None:
     assert lived.settled()
 
 
-def test_a_changed_route_wakes_nobody_and_is_noticed_by_the_next_poll_and_pass() -> None:
-    lived = Lived(EVENLY, TWO, Queues(at=s(41), queues={"T": {"broker-a": 8, "broker-b": 8}}), seconds=120)
-    first = min(time for time, _, fact in lived.told(Owns) if any(queue.number > 3 for queue in fact.queues))
-    assert first > 50
-    assert lived.settled(at_s=41 + 51)
-
-
 def test_a_strategy_is_changed_member_by_member() -> None:
     events = [Restart(at=s(30 * number), restart=f"c{number}", strategy="AVG_BY_CIRCLE") for number in (1, 2)]
     lived = Lived(EVENLY, TWO, *events, seconds=120)
@@ -129,18 +96,6 @@ def test_who_leaves_or_joins_while_it_restarts_does_just_that() -> None:
     back = Lived(EVENLY, TWO, restart, leave, Join(at=s(30.02), join="c1"), seconds=90)
     assert back.settled()
     assert not [entry for entry in back.variant.simulation.heap if "_start_when_over" in repr(entry)]
-
-
-def test_a_notice_to_one_of_two_groups_in_a_process_makes_both_share_anew() -> None:
-    groups = {
-        "g": {"members": {"c1": {"subscribe": ("T",), "process": "p"}}},
-        "h": {"members": {"d1": {"subscribe": ("T",), "process": "p"}}},
-    }
-    lived = Lived(EVENLY, {}, Join(at=s(31), join="c2", group="g", subscribe=("T",)), seconds=45, groups=groups)
-    assert sorted(lived.beliefs()) == ["c1", "c2"]
-    passes = [fact.member for time, _, fact in lived.told(RebalanceBegan) if 31 < time < 36]
-    assert "c1" in passes
-    assert len(lived.beliefs(group="h")["d1"]) == 8
 
 
 def test_a_process_that_is_killed_takes_the_consumers_of_all_its_groups_along() -> None:
@@ -170,13 +125,6 @@ def test_a_member_that_drops_a_topic_gives_its_queues_up() -> None:
 def test_broadcasting_members_own_everything_and_nobody_waits_for_a_notice() -> None:
     lived = Lived(EVENLY, TWO, seconds=30, settings={"messageModel": "BROADCASTING"})
     assert all(len(queues) == 8 for queues in lived.beliefs().values())
-
-
-def test_a_reset_at_the_broker_takes_members_back_whether_they_run_or_not() -> None:
-    lived = Lived(EVENLY, TWO, Reset(at=s(40), reset_offsets="g", topic="T", to=s(10)), seconds=70, produce=10.0)
-    resets = [(fact.queue, fact.offset) for time, fact in lived.commits() if fact.member is None]
-    assert sorted(resets) == [(queue, 99) for queue in lived.queues()]
-    assert lived.settled()
 
 
 @rows(("seed", "version"), [(0, "4.5"), (4, "5.3"), (1, "5.3")])
