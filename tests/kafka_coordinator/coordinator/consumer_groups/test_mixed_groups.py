@@ -63,14 +63,14 @@ def test_a_group_in_its_first_rebalance_cannot_be_upgraded_which_is_a_defect_of_
     desk = ConsumerDesk()
     member_id = desk.classic_join().member_id
     assert desk.classic_join(member_id) is None
-    parked = desk.count
+    parked = desk._count
     assert desk.join("N").error == "UNKNOWN_SERVER_ERROR"
     assert desk.classic_state == classic_states.PREPARING_REBALANCE
     assert desk.answers[parked].error == "REBALANCE_IN_PROGRESS"
     # Who comes again is in the generation, and then the group can be upgraded.
     assert desk.classic_join(member_id) is None
     desk.advance(3000)
-    assert desk.answers[desk.count].generation == 1
+    assert desk.answers[desk._count].generation == 1
     assert desk.join("N").error == "NONE"
 
 
@@ -79,7 +79,7 @@ def test_a_rebalance_after_the_first_one_is_cut_short_by_an_upgrade() -> None:
     first = desk.classic_group()
     late = desk.classic_join().member_id
     assert desk.classic_join(late) is None
-    parked = desk.count
+    parked = desk._count
     assert desk.join("N").error == "NONE"
     assert desk.answers[parked].error == "REBALANCE_IN_PROGRESS"
     assert set(desk.group.members) == {first, late, "N"}
