@@ -21,7 +21,7 @@ import pyarrow as pa
 from tabulate import tabulate
 
 from benchmarks.process_tree import cpu_seconds, peak_memory
-from compare.figures.definitions import COUNTS, LOADS
+from compare.figures.metrics import COUNTS, LOADS
 from compare.figures.spark.history import KEYS, Unfair, history, read_snapshots
 from compare.figures.spark.sessions import session
 from compare.snapshots import TOPIC_COUNTS, TOPIC_LOADS, compact, day_of, snapshot_schema, write_snapshot_file
@@ -289,7 +289,9 @@ AT_MOST = 4.0
 
 def by_spark(folder: Path) -> dict[str, pa.Table]:
     """The tables of `history`, by name."""
-    found = history(read_snapshots(session(), str(folder / "snapshots"), None), Unfair("distance", ">", 0), 120.0)
+    found = history(
+        read_snapshots(session(), str(folder / "snapshots"), None, snapshot_schema()), Unfair("distance", ">", 0), 120.0
+    )
     return {name: getattr(found, name) for name in ("groups", "rebalances", "members", "topics")}
 
 

@@ -4,6 +4,8 @@ import re
 import unicodedata
 
 from compare.documents.comparison import Record, SharedRecord
+from compare.figures import Figure
+from compare.figures.metrics import Metric
 from protocols.scenario.systems import split_system
 
 SYSTEM_NAMES = {"kafka": "Kafka", "rocketmq": "RocketMQ", "kafka-zookeeper": "Kafka over ZooKeeper"}
@@ -94,3 +96,8 @@ def number(value: float | int | None, digits: int = 2) -> str:
 def ratio(value: float | int | None) -> str:
     """A ratio for people: always two decimals, `-` where it is not known."""
     return "-" if value is None else f"{value:.2f}"
+
+
+def metric_text(metric: Metric, value: Figure) -> str:
+    """A metric's value for people, as its unit wants it."""
+    return ratio(value) if metric.unit == "ratio" else number(value, 0 if metric.unit == "points" else 2)

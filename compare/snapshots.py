@@ -27,7 +27,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compare.figures.definitions import COUNTS, LOADS
+from compare.figures.metrics import COUNTS, LOADS, paths
 from protocols.files import replaced
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ VERSION = "1"
 VERSION_KEY = b"equipoise.snapshot"
 """Name of the entry in a file's metadata that holds the version."""
 
-TOPIC_COUNTS = ("queues", "idle_members", "unowned_queues", "double_owned_queues")
-TOPIC_LOADS = ("min", "max", "mean", "jain", "max_over_mean")
+TOPIC_COUNTS = tuple(name for name in paths("snapshot topics") if name in COUNTS)
+TOPIC_LOADS = tuple(name for name in paths("snapshot topics") if name in LOADS)
 """Figures of a topic that a snapshot keeps."""
 
 

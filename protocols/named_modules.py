@@ -1,9 +1,9 @@
 """Modules of ours by their name, and packages that hand out names of their modules: imported only when needed."""
 
 import ast
+import inspect
 import sys
 from collections.abc import Callable
-from importlib.abc import InspectLoader
 from types import ModuleType
 
 
@@ -18,12 +18,10 @@ def module_named(name: str) -> ModuleType:
 def lazy_names(package: str) -> Callable[[str], object]:
     """A package's ``__getattr__``: the names that it imports under ``if TYPE_CHECKING`` are imported when first
     used, so that who needs one of them does not wait for all. Type checkers and contracts read the same block."""
-    spec = sys.modules[package].__spec__
-    if spec is None or not isinstance(spec.loader, InspectLoader):
-        raise ImportError(f"{package}: its source is not to be had")
+    source = inspect.getsource(sys.modules[package])  # from a file, from a zip file, and whoever loads it
     homes = {
         alias.asname or alias.name: (node.module, alias.name)
-        for block in ast.parse(spec.loader.get_source(spec.name) or "").body
+        for block in ast.parse(source).body
         if isinstance(block, ast.If)
         for node in block.body
         if isinstance(node, ast.ImportFrom) and node.module

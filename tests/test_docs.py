@@ -9,7 +9,7 @@ import pytest
 from compare.auditing import group_figures, score
 from compare.explaining.diagnosis import MOST_DETAILED
 from compare.explaining.remedies import remedy
-from compare.figures.definitions import NAMES
+from compare.figures.metrics import NAMES
 from compare.reading.group_kinds import Kind
 from compare.running.record import run_record
 from compare.running.run_variant import run_variant

@@ -4,14 +4,10 @@ from collections.abc import Sequence
 from typing import TypeAlias, TypedDict, cast
 
 from compare.documents.audit import GroupRecord, figure, moved_queues
+from compare.figures.metrics import COLUMNS
 from compare.json_types import Json
 
-_WORSE_IF_MORE = {
-    "idle_members": "idle members",
-    "unowned_queues": "queues without owner",
-    "double_owned_queues": "queues owned twice",
-    "max_over_mean": "heaviest load over the mean",
-}
+_WORSE_IF_MORE = {metric.path: metric.heading for metric in COLUMNS["audit changes"]}
 """Figures that are worse the larger they are, in words."""
 
 Figures: TypeAlias = dict[str, list[float]]

@@ -92,7 +92,7 @@ class ReasonRecord(TypedDict):
 
     ``event`` of the scenario, ``text`` (what a system or client noticed), ``members``, how long it ``lasted_s``, how
     many ``records`` and how many ``times``: as far as the ``kind`` has them. The kinds are named in
-    `compare.measure.runs.harm`; `compare.explaining.harm` says them in words.
+    `compare.running.harm`; `compare.explaining.harm` says them in words.
     """
 
     kind: str
@@ -210,7 +210,7 @@ class Spread(TypedDict):
 
 
 class SeedsRecord(TypedDict):
-    """A variant's number of runs, and the spread of its figures by their paths, which are `FIGURES` of
+    """A variant's number of runs, and the spread of its figures by their paths, which are those of
     `compare.running.spread`. ``asked``, only after Ctrl-C: how many runs there should have been."""
 
     runs: int

@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 
 from compare.documents.comparison import ReasonRecord, Record, SharedRecord, Spread
 from compare.figures import Figure
+from compare.figures.metrics import DEMANDS
 from compare.formatting import amount, duration, many, often, unit, variant_name
 from compare.running.checks import is_behind
 from compare.running.harm import (
@@ -326,21 +327,9 @@ def failed(told: Telling[Record]) -> Iterator[Sentence]:
     """What the scenario expects and what was found instead."""
     for check in told.record["checks"]:
         if check["demanded"] and not check["held"]:
-            path = _EXPECTED.get(check["name"], check["name"])
+            path, _ = DEMANDS[check["name"]]
             text = f"{told.name} fails the expectation {check['name']}: {check['why']}."
             yield Sentence(text, {path: told.at(path)})
-
-
-_EXPECTED = {
-    "settles_within": "settle_s",
-    "max_over_mean": "fairness.max_over_mean",
-    "idle_members": "fairness.idle_members",
-    "longest_gap": "longest_gap_s",
-    "longest_stall": "harm.longest_stall_s",
-    "skipped": "harm.work.skipped",
-    "waiting": "harm.work.waiting",
-}
-"""Expectations to the figures that they limit, where the names differ."""
 
 
 def harm(told: Telling[Record]) -> Iterator[Sentence]:

@@ -19,20 +19,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, TypeAlias, TypeVar
 
+from compare.figures.metrics import COUNTS, LOADS
+
 Figure: TypeAlias = int | float | None
 Amount = TypeVar("Amount", bound=Any)
 """Numbers, arrays of them, or Spark's columns."""
 
 MILLIONTHS = 1_000_000
 """Loads per unit where weights are decimals."""
-
-COUNTS = ("members", "idle_members", "queues", "unowned_queues", "double_owned_queues")
-"""Figures that are counts."""
-
-LOADS = ("min", "max", "mean", "spread", "idle_share", "cv", "jain", "gini", "theil", "max_over_mean", "pile_up")
-"""Figures over the members' loads: null where there are no members."""
-
-NAMES = (*COUNTS, *LOADS)
 
 _ROOT_BITS = 128
 """Binary places of the roots of integers. The denominator of pile_up is at least the sum of its roots, so what the

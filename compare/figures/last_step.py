@@ -11,7 +11,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from compare.figures.definitions import NAMES, jain_parts, log, pile_up, root_of
+from compare.figures.definitions import jain_parts, log, pile_up, root_of
+from compare.figures.metrics import NAMES
 
 Integers: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 """int64, or Python integers where int64 would overflow."""

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from compare.figures.coded import CodedRows, Layout, coded_members, coded_ownership, layout_of
 from compare.figures.counting import count_sorted
-from compare.figures.definitions import COUNTS, NAMES
 from compare.figures.last_step import Floats, Integers, Sums, last_step
 from compare.figures.merging import faults_in, in_sorted_order, merged
+from compare.figures.metrics import COUNTS, NAMES
 
 
 def table_fairness(

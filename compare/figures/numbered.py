@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from compare.figures.counting import NumberedRows, count
-from compare.figures.definitions import COUNTS, Figure, whole
+from compare.figures.definitions import Figure, whole
 from compare.figures.last_step import Floats, Integers, last_step
+from compare.figures.metrics import COUNTS
 from compare.figures.weights import GroupFigures, GroupLoads, load_of
 from protocols.errors import UserError
 

@@ -1,6 +1,6 @@
-"""What happened to a Kafka group, of the classic or the consumer protocol, as the fields of a scenario.
+"""What happened to a group as the fields of a scenario, so that a remedy can be tried on it with `equipoise compare`.
 
-What happened to a group as a scenario, so that a remedy can be tried on it with `equipoise compare`.
+Here is what happens to a Kafka group, of the classic or the consumer protocol; `replay_rocketmq` has RocketMQ's.
 """
 
 import math
@@ -21,9 +21,7 @@ from compare.logs.replay_events import (
     possible,
 )
 from compare.logs.replay_rocketmq import rocketmq_fields
-from compare.running.systems import scenario
 from protocols.errors import UserError
-from protocols.scenario.writing import as_yaml
 
 _UNKNOWN_TOPIC = "topic"
 _MAX_POLL_MS = 300_000
@@ -38,9 +36,7 @@ _ONE_RESTART_S = 5.0
 _JOINS = frozenset({"member_joined", "member_rejoined_after_poll_timeout", "member_rejoined_after_fencing"})
 
 
-def kafka_fields(log: GroupLog) -> dict[str, object]:
-    """The scenario's fields as `compare.running.systems.scenario` takes them. Raises `UserError` where no member is
-    known, or where the group went from one protocol to the other."""
+def _kafka_fields(log: GroupLog) -> dict[str, object]:
     if len({rebalance.consumer_protocol for rebalance in log.rebalances}) > 1:
         raise UserError(
             f"--scenario: {log.group} went from one protocol to the other in these logs, expected one protocol;"
@@ -65,7 +61,6 @@ class _Night:
         self.subscriptions = Subscriptions(log.facts)
 
     def fields(self) -> dict[str, object]:
-        """See `kafka_fields`."""
         growths = [rebalance.at for rebalance in self.log.rebalances[1:] if rebalance.cause == "partitions_added"]
         topics = self._topics(min(growths, default=math.inf))
         grown = {name: number for name, number in self._topics(math.inf).items() if number > topics.get(name, number)}
@@ -265,9 +260,9 @@ class _Night:
         return clock(at, self.begin)
 
 
-def replay(log: GroupLog) -> str:
-    """The scenario as YAML: members, partitions, settings and events of the logs, one variant as it was and those
+def replay(log: GroupLog) -> dict[str, object]:
+    """The scenario's fields: members, partitions, settings and events of the logs, one variant as it was and those
     with a remedy. Raises `UserError` for a group that cannot be replayed."""
     if not log.rebalances:
         raise UserError(f"--scenario: no rebalance of {log.group} in these logs, expected at least its start")
-    return as_yaml(scenario(rocketmq_fields(log) if log.system == "rocketmq" else kafka_fields(log)))
+    return rocketmq_fields(log) if log.system == "rocketmq" else _kafka_fields(log)

@@ -4,12 +4,12 @@ What a step costs: the group lives through it with many seeds, each with starts,
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
 from compare.catalogues import CLASSIC_CLASSES, ROCKETMQ_CLASSES, SERVER_NAMES
-from compare.explaining.harm import Telling, harm
+from compare.documents.comparison import Record
 from compare.planning.kafka_routes import ASSIGNORS, PROTOCOL, REMOTE
 from compare.planning.routes import INSTANCE, STRATEGY
 from compare.planning.subject import Fields, Route, Settings, Step, Subject, WrongOrder
@@ -258,6 +258,17 @@ def at_another_time(variant: Variant, seed: int) -> Variant:
     return replace(variant, scenario=moved, seed=seed, beginning=Beginning.of(written, seed))
 
 
+def runs_of_steps(subject: Subject, route: Route, timing: Timing, most_queues: int) -> dict[int, RunResult]:
+    """Number of each step (from 1 on) that the group notices to its run with the first seed; without those in which the
+    group has more than so many queues."""
+    return {
+        number: run_variant(at_another_time(variant_of(subject, route.steps[: number - 1], [step], timing), 0))
+        for number, step in enumerate(route.steps, 1)
+        if step.happens
+        and sum(step.queues.get(topic, subject.queue_count(topic)) for topic in subject.topics) <= most_queues
+    }
+
+
 def _cost(result: RunResult) -> RunCost:
     timeline, begin = result.timeline, result.variant.scenario.events[0].at
     after = aftermath(timeline, begin)
@@ -274,14 +285,14 @@ def _cost(result: RunResult) -> RunCost:
     )
 
 
-def story_of(subject: Subject, wrong: WrongOrder, timing: Timing) -> str:
-    """What happens in a wrong order, simulated with one seed: errors that members end with, and what hurts."""
+def story_of(subject: Subject, wrong: WrongOrder, timing: Timing, hurting: Callable[[Record], Iterable[str]]) -> str:
+    """What happens in a wrong order, simulated with one seed: errors that members end with, and what hurts, in the
+    sentences that ``hurting`` makes of the run's record."""
     variant = variant_of(subject, (), wrong.steps, timing, wrong.broker)
     result = run_variant(variant)
-    record = run_record(result)
     thrown = [
         f"{fact.now / 1000:.0f} s: {fact.fact.text}"
         for fact in result.timeline.facts
         if isinstance(fact.fact, Noted) and " throws: " in fact.fact.text
     ]
-    return "\n".join([*thrown[:MOST_TOLD], *(each.text for each in harm(Telling(record, None)))])
+    return "\n".join([*thrown[:MOST_TOLD], *hurting(run_record(result))])

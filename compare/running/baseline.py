@@ -6,9 +6,10 @@ from typing import Literal, TypeAlias, TypedDict, cast
 from compare.documents.audit import moved_queues
 from compare.documents.comparison import Record, ScenarioDocument
 from compare.figures import Figure
+from compare.figures.metrics import METRICS, paths
 from compare.formatting import visible
 from compare.json_types import Json
-from compare.running.spread import FIGURES, figure
+from compare.running.spread import figure
 from protocols.errors import UserError
 from protocols.scenario.fields import listed
 
@@ -31,11 +32,6 @@ class Change(TypedDict):
     messages: dict[str, list[int]]
 
 
-MORE_IS_BETTER = frozenset({"fairness.jain", "fairness.min", "harm.work.handled", "harm.settled"})
-NEITHER = frozenset({"optimum.jain", "optimum.moves", "fewest_moves", "harm.work.written"})
-"""Figures that say what could be; a change of them is neither better nor worse."""
-
-
 def documents_of(read: Json) -> list[ScenarioDocument]:
     """The scenarios' documents of an earlier comparison; KeyError, TypeError, ValueError or AttributeError if it is
     none."""
@@ -46,7 +42,7 @@ def documents_of(read: Json) -> list[ScenarioDocument]:
         str(document["scenario"])
         for variant in document["variants"]:
             variant["label"], variant["seed"], dict(variant["owners"])
-            for name in FIGURES:
+            for name in paths("spread"):
                 figure(variant, name)
     return cast("list[ScenarioDocument]", documents)
 
@@ -135,7 +131,7 @@ def _blank(variant: Record, change: str) -> Change:
 
 def _changed(before: Record, after: Record) -> Change | None:
     change = _blank(after, "changed")
-    for name in FIGURES:
+    for name in paths("spread"):
         old, new = figure(before, name), figure(after, name)
         # An earlier version did not have every figure yet.
         if old != new and not (old is None and name.split(".")[0] not in before):
@@ -154,9 +150,10 @@ def _changed(before: Record, after: Record) -> Change | None:
 
 
 def _kind(name: str, old: float | None, new: float | None) -> Literal["better", "worse", "other"]:
-    if name in NEITHER:
+    better = METRICS[name].better
+    if not better:
         return "other"
     if old is None or new is None:
         # Where it takes for ever, there is no number.
         return "other" if name != "lag.drain_s" else "worse" if new is None else "better"
-    return "better" if (new > old) == (name in MORE_IS_BETTER) else "worse"
+    return "better" if (new > old) == (better > 0) else "worse"

@@ -7,12 +7,14 @@ that is no merit.
 What must hold in a run: what the scenario's ``expect`` demands, and what one would wish of any system.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeGuard
+from typing import Final, TypeGuard
 
 from compare.documents.comparison import CheckRecord, Record, SharedRecord, Spread, WorkRecord
+from compare.figures.metrics import DEMANDS, METRICS
 from compare.running.run_variant import RunResult
+from compare.running.spread import figure
 from protocols import Queue
 from protocols.scenario.fields import duration_text
 from protocols.scenario.model import ExpectPart
@@ -126,7 +128,7 @@ def checks_of(result: RunResult, measured: Sequence[PropertyResult], found: Reco
         limit = None if expect is None else getattr(expect, name)
         if limit is None:
             continue
-        why = _BREACHES[name](limit, found)
+        why = _breach(name, limit, found)
         if name == "settles_within" and not why and not settles.held:
             why = settles.why
         story = settles.story if name == "settles_within" else ()
@@ -148,36 +150,13 @@ def _expected(result: RunResult) -> Iterator[tuple[str, Queue] | tuple[str, Queu
             yield from ((group, queue, there.members[at].id) for queue in there.topics[topic] for at in who)
 
 
-def _above(limit: float | None, value: float | None, what: str, unit: str = "") -> str:
+def _breach(demand: str, limit: float, found: Record) -> str:
     """What is wrong where a value is above its limit; empty where it is not (or is not known)."""
-    if limit is None or value is None or value <= limit:
+    path, what = DEMANDS[demand]
+    value, unit = figure(found, path), METRICS[path].unit
+    if value is None or value * (1000 if unit == "s" else 1) <= limit:
         return ""
-    return f"{what} is {value:g}{unit}, expected at most {limit:g}{unit}"
-
-
-_BREACHES: Mapping[str, Callable[[float, Record], str]] = {
-    "settles_within": lambda limit, found: _longer(limit, found["settle_s"], "time to settle"),
-    "max_over_mean": lambda limit, found: _above(limit, found["fairness"]["max_over_mean"], "max_over_mean"),
-    "idle_members": lambda limit, found: _above(limit, found["fairness"]["idle_members"], "idle_members"),
-    "longest_gap": lambda limit, found: _longer(limit, found["longest_gap_s"], "longest time without an owner"),
-    "double_owned_queue_s": lambda limit, found: _above(
-        limit, found["double_owned_queue_s"], "time with several owners", " queue-seconds"
-    ),
-    "longest_stall": lambda limit, found: _longer(
-        limit, found["harm"]["longest_stall_s"], "longest time without progress"
-    ),
-    "skipped": lambda limit, found: _above(limit, _work(found, "skipped"), "records never handled"),
-    "waiting": lambda limit, found: _above(limit, _work(found, "waiting"), "records waiting at the end"),
-    "redelivered": lambda limit, found: _above(limit, found["redelivered"], "records delivered more than once"),
-}
-
-
-def _work(found: Record, name: Literal["skipped", "waiting"]) -> int | None:
-    work = found["harm"]["work"]
-    return None if work is None else work[name]
-
-
-def _longer(limit: float, value_s: float | None, what: str) -> str:
-    if value_s is None or value_s * 1000 <= limit:
-        return ""
-    return f"{what} is {value_s:g}s, expected at most {duration_text(limit)}"
+    if unit == "s":
+        return f"{what} is {value:g}s, expected at most {duration_text(limit)}"
+    said = " queue-seconds" if unit == "queue-s" else ""
+    return f"{what} is {value:g}{said}, expected at most {limit:g}{said}"

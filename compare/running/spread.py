@@ -4,39 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from compare.documents.comparison import Record, Spread
 from compare.figures import Figure
-
-FIGURES = (
-    "fairness.jain",
-    "fairness.max_over_mean",
-    "fairness.idle_members",
-    "fairness.min",
-    "fairness.max",
-    "fairness.unowned_queues",
-    "fairness.double_owned_queues",
-    "optimum.jain",
-    "optimum.moves",
-    "rebalances",
-    "moves",
-    "fewest_moves",
-    "unowned_queue_s",
-    "longest_gap_s",
-    "double_owned_queue_s",
-    "redelivered",
-    "burst",
-    "messages",
-    "settle_s",
-    "lag.peak",
-    "lag.drain_s",
-    "harm.work.written",
-    "harm.work.handled",
-    "harm.work.refused",
-    "harm.work.skipped",
-    "harm.work.waiting",
-    "harm.no_progress_queue_s",
-    "harm.longest_stall_s",
-    "harm.settled",
-)
-"""What is told of many seeds, as paths into a variant's record; of ``messages`` all types but `FETCHING` together."""
+from compare.figures.metrics import paths
 
 FETCHING = frozenset({"PullMessage", "PullAnswer"})
 """Types that fetch records. Kafka's model computes what its fetches bring and sends none: totals leave them out."""
@@ -69,9 +37,9 @@ def figure(record: Mapping[str, object], path: str) -> Figure:
 
 
 def spread_figures(record: Record) -> dict[str, Figure]:
-    """`FIGURES` of one run, and per event how even it left the group."""
-    paths = [*FIGURES, *(f"after.{at}.fairness.jain" for at in range(len(record["after"])))]
-    return {path: figure(record, path) for path in paths}
+    """The metrics of one run, and per event how even it left the group."""
+    of_events = (f"after.{at}.fairness.jain" for at in range(len(record["after"])))
+    return {path: figure(record, path) for path in (*paths("spread"), *of_events)}
 
 
 def spread(runs: Sequence[Mapping[str, Figure]]) -> dict[str, Spread]:

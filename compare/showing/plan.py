@@ -1,7 +1,5 @@
-"""The plan for people: numbered steps with what to check, how to go back, and what it costs.
-
-The plan as one HTML file: steps, costs, and who owned what during each step.
-"""
+"""The plan for people: numbered steps with what to check, how to go back, and what each costs; as text, and as one
+HTML file with who owned what during each step."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,9 +7,8 @@ from markupsafe import Markup
 
 from compare.formatting import duration, many, number, unit_of
 from compare.planning.document import CostRecord, PlanDocument, StepRecord
-from compare.planning.simulating import WARM_UP, Timing, at_another_time, variant_of
-from compare.planning.subject import Route, Step, Subject
-from compare.running.run_variant import run_variant
+from compare.planning.simulating import WARM_UP
+from compare.running.run_variant import RunResult
 from compare.showing.console import print_line, print_table
 from compare.showing.html import page
 from compare.showing.pictures import timeline
@@ -131,8 +128,9 @@ BEFORE_S = 15.0
 """Seconds before a step from which on its picture shows."""
 
 
-def write_plan(found: PlanDocument, subject: Subject, route: Route, timing: Timing) -> str:
-    """The page; it asks the network for nothing, and equal plans give equal text."""
+def write_plan(found: PlanDocument, runs: Mapping[int, RunResult]) -> str:
+    """The page; it asks the network for nothing, and equal plans give equal text. ``runs``: number of the step to the
+    run that its picture shows."""
     return page(
         "plan",
         {},
@@ -145,9 +143,9 @@ def write_plan(found: PlanDocument, subject: Subject, route: Route, timing: Timi
                 "text": step["text"],
                 "details": list(details(step)),
                 "cells": None if step["cost"] is None else cells(step["cost"]),
-                "picture": _picture(subject, route, number, timing) if step["cost"] is not None else None,
+                "picture": _picture(runs[step["number"]]) if step["number"] in runs else None,
             }
-            for number, step in enumerate(found["steps"])
+            for step in found["steps"]
         ],
         wrong=[{"text": order["text"], "story": order["story"].splitlines()} for order in found["wrong_orders"]],
         notes=found["notes"],
@@ -155,12 +153,5 @@ def write_plan(found: PlanDocument, subject: Subject, route: Route, timing: Timi
     )
 
 
-def _picture(subject: Subject, route: Route, number: int, timing: Timing) -> Markup | None:
-    """Who owns what during a step, with the first seed; None where there are too many queues for a picture."""
-    steps = route.steps[:number]
-    step: Step = route.steps[number]
-    counts = {topic: step.queues.get(topic, subject.queue_count(topic)) for topic in subject.topics}
-    if sum(counts.values()) > MOST_PICTURED:
-        return None
-    result = run_variant(at_another_time(variant_of(subject, steps, [step], timing), 0))
-    return Markup(timeline(result, since=WARM_UP / 1000 - BEFORE_S).svg)
+def _picture(run: RunResult) -> Markup:
+    return Markup(timeline(run, since=WARM_UP / 1000 - BEFORE_S).svg)

@@ -1,18 +1,20 @@
-"""A sweep as one HTML file: the summary as a table; of allocations also where on the grid each strategy loses."""
+"""A sweep for people: how far it is, its summary as a table, and one HTML file, which of allocations also shows where
+on the grid each strategy loses."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from markupsafe import Markup
 
-from compare.figures.spark import sweeps
-from compare.figures.spark.sessions import session
+from compare.figures.metrics import COLUMNS as METRICS
+from compare.formatting import number, ratio
+from compare.showing.console import left, print_line, print_table, progress_line
 from compare.showing.html import page
 from compare.showing.pictures.charts import Picture
 from compare.showing.pictures.heat import HeatMap, Scale, heat_maps
-from compare.sweeping.document import SweepDocument, cells, headings, headline
-from compare.sweeping.folder import ROWS
+from compare.sweeping.document import Summary, SweepDocument
+from compare.sweeping.folder import Finished, Part
 from compare.sweeping.grid import Sweep
 
 MOST_ROWS = 1000
@@ -21,11 +23,113 @@ MOST_ROWS = 1000
 MOST_SIDE = 40
 """Values of an axis of a picture; of more, so many are drawn, spread over the axis."""
 
-SIZE = ("members", "queues_per_topic")
+
+@contextmanager
+def sweep_progress(parts: Sequence[Part]) -> Iterator[Callable[[Finished], None]]:
+    """Hands out a function that tells on standard error how much is finished, and how long the rest takes."""
+    all, began, before = sum(part.size for part in parts), time.monotonic(), 0
+    with progress_line("Spark starts") as show:
+
+        def tell(finished: Finished) -> None:
+            nonlocal before
+            rows = sum(record["rows"] for record in finished.records.values())
+            size = sum(part.size for part in finished.records)
+            before = before or size
+            rest = left(size - before, all - before, time.monotonic() - began)
+            show(f"{len(finished.records)} of {len(parts)} parts, {rows:,} rows{rest}", False)
+
+        yield tell
 
 
-def write_report(found: SweepDocument, sweep: Sweep, folder: Path) -> str:
-    """The page; it asks the network for nothing, and equal rows give equal text."""
+Cell = Callable[[Summary], str]
+
+
+def _percent(name: str) -> Cell:
+    return lambda record: "-" if record[name] is None else f"{100 * record[name]:.1f} %"
+
+
+def _ratio(name: str) -> Cell:
+    return lambda record: ratio(record[name])
+
+
+def _of_three(name: str, digits: int = 1) -> Cell:
+    """Median, and from which to which value nine of ten runs lie."""
+
+    def told(record: Summary) -> str:
+        median, low, high = (record[f"{name}_{word}"] for word in ("median", "p5", "p95"))
+        if median is None:
+            return "-"
+        if low == high:
+            return number(median, digits)
+        return f"{number(median, digits)} ({number(low, digits)} to {number(high, digits)})"
+
+    return told
+
+
+NAMES = ("variant", "subscription", "event")
+_ALLOCATIONS: tuple[tuple[str, Cell], ...] = (
+    ("groups", lambda record: number(record["cells"])),
+    ("fairest", _percent("fairest_share")),
+    ("max/best", _ratio("max_over_best")),
+    ("95 %", _ratio("max_over_best_p95")),
+    ("worst", _ratio("max_over_best_max")),
+    ("idle", _percent("idle_share")),
+    ("best idle", _percent("best_idle_share")),
+    ("no owner", _percent("unowned_share")),
+    ("two owners", _percent("double_owned_share")),
+    ("moved", _percent("moved_share")),
+    ("best moved", _percent("best_moved_share")),
+)
+_SIMULATIONS: tuple[tuple[str, Cell], ...] = (
+    ("runs", lambda record: number(record["runs"])),
+    ("settled", _percent("settled_share")),
+    # Of records nobody wants parts.
+    *((metric.heading, _of_three(metric.column, 0 if metric.unit == "records" else 1)) for metric in METRICS["sweep"]),
+)
+
+
+def columns_of(found: SweepDocument) -> Sequence[tuple[str, Cell]]:
+    """Headings and cells of the summary's figures."""
+    return _ALLOCATIONS if found["kind"] == "allocations" else _SIMULATIONS
+
+
+def latencies(found: SweepDocument) -> bool:
+    """Whether the summary differs by latency."""
+    return len({_latency(record) for record in found["summary"]}) > 1
+
+
+def cells(found: SweepDocument, record: Summary) -> list[str]:
+    """A row of the table."""
+    named = [str(record[name]) for name in NAMES]
+    return [*named, *([_latency(record)] if latencies(found) else []), *(cell(record) for _, cell in columns_of(found))]
+
+
+def headings(found: SweepDocument) -> list[tuple[str, str]]:
+    """Headings of the table, and on which side they stand."""
+    names = (*NAMES, "latency") if latencies(found) else NAMES
+    return [*((name, "left") for name in names), *((heading, "right") for heading, _ in columns_of(found))]
+
+
+def headline(found: SweepDocument) -> str:
+    """What the sweep is, in a line."""
+    return f"{found['sweep']}: {found['rows']:,} rows of {len(found['variants'])} variants, in {found['out']}"
+
+
+def _latency(record: Summary) -> str:
+    if "latency_min_ms" not in record:
+        return ""
+    return f"{number(record['latency_min_ms'])}..{number(record['latency_max_ms'])} ms"
+
+
+def print_sweep(found: SweepDocument, format: str) -> None:
+    """The summary."""
+    print_line(headline(found), format)
+    print_table(headings(found), [cells(found, record) for record in found["summary"]], format, names=3)
+
+
+def write_report(found: SweepDocument, sweep: Sweep, sizes: Sequence[Summary]) -> str:
+    """The page; it asks the network for nothing, and equal rows give equal text. ``sizes``: the figures that are drawn,
+    of `compare.sweeping.document.by_size`."""
     records = found["summary"]
     return page(
         "sweep",
@@ -35,26 +139,22 @@ def write_report(found: SweepDocument, sweep: Sweep, folder: Path) -> str:
         columns=headings(found),
         rows=[cells(found, record) for record in records[:MOST_ROWS]],
         more=max(0, len(records) - MOST_ROWS),
-        pictures=_pictures(sweep, folder) if sweep.kind == "allocations" else [],
+        pictures=_pictures(sweep, sizes),
     )
 
 
-def _pictures(sweep: Sweep, folder: Path) -> list[Markup]:
+def _pictures(sweep: Sweep, sizes: Sequence[Summary]) -> list[Markup]:
     """Per shape and event the heaviest load over the best possible one, one map for each variant."""
-    if len(sweep.members) < 2 or len(sweep.queues) < 2:
-        return []
-    rows = sweeps.read_rows(session(), str(folder.absolute() / ROWS))
-    records = sweeps.by_size(rows, *SIZE).to_pylist()
     return [
         Markup(picture.svg)
         for shape in sweep.subscriptions
         for event in sweep.events
-        if (picture := ratio_maps(sweep, records, shape, event.name)) is not None
+        if (picture := ratio_maps(sweep, sizes, shape, event.name)) is not None
     ]
 
 
-def ratio_maps(sweep: Sweep, records: Sequence[Mapping[str, Any]], shape: str, event: str) -> Picture | None:
-    """The picture of one shape and event, of records of `sweeps.by_size`; None without any."""
+def ratio_maps(sweep: Sweep, records: Sequence[Summary], shape: str, event: str) -> Picture | None:
+    """The picture of one shape and event, of records of `compare.sweeping.document.by_size`; None without any."""
     chosen = [record for record in records if (record["subscription"], record["event"]) == (shape, event)]
     if not chosen:
         return None

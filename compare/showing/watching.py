@@ -3,14 +3,15 @@
 import json
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from compare.auditing.baseline import sentence
-from compare.formatting import number, ratio, visible
+from compare.figures.metrics import COLUMNS
+from compare.formatting import metric_text, number, visible
 from compare.reading.observed import Skipped
 from compare.showing.console import print_line
 from compare.watching.changes import SeenGroup
@@ -139,21 +140,6 @@ def _record(seen: SeenGroup) -> dict[str, object]:
     }
 
 
-COLUMNS: tuple[tuple[str, Callable[[SeenGroup], str]], ...] = (
-    ("members", lambda seen: number(seen.state.figures["members"])),
-    ("idle", lambda seen: number(seen.state.figures["idle_members"])),
-    ("queues", lambda seen: number(seen.state.figures["queues"])),
-    ("max/mean", lambda seen: ratio(seen.state.figures["max_over_mean"])),
-    ("distance", lambda seen: number(seen.state.distance)),
-    ("unowned", lambda seen: number(seen.state.figures["unowned_queues"])),
-    ("twice", lambda seen: number(seen.state.figures["double_owned_queues"])),
-    ("lag", lambda seen: number(seen.state.figures["lag"])),
-    ("moves", lambda seen: number(seen.moves_total)),
-    ("rebalances", lambda seen: number(seen.rebalances_total)),
-    ("score", lambda seen: number(seen.state.score, 0)),
-)
-
-
 class LiveTable:
     """A table on the terminal that shows the worst groups now, and below it what happened last."""
 
@@ -203,8 +189,8 @@ class LiveTable:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for heading in ("cluster", "system", "group"):
             table.add_column(heading, overflow="fold")
-        for heading, _ in COLUMNS:
-            table.add_column(heading, justify="right", no_wrap=True)
+        for metric in COLUMNS["watch"]:
+            table.add_column(metric.heading, justify="right", no_wrap=True)
         every = [(cluster, each) for cluster, poll in sorted(self._polls.items()) for each in poll.groups]
         every.sort(key=lambda each: -each[1].state.group.cost)
         heads = [
@@ -214,8 +200,8 @@ class LiveTable:
         room = max(3, self._console.height - len(heads) - len(self._news) - 6)
         for cluster, seen in every[:room]:
             system, group = seen.state.key
-            cells = (cluster, system, visible(group), *(cell(seen) for _, cell in COLUMNS))
-            table.add_row(*(Text(cell) for cell in cells))
+            figures = (metric_text(metric, seen.figures[metric.path]) for metric in COLUMNS["watch"])
+            table.add_row(*(Text(cell) for cell in (cluster, system, visible(group), *figures)))
         more = [Text(f"... and {len(every) - room} more groups")] if len(every) > room else []
         news = [Text(line, no_wrap=True, overflow="ellipsis") for line in self._news]
         return Group(*(Text(visible(line)) for line in heads), table, *more, *news)

@@ -17,6 +17,7 @@ import numpy as np
 from compare.auditing.what_if import moves_between, with_withheld
 from compare.figures.counting import sums_of_loads
 from compare.figures.last_step import last_step
+from compare.figures.metrics import COLUMNS
 from compare.optimum import fairest_allocation
 from compare.sweeping.grid import OPTIMUM, Cell, Size
 from compare.sweeping.stories import GROWTH, leaving, member_name, subscription, topic_name
@@ -29,12 +30,10 @@ from rocketmq_selfbalance.catalogue import MACHINE_ROOM_SETTING as ROOMS
 from rocketmq_selfbalance.catalogue import SETTING as QUEUE_LIST
 from rocketmq_selfbalance.catalogue import Averagely, ByConfig, ByMachineRoom
 
-COUNTS = ("group_members", "idle_members", "queues", "unowned_queues", "double_owned_queues", "min", "max", "spread")
-RATIOS = ("mean", "cv", "jain", "gini", "max_over_mean")
-FIGURES = (*COUNTS, "moves", *RATIOS)
-"""The columns of a row: whole numbers, then float64. The figures are those of `compare.figures`, of the group
-after the event; ``queues``: of topics that somebody reads; ``moves``: queues that had an owner before the event and
-have another one after it. ``max_over_mean`` is null where nobody owns anything."""
+FIGURES = tuple(metric.column for metric in COLUMNS["allocations"])
+"""The columns of a row. The figures are those of `compare.figures`, of the group after the event; ``queues``: of topics
+that somebody reads; ``moves``: queues that had an owner before the event and have another one after it.
+``max_over_mean`` is null where nobody owns anything."""
 
 KAFKA, ROCKETMQ = "kafka", "rocketmq"
 
@@ -107,10 +106,10 @@ def columns_of(answers: Sequence[Answer]) -> Mapping[str, Sequence[Any]]:
     figures = last_step(sums_of_loads(loads, members, (queues, unowned, double_owned)))
     found = {"group_members": members, **figures, "moves": moves}
     return {
-        name: [None if value != value else value for value in found[name].tolist()]
-        if name in RATIOS
-        else found[name].astype(np.int64).tolist()
-        for name in FIGURES
+        metric.column: found[metric.column].astype(np.int64).tolist()
+        if metric.is_whole
+        else [None if value != value else value for value in found[metric.column].tolist()]
+        for metric in COLUMNS["allocations"]
     }
 
 

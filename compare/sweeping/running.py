@@ -2,19 +2,17 @@
 a part as an Arrow table."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from compare.figures.metrics import COLUMNS
 from compare.figures.spark.failures import SparkError, first_line, user_errors
 from compare.figures.spark.sessions import session
 from compare.figures.spark.sweeps import for_each_part
-from compare.showing.console import left, progress_line
-from compare.sweeping import allocations, simulations
+from compare.sweeping import simulations
 from compare.sweeping.allocations import Answers, columns_of
 from compare.sweeping.folder import Finished, Part, write_part
 from compare.sweeping.grid import Cell, Sweep
@@ -54,25 +52,6 @@ def run_parts(
             finished.look()
             tell(finished)
     return finished
-
-
-@contextmanager
-def sweep_progress(parts: Sequence[Part]) -> Iterator[Callable[[Finished], None]]:
-    """Hands out a function that tells on standard error how much is finished, and how long the rest takes."""
-    all, began, before = sum(part.size for part in parts), time.monotonic(), 0
-    with progress_line("Spark starts") as show:
-
-        def tell(finished: Finished) -> None:
-            nonlocal before
-            rows, size = (
-                sum(record["rows"] for record in finished.records.values()),
-                sum(p.size for p in finished.records),
-            )
-            before = before or size
-            rest = left(size - before, all - before, time.monotonic() - began)
-            show(f"{len(finished.records)} of {len(parts)} parts, {rows:,} rows{rest}", False)
-
-        yield tell
 
 
 def _watch(finished: Finished, tell: Callable[[Finished], None], stop: threading.Event) -> None:
@@ -136,17 +115,16 @@ _OF_A_RUN = (
     pa.field("seed", pa.int64()),
 )
 _LOADS = pa.field("loads", pa.list_(pa.int32()))
-_WHOLE = {*simulations.WHOLE_NUMBERS, "event_rebalances", "event_moves", "event_fewest_moves"}
 
 
 def schema_of(sweep: Sweep) -> pa.Schema:
     """The columns of the rows; the variant is in the folder's name."""
+    figures = [
+        pa.field(metric.column, pa.int64() if metric.is_whole else pa.float64()) for metric in COLUMNS[sweep.kind]
+    ]
     if sweep.kind == "simulations":
-        figures = (pa.field(name, pa.int64() if name in _WHOLE else pa.float64()) for name in simulations.FIGURES)
         return pa.schema([*_AXES, *_OF_A_RUN, *figures])
-    counts = (pa.field(name, pa.int64()) for name in (*allocations.COUNTS, "moves"))
-    ratios = (pa.field(name, pa.float64()) for name in allocations.RATIOS)
-    return pa.schema([*_AXES, *counts, *ratios, *((_LOADS,) if sweep.loads else ())])
+    return pa.schema([*_AXES, *figures, *((_LOADS,) if sweep.loads else ())])
 
 
 def table_of(sweep: Sweep, part: Part) -> pa.Table:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from compare.documents.comparison import Record
+from compare.figures.metrics import COLUMNS, EVENT
 from compare.running.phases import at_other_times, phases_of
 from compare.running.record import run_record
 from compare.running.run_variant import run_variant
@@ -23,55 +24,7 @@ from rocketmq_selfbalance.catalogue import ByConfig
 
 GROUP = "group"
 
-WHOLE_NUMBERS: Mapping[str, str] = {
-    "group_members": "fairness.members",
-    "idle_members": "fairness.idle_members",
-    "queues": "fairness.queues",
-    "unowned_queues": "fairness.unowned_queues",
-    "double_owned_queues": "fairness.double_owned_queues",
-    "min": "fairness.min",
-    "max": "fairness.max",
-    "best_max": "optimum.max",
-    "rebalances": "rebalances",
-    "moves": "moves",
-    "fewest_moves": "fewest_moves",
-    "messages": "messages",
-    "redelivered": "redelivered",
-    "written": "harm.work.written",
-    "handled": "harm.work.handled",
-    "skipped": "harm.work.skipped",
-    "waiting": "harm.work.waiting",
-    "lag_peak": "lag.peak",
-    "settled": "harm.settled",
-}
-"""Column to where its whole number is in a run's record."""
-
-NUMBERS: Mapping[str, str] = {
-    "jain": "fairness.jain",
-    "max_over_mean": "fairness.max_over_mean",
-    "unowned_queue_s": "unowned_queue_s",
-    "longest_gap_s": "longest_gap_s",
-    "double_owned_queue_s": "double_owned_queue_s",
-    "no_progress_queue_s": "harm.no_progress_queue_s",
-    "longest_stall_s": "harm.longest_stall_s",
-    "settle_s": "settle_s",
-    "burst": "burst",
-    "drain_s": "lag.drain_s",
-}
-"""The same of other numbers."""
-
-OF_EVENT = (
-    "rebalances",
-    "moves",
-    "fewest_moves",
-    "unowned_queue_s",
-    "longest_gap_s",
-    "double_owned_queue_s",
-    "settle_s",
-)
-"""Columns of which ``event_...`` tells the part from the first event on."""
-
-FIGURES = (*WHOLE_NUMBERS, *NUMBERS, *(f"event_{name}" for name in OF_EVENT))
+FIGURES = tuple(metric.column for metric in COLUMNS["simulations"])
 
 
 def try_run(sweep: Sweep, cell: Cell, part: SystemPart) -> None:
@@ -104,13 +57,15 @@ def _with_needs(cell: Cell, part: SystemPart) -> SystemPart:
 
 
 def _figures(record: Record) -> Mapping[str, int | float | None]:
-    found: dict[str, int | float | None] = {
-        name: figure(record, path) for name, path in (*WHOLE_NUMBERS.items(), *NUMBERS.items())
-    }
-    for name in OF_EVENT:
-        values = [value for each in record["after"][1:] if (value := figure(each, name)) is not None]
-        most = name in ("longest_gap_s", "settle_s")
-        found[f"event_{name}"] = (max(values) if most else sum(values)) if values else None
+    found: dict[str, int | float | None] = {}
+    for metric in COLUMNS["simulations"]:
+        if not metric.path.startswith(EVENT):
+            found[metric.column] = figure(record, metric.path)
+            continue
+        path = metric.path.removeprefix(EVENT)
+        values = [value for moment in record["after"][1:] if (value := figure(moment, path)) is not None]
+        # Counts and queue-seconds add up; of a length of time the longest is told.
+        found[metric.column] = (max(values) if metric.unit == "s" else sum(values)) if values else None
     # Whether it settled is a number, too.
     return {name: int(value) if isinstance(value, bool) else value for name, value in found.items()}
 

@@ -287,7 +287,7 @@ _LEFT, _RIGHT = "left", "right"
 
 
 def _print_verdict(verdict: Verdict, format: str) -> None:
-    """On standard output, in one of `compare.console.output.FORMATS`."""
+    """On standard output, in one of `compare.showing.console.FORMATS`."""
     if format == "json":
         print_json(_verdict_document(verdict))
         return

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compare.figures.definitions import COUNTS, LOADS
+from compare.figures.metrics import COUNTS, LOADS
 from compare.formatting import visible
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
-from compare.snapshots import CALM_S
+from compare.snapshots import CALM_S, snapshot_schema
 from compare.verbs.options import NumberCondition, check_report, save_report
 from protocols import UserError
 from protocols.scenario.fields import milliseconds
@@ -119,7 +119,7 @@ def _counted(
     spark = session()
     for attempt in (1, 2):
         try:
-            rows = read_snapshots(spark, selection.root, selection.files)
+            rows = read_snapshots(spark, selection.root, selection.files, snapshot_schema())
             return history(chosen(rows, clusters, days), unfair, calm_s, groups), selection
         except SparkError as error:
             before = selection

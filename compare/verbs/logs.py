@@ -14,11 +14,13 @@ from compare.logs.facts import GroupLog
 from compare.logs.lines import log_files
 from compare.logs.reading import read, silent_sources
 from compare.logs.replay import replay
+from compare.running.systems import scenario
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
 from compare.showing.logs.text import print_logs
 from compare.verbs.options import check_report, save_report
 from protocols import files
 from protocols.errors import UserError
+from protocols.scenario.writing import as_yaml
 
 _EAST = re.compile(r"([+-])(\d\d):?(\d\d)$")
 
@@ -89,7 +91,7 @@ def _write_scenario(path: Path, found: Sequence[GroupLog]) -> None:
     if len(found) != 1:
         names = ", ".join(log.group for log in found) or "none"
         raise UserError(f"--scenario {path}: groups in these logs: {names}; expected one of them with --group")
-    text = replay(found[0])
+    text = as_yaml(scenario(replay(found[0])))
     try:
         files.write_text(path, text)
     except OSError as error:

@@ -4,14 +4,16 @@ from pathlib import Path
 
 import click
 
+from compare.documents.comparison import Record
+from compare.explaining.harm import Telling, harm
 from compare.planning.document import document
 from compare.planning.routes import route
-from compare.planning.simulating import Timing, costs_of, story_of
+from compare.planning.simulating import Timing, costs_of, runs_of_steps, story_of
 from compare.planning.subject import Subject, Target, of_observed, of_scenario, parse
 from compare.reading.gather import check_timeout, live_cluster_options
 from compare.running.systems import read
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress
-from compare.showing.plan import print_plan
+from compare.showing.plan import MOST_PICTURED, print_plan, write_plan
 from compare.verbs.options import check_report, save_report
 from protocols.errors import UserError
 from protocols.scenario.fields import milliseconds
@@ -80,17 +82,19 @@ def plan(
     steps = sum(step.happens for step in way.steps)
     with run_progress(steps * seeds) as tell:
         costs = costs_of(subject, way, timing, range(seeds), tell)
-    stories = [story_of(subject, wrong, timing) for wrong in way.wrong]
+    stories = [story_of(subject, wrong, timing, _hurting) for wrong in way.wrong]
     found = document(subject, target, way, costs, stories, timing, seeds)
     if format == "json":
         print_json(found)
     else:
         print_plan(found, format)
     if report is not None:
-        from compare.showing.plan import write_plan
-
-        save_report(report, write_plan(found, subject, way, timing))
+        save_report(report, write_plan(found, runs_of_steps(subject, way, timing, MOST_PICTURED)))
     return 0
+
+
+def _hurting(record: Record) -> list[str]:
+    return [sentence.text for sentence in harm(Telling(record, None))]
 
 
 def _duration(option: str, given: str) -> float:

@@ -69,13 +69,14 @@ def sweep(
     if format == "json":
         print_json(found)
     else:
-        from compare.sweeping.document import print_sweep
+        from compare.showing.sweep import print_sweep
 
         print_sweep(found, format)
     if report is not None:
         from compare.showing.sweep import write_report
+        from compare.sweeping.document import by_size
 
-        save_report(report, write_report(found, given.sweep, out))
+        save_report(report, write_report(found, given.sweep, by_size(given.sweep, out)))
     failed = [line for text, condition in conditions for line in _met(found, text, condition)]
     for line in failed:
         click.echo(f"failed: {visible(line)}", err=True)
@@ -85,9 +86,10 @@ def sweep(
 def _swept(given: "ReadSweep", out: Path, tasks: int | None) -> "SweepDocument":
     """Everything computed, and its summary."""
     from compare.figures.spark.sessions import warm_up
+    from compare.showing.sweep import sweep_progress
     from compare.sweeping.document import document
     from compare.sweeping.folder import Finished, opened, parts_of
-    from compare.sweeping.running import run_parts, sweep_progress, try_variants
+    from compare.sweeping.running import run_parts, try_variants
 
     warm_up()  # The JVM starts while the grid is cut into parts and tried.
     try_variants(given)

@@ -112,6 +112,13 @@ class SeenGroup:
     moves_total: int
     rebalances_total: int
 
+    @property
+    def figures(self) -> Mapping[str, Figure]:
+        """The state's figures, and the metrics of `compare.figures.metrics` that are of polls."""
+        state = self.state
+        totals = {"moves_total": self.moves_total, "rebalances_total": self.rebalances_total}
+        return {**state.figures, "score": state.score, "distance": state.distance, **totals}
+
 
 @dataclass(slots=True)
 class _Memory:

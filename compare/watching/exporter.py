@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from compare.figures.metrics import COLUMNS
 from compare.formatting import visible
 from compare.reading.sources import SERVER
 from compare.watching.changes import Key, SeenGroup
@@ -23,27 +24,6 @@ MOST_GROUPS = 1000
 """Groups of one cluster that get samples of their own; the rest is counted in one figure."""
 
 _LABELS = ("cluster", "system", "group")
-
-
-def _figure(name: str) -> Callable[[SeenGroup], float | None]:
-    return lambda seen: seen.state.figures.get(name)
-
-
-_GAUGES: tuple[tuple[str, str, Callable[[SeenGroup], float | None]], ...] = (
-    ("members", "Members of the group.", _figure("members")),
-    ("idle_members", "Members that own no queue.", _figure("idle_members")),
-    ("queues", "Queues (partitions) of the topics that the group reads.", _figure("queues")),
-    ("unowned_queues", "Queues without an owner.", _figure("unowned_queues")),
-    ("double_owned_queues", "Queues with two or more owners.", _figure("double_owned_queues")),
-    ("max_over_mean", "Queues of the member that owns most, over the mean.", _figure("max_over_mean")),
-    ("distance_queues", "Queues above the loads of the fairest allocation.", lambda seen: seen.state.distance),
-    ("score", "Score of the audit, 0 to 100.", lambda seen: seen.state.score),
-    ("lag_records", "Records that wait to be read.", _figure("lag")),
-)
-_COUNTERS: tuple[tuple[str, str, Callable[[SeenGroup], float]], ...] = (
-    ("moves", "Queues seen to go to another owner since the watching began.", lambda seen: seen.moves_total),
-    ("rebalances", "Rebalances seen since the watching began.", lambda seen: seen.rebalances_total),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +83,19 @@ class Exporter:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         clusters = sorted(self._clusters.items())
-        for name, about, value in _GAUGES:
-            gauge = GaugeMetricFamily(f"equipoise_group_{name}", about, labels=_LABELS)
+        for metric in COLUMNS["gauges"]:
+            gauge = GaugeMetricFamily(f"equipoise_group_{metric.column}", metric.heading, labels=_LABELS)
             for cluster, known in clusters:
                 for seen in known.groups if known.is_up else ():
-                    figure = value(seen)
+                    figure = seen.figures.get(metric.path)
                     if figure is not None:
                         gauge.add_metric(_labels(cluster, seen), float(figure))
             yield gauge
-        for name, about, total in _COUNTERS:
-            counter = CounterMetricFamily(f"equipoise_group_{name}", about, labels=_LABELS)
+        for metric in COLUMNS["counters"]:
+            counter = CounterMetricFamily(f"equipoise_group_{metric.column}", metric.heading, labels=_LABELS)
             for cluster, known in clusters:
                 for seen in known.groups:
-                    counter.add_metric(_labels(cluster, seen), total(seen))
+                    counter.add_metric(_labels(cluster, seen), float(seen.figures[metric.path] or 0))
             yield counter
         of_clusters: Mapping[str, tuple[str, Callable[[_Cluster], float | None]]] = {
             "up": ("1 where the last attempt to read the cluster succeeded, else 0.", lambda known: known.is_up),

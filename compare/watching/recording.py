@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from compare.figures.definitions import COUNTS, LOADS
+from compare.figures.metrics import COUNTS, LOADS
 from compare.snapshots import (
     TOPIC_COUNTS,
     TOPIC_LOADS,

@@ -85,7 +85,7 @@ def files() -> dict[str, str | bytes]:
 def _page() -> str:
     examples = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SCENARIOS.glob("*.yaml"))}
     page = (ASSETS / "index.html").read_text(encoding="utf-8")
-    style = asset("compare.report", "style.css")
+    style = asset("style.css")
     return page.replace("{{ style }}", style).replace("{{ examples }}", data_of(examples))
 
 

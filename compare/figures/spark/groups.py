@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from compare.figures.definitions import NAMES
+from compare.figures.metrics import NAMES
 from compare.figures.numbered import records
 from compare.figures.shapes import MOST
 from compare.figures.spark.counting import fairness

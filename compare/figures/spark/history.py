@@ -19,7 +19,6 @@ from pyspark.sql.types import StringType, StructType
 
 from compare.figures.spark.failures import user_errors
 from compare.figures.spark.progress import progress
-from compare.snapshots import snapshot_schema
 
 KEYS = ("cluster", "system", "group")
 DAY_MS = 86_400_000
@@ -56,9 +55,10 @@ class HistoryTables:
     topics: pa.Table
 
 
-def read_snapshots(spark: SparkSession, root: str, files: Sequence[str] | None) -> DataFrame:
-    """The snapshots below ``root`` (the folder ``snapshots``), or only these ``files`` of them."""
-    schema = StructType(from_arrow_schema(snapshot_schema()).fields)
+def read_snapshots(spark: SparkSession, root: str, files: Sequence[str] | None, columns: pa.Schema) -> DataFrame:
+    """The snapshots below ``root`` (the folder ``snapshots``), or only these ``files`` of them. ``columns``: of a
+    snapshot, without those that are names of folders."""
+    schema = StructType(from_arrow_schema(columns).fields)
     for name in ("day", "cluster"):
         schema = schema.add(name, StringType())
     reader = spark.read.schema(schema).option("basePath", root).option("pathGlobFilter", "*.parquet")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from pyspark.sql.types import DataType, DoubleType, LongType, StringType, StructField, StructType
 
-from compare.figures.definitions import COUNTS, NAMES
+from compare.figures.metrics import COUNTS, NAMES
 
 
 def figures_schema(keys: Iterable[tuple[str, DataType]], per_topic: bool) -> StructType:

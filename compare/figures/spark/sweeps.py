@@ -12,6 +12,8 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own habit
 
+from compare.figures.metrics import COLUMNS
+
 OPTIMUM = "optimum"
 """The variant that others are compared with."""
 
@@ -19,24 +21,7 @@ VARIANT = "variant"
 KEYS = (VARIANT, "subscription", "event")
 LATENCY = ("latency_min_ms", "latency_max_ms")
 
-SPREAD = (
-    "event_settle_s",
-    "event_moves",
-    "event_fewest_moves",
-    "event_rebalances",
-    "event_unowned_queue_s",
-    "event_longest_gap_s",
-    "event_double_owned_queue_s",
-    "no_progress_queue_s",
-    "longest_stall_s",
-    "redelivered",
-    "messages",
-    "idle_members",
-    "unowned_queues",
-    "double_owned_queues",
-    "max_over_mean",
-    "lag_peak",
-)
+SPREAD = tuple(metric.column for metric in COLUMNS["summary"])
 """Figures of runs of which median, 5th and 95th percentile are told."""
 
 

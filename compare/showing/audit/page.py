@@ -8,29 +8,19 @@ from math import floor
 
 from compare.documents.audit import PicturedGroup, ReportDocument, figure
 from compare.explaining.missing_figures import missing_figure_sentences
+from compare.figures.metrics import COLUMNS, METRICS
 from compare.formatting import number
-from compare.showing.audit.drawing import FIGURES, HEIGHT, TOPIC_FIGURES, WHAT_IF, WIDTH, Texts, details, shape
+from compare.showing.audit.drawing import HEIGHT, TOPIC_FIGURES, WHAT_IF, WIDTH, Texts, details, shape
 from compare.showing.html import page
 
 SCRIPTS = ("base.js", "picture.js", "details.js", "list.js")
 MOST_SKIPPED = 200
 """Skipped sources listed on the page; the rest is counted."""
 
-COLUMNS: tuple[tuple[str, str], ...] = (
-    ("members", "members"),
-    ("idle_members", "idle"),
-    ("queues", "queues"),
-    ("max_over_mean", "max/mean"),
-    ("jain", "Jain"),
-    ("unowned_queues", "no owner"),
-    ("double_owned_queues", "twice"),
-    ("lag", "lag"),
-)
+LIST = tuple((metric.path, metric.heading) for metric in COLUMNS["audit page"])
 """Figures in the list: name and heading."""
 
-LABELS = {**dict(COLUMNS), "score": "score"}
-
-BAD_ABOVE_ZERO = frozenset({"idle_members", "unowned_queues", "double_owned_queues"})
+LABELS = {**dict(LIST), "score": "score"}
 
 
 def write_report(document: ReportDocument) -> str:
@@ -49,13 +39,13 @@ def write_report(document: ReportDocument) -> str:
         headline=document.get("headline") or "",
         weight=document.get("weight"),
         rows=[_row(group) for group in groups],
-        columns=COLUMNS,
+        columns=LIST,
         untold=missing_figure_sentences(groups, LABELS),
         scored=any(group.get("score") is not None for group in groups),
         tiles=_tiles(groups),
         skipped=skipped[:MOST_SKIPPED],
         skipped_count=len(skipped),
-        explained=FIGURES.values(),
+        explained=[(metric.heading, metric.words) for metric in COLUMNS["audit figures"]],
         shape_width=WIDTH,
         shape_height=HEIGHT,
     )
@@ -63,7 +53,7 @@ def write_report(document: ReportDocument) -> str:
 
 def _labels() -> str:
     """Where a narrow window puts the cells of a row below each other, each says what it is."""
-    names = [("score", "score"), *((f"c{at}", label) for at, (_, label) in enumerate(COLUMNS))]
+    names = [("score", "score"), *((f"c{at}", label) for at, (_, label) in enumerate(LIST))]
     return "".join(f'.groups .{name} {{ --label: "{label}"; }}\n' for name, label in names)
 
 
@@ -72,7 +62,7 @@ def _payload(groups: Sequence[PicturedGroup]) -> dict[str, object]:
     return {
         "groups": [details(group, texts) for group in groups],
         "texts": texts.all,
-        "figures": [[name, *words] for name, words in FIGURES.items()],
+        "figures": [[metric.path, metric.heading, metric.words] for metric in COLUMNS["audit figures"]],
         "topic_figures": TOPIC_FIGURES,
         "what_if": WHAT_IF,
     }
@@ -82,10 +72,10 @@ def _row(group: PicturedGroup) -> dict[str, object]:
     cells = [
         {
             "text": number(figure(group, name)),
-            "bad": name in BAD_ABOVE_ZERO and bool(group.get(name)),
+            "bad": METRICS[name].is_bad and bool(group.get(name)),
             "unknown": group.get(name) is None,
         }
-        for name, _ in COLUMNS
+        for name, _ in LIST
     ]
     mode = group.get("mode") or "shared"
     kind = group.get("kind")

@@ -7,20 +7,17 @@ from dataclasses import dataclass, field
 from compare.auditing.score import MemberCount, member_counts, next_effective_member_count
 from compare.auditing.what_if import WhatIf, optimum_row, what_if
 from compare.explaining.diagnosis import MOST_DETAILED, Explained
-from compare.formatting import number, ratio
+from compare.figures.metrics import COLUMNS, METRICS
+from compare.formatting import metric_text, number
 from compare.reading.group_kinds import usable_strategies
 from compare.showing.console import print_line, print_table
 from protocols import UserError
 
+_FIGURES = (*COLUMNS["what if"], METRICS["unowned_queues"])
 _COLUMNS = (
     ("system", "left"),
     ("strategy", "left"),
-    ("max", "right"),
-    ("min", "right"),
-    ("idle", "right"),
-    ("jain", "right"),
-    ("moves", "right"),
-    ("unowned", "right"),
+    *((metric.heading.lower(), "right") for metric in _FIGURES),
     ("for this group", "left"),
 )
 _COUNTS = (("members", "right"), ("max", "right"), ("min", "right"), ("idle", "right"), ("", "left"))
@@ -168,8 +165,8 @@ def _mark(row: MemberCount) -> str:
 
 
 def _row(row: WhatIf) -> list[str]:
-    counts = [number(value) for value in (row.max, row.min, row.idle_members)]
+    figures = [metric_text(metric, getattr(row, metric.path)) for metric in _FIGURES]
     reach = "" if row.system == "optimum" else "yes" if row.reachable else "no"
     if row.why is not None:
         reach += f" ({row.why})"
-    return [row.system, row.strategy, *counts, ratio(row.jain), number(row.moves), number(row.unowned_queues), reach]
+    return [row.system, row.strategy, *figures, reach]

@@ -5,6 +5,7 @@ The audit's JSON document and tables.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from math import floor
 from typing import TypeAlias, cast
 
@@ -28,7 +29,8 @@ from compare.explaining.missing_figures import (
     missing_figures_of_topics,
 )
 from compare.figures import FIGURES
-from compare.formatting import number, ratio
+from compare.figures.metrics import COLUMNS as METRICS_OF
+from compare.formatting import metric_text, number
 from compare.reading.observed import Skipped
 from compare.showing.audit.questions import Answer
 from compare.showing.console import print_json, print_line, print_table
@@ -79,17 +81,10 @@ TABLE = (
     Column("kind", "kind", lambda explained: explained.kind, None),
     Column("strategy", "strategy", lambda explained: explained.group.observed.strategy, None),
     Column("state", "state", _state, None),
-    Column("members", "members", _figure("members")),
-    Column("idle_members", "idle", _figure("idle_members")),
-    Column("queues", "queues", _figure("queues")),
-    Column("min", "min", _figure("min")),
-    Column("max", "max", _figure("max")),
-    Column("max_over_mean", "max/mean", _figure("max_over_mean"), ratio),
-    Column("jain", "jain", _figure("jain"), ratio),
-    Column("pile_up", "pile-up", _figure("pile_up"), ratio),
-    Column("unowned_queues", "unowned", _figure("unowned_queues")),
-    Column("double_owned_queues", "twice", _figure("double_owned_queues")),
-    Column("lag", "lag", _figure("lag")),
+    *(
+        Column(metric.path, metric.heading.lower(), _figure(metric.path), partial(metric_text, metric))
+        for metric in METRICS_OF["audit"]
+    ),
     Column("score", "score", lambda explained: explained.score, _points),
 )
 """The table's columns, from left to right."""

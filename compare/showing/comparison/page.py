@@ -13,11 +13,12 @@ from typing import Any
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord
 from compare.explaining.document import Measured
+from compare.figures.metrics import COLUMNS
 from compare.formatting import many, number, variant_name, visible
 from compare.running.runs import MeasuredRun, variation
 from compare.running.spread import figure
 from compare.running.systems import MACHINES, Machine, machine
-from compare.showing.comparison.table import COLUMNS, SHARING_AT, rows
+from compare.showing.comparison.table import REPORT, rows
 from compare.showing.html import page
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
@@ -155,14 +156,17 @@ def write_comparison(found: Sequence[Measured]) -> str:
             for system in dict.fromkeys(_system(run.variant.part.system) for runs in drawn for run in runs)
         },
     }
+    sharing_at = len(REPORT) - len(COLUMNS["report"])
     return page(
         "comparison",
         payload,
         SCRIPTS,
         title=", ".join(scenario.name for scenario, _, _ in found),
         scenarios=[_static(scenario, document) for scenario, _, document in found],
-        columns=COLUMNS,
-        tables=[("what hurts", 0, SHARING_AT), ("who has how much, and what it took", SHARING_AT, len(COLUMNS))],
+        columns=REPORT,
+        tables=[("what hurts", 0, sharing_at), ("who has how much, and what it took", sharing_at, len(REPORT))],
+        event_headings=[metric.heading for metric in COLUMNS["report events"]],
+        topic_headings=[metric.heading for metric in COLUMNS["report topics"]],
     )
 
 
@@ -222,7 +226,7 @@ def _variant(record: Record, verdict: Sequence[VerdictRecord]) -> dict[str, obje
                 "events": each["events"] or ["the scenario begins"],
                 "load": _range(each["fairness"]),
                 "best": _range(each["optimum"]),
-                "cells": [number(figure(each, name), 3) for name in _AFTER],
+                "cells": [number(figure(each, metric.path), 3) for metric in COLUMNS["report events"]],
             }
             for each in record["after"]
         ],
@@ -230,13 +234,12 @@ def _variant(record: Record, verdict: Sequence[VerdictRecord]) -> dict[str, obje
     }
 
 
-_AFTER = ("rebalances", "moves", "fewest_moves", "unowned_queue_s", "longest_gap_s", "double_owned_queue_s", "settle_s")
-
-
 def _topics(record: Record) -> list[tuple[str, list[str]]]:
     topics = record["fairness"]["topics"]
-    names = ("queues", "min", "max", "idle_members", "jain", "unowned_queues", "double_owned_queues")
-    return [(topic, [number(figures[name]) for name in names]) for topic, figures in topics.items()][:MOST_TYPES]
+    metrics = COLUMNS["report topics"]
+    return [(topic, [number(figures[metric.path]) for metric in metrics]) for topic, figures in topics.items()][
+        :MOST_TYPES
+    ]
 
 
 def _range(figures: Fairness | OptimumRecord) -> str:

@@ -1,14 +1,11 @@
-"""The figures that are columns of the comparison's tables, from left to right: what hurts, then who has how much and
-what it took.
+"""The comparison for people: tables with a row per variant, what came of it in sentences, and what did not hold."""
 
-The comparison for people: tables with a row per variant, what came of it in sentences, and what did not hold.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import After, Fairness, Record, ScenarioDocument, SeedsRecord, Spread
-from compare.formatting import number, ratio
+from compare.figures.metrics import COLUMNS, METRICS, SETTLED, Metric
+from compare.formatting import metric_text, number, ratio
 from compare.running.baseline import Change, sentence
 from compare.running.checks import usually_settles
 from compare.running.runs import variation
@@ -16,44 +13,6 @@ from compare.running.spread import figure
 from compare.showing.console import print_line, print_table
 from protocols.scenario.fields import listed
 from protocols.scenario.model import Scenario
-
-SETTLED = "settle_s"
-"""The figure that is "never" where ownership did not come to rest."""
-
-HARM: tuple[tuple[str, str], ...] = (
-    ("not written", "harm.work.refused"),
-    ("never handled", "harm.work.skipped"),
-    ("twice", "redelivered"),
-    ("no progress, queue-s", "harm.no_progress_queue_s"),
-    ("longest stall, s", "harm.longest_stall_s"),
-    ("no owner, queue-s", "unowned_queue_s"),
-    ("longest gap, s", "longest_gap_s"),
-    ("two owners, queue-s", "double_owned_queue_s"),
-    ("lag peak", "lag.peak"),
-    ("drained, s", "lag.drain_s"),
-    ("waiting", "harm.work.waiting"),
-    ("settled, s", SETTLED),
-)
-"""Heading and figure of each column of the first table."""
-
-FIGURES: tuple[tuple[str, str], ...] = (
-    ("members", "fairness.members"),
-    ("idle", "fairness.idle_members"),
-    ("load", "fairness"),
-    ("best", "optimum"),
-    ("jain", "fairness.jain"),
-    ("best jain", "optimum.jain"),
-    ("rebalances", "rebalances"),
-    ("moves", "moves"),
-    ("fewest moves", "fewest_moves"),
-    ("messages", "messages"),
-    ("burst", "burst"),
-)
-"""The same of the second table."""
-
-RATIOS = frozenset({"fairness.jain", "optimum.jain", "burst"})
-"""Figures that are printed as ratios, with two decimals."""
-
 
 MOST_MOMENTS = 8
 """Events that have a column of their own; the others are in the report and in JSON."""
@@ -75,9 +34,9 @@ def print_comparison(
     seed = [("seed", "right")] if several else []
     # Where only the first run of each variant is told of, its figures are those over all seeds.
     over = {} if several else seeds
-    for figures in (HARM, FIGURES):
-        columns = [("variant", "left"), *seed, *((heading, "right") for heading, _ in figures)]
-        rows = (list(_row(variant, figures, several, over.get(variant["label"]))) for variant in variants)
+    for metrics in ((*COLUMNS["hurts"], METRICS[SETTLED]), COLUMNS["shares"]):
+        columns = [("variant", "left"), *seed, *((metric.heading.lower(), "right") for metric in metrics)]
+        rows = (list(_row(variant, metrics, several, over.get(variant["label"]))) for variant in variants)
         print_table(columns, rows, format, names=1 + several)
     if over:
         print_line(
@@ -120,27 +79,25 @@ def _named(variant: Record, with_seed: bool) -> str:
     return f"{variant['label']}, seed {variant['seed']}" if with_seed else variant["label"]
 
 
-def _row(
-    variant: Record, figures: Sequence[tuple[str, str]], with_seed: bool, over: SeedsRecord | None
-) -> Iterator[str]:
+def _row(variant: Record, metrics: Sequence[Metric], with_seed: bool, over: SeedsRecord | None) -> Iterator[str]:
     yield variant["label"]
     if with_seed:
         yield str(variant["seed"])
-    for _, path in figures:
+    for metric in metrics:
+        path = metric.path
         if path == SETTLED and not usually_settles(variant, None if over is None else over["figures"]):
             yield "never"
-        elif path in ("fairness", "optimum"):
+        elif metric.unit == "range":
             yield _range(variant["fairness"] if path == "fairness" else variant["optimum"])
         elif over and path in over["figures"]:
-            yield _over(over["figures"][path], ratio if path in RATIOS else number)
+            yield _over(metric, over["figures"][path])
         else:
-            value = figure(variant, path)
-            yield ratio(value) if path in RATIOS else number(value)
+            yield metric_text(metric, figure(variant, path))
 
 
-def _over(spread: Spread, written: Callable[[float | None], str]) -> str:
+def _over(metric: Metric, spread: Spread) -> str:
     """``12 (9..15)``, just ``12`` where nearly all runs have the same."""
-    median, low, high = (written(each) for each in (spread["median"], spread["p5"], spread["p95"]))
+    median, low, high = (metric_text(metric, value) for value in (spread["median"], spread["p5"], spread["p95"]))
     return median if low == high else f"{median} ({low}..{high})"
 
 

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compare.figures import FIGURES, GroupLoads, counted_figures, fairness
-from compare.figures.definitions import COUNTS, LOADS, jain_of
+from compare.figures.definitions import jain_of
 from compare.figures.last_step import quotient
 from compare.figures.local import table_fairness
+from compare.figures.metrics import COUNTS, LOADS
 from compare.figures.numbered import records
 from protocols import Allocation, Group, GroupError, UserError
 from tests.compare.figures.figure_groups import groups, tables

@@ -16,6 +16,7 @@ from compare.logs.document import document
 from compare.logs.lines import log_files
 from compare.logs.reading import read
 from compare.logs.replay import replay
+from compare.running.systems import scenario
 from compare.showing.logs.page import write_night
 from compare.showing.logs.text import print_logs
 from protocols.errors import UserError
@@ -87,7 +88,7 @@ def test_damaged_logs_give_a_document(
         write_night(logs, found, files, {}).encode("utf-8")
         for log in logs:
             with suppress(UserError):
-                replay(log)
+                scenario(replay(log))
 
 
 @pytest.mark.parametrize(

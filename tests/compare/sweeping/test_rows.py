@@ -4,7 +4,7 @@ import pytest
 
 from compare.auditing.what_if import moves_between, with_withheld
 from compare.figures import fairness
-from compare.sweeping.allocations import RATIOS, after_event, answer, group_of
+from compare.sweeping.allocations import after_event, answer, group_of
 from compare.sweeping.folder import parts_of
 from compare.sweeping.reading import read_text
 from compare.sweeping.running import schema_of, table_of
@@ -22,6 +22,9 @@ queues: 4
 subscriptions: [equal, skewed, disjoint, nested]
 events: [none, leave, join, grow]
 """
+
+
+RATIOS = ("mean", "cv", "jain", "gini", "max_over_mean")
 
 
 def test_figures_are_those_of_the_strategies_allocations() -> None:

@@ -50,7 +50,7 @@ def topic(name: str, most: float, least: float, lag: int = 0) -> Row:
 
 
 def told(session: SparkSession, folder: Path, unfair: Unfair = DISTANCE) -> dict[str, HistoryRecord]:
-    tables = history(read_snapshots(session, str(folder / "snapshots"), None), unfair, 120.0)
+    tables = history(read_snapshots(session, str(folder / "snapshots"), None, snapshot_schema()), unfair, 120.0)
     found = document(tables, "distance > 0", [])
     return {f"{each['cluster']}/{each['group']}": each for each in found["groups"]}
 

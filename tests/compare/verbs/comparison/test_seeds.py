@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compare.figures.metrics import paths
 from compare.running.runs import RunOrder, run_all
-from compare.running.spread import FIGURES, figure, spread
+from compare.running.spread import figure, spread
 from compare.running.variants import variants_of
 from tests.compare.compared import made, ran
 from tests.compare.showing import equipoise
@@ -54,7 +55,7 @@ def test_the_median_is_the_median_and_nine_of_ten_lie_between(values: list[float
 
 def test_every_figure_is_found_in_a_record() -> None:
     record = ran(made(), systems=["kafka:range"])[1]["variants"][0]
-    for path in FIGURES:
+    for path in paths("spread"):
         assert figure(record, path) is not None, path
     assert figure(record, "messages") == sum(record["messages"].values())
     pulling = {**record, "messages": {**record["messages"], "PullMessage": 5, "PullAnswer": 5}}

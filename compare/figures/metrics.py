@@ -1,0 +1,315 @@
+"""The one table of metrics: what each is called, says and counts, which direction is better, and who shows it.
+
+A metric of a group (``jain``) is a figure of its members' loads, or of what polls saw of it. A metric of a run is a
+path into the run's record (``lag.peak``); those at ``fairness.`` are of all groups of a run together, at its end.
+
+Which metrics a reader shows stands beside the rows and not in them: a document's order is part of its format, and no
+two readers share one. The module computes nothing and knows no system, so that anybody may ask it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """``unit`` says how it is written, too: counts are whole numbers, a ``ratio`` has two decimals, ``points`` none, a
+    ``range`` goes from least to most. ``better``: -1 where less is, 1 where more is, 0 where neither. ``column``: the
+    name among columns of others, the end of the path unless it is told. ``source``: the function that computes it."""
+
+    path: str
+    heading: str
+    words: str
+    unit: str
+    better: int = -1
+    column: str = ""
+    source: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a count."""
+        return self.unit in ("members", "queues", "load", "records", "messages", "rebalances", "moves", "yes or no")
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether every value but 0 stands out."""
+        return self.path in _BAD
+
+
+_BAD = {
+    *("idle_members", "unowned_queues", "double_owned_queues"),
+    *("fairness.idle_members", "harm.work.refused", "harm.work.skipped"),
+}
+
+
+def _by(source: str, *rows: Metric) -> tuple[Metric, ...]:
+    return tuple(replace(row, source=source, column=row.column or row.path.rpartition(".")[2]) for row in rows)
+
+
+_COUNTED = _by(
+    "compare.figures.definitions.figures_of",
+    Metric("members", "members", "consumers in the group", "members", 0),
+    Metric("idle_members", "idle", "members that own no queue and do nothing until another member leaves", "members"),
+    Metric("queues", "queues", "Kafka's partitions or RocketMQ's message queues of the group's topics", "queues", 0),
+    Metric("unowned_queues", "unowned", "queues that no member reads, so their lag only grows", "queues"),
+    Metric("double_owned_queues", "twice", "queues that two members read, so records are handled twice", "queues"),
+)
+_OF_LOADS = _by(
+    "compare.figures.definitions.figures_of",
+    Metric("min", "min", "the smallest load of a member", "load", 1),
+    Metric("max", "max", "the largest load of a member, which limits the speed of the group", "load"),
+    Metric("mean", "mean", "the average load, which is the fair share if queues could be split", "load per member", 0),
+    Metric(
+        "spread", "spread", "largest minus smallest load; with equal subscriptions 0 or 1 is as even as can be", "load"
+    ),
+    Metric("idle_share", "idle share", "the share of the members that is idle, 0 to 1", "share"),
+    Metric("cv", "variation", "standard deviation over mean; 0 is even", "index"),
+    Metric("jain", "Jain", "the Jain index: 1 is even; k/n when k of n members share everything equally", "ratio", 1),
+    Metric("gini", "Gini", "0 is even, near 1 when one member has everything", "index"),
+    Metric("theil", "Theil", "0 is even; weighs the largest loads most", "index"),
+    Metric("max_over_mean", "max/mean", "the largest load divided by the fair share; 1 is even", "ratio"),
+    Metric(
+        "pile_up",
+        "pile-up",
+        "the correlation of topic loads: 1 if the same members get more of every topic, below 0 if topics offset"
+        " each other, 0 if neither",
+        "ratio",
+    ),
+)
+_OF_GROUPS = (
+    *_by(
+        "compare.auditing.group_figures.judge",
+        Metric(
+            "lag", "lag", "records that are written but not yet committed by the group", "records", -1, "lag_records"
+        ),
+    ),
+    *_by(
+        "compare.auditing.score.score",
+        Metric("score", "score", "how fair it is and how well it goes, 0 to 100", "points", 1),
+    ),
+    *_by(
+        "compare.auditing.score.misplaced_queues",
+        Metric("distance", "distance", "queues above the fairest loads", "queues", -1, "distance_queues"),
+    ),
+    *_by(
+        "compare.watching.changes.SeenGroup",
+        Metric("moves_total", "moves", "queues seen to go to another owner", "moves", -1, "moves"),
+        Metric("rebalances_total", "rebalances", "rebalances seen", "rebalances", -1, "rebalances"),
+    ),
+)
+
+_AT_THE_END = {
+    "idle_members": "members that own no queue at the end",
+    "max": "queues of the busiest member at the end",
+    "jain": "the Jain index at the end: 1 is even; k/n when k of n members share everything equally",
+}
+"""What a run's metric says in other words than the group's."""
+
+_OF_RUNS = (
+    *_by(
+        "compare.running.event_outcomes.combined_fairness",
+        Metric("fairness", "load", "least and most queues of a member at the end", "range", 0),
+        *(
+            replace(row, path=f"fairness.{row.path}", words=_AT_THE_END.get(row.path, row.words))
+            for row in (replace(_COUNTED[0], column="group_members"), *_COUNTED[1:], *_OF_LOADS)
+        ),
+    ),
+    *_by(
+        "compare.running.event_outcomes.combined_optimum",
+        Metric("optimum", "best", "the same of the fairest allocation that the subscriptions allow", "range", 0),
+        Metric("optimum.max", "best load", "the largest load of it", "load", 0, "best_max"),
+        Metric(
+            "optimum.jain",
+            "best Jain",
+            "the Jain index of the fairest allocation that the subscriptions allow",
+            "ratio",
+            0,
+        ),
+        Metric("optimum.moves", "moves to it", "the fewest moves to the fairest allocation", "moves", 0),
+    ),
+    *_by(
+        "compare.running.record.run_record",
+        Metric(
+            "rebalances",
+            "rebalances",
+            "in Kafka completed generations; in systems whose members allocate by themselves, causes after which the"
+            " queues of any member changed",
+            "rebalances",
+        ),
+        Metric("moves", "moves", "how often a queue moved to another owner", "moves"),
+        Metric(
+            "fewest_moves",
+            "fewest moves",
+            "the fewest moves that lead to the fairest allocation after each event (hanging members count as members);"
+            " a variant with fewer moves did not reach it after every event",
+            "moves",
+            0,
+        ),
+        Metric("unowned_queue_s", "no owner, queue-s", "time without an owner, summed over queues", "queue-s"),
+        Metric("longest_gap_s", "longest gap, s", "the longest time one queue was without an owner", "s"),
+        Metric(
+            "double_owned_queue_s", "two owners, queue-s", "time with several owners, summed over queues", "queue-s"
+        ),
+        Metric("redelivered", "twice", "records that were handled more than once", "records"),
+        Metric("burst", "burst", "how much of a member's records came at once", "ratio"),
+        Metric("messages", "messages", "number of messages besides those that fetch records", "messages"),
+        Metric(
+            "settle_s",
+            "settled, s",
+            "time from the last event to the last change of ownership as any member believes it; never, where it"
+            " goes on",
+            "s",
+        ),
+    ),
+    *_by(
+        "compare.running.production.lag_peak",
+        Metric(
+            "lag.peak", "lag peak", "the largest lag from the first event on, in records", "records", -1, "lag_peak"
+        ),
+        Metric("lag.drain_s", "drained, s", "time from the lag peak until all records of that lag were handled", "s"),
+    ),
+    *_by(
+        "compare.running.harm.harm_of",
+        Metric("harm.work.written", "written", "records that producers wrote", "records", 0),
+        Metric("harm.work.handled", "handled", "records that were handled at least once", "records", 1),
+        Metric(
+            "harm.work.refused",
+            "not written",
+            "records that producers could not write, as no broker took them",
+            "records",
+        ),
+        Metric(
+            "harm.work.skipped",
+            "never handled",
+            "records that nobody handles any more: the group went on behind",
+            "records",
+        ),
+        Metric(
+            "harm.work.waiting", "waiting", "records older than a second that nobody has handled at the end", "records"
+        ),
+        Metric(
+            "harm.no_progress_queue_s",
+            "no progress, queue-s",
+            "time in which records waited for at least a second and nobody handled any, summed over queues",
+            "queue-s",
+        ),
+        Metric("harm.longest_stall_s", "longest stall, s", "the longest time without progress of one queue", "s"),
+        Metric(
+            "harm.settled", "settled", "whether ownership came to rest with one owner for every queue", "yes or no", 1
+        ),
+    ),
+)
+
+METRICS: Final = {row.path: row for row in (*_COUNTED, *_OF_LOADS, *_OF_GROUPS, *_OF_RUNS)}
+
+COUNTS: Final = tuple(row.path for row in _COUNTED)
+"""Figures of a group that are counts."""
+
+LOADS: Final = tuple(row.path for row in _OF_LOADS)
+"""Figures over the members' loads: null where there are no members."""
+
+NAMES: Final = (*COUNTS, *LOADS)
+
+SETTLED: Final = "settle_s"
+"""The metric that is "never" where ownership did not come to rest."""
+
+EVENT: Final = "event."
+"""Stands before the path of a run's metric in a sweep, which means the part from the first event on."""
+
+DEMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "settles_within": ("settle_s", "time to settle"),
+    "max_over_mean": ("fairness.max_over_mean", "max_over_mean"),
+    "idle_members": ("fairness.idle_members", "idle_members"),
+    "longest_gap": ("longest_gap_s", "longest time without an owner"),
+    "double_owned_queue_s": ("double_owned_queue_s", "time with several owners"),
+    "redelivered": ("redelivered", "records delivered more than once"),
+    "longest_stall": ("harm.longest_stall_s", "longest time without progress"),
+    "skipped": ("harm.work.skipped", "records never handled"),
+    "waiting": ("harm.work.waiting", "records waiting at the end"),
+}
+"""A scenario's expectation to the metric that it limits, and what it calls that."""
+
+_READERS: Final[Mapping[str, str]] = {
+    # The comparison: what hurts (nobody is best at it while another suffers less, whether that one did its work or
+    # not), what the rest came to (only those who did are compared: who leaves work undone needs less), its report,
+    # the spread over seeds. A baseline tells of what has a spread.
+    "hurts": "harm.work.refused | harm.work.skipped | redelivered | harm.no_progress_queue_s | harm.longest_stall_s"
+    " | unowned_queue_s | longest_gap_s | double_owned_queue_s | lag.peak | lag.drain_s | harm.work.waiting",
+    "shares": "fairness.members | fairness.idle_members | fairness | optimum | fairness.jain | optimum.jain"
+    " | rebalances | moves | fewest_moves | messages | burst",
+    "report": "fairness.jain | optimum.jain | fairness.idle_members | fairness.max = most | rebalances | moves"
+    " | fewest_moves | messages",
+    "report events": "rebalances | moves | fewest_moves | unowned_queue_s | longest_gap_s = longest, s"
+    " | double_owned_queue_s | settle_s",
+    "report topics": "queues | min = least | max = most | idle_members = idle members | jain"
+    " | unowned_queues = no owner | double_owned_queues",
+    "spread": "fairness.jain | fairness.max_over_mean | fairness.idle_members | fairness.min | fairness.max"
+    " | fairness.unowned_queues | fairness.double_owned_queues | optimum.jain | optimum.moves | rebalances | moves"
+    " | fewest_moves | unowned_queue_s | longest_gap_s | double_owned_queue_s | redelivered | burst"
+    " | messages | settle_s | lag.peak | lag.drain_s | harm.work.written | harm.work.handled | harm.work.refused"
+    " | harm.work.skipped | harm.work.waiting | harm.no_progress_queue_s | harm.longest_stall_s | harm.settled",
+    # A sweep: columns of its rows, columns with median and percentiles of its summary, those of the summary's table.
+    "allocations": "fairness.members | fairness.idle_members | fairness.queues | fairness.unowned_queues"
+    " | fairness.double_owned_queues | fairness.min | fairness.max | fairness.spread | moves | fairness.mean"
+    " | fairness.cv | fairness.jain | fairness.gini | fairness.max_over_mean",
+    "simulations": "fairness.members | fairness.idle_members | fairness.queues | fairness.unowned_queues"
+    " | fairness.double_owned_queues | fairness.min | fairness.max | optimum.max | rebalances | moves | fewest_moves"
+    " | messages | redelivered | harm.work.written | harm.work.handled | harm.work.skipped | harm.work.waiting"
+    " | lag.peak | harm.settled | fairness.jain | fairness.max_over_mean | unowned_queue_s | longest_gap_s"
+    " | double_owned_queue_s | harm.no_progress_queue_s | harm.longest_stall_s | settle_s | burst | lag.drain_s"
+    " | event.rebalances | event.moves | event.fewest_moves | event.unowned_queue_s | event.longest_gap_s"
+    " | event.double_owned_queue_s | event.settle_s",
+    "summary": "event.settle_s | event.moves | event.fewest_moves | event.rebalances | event.unowned_queue_s"
+    " | event.longest_gap_s | event.double_owned_queue_s | harm.no_progress_queue_s | harm.longest_stall_s"
+    " | redelivered | messages | fairness.idle_members | fairness.unowned_queues | fairness.double_owned_queues"
+    " | fairness.max_over_mean | lag.peak",
+    "sweep": "event.settle_s = settled after, s | event.rebalances | event.moves | event.fewest_moves = fewest"
+    " | event.unowned_queue_s | event.double_owned_queue_s | harm.no_progress_queue_s | harm.longest_stall_s"
+    " | redelivered",
+    # The audit: its table, its page, what the page explains, a baseline's changes, what-if tables.
+    "audit": "members | idle_members | queues | min | max | max_over_mean | jain | pile_up | unowned_queues"
+    " | double_owned_queues | lag",
+    "audit page": "members | idle_members | queues | max_over_mean | jain | unowned_queues = no owner"
+    " | double_owned_queues | lag",
+    "audit figures": "members | idle_members = idle members | idle_share"
+    " | queues | unowned_queues = queues without owner | double_owned_queues = queues owned twice"
+    " | min = smallest load | max = largest load | mean = mean load | spread | max_over_mean = max over mean | cv"
+    " | jain = Jain index | gini | theil | pile_up | lag",
+    "audit topics": "queues | min | max | mean | idle_members | jain | unowned_queues | double_owned_queues | lag",
+    "audit changes": "idle_members = idle members | unowned_queues = queues without owner"
+    " | double_owned_queues = queues owned twice | max_over_mean = heaviest load over the mean",
+    "what if": "max | min | idle_members | jain | moves",
+    # The watch: its table, what Prometheus is told with its explanation, what a snapshot keeps of a topic.
+    "watch": "members | idle_members | queues | max_over_mean | distance | unowned_queues | double_owned_queues | lag"
+    " | moves_total | rebalances_total | score",
+    "gauges": "members = Members of the group. | idle_members = Members that own no queue."
+    " | queues = Queues (partitions) of the topics that the group reads. | unowned_queues = Queues without an owner."
+    " | double_owned_queues = Queues with two or more owners."
+    " | max_over_mean = Queues of the member that owns most, over the mean."
+    " | distance = Queues above the loads of the fairest allocation. | score = Score of the audit, 0 to 100."
+    " | lag = Records that wait to be read.",
+    "counters": "moves_total = Queues seen to go to another owner since the watching began."
+    " | rebalances_total = Rebalances seen since the watching began.",
+    "snapshot topics": "queues | idle_members | unowned_queues | double_owned_queues | min | max | mean | jain"
+    " | max_over_mean",
+}
+"""Reader to its metrics in their order, each with a heading where the reader calls it otherwise."""
+
+
+def _cells(text: str) -> Iterator[Metric]:
+    for cell in text.split(" | "):
+        path, _, heading = cell.partition(" = ")
+        row = METRICS[path.removeprefix(EVENT)]
+        if path.startswith(EVENT):
+            row = replace(row, path=path, column=f"event_{row.column}")
+        yield replace(row, heading=heading or row.heading)
+
+
+COLUMNS: Final = {reader: tuple(_cells(text)) for reader, text in _READERS.items()}
+"""Reader to its metrics in their order, with its headings."""
+
+
+def paths(reader: str) -> tuple[str, ...]:
+    """The paths of a reader's metrics."""
+    return tuple(row.path for row in COLUMNS[reader])
