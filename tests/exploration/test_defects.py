@@ -5,6 +5,7 @@ import pytest
 
 from compare.exploring.answers import document, read_token, retold
 from tests.exploration.defects import DEFECTS, Defect
+from tests.exploration.defects.record import Search
 from tests.exploration.table import PAGE, Row, row, written_rows
 
 WRITTEN = {each.name: each for each in written_rows(PAGE.read_text(encoding="utf-8"))}
@@ -31,9 +32,20 @@ def test_it_is_found_with_a_short_story(defect: Defect) -> None:
     assert found.steps <= min(defect.search.steps, MOST_STEPS[found.members])
 
 
-@named
-def test_the_unchanged_model_passes_the_same_search(defect: Defect) -> None:
-    _, found = defect.search.answer()
+SEARCHES = {defect.search: defect for defect in DEFECTS}
+QUICK = {defect.where.partition(":")[0]: defect.search for defect in SEARCHES.values()}
+"""One search in each part; `make test-slow` has the others, too."""
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        pytest.param(search, id=defect.name, marks=() if search in QUICK.values() else pytest.mark.slow)
+        for search, defect in SEARCHES.items()
+    ],
+)
+def test_the_unchanged_model_passes_the_same_search(search: Search) -> None:
+    _, found = search.answer()
     assert not found.stories
 
 

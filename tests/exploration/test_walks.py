@@ -1,4 +1,4 @@
-"""Random stories: found by chance, shrunk, the same for the same seed; the exhaustive search judges them."""
+"""Random stories: found by chance, shrunk, the same for the same seed; copies of nodes."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,10 +9,15 @@ from click.testing import CliRunner
 
 from compare.exploring.answers import Answers
 from compare.exploring.walks import Chance, Walk, answered_by_chance, shortened
+from compare.running.systems import cluster_of, read
+from compare.running.variants import variants_of
 from compare.verbs.explore import explore
 from protocols.engine.exploration import Action, State, World
+from protocols.engine.exploration.rules import Keys
 from protocols.engine.exploration.states import FIRE
+from protocols.scenario.running import Run
 from tests.exploration.defects import DEFECTS, Defect
+from tests.rows import rows
 
 BY_NAME = {each.name: each for each in DEFECTS}
 
@@ -102,3 +107,24 @@ def test_the_command_gives_story_and_token_that_tells_it_again(tmp_path: Path) -
     )
     assert again.return_value == 1
     assert json.loads(again.stdout)["properties"][0]["story"] == answer["story"]
+
+
+SCENARIO = "examples/scenarios/join-crash-leave-commit.yaml"
+
+
+@rows("name", ["kafka:range", "kafka:uniform", "kafka-zookeeper:range", "rocketmq:AVG"])
+def test_a_copy_stays_as_it_was_while_its_node_goes_on(name: str) -> None:
+    [variant] = variants_of(read(SCENARIO), [name])
+    run = Run.of(variant.scenario, variant.part, cluster_of(variant.part.system), full=True)
+    keys = Keys()
+    changed = set()
+    for seconds in (20, 31, 95, 201):
+        run.simulation.run(seconds * 1000.0)
+        nodes = {process: each.node for process, each in run.simulation.processes.items()}
+        copies = {process: node.copy() for process, node in nodes.items()}
+        before = {process: keys.key(copy) for process, copy in copies.items()}
+        assert before == {process: keys.key(copy.copy()) for process, copy in copies.items()}
+        run.simulation.run(seconds * 1000.0 + 5_000.0)
+        assert before == {process: keys.key(copy) for process, copy in copies.items()}
+        changed |= {process for process, node in nodes.items() if keys.key(node) != before[process]}
+    assert len(changed) > 2

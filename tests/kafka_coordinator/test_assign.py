@@ -5,13 +5,20 @@ import sys
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from compare.conformance.kafka_coordinator_shapes import group_state
 from kafka_coordinator import assign, register
 from kafka_coordinator.assignors.translation import Numbers, topic_id
 from kafka_coordinator.assignors.uniform import uniform
+from kafka_coordinator.messages import OffsetCommit, OffsetFetch
 from protocols import Allocation, Group, GroupError, Queue, StrategyError
+from protocols.facts import Delivered, Granted, Owns
+from protocols.scenario.events import AddTopic, DeleteTopic, Join
+from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
+from tests.kafka_coordinator.kafka_stories import Observed, Story, at
+from tests.rows import rows
 
 BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "uniform")
 
@@ -25,7 +32,7 @@ def _texts(allocation: Allocation) -> dict[str, str]:
     return {member: " ".join(map("{0.topic}-{0.number}".format, queues)) for member, queues in allocation.items()}
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@rows("name", BUILT_IN)
 def test_every_queue_gets_one_owner_who_subscribes(name: str) -> None:
     allocation = assign(name, ORDERS)
     allocation.check()
@@ -74,7 +81,7 @@ def test_members_are_seen_in_the_order_of_java_s_hash_map_not_of_the_group() -> 
     assert _texts(assign("uniform", group)) == {"C3": "t-0", "C0": "t-1", "C1": "t-2", "C2": "t-3"}
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@rows("name", BUILT_IN)
 def test_partition_k_is_the_kth_queue_of_its_topic(name: str) -> None:
     plain = Group.of(topics={"b": 4, "a": 3}, members={"c1": ["a", "b"], "c2": ["b"]})
     written = Group.of(
@@ -96,7 +103,7 @@ def test_claims_of_queues_and_members_that_are_gone_count_no_more() -> None:
     assert all(queue.number < 3 for queues in after.values() for queue in queues if queue.topic == "orders")
 
 
-@pytest.mark.parametrize("name", ["sticky", "cooperative-sticky"])
+@rows("name", ["sticky", "cooperative-sticky"])
 def test_queues_that_are_gone_stay_with_who_claims_them_and_later_ones_get_second_owners(name: str) -> None:
     group = Group.of({"t": 6, "u": 2}, {"m1": ["t"], "m2": ["t", "u"], "m3": ["u"]})
     before = {"m1": group.topics["t"][:3], "m2": group.topics["t"][3:], "m3": group.topics["u"]}
@@ -121,7 +128,7 @@ def test_a_queue_of_a_broker_that_is_gone_is_no_partition_and_not_claimed() -> N
     after.check()
 
 
-@pytest.mark.parametrize("name", ["sticky", "uniform"])
+@rows("name", ["sticky", "uniform"])
 def test_of_a_queue_claimed_twice_everybody_else_keeps_his_own(name: str) -> None:
     group = Group.of(topics={"t": 4}, members={"a": ["t"], "b": ["t"]})
     twice = Allocation(group, {"a": group.topics["t"][:2], "b": group.topics["t"][1:3]})
@@ -131,7 +138,7 @@ def test_of_a_queue_claimed_twice_everybody_else_keeps_his_own(name: str) -> Non
     assert Queue("t", "", 2) in after["b"]
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@rows("name", BUILT_IN)
 def test_topics_that_do_not_exist_and_repetitions_do_no_harm(name: str) -> None:
     odd = Group.of(topics={"t": 3}, members={"a": ["t", "gone", "t"], "b": ["t"]})
     assert sorted(map(len, assign(name, odd).values())) == [1, 2]
@@ -157,7 +164,7 @@ def test_topic_ids_can_be_given_as_numbers_or_as_kafka_prints_them() -> None:
     assert topic_id("x") == topic_id("x") != topic_id("y")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "given", "text"),
     [
         ("rnage", {}, "unknown Kafka strategy 'rnage', expected one of range, roundrobin, sticky,"),
@@ -226,7 +233,6 @@ def test_what_cannot_be_a_strategy_or_an_answer_is_refused() -> None:
         assign("stranger", ORDERS)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(BUILT_IN),
     st.dictionaries(st.sampled_from(["t", "T", "é"]), st.integers(0, 7), min_size=1),
@@ -242,7 +248,6 @@ def test_trusted_allocations_are_what_checked_ones_are(name: str, topics: dict[s
         assert allocation == Allocation(group, allocation)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(st.sampled_from(["t", "T", "é", "u"]), st.integers(1, 9), min_size=1), st.data())
 def test_uniform_keeps_what_members_had_as_if_their_claims_were_read_one_by_one(
     topics: dict[str, int], data: st.DataObject
@@ -268,3 +273,78 @@ def test_uniform_keeps_what_members_had_as_if_their_claims_were_read_one_by_one(
 def test_the_package_is_quick_to_import() -> None:
     heavy = "import sys, kafka_coordinator; print({'numpy', 'networkx', 'pandas', 'pyspark'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True).stdout.strip() == "set()"
+
+
+MEMBERS = {"c1": {"subscribe": ("t",)}, "c2": {"subscribe": ("t", "u")}, "c3": {"subscribe": ("u",)}}
+SHRUNK = [
+    DeleteTopic(at=at(30), delete_topic="t"),
+    AddTopic(at=at(30.5), add_topic={"t": {"queues": {"b1": 2}}}),
+    Join(at=at(60), join="c4", group="g", subscribe=("t", "u")),
+]
+
+
+def _shrunk(strategy: str, seconds: float) -> Observed:
+    topics = {"t": 6, "u": 3}
+    settings = {"partition.assignment.strategy": strategy, "metadata.max.age.ms": 20_000}
+    return Story(members=MEMBERS, topics=topics, rate=2.0, events=SHRUNK, settings=settings).until(seconds)
+
+
+@rows("strategy", ["sticky", "cooperative-sticky"])
+def test_members_are_handed_what_is_gone_and_what_another_one_has(strategy: str) -> None:
+    seen = _shrunk(strategy, 58)
+    owned = {fact.member: fact.queues for _, fact in seen.of(Owns)}
+    granted = {fact.member: fact.queues for _, fact in seen.of(Granted)}
+    assert owned == granted
+    every = [queue for queues in owned.values() for queue in queues]
+    assert {queue for queue in every if queue.topic == "t" and queue.number >= 2}
+    assert {queue.topic for queue in every if every.count(queue) > 1} == {"u"}
+    # Who is handed a partition twice owns it once.
+    assert all(len(set(fact.queues)) == len(fact.queues) for kind in (Owns, Granted) for _, fact in seen.of(kind))
+
+
+@rows("strategy", ["sticky", "cooperative-sticky"])
+def test_nothing_is_read_from_a_partition_that_is_gone(strategy: str) -> None:
+    delivered = [fact for now, fact in _shrunk(strategy, 120).of(Delivered) if now > at(31)]
+    assert {fact.queue.number for fact in delivered if fact.queue.topic == "t"} == {0, 1}
+
+
+def test_range_forgets_what_is_gone() -> None:
+    owned = {fact.member: fact.queues for _, fact in _shrunk("range", 120).of(Owns)}
+    every = [queue for queues in owned.values() for queue in queues]
+    there = [(topic, number) for topic, count in (("t", 2), ("u", 3)) for number in range(count)]
+    assert sorted((queue.topic, queue.number) for queue in every) == there
+
+
+BEYOND, BELOW = "\U0001f600", "\ufb00"
+"""In the order of UTF-16 units, which is not that of code points."""
+
+
+@rows("name", ["range", "roundrobin", "sticky", "cooperative-sticky", "server-range"])
+def test_members_are_dealt_to_in_the_order_of_units(name: str) -> None:
+    group = Group.of({"t": 3}, {BELOW: ["t"], BEYOND: ["t"]})
+    assert {id: len(queues) for id, queues in assign(name, group).items()} == {BEYOND: 2, BELOW: 1}
+
+
+@rows("name", ["range", "roundrobin", "server-range"])
+def test_static_members_go_by_the_units_of_their_instance_ids(name: str) -> None:
+    members = {"a": {"subscribe": ["t"], "instance_id": BELOW}, "b": {"subscribe": ["t"], "instance_id": BEYOND}}
+    assert assign(name, Group.of({"t": 1}, members))["b"] == (Queue("t", "", 0),)
+
+
+@rows("name", ["roundrobin", "sticky", "cooperative-sticky"])
+def test_topics_are_dealt_in_the_order_of_units(name: str) -> None:
+    group = Group.of({BELOW: 1, BEYOND: 1}, {"a": [BELOW, BEYOND], "b": [BELOW, BEYOND]})
+    assert dict(assign(name, group)) == {"a": (Queue(BEYOND, "", 0),), "b": (Queue(BELOW, "", 0),)}
+
+
+def test_the_coordinator_lists_groups_offsets_and_topics_so() -> None:
+    desk = Desk()
+    commits = tuple(((topic, 0), 1, "") for topic in (BELOW, BEYOND))
+    for group in (BELOW, BEYOND):
+        desk.send(OffsetCommit(desk.number(), group, "", -1, None, commits))
+    fetched = desk.send(OffsetFetch(desk.number(), BELOW, None))
+    assert [topic for (topic, _), _, _ in fetched.offsets] == [BEYOND, BELOW]
+    assert [group for group, *_ in desk.listed()] == [BEYOND, BELOW]
+    desk.stable(1)
+    desk.group.subscribed = frozenset({BELOW, BEYOND, "t"})
+    assert group_state(desk.group)["subscribed_topics"] == ["t", BEYOND, BELOW]

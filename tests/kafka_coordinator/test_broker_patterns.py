@@ -8,6 +8,7 @@ from kafka_coordinator.messages import ConsumerGroupHeartbeat, MetadataRequest
 from protocols.errors import UserError
 from protocols.scenario.events import AddTopic, Crash, Event, Join, Queues, Restart, Subscribe
 from tests.kafka_coordinator.kafka_stories import Observed, Story, at
+from tests.rows import rows
 
 ORDERS: dict[str, Any] = {"pattern": "orders-[a-z]+", "resolved_by": "broker"}
 TOPICS = {"orders-eu": 2, "orders-us": 2, "orders-1": 2, "other": 2}
@@ -32,7 +33,7 @@ def first_read(seen: Observed, name: str) -> float:
     )
 
 
-@pytest.mark.parametrize("system", ["kafka:uniform", "kafka:server-range"])
+@rows("system", ["kafka:uniform", "kafka:server-range"])
 def test_the_coordinator_finds_the_topics_and_new_ones_at_the_next_heartbeats(system: str) -> None:
     members = {"c1": ORDERS, "c2": ORDERS}
     seen = Story(system, members=members, topics=TOPICS, events=[topic(62, "orders-asia")]).until(120)
@@ -80,7 +81,7 @@ def test_members_with_patterns_and_names_share_one_group() -> None:
     assert read(seen, "c3") == ["orders-1-0", "orders-1-1", "orders-1-2"]
 
 
-@pytest.mark.parametrize("system", ["kafka:range", "kafka:cooperative-sticky"])
+@rows("system", ["kafka:range", "kafka:cooperative-sticky"])
 def test_classic_members_resolve_it_themselves(system: str) -> None:
     told = [
         Story(system, members={"c1": {**ORDERS, "resolved_by": who}}, topics=TOPICS).until(60).facts
@@ -90,7 +91,7 @@ def test_classic_members_resolve_it_themselves(system: str) -> None:
     assert any(fact[2][2] for fact in told[0] if type(fact[2]).__name__ == "Owns")
 
 
-@pytest.mark.parametrize("pattern", [r"orders-(?=e)", r"(o)\1", "o++", "o{1001}"])
+@rows("pattern", [r"orders-(?=e)", r"(o)\1", "o++", "o{1001}"])
 def test_a_pattern_that_re2_does_not_take_is_refused_where_a_broker_would_read_it(pattern: str) -> None:
     member = {"pattern": pattern, "resolved_by": "broker"}
     with pytest.raises(

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from kafka_coordinator.cluster.cluster import KafkaCluster
 from kafka_coordinator.consumer.states import STABLE
 from protocols.errors import UserError
 from protocols.facts import Delivered, Position
@@ -22,6 +21,7 @@ from protocols.scenario.events import (
     StopPolling,
 )
 from tests.kafka_coordinator.kafka_stories import THREE, Story, at
+from tests.rows import rows
 
 
 def test_a_group_forms_after_the_initial_delay_which_a_second_joiner_prolongs() -> None:
@@ -99,13 +99,6 @@ def test_a_static_member_that_comes_back_in_time_changes_nothing() -> None:
     assert seen.callbacks("c2") == [("assigned", (2, 3)), ("revoked", (2, 3)), ("assigned", (2, 3))]
 
 
-def test_a_rolling_restart_of_dynamic_members_rebalances_for_each() -> None:
-    events = [Restart(at=at(20 + 20 * number), restart=name) for number, name in enumerate(THREE)]
-    seen = Story(members=THREE, events=events).until(100)
-    assert seen.generations()[-1] >= 4
-    assert sorted(queue for queues in seen.owners().values() for queue in queues) == list(range(6))
-
-
 def test_an_upgrade_to_cooperative_member_by_member() -> None:
     both = "range,cooperative-sticky"
     events = [
@@ -137,20 +130,7 @@ def test_cooperative_moved_partitions_wait_a_round_and_others_never_stop() -> No
     assert ("assigned", ()) in seen.callbacks("c1", at(20))
 
 
-def test_eager_owns_nothing_between_revoked_and_assigned() -> None:
-    events = [Join(at=at(20), join="c3", subscribe=("t",))]
-    seen = Story("kafka:roundrobin", events=events).until(60)
-    assert [kind for kind, _ in seen.callbacks("c1")] == ["assigned", "revoked", "assigned"]
-    assert seen.beliefs("c1")[1][1] == ()
-
-
-def test_group_max_size_turns_the_third_away() -> None:
-    seen = Story(members=THREE, settings={"group.max.size": 2}).until(30)
-    assert [note for note in seen.notes() if "GROUP_MAX_SIZE_REACHED" in note]
-    assert sorted(len(queues) for queues in seen.owners().values()) == [3, 3]
-
-
-@pytest.mark.parametrize(
+@rows(
     ("system", "settings", "message"),
     [
         ("kafka:uniform", {"group.protocol": "classic"}, "uniform belongs to the consumer protocol"),
@@ -227,12 +207,6 @@ def story_of_all() -> list[object]:
     )
     seen = story.to_end(180)
     return [*seen.facts, *seen.sent_messages]
-
-
-def test_it_is_a_cluster() -> None:
-    story = Story(members=[])
-    assert isinstance(story.cluster, KafkaCluster)
-    story.to_end(1)
 
 
 def test_a_restart_that_is_called_off_while_the_member_closes_stays_away() -> None:

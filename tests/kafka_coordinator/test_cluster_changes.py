@@ -21,6 +21,7 @@ from protocols.scenario.events import (
     Reset,
 )
 from tests.kafka_coordinator.kafka_stories import THREE, Story, at
+from tests.rows import rows
 
 
 def test_a_fail_over_in_the_middle_of_a_rebalance() -> None:
@@ -83,8 +84,8 @@ def test_topics_come_and_go_for_a_pattern() -> None:
     assert owned == [{"t"}, set(), {"t", "t2"}, set(), {"t2"}]
 
 
-@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
-@pytest.mark.parametrize("reset", ["earliest", "latest"])
+@rows("strategy", ["range", "cooperative-sticky"])
+@rows("reset", ["earliest", "latest"])
 def test_a_topic_created_again_is_read_from_its_first_record_and_a_deleted_one_not_at_all(
     strategy: str, reset: str
 ) -> None:

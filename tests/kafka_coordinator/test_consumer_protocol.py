@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,11 +19,11 @@ from protocols.scenario.events import (
     Leave,
     Network,
     Queues,
-    Restart,
     StopPolling,
     Subscribe,
 )
 from tests.kafka_coordinator.kafka_stories import Observed, Story, at
+from tests.rows import rows
 
 SECONDS = 1000.0
 
@@ -55,12 +54,6 @@ def test_who_leaves_is_replaced_at_the_next_heartbeat_of_the_others() -> None:
     assert 0 < taken[0] - left[0] <= 5 * SECONDS + 20
 
 
-def test_server_range_gives_consecutive_partitions() -> None:
-    seen = Story("kafka:server-range", members=["c1", "c2", "c3"], topics={"t": 7}).until(40)
-    counts = sorted(seen.owners().values())
-    assert counts == [(0, 1, 2), (3, 4), (5, 6)]
-
-
 def test_a_crash_costs_the_session_and_a_heartbeat() -> None:
     seen = Story("kafka:uniform", topics={"t": 4}, events=[Crash(at=at(20), crash="c2")]).until(90)
     last = seen.beliefs("c1")[-1]
@@ -87,17 +80,6 @@ def test_whose_user_does_not_poll_is_replaced_and_comes_back() -> None:
     assert 35 <= replaced / SECONDS <= 40.1
     assert [kind for kind, _ in seen.callbacks("c2", since=at(20))][:1] == ["lost"]
     assert next(now for now, fact in seen.of_owns("c2") if now > at(20)) == at(60)
-    assert sorted(len(queues) for queues in seen.owners().values()) == [2, 2]
-
-
-def test_who_does_not_revoke_in_time_is_fenced() -> None:
-    """The coordinator waits as long as the user may stay away, from when it tells the member to give something up."""
-    events: list[Event] = [
-        StopPolling.model_validate({"at": at(20), "stop_polling": "c1", "for": at(5)}),
-        Join(at=at(21), join="c2", subscribe=("t",)),
-        Hang.model_validate({"at": at(26), "hang": "c1", "for": at(1)}),
-    ]
-    seen = Story("kafka:uniform", members=["c1"], topics={"t": 4}, events=events).until(60)
     assert sorted(len(queues) for queues in seen.owners().values()) == [2, 2]
 
 
@@ -174,14 +156,7 @@ def test_a_rolling_upgrade_keeps_every_partition_owned_by_one() -> None:
     assert {"group", "consumer group", "client", "consumer protocol"} <= states
 
 
-def test_a_classic_variant_may_have_members_of_the_consumer_protocol() -> None:
-    members = {"c1": {}, "c2": {"settings": {"group.protocol": "consumer"}}}
-    events = [Restart(at=at(40), restart="c2")]
-    seen = Story("kafka:cooperative-sticky", members=members, topics={"t": 4}, events=events).until(140)
-    assert sorted(len(queues) for queues in seen.owners().values()) == [2, 2]
-
-
-@pytest.mark.parametrize("system", ["kafka:uniform", "kafka:server-range"])
+@rows("system", ["kafka:uniform", "kafka:server-range"])
 @given(
     leaving=st.lists(st.sampled_from(["c1", "c2", "c3", "c4"]), unique=True, max_size=3),
     joining=st.integers(0, 3),

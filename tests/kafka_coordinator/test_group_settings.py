@@ -16,6 +16,7 @@ from kafka_coordinator.messages import ConsumerGroupHeartbeat
 from protocols.errors import UserError
 from protocols.scenario.events import BrokerEvent, Configure, Crash, Event
 from tests.kafka_coordinator.kafka_stories import Story, at
+from tests.rows import rows
 
 SMALL = {
     "group.consumer.min.session.timeout.ms": 6_000,
@@ -43,7 +44,7 @@ ANSWERS: list[tuple[dict[str, int], dict[str, int], str]] = [
 it takes them, else which setting it names and the bound. A setting that is left out has Kafka's own default there."""
 
 
-@pytest.mark.parametrize(("broker", "own", "answer"), ANSWERS)
+@rows(("broker", "own", "answer"), ANSWERS)
 def test_a_broker_takes_and_refuses_what_the_released_one_does(
     broker: dict[str, int], own: dict[str, int], answer: str
 ) -> None:
@@ -58,7 +59,7 @@ def test_a_broker_takes_and_refuses_what_the_released_one_does(
     assert f"expected {bound}, which is " in str(refused.value)
 
 
-@pytest.mark.parametrize("value", [0, "50000", 50_000.0, True, 2**31])
+@rows("value", [0, "50000", 50_000.0, True, 2**31])
 def test_a_setting_is_a_whole_number(value: object) -> None:
     with pytest.raises(
         UserError, match=r"^group g: setting consumer\.session\.timeout\.ms: .*, expected a whole number"

@@ -8,6 +8,7 @@ from protocols.facts import Committed, Delivered, PassedOver, StandsStill, Timed
 from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Hang, Leave, Poison, Produce, StopPolling
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
+from tests.rows import rows
 
 QUICK = {"max.poll.interval.ms": 20_000}
 
@@ -74,7 +75,7 @@ def reached(*events: Event, handle: float, threads: int | None = None, **more: A
     return [(fact.queue.number, fact.offset, (now - handle) / 1000) for now, fact in seen.of(PassedOver)]
 
 
-@pytest.mark.parametrize(("records", "turns"), [(1000, 250), (1001, 251)])
+@rows(("records", "turns"), [(1000, 250), (1001, 251)])
 def test_threads_come_to_it_when_all_before_it_are_done(records: int, turns: int) -> None:
     """Four records every 10 ms."""
     burst = Produce(at=20_000.0, produce={"t-0": records})
@@ -125,7 +126,7 @@ def test_for_ever_is_until_the_member_ends() -> None:
     assert offsets(seen, 0) == set(range(60))
 
 
-@pytest.mark.parametrize("pause", [Hang, StopPolling])
+@rows("pause", [Hang, StopPolling])
 def test_attempts_are_not_made_while_the_code_is_stopped(pause: type[Event]) -> None:
     name = pause.kind_name()
     stopped = pause.model_validate({"at": 33_000.0, name: "c1", "for": 15_000.0})

@@ -9,6 +9,7 @@ from protocols.facts import Committed, Delivered, Owns, PassedOver, Position, St
 from protocols.scenario.events import AddTopic, BrokerEvent, Event, Leave, Poison, Produce, Reset
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
+from tests.rows import rows
 
 BROKERS = ("b1", "b2", "b3")
 ON_B2 = (2, 3)
@@ -36,7 +37,7 @@ def when(seen: Observed, number: int) -> list[tuple[float, float]]:
     return [(fact.since / 1000, now / 1000) for now, fact in seen.of(Delivered) if fact.queue.number == number]
 
 
-@pytest.mark.parametrize("how", ["stop", "kill"])
+@rows("how", ["stop", "kill"])
 def test_nothing_is_written_and_read_while_the_only_replica_is_down(how: str) -> None:
     lived = story(broker(60, how), broker(90, "return"))
     seen = lived.to_end(120)

@@ -12,6 +12,7 @@ import pytest
 
 from protocols.files import replaced, write_text
 from protocols.timeline.rows import write_parquet
+from tests.rows import rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,7 +35,7 @@ def test_what_was_there_stays_until_everything_is_written(tmp_path: Path) -> Non
     assert names(tmp_path) == ["report.html"]
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, ValueError])
+@rows("error", [KeyboardInterrupt, OSError, ValueError])
 def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path: Path, error: type[BaseException]) -> None:
     path = tmp_path / "report.html"
     path.write_text("old")
@@ -85,7 +86,7 @@ def test_a_pipe_and_a_device_are_written_to(tmp_path: Path) -> None:
     assert not Path(os.devnull).is_file()
 
 
-@pytest.mark.parametrize("target", ["/dev/stdout", "{out}"])
+@rows("target", ["/dev/stdout", "{out}"])
 def test_where_standard_output_goes_is_written_in_place(tmp_path: Path, target: str) -> None:
     out = tmp_path / "out"
     code = (

@@ -1,4 +1,4 @@
-"""The shared group model: what can be said, and what is refused in one clear line."""
+"""The shared group model, sets of offsets, Java's orders."""
 
 import pickle
 
@@ -7,6 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols import Allocation, Group, GroupError, Queue, sort_queues
+from protocols.java import (
+    entry_order,
+    grown_size,
+    sorted_as_java,
+    sorted_pairs,
+    spread,
+    string_entry_order,
+    string_hash,
+)
+from protocols.offsets import OffsetSet
+from tests.rows import rows
 
 GROUP = Group.of(
     topics={"orders": 3, "payments": {"broker-b": 1, "broker-a": 2}},
@@ -47,7 +58,7 @@ def test_racks_of_a_changed_topic_are_forgotten() -> None:
     assert dict(group.with_queues({"t": 2}).replica_racks) == {"u": (("b",),)}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("topics", "members", "message"),
     [
         ({"t": -1}, {}, "topic 't'.*-1.*expected 0 or more"),
@@ -125,3 +136,110 @@ def test_queues_sort_as_java_compares_strings(queues: list[tuple[str, str, int]]
     records = [Queue(*each) for each in queues]
     expected = sorted(queues, key=lambda each: (units(each[0]), units(each[1]), each[2]))
     assert sort_queues(records) == tuple(sorted(records)) == tuple(Queue(*each) for each in expected)
+
+
+RANGES = st.tuples(st.integers(0, 30), st.integers(0, 30))
+STEPS = st.lists(st.tuples(st.sampled_from(["add", "remove"]), RANGES), max_size=20)
+
+
+def textbook(steps: list[tuple[str, tuple[int, int]]]) -> tuple[OffsetSet, set[int]]:
+    ours, plain = OffsetSet(), set[int]()
+    for step, (first, end) in steps:
+        offsets = set(range(first, end))
+        if step == "add":
+            assert ours.add(first, end) == len(offsets - plain)
+            plain |= offsets
+        else:
+            assert ours.remove(first, end) == len(offsets & plain)
+            plain -= offsets
+    return ours, plain
+
+
+@given(STEPS)
+def test_it_holds_what_a_set_holds(steps: list[tuple[str, tuple[int, int]]]) -> None:
+    ours, plain = textbook(steps)
+    assert {offset for first, end in ours.ranges() for offset in range(first, end)} == plain
+    assert all((offset in ours) == (offset in plain) for offset in range(-1, 32))
+    assert len(ours) == len(plain)
+    assert bool(ours) == bool(plain)
+    if plain:
+        assert (ours.first, ours.end - 1) == (min(plain), max(plain))
+        assert ours.first_range() == ours.ranges()[0]
+
+
+@given(STEPS)
+def test_ranges_are_in_order_and_never_touch(steps: list[tuple[str, tuple[int, int]]]) -> None:
+    ours, plain = textbook(steps)
+    bounds = [bound for each in ours.ranges() for bound in each]
+    assert bounds == sorted(set(bounds))
+    assert ours == OffsetSet((offset, offset + 1) for offset in sorted(plain, reverse=True))
+
+
+@given(STEPS, RANGES)
+def test_questions_about_a_part_of_it(steps: list[tuple[str, tuple[int, int]]], part: tuple[int, int]) -> None:
+    ours, plain = textbook(steps)
+    first, end = part
+    missing = [offset for offset in range(first, end) if offset not in plain]
+    assert ours.count(first, end) == max(end - first, 0) - len(missing)
+    assert [offset for begin, stop in ours.gaps(first, end) for offset in range(begin, stop)] == missing
+    assert ours.last_missing(first, end) == (missing[-1] if missing else None)
+    assert ours.next_missing(first) == next(offset for offset in range(first, 40) if offset not in plain)
+
+
+@given(STEPS, STEPS)
+def test_the_union_counts_what_is_new_and_copies_are_independent(one: list, other: list) -> None:
+    (ours, plain), (theirs, others) = textbook(one), textbook(other)
+    union = ours.copy()
+    assert union.update(theirs.ranges()) == len(others - plain)
+    assert len(union) == len(plain | others)
+    assert len(ours) == len(plain)
+
+
+def test_size_does_not_matter() -> None:
+    ours = OffsetSet([(0, 10**15)])
+    assert ours.remove(10**9, 10**9 + 1) == 1
+    assert ours.ranges() == ((0, 10**9), (10**9 + 1, 10**15))
+    assert repr(OffsetSet([(3, 5), (1, 2)])) == "OffsetSet([(1, 2), (3, 5)])"
+
+
+def test_an_empty_set_has_no_ends() -> None:
+    with pytest.raises(IndexError):
+        _ = OffsetSet().first
+    with pytest.raises(IndexError):
+        _ = OffsetSet([(2, 2)]).end
+
+
+def test_hash_codes() -> None:
+    assert [string_hash(f"C{n}") for n in range(4)] == [2125, 2126, 2127, 2128]
+    assert string_hash("") == 0
+    assert string_hash("\U0001f600") == (0xD83D * 31 + 0xDE00) & 0xFFFFFFFF
+    assert string_hash("polygenelubricants") == 0x80000000
+
+
+def test_entry_order_of_strings() -> None:
+    assert string_entry_order(["C0", "C1", "C2", "C3"]) == ["C3", "C0", "C1", "C2"]
+    given = ["member-10", "member-9", "member-1", "a", "Z"]
+    assert string_entry_order(given) == ["a", "member-1", "Z", "member-9", "member-10"]
+    topics = [f"t{n}" for n in range(12)]
+    assert string_entry_order(topics) == [f"t{n}" for n in (4, 5, 6, 10, 7, 8, 9, 11, 0, 1, 2, 3)]
+
+
+def test_a_table_doubles_beyond_three_quarters() -> None:
+    assert [grown_size(n) for n in (0, 12, 13, 24, 25)] == [16, 16, 32, 32, 64]
+    assert spread(0x10000) == 0x10001
+
+
+def test_keys_of_one_bin_keep_the_order_of_insertion() -> None:
+    assert entry_order([33, 17, 1, 0], lambda key: key) == [0, 33, 17, 1]
+
+
+def test_strings_compare_by_utf16_unit() -> None:
+    assert sorted_as_java(["c2", "c10", "C3"]) == ["C3", "c10", "c2"]
+    assert sorted_as_java(["\ue000", "\U00010000"]) == ["\U00010000", "\ue000"]
+    assert sorted_as_java(["\uffff", "\U0010ffff", "\ud7ff", "z"]) == ["z", "\ud7ff", "\U0010ffff", "\uffff"]
+
+
+def test_pairs_compare_by_the_text_in_utf16_units_then_by_number() -> None:
+    assert sorted_pairs([("b", 10), ("b", 9), ("B", 3)]) == [("B", 3), ("b", 9), ("b", 10)]
+    pairs = [("\ufb00", 0), ("\U0001f600", 2), ("\U0001f600", 1), ("t", 5)]
+    assert sorted_pairs(pairs) == [("t", 5), ("\U0001f600", 1), ("\U0001f600", 2), ("\ufb00", 0)]

@@ -1,7 +1,7 @@
 """A reader's time goes to the queues that need it: max-min fairness, without waste."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.nodes import TICK
@@ -64,7 +64,6 @@ QUEUES = st.lists(
 
 
 @given(QUEUES, st.sampled_from([1.0, 5.0, 16.0]), st.sampled_from([1, 3, 20]))
-@settings(max_examples=200, deadline=None)
 def test_nothing_is_wasted_while_anything_waits_and_shares_change_seldom(
     queues: list[tuple[float, int]], handle: float, threads: int
 ) -> None:

@@ -1,12 +1,14 @@
-"""A whole group: every member for itself, topic by topic; where inputs differ, owners are missing or double."""
+"""A whole group: every member for itself, topic by topic; and strategies of one's own."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pytest
 
 from protocols import Group, GroupError, Queue, StrategyError
-from rocketmq_selfbalance import View, allocate
-from rocketmq_selfbalance.strategies import Averagely, ConsistentHash
+from rocketmq_selfbalance import AllocationError, View, allocate, register
+from rocketmq_selfbalance.strategies import ConsistentHash
+from tests.rows import rows
 
 
 def numbers(queues: Sequence[Queue]) -> list[int]:
@@ -17,7 +19,7 @@ def group(queues: int, *members: str) -> Group:
     return Group.of(topics={"T": {"b": queues}}, members={member: ["T"] for member in members})
 
 
-@pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE"])
+@rows("strategy", ["AVG", "AVG_BY_CIRCLE"])
 def test_the_second_half_of_the_group_idles_because_every_topic_starts_with_the_first_member(strategy: str) -> None:
     two_topics = Group.of(
         topics={"X": {"broker-a": 2}, "Y": {"broker-a": 2}},
@@ -41,13 +43,6 @@ def test_queues_and_members_are_sorted_as_java_sorts_them() -> None:
         "\U0001f600": ("\U0001f600",),
         "\uffee": ("\uffee",),
     }
-
-
-def test_settings_reach_the_strategy() -> None:
-    with_ten = allocate("CONSISTENT_HASH", group(8, "c1", "c2", "c3"))
-    assert [numbers(queues) for queues in with_ten.values()] == [[2], [0, 3, 4, 7], [1, 5, 6]]
-    with_one = allocate("CONSISTENT_HASH", group(8, "c1", "c2", "c3"), settings={"virtual_nodes": 1})
-    assert [numbers(queues) for queues in with_one.values()] == [[], [0, 3, 4, 7], [1, 2, 5, 6]]
 
 
 def test_two_members_with_one_client_id_own_the_same_and_leave_their_second_share_to_nobody() -> None:
@@ -101,9 +96,7 @@ def test_who_does_not_see_itself_drops_everything() -> None:
     assert numbers(after.unowned) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    "view", [View(members=[]), View(topics={"T": None}), View(topics={"T": 0}), View(members={"T": []})]
-)
+@rows("view", [View(members=[]), View(topics={"T": None}), View(topics={"T": 0}), View(members={"T": []})])
 def test_who_sees_no_member_list_or_no_queues_keeps_what_it_had(view: View) -> None:
     four = group(8, "c1", "c2", "c3", "c4")
     before = allocate("AVG", four)
@@ -133,19 +126,8 @@ def test_a_client_asks_a_broker_anew_for_each_topic() -> None:
     assert [(queue.topic, queue.number) for queue in allocation["c2"]] == [("X", 1), ("Y", 0), ("Y", 1)]
 
 
-def test_members_who_share_a_view_get_what_each_would_get_with_its_own() -> None:
-    crowd = group(40, *(f"c{n}" for n in range(10)))
-    half = [f"c{n}" for n in range(5)]
-    shared = View(members=half, topics={"T": {"b": 30}})
-    at_once = allocate("CONSISTENT_HASH", crowd, views=dict.fromkeys(half, shared))
-    single = allocate(
-        "CONSISTENT_HASH", crowd, views={c: View(members=list(half), topics={"T": {"b": 30}}) for c in half}
-    )
-    assert at_once == single != allocate("CONSISTENT_HASH", crowd)
-
-
-@pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM_NEARBY"])
-@pytest.mark.parametrize("members", [1, 3, 7])
+@rows("strategy", ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM_NEARBY"])
+@rows("members", [1, 3, 7])
 def test_members_who_see_the_group_as_it_is_get_together_what_each_would_get_alone(strategy: str, members: int) -> None:
     topics = {"Y": {"b-1": 3, "a-1": 2}, "X": {"a-1": 5}, "Z": {"a-1": 0}, "nobody's": {"a-1": 2}}
     read = [["Y", "X"], ["X"], ["Z", "Y", "elsewhere"]]
@@ -173,12 +155,6 @@ def test_a_configured_list_is_the_target_of_every_topic() -> None:
     allocation = allocate("CONFIG", both, settings={"message_queue_list": listed}, previous=before)
     assert allocation["c1"] == (Queue("X", "b", 0), Queue("Y", "b", 1))
     assert allocation["c2"] == (Queue("X", "b", 0),), "queues of topics it does not read are dropped at the end"
-
-
-def test_a_configured_list_that_names_another_topic_empties_this_one() -> None:
-    both = Group.of(topics={"X": {"b": 2}, "Y": {"b": 2}}, members={"c1": ["X", "Y"]})
-    settings = {"message_queue_list": [Queue("X", "b", 1)]}
-    assert allocate("CONFIG", both, settings=settings, previous=allocate("AVG", both))["c1"] == (Queue("X", "b", 1),)
 
 
 def test_each_member_may_have_its_own_configured_list() -> None:
@@ -241,7 +217,7 @@ def test_groups_without_broker_names_retry_topics_and_unknown_topics_work_too() 
 # --- what users get wrong -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "message"),
     [
         ({"name": "AVERAGE"}, "unknown RocketMQ strategy 'AVERAGE', expected one of AVG, AVG_BY_CIRCLE, "),
@@ -280,14 +256,91 @@ def test_views_strategies_and_lists_name_members_of_the_group() -> None:
         allocate("AVG", group(2, "c1"), views={"c1": ["c1"]})  # type: ignore[dict-item]
 
 
-def test_a_strategy_object_may_be_given_instead_of_a_name() -> None:
-    assert allocate(Averagely(), group(3, "c1", "c2")) == allocate("AVG", group(3, "c1", "c2"))
-
-
-@pytest.mark.parametrize("strategy", ["AVG", "AVG_BY_CIRCLE"])
+@rows("strategy", ["AVG", "AVG_BY_CIRCLE"])
 def test_clients_and_queues_are_in_the_order_of_utf16_units(strategy: str) -> None:
     beyond, below = "\U0001f600", "\ufb00"
     group = Group.of({"T": {below: 1, beyond: 2}}, {below: ["T"], beyond: ["T"]})
     queues = [Queue("T", beyond, 0), Queue("T", beyond, 1), Queue("T", below, 0)]
     first = queues[:2] if strategy == "AVG" else queues[::2]
     assert allocate(strategy, group)[beyond] == tuple(first)
+
+
+GROUP = Group.of(topics={"T": {"b": 3}, "U": {"b": 1}}, members={"c2": ["T", "U"], "c1": ["T", "U"]}, name="g")
+
+
+def first_takes_all(group: str, own: str, queues: Sequence[Queue], members: Sequence[str]) -> Sequence[Queue]:
+    assert (group, list(members)) == ("g", ["c1", "c2"])
+    return queues if own == members[0] else []
+
+
+def test_a_function_is_called_as_a_client_calls_it() -> None:
+    register("FIRST", first_takes_all)
+    allocation = allocate("FIRST", GROUP)
+    assert allocation["c1"] == GROUP.queues
+    assert allocation["c2"] == ()
+
+
+def test_a_class_has_its_parameters_as_settings() -> None:
+    @dataclass(frozen=True)
+    class Skip:
+        skipped: int
+        step: int = 1
+
+        def allocate(self, group: str, own: str, queues: Sequence[Queue], members: Sequence[str]) -> Sequence[Queue]:
+            return queues[self.skipped :: self.step]
+
+    register("SKIP", Skip)
+    assert [queue.number for queue in allocate("SKIP", GROUP, {"skipped": 1})["c1"]] == [1, 2]
+    with pytest.raises(StrategyError, match="unknown setting 'x' of SKIP, expected one of skipped, step"):
+        allocate("SKIP", GROUP, {"x": 1})
+    with pytest.raises(StrategyError, match="cannot be made from its settings: missing a required argument: 'skipped'"):
+        allocate("SKIP", GROUP)
+
+
+def test_an_object_may_be_registered_under_a_name_of_its_own() -> None:
+    register("HASH_1", ConsistentHash(1))
+    register("HASH", ConsistentHash)
+    with_one = allocate("CONSISTENT_HASH", GROUP, {"virtual_nodes": 1})
+    assert allocate("HASH_1", GROUP) == allocate("HASH", GROUP, {"virtual_nodes": 1}) == with_one
+
+
+def test_null_is_nothing_and_an_allocation_error_keeps_what_was_there() -> None:
+    def moody(group: str, own: str, queues: Sequence[Queue], members: Sequence[str]) -> Sequence[Queue] | None:
+        if queues[0].topic == "T":
+            return None
+        raise AllocationError("IllegalStateException", "not today")
+
+    register("MOODY", moody)
+    before = allocate("AVG", GROUP)
+    assert allocate("MOODY", GROUP, previous=before)["c1"] == (Queue("U", "b", 0),)
+    assert allocate("MOODY", GROUP)["c1"] == ()
+
+
+def test_a_custom_strategy_mixes_with_others() -> None:
+    register("FIRST", first_takes_all)
+    allocation = allocate("AVG", GROUP, strategies={"c1": "FIRST"})
+    assert [queue.number for queue in allocation.double_owned] == [2]
+
+
+def test_what_is_no_queue_of_the_topic_is_refused() -> None:
+    register("NUMBERS", lambda group, own, queues, members: [1, 2])
+    register("ELSEWHERE", lambda group, own, queues, members: [Queue("V", "b", 0)])
+    register("TEXT", lambda group, own, queues, members: "T")
+    for name in ("NUMBERS", "ELSEWHERE", "TEXT"):
+        with pytest.raises(StrategyError, match=f"strategy {name} returned .* expected queues"):
+            allocate(name, GROUP)
+
+
+def test_what_can_be_no_strategy_is_refused() -> None:
+    for nothing in (3, object()):
+        with pytest.raises(StrategyError, match="expected a function"):
+            register("NOTHING", nothing)
+    with pytest.raises(StrategyError, match="has a strategy 'AVG' already"):
+        register("AVG", first_takes_all)
+
+
+def test_a_function_need_not_be_registered() -> None:
+    assert allocate(first_takes_all, GROUP)["c1"] == GROUP.queues
+    assert allocate("AVG", GROUP, strategies={"c1": first_takes_all}).double_owned == (Queue("T", "b", 2),)
+    with pytest.raises(StrategyError, match="expected a function"):
+        allocate(3, GROUP)  # type: ignore[arg-type]

@@ -4,21 +4,20 @@ import pytest
 
 from protocols import Queue
 from protocols.errors import UserError
-from protocols.facts import Owns, RebalanceBegan
+from protocols.facts import Committed
 from protocols.scenario.events import (
     BrokerEvent,
     Crash,
-    DeleteTopic,
     Hang,
     Join,
     Leave,
     Network,
-    Queues,
     Reset,
     Restart,
     Subscribe,
 )
 from tests.rocketmq_selfbalance.lived import Lived
+from tests.rows import rows
 
 EVENLY = {"T": {"broker-a": 4, "broker-b": 4}}
 THREE = {f"c{number}": {"subscribe": ("T",)} for number in (1, 2, 3)}
@@ -50,13 +49,6 @@ def test_equal_runs_are_equal_and_another_seed_is_another_run() -> None:
     assert first.facts != other.facts
 
 
-def test_a_join_is_settled_after_little_more_than_a_second() -> None:
-    lived = Lived(EVENLY, TWO, Join(at=s(30), join="c3", subscribe=("T",)), seconds=60)
-    assert lived.settled(at_s=29)
-    assert lived.settled(at_s=32.5)
-    assert set(lived.beliefs()) == {"c1", "c2", "c3"}
-
-
 def test_a_killed_member_believes_nothing_and_the_others_take_its_queues_over() -> None:
     lived = Lived(EVENLY, THREE, Crash(at=s(30), crash="c2"), seconds=60)
     assert lived.beliefs(at_s=30)["c2"] == ()
@@ -69,24 +61,6 @@ def test_a_member_that_leaves_hands_its_queues_over_before_it_has_let_go_of_them
     assert all(len(lived.owners(at_s=32)[queue]) == 2 for queue in lived.beliefs(at_s=32)["c2"])
     assert lived.beliefs(at_s=35)["c2"] == ()
     assert lived.settled(at_s=35)
-
-
-def test_a_frozen_member_is_missed_after_some_two_minutes_and_wakes_up_with_its_old_beliefs() -> None:
-    lived = Lived(EVENLY, THREE, hang(60, "c2", 200), seconds=320)
-    kept = lived.beliefs(at_s=60)["c2"]
-    assert lived.beliefs(at_s=255)["c2"] == kept
-    missed = [time for time, _, fact in lived.told(Owns) if 62 < time < 255]
-    assert 75 < missed[0] < 200
-    assert all(len(lived.owners(at_s=255)[queue]) == 2 for queue in kept)
-    assert lived.settled()
-
-
-def test_a_topic_that_lives_only_on_a_dead_broker_keeps_its_owners() -> None:
-    topics = {"T": {"broker-a": 4}, "U": {"broker-b": 4}}
-    members = {name: {"subscribe": ("T", "U")} for name in ("c1", "c2")}
-    lived = Lived(topics, members, BrokerEvent(at=s(30), broker="broker-b", does="kill"), seconds=180)
-    assert lived.owners() == lived.owners(at_s=29)
-    assert lived.settled()
 
 
 def test_a_topic_on_two_brokers_loses_the_queues_of_a_dead_one_within_50_s() -> None:
@@ -106,48 +80,6 @@ def test_a_broker_that_returns_brings_its_queues_back() -> None:
     assert lived.settled()
 
 
-def test_a_changed_route_wakes_nobody_and_is_noticed_by_the_next_poll_and_pass() -> None:
-    lived = Lived(EVENLY, TWO, Queues(at=s(41), queues={"T": {"broker-a": 8, "broker-b": 8}}), seconds=120)
-    first = min(time for time, _, fact in lived.told(Owns) if any(queue.number > 3 for queue in fact.queues))
-    assert first > 50
-    assert lived.settled(at_s=41 + 51)
-
-
-def test_fewer_queues_vanish_as_well() -> None:
-    lived = Lived(EVENLY, TWO, Queues(at=s(41), queues={"T": {"broker-a": 1, "broker-b": 1}}), seconds=120)
-    assert lived.settled(at_s=41 + 51)
-
-
-def test_a_deleted_topic_keeps_its_owners() -> None:
-    lived = Lived({**EVENLY, "U": {"broker-a": 2}}, TWO, DeleteTopic(at=s(30), delete_topic="T"), seconds=120)
-    assert len(lived.owners()) == 8
-
-
-def test_two_connections_under_one_client_id_own_half_of_the_queues_twice_and_the_rest_never() -> None:
-    members = {name: {"subscribe": ("T",), "client_id": "10.0.0.1@DEFAULT"} for name in ("c1", "c2")}
-    lived = Lived(EVENLY, members, seconds=60)
-    assert lived.beliefs()["c1"] == lived.beliefs()["c2"]
-    assert len(lived.owners()) == 4
-
-
-def test_members_with_different_topics_leave_queues_without_an_owner() -> None:
-    topics = {"T": {"broker-a": 4}, "U": {"broker-a": 4}}
-    lived = Lived(topics, {"c1": {"subscribe": ("T",)}, "c2": {"subscribe": ("U",)}}, seconds=100)
-    assert lived.owners() == {
-        **{Queue("T", "broker-a", number): ["c1"] for number in (0, 1)},
-        **{Queue("U", "broker-a", number): ["c2"] for number in (2, 3)},
-    }
-
-
-def test_mixed_strategies_never_heal() -> None:
-    circling: dict[str, object] = {"subscribe": ("T",), "strategy": "AVG_BY_CIRCLE"}
-    members: dict[str, dict[str, object]] = {"c1": {"subscribe": ("T",)}, "c2": circling}
-    lived = Lived(EVENLY, members, seconds=200)
-    owners = lived.owners()
-    assert len(owners) == 6
-    assert sum(len(each) == 2 for each in owners.values()) == 2
-
-
 def test_a_strategy_is_changed_member_by_member() -> None:
     events = [Restart(at=s(30 * number), restart=f"c{number}", strategy="AVG_BY_CIRCLE") for number in (1, 2)]
     lived = Lived(EVENLY, TWO, *events, seconds=120)
@@ -164,18 +96,6 @@ def test_who_leaves_or_joins_while_it_restarts_does_just_that() -> None:
     back = Lived(EVENLY, TWO, restart, leave, Join(at=s(30.02), join="c1"), seconds=90)
     assert back.settled()
     assert not [entry for entry in back.variant.simulation.heap if "_start_when_over" in repr(entry)]
-
-
-def test_a_notice_to_one_of_two_groups_in_a_process_makes_both_share_anew() -> None:
-    groups = {
-        "g": {"members": {"c1": {"subscribe": ("T",), "process": "p"}}},
-        "h": {"members": {"d1": {"subscribe": ("T",), "process": "p"}}},
-    }
-    lived = Lived(EVENLY, {}, Join(at=s(31), join="c2", group="g", subscribe=("T",)), seconds=45, groups=groups)
-    assert sorted(lived.beliefs()) == ["c1", "c2"]
-    passes = [fact.member for time, _, fact in lived.told(RebalanceBegan) if 31 < time < 36]
-    assert "c1" in passes
-    assert len(lived.beliefs(group="h")["d1"]) == 8
 
 
 def test_a_process_that_is_killed_takes_the_consumers_of_all_its_groups_along() -> None:
@@ -207,35 +127,7 @@ def test_broadcasting_members_own_everything_and_nobody_waits_for_a_notice() -> 
     assert all(len(queues) == 8 for queues in lived.beliefs().values())
 
 
-def test_a_killed_orderly_owner_blocks_its_queues_until_its_locks_run_out() -> None:
-    lived = Lived(EVENLY, TWO, Crash(at=s(30), crash="c2"), seconds=120, settings={"orderly": True})
-    assert len(lived.owners(at_s=60)) == 4
-    assert len(lived.owners(at_s=70)) == 4
-    assert len(lived.owners(at_s=95)) == 8
-
-
-def test_in_4_5_a_first_pass_comes_at_once() -> None:
-    new, old = (Lived(EVENLY, TWO, seconds=10, settings={"version": version}) for version in ("5.3", "4.5"))
-    assert new.told(Owns)[0][0] >= 1
-    assert old.told(Owns)[0][0] < 0.2
-
-
-def test_offsets_that_a_killed_broker_had_not_written_are_lost() -> None:
-    kill = BrokerEvent(at=s(34.5), broker="broker-a", does="kill")
-    lived = Lived({"T": {"broker-a": 1}}, {"c1": {"subscribe": ("T",)}}, kill, seconds=34.5, produce=10.0)
-    known = [fact.offset for time, fact in lived.commits() if fact.queue.topic == "T"]
-    written = lived.cluster.servers.disks["broker-a"].offsets.offsets["T@g"][0]
-    assert 0 < known[-1] - written < 60
-
-
-def test_a_reset_at_the_broker_takes_members_back_whether_they_run_or_not() -> None:
-    lived = Lived(EVENLY, TWO, Reset(at=s(40), reset_offsets="g", topic="T", to=s(10)), seconds=70, produce=10.0)
-    resets = [(fact.queue, fact.offset) for time, fact in lived.commits() if fact.member is None]
-    assert sorted(resets) == [(queue, 99) for queue in lived.queues()]
-    assert lived.settled()
-
-
-@pytest.mark.parametrize(("seed", "version"), [(0, "4.5"), (4, "5.3"), (1, "5.3")])
+@rows(("seed", "version"), [(0, "4.5"), (4, "5.3"), (1, "5.3")])
 def test_a_reset_through_the_clients_goes_well_beside_passes_that_are_under_way(seed: int, version: str) -> None:
     members = {name: {"subscribe": ("T", "U")} for name in ("c1", "c2", "c3")}
     resets = (
@@ -257,7 +149,7 @@ def test_a_network_that_is_cut_is_noticed_by_silence_alone_and_heals() -> None:
     assert lived.settled()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changes", "text"),
     [
         ({"settings": {"pullBatchSize": 0}}, "pullBatchSize is 0"),
@@ -274,3 +166,13 @@ def test_a_network_that_is_cut_is_noticed_by_silence_alone_and_heals() -> None:
 def test_what_rocketmq_does_not_have_is_refused_before_anything_runs(changes: dict[str, object], text: str) -> None:
     with pytest.raises(UserError, match=text):
         Lived(EVENLY, **{"members": TWO, "seconds": 1, **changes})  # type: ignore[arg-type]
+
+
+def test_members_of_one_process_are_told_apart() -> None:
+    groups = {
+        "g": {"members": {"a": {"subscribe": ("T",), "process": "p"}}},
+        "h": {"members": {"b": {"subscribe": ("T",), "process": "p"}, "a": {"subscribe": ("T",)}}},
+    }
+    lived = Lived({"T": {"broker-a": 2}}, {}, seconds=30, produce=1.0, groups=groups)
+    told = {(fact.group, fact.member) for _, _, fact in lived.told(Committed)}
+    assert told == {("g", "a"), ("h", "b"), ("h", "a")}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols import Queue
@@ -179,7 +179,6 @@ def test_a_deleted_topic_is_gone_for_everybody() -> None:
     assert no_route(world)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5), st.integers(0, 40)), max_size=25))
 def test_routes_name_only_brokers_that_have_registered_and_not_left(steps: list[tuple[str, int, int]]) -> None:
     """Whatever brokers do, and whatever was asked in between: an answer is that of the tables as they are now."""

@@ -9,6 +9,7 @@ from protocols.java import Queue
 from rocketmq_selfbalance.codes import DLQ_PREFIX
 from tests.rocketmq_selfbalance.lived import Lived
 from tests.rocketmq_selfbalance.test_quiet_clusters import assert_equal
+from tests.rows import rows
 
 TOPICS = {"T": {"broker-a": 2, "broker-b": 2}}
 POISONED = Queue("T", "broker-a", 1)
@@ -41,7 +42,7 @@ def dead(of: Lived) -> list[tuple[Queue, int]]:
     return [] if found is None else [(each.origin, each.origin_offset) for each in found.records]
 
 
-@pytest.mark.parametrize("handle", [0.0, 20.0])
+@rows("handle", [0.0, 20.0])
 def test_only_the_record_itself_is_late_and_ends_among_the_dead_letters(handle: float) -> None:
     of = lived(poison(), handle=handle, settings={"maxReconsumeTimes": 2})
     back = "given back to its broker"
@@ -53,7 +54,7 @@ def test_only_the_record_itself_is_late_and_ends_among_the_dead_letters(handle: 
     assert committed >= 228
 
 
-@pytest.mark.parametrize(("attempts", "at"), [(1, 0), (2, 10), (3, 40), (4, 100)])
+@rows(("attempts", "at"), [(1, 0), (2, 10), (3, 40), (4, 100)])
 def test_the_code_skips_it_at_the_last_of_its_attempts(attempts: int, at: int) -> None:
     of = lived(poison(attempts=attempts), seconds=160)
     skipped = f"skipped after {attempts} attempt{'' if attempts == 1 else 's'}"
@@ -91,7 +92,7 @@ def test_a_change_of_owner_moves_the_block() -> None:
     assert handled(of) == set(range(60))
 
 
-@pytest.mark.parametrize(("attempts", "most", "dies"), [(4, -1, False), (3, 5, False), (9, 2, True), (None, 2, True)])
+@rows(("attempts", "most", "dies"), [(4, -1, False), (3, 5, False), (9, 2, True), (None, 2, True)])
 def test_an_ordered_queue_is_tried_once_a_second_until_one_of_the_limits(
     attempts: int | None, most: int, dies: bool
 ) -> None:
@@ -147,10 +148,16 @@ def test_nothing_is_written_while_the_broker_is_down() -> None:
     assert passed(of) == []
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"orderly": True}, {"consumer": "lite_pull"}, {"messageModel": "BROADCASTING"}], ids=str
+@rows(
+    ("settings", "attempts"),
+    [
+        ({}, None),
+        ({}, 3),
+        ({"orderly": True}, 3),
+        ({"consumer": "lite_pull"}, None),
+        ({"messageModel": "BROADCASTING"}, 3),
+    ],
 )
-@pytest.mark.parametrize("attempts", [None, 3])
 def test_full_and_skipping_runs_tell_the_same(settings: dict[str, Any], attempts: int | None) -> None:
     """Without load, and with load the same records are handled and passed over."""
     events = (poison(attempts=attempts), poison(60, attempts=attempts), {"at": 80_000.0, "leave": "c2"})

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocols.facts import RebalanceBegan
+from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from tests.rocketmq_selfbalance.lived import Lived, left_behind
 from tests.rocketmq_selfbalance.test_random_scenarios import HAPPENINGS, events_of
+from tests.rows import rows
 
 TOPICS = {"T": {"broker-a": 2, "broker-b": 3}, "U": {"broker-b": 1}}
 KINDS: list[dict[str, Any]] = [
@@ -47,7 +48,7 @@ def assert_equal(quick: Lived, full: Lived) -> None:
         assert quick.cluster.broker(name) is None or left_behind(quick.broker(name)) == left_behind(full.broker(name))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(HAPPENINGS, st.sampled_from(KINDS), st.integers(0, 99), st.booleans(), st.sampled_from(LATENCIES))
 @example([("join", 0.1, 1), ("hang", 0.1, 1)], {}, 0, False, LATENCIES[0])
 @example([("hang", 0.1, 3), ("stop", 0.1, 1)], {"orderly": True}, 0, False, LATENCIES[0])
@@ -67,7 +68,7 @@ def test_whatever_happens(
     assert_equal(*both(*events, seconds=over + 150, settings=chosen, seed=seed, latency=latency))
 
 
-@pytest.mark.parametrize("chosen", KINDS[-3:], ids=str)
+@rows("chosen", KINDS[-3:])
 def test_unusual_periods_and_patience(chosen: dict[str, Any]) -> None:
     assert_equal(*both(seconds=400, settings=chosen))
 
@@ -122,7 +123,7 @@ def test_pulls_that_were_lost_are_overdue_though_others_are_answered() -> None:
         assert_equal(*both(at(seconds, **cut), seconds=300, members=("c1",)))
 
 
-@pytest.mark.parametrize("fault", [{"network": "delay", "delay": 400.0}, {"network": "loss", "loss": 0.2}], ids=str)
+@rows("fault", [{"network": "delay", "delay": 400.0}, {"network": "loss", "loss": 0.2}])
 def test_what_goes_over_a_bad_network_is_simulated(fault: dict[str, Any]) -> None:
     bad = at(60, between=("c1", "broker-b"), **{"for": 300_000.0}, **fault)
     assert_equal(*both(bad, seconds=500))
@@ -144,3 +145,10 @@ def test_a_pass_that_is_put_off_is_told_even_if_it_finds_nothing() -> None:
     quick, full = both(at(62, disconnect="c1", broker="broker-a"), seconds=120, settings=chosen)
     assert_equal(quick, full)
     assert [time for time, _, _ in quick.told(RebalanceBegan) if time > 62]
+
+
+def test_a_crowd_that_starts_at_once_observes_what_it_does_in_full() -> None:
+    members = {f"c{number}": {"subscribe": ("T", "U")} for number in range(40)}
+    quick, full = both(at(90, leave="c1"), seconds=150, members=members)
+    assert_equal(quick, full)
+    assert full.variant.simulation.messages[NotifyConsumerIdsChanged] > 40 * 39

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocols import Queue
@@ -38,7 +38,6 @@ def rooms(strategy: str, ids: Iterable[str]) -> dict[str, Any]:
     return {"broker_rooms": brokers, "member_rooms": members}
 
 
-@settings(max_examples=100, deadline=None)
 @given(IN_GROUPS, IDS, QUEUES)
 def test_a_pass_with_equal_views_gives_every_queue_one_owner(name: str, ids: list[str], queues: set[Queue]) -> None:
     group = Group.of({}, dict.fromkeys(ids, ()))
@@ -82,7 +81,6 @@ def events_of(happenings: list[tuple[str, float, int]]) -> tuple[list[dict[str, 
     return sorted(found, key=lambda event: float(event["at"])), over
 
 
-@settings(max_examples=40, deadline=None)
 @example([*[("join", 1.0, 1)] * (MOST - 2), ("queues", 1.0, 7), ("join", 1.0, 1)], "MACHINE_ROOM_NEARBY", 0)
 @given(HAPPENINGS, IN_GROUPS, st.integers(0, 99))
 def test_in_the_end_every_queue_has_one_owner_and_no_commit_lies_beyond_what_was_consumed(

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketmq_selfbalance.remoting import BINARY, JSON, Frame, FrameError, decode, encode, length_of
+from tests.rows import rows
 
 WIRE = Path(__file__).parents[1] / "captures" / "rocketmq" / "wire"
 
@@ -35,9 +36,7 @@ def recorded(name: str) -> Iterator[dict[str, Any]]:
             yield event
 
 
-@pytest.mark.parametrize(
-    "session", ["mqadmin_consumerProgress.jsonl", "push_orderly.jsonl", "push_rocketmq_serialization.jsonl"]
-)
+@rows("session", ["mqadmin_consumerProgress.jsonl", "push_orderly.jsonl", "push_rocketmq_serialization.jsonl"])
 def test_recorded_frames_are_read_as_they_were_meant(session: str) -> None:
     forms = set()
     for event in recorded(session):
@@ -55,14 +54,12 @@ def test_recorded_frames_are_read_as_they_were_meant(session: str) -> None:
 
 
 @given(frames)
-@settings(max_examples=100, deadline=None)
 def test_what_is_written_is_read_back(frame: Frame) -> None:
     raw = encode(frame)
     assert decode(raw[4 : 4 + length_of(raw[:4])]) == frame
 
 
 @given(frames, st.data())
-@settings(max_examples=100, deadline=None)
 def test_damaged_bytes_are_a_frame_or_a_frame_error(frame: Frame, data: st.DataObject) -> None:
     raw = bytearray(encode(frame)[4:])
     for _ in range(data.draw(st.integers(1, 4))):
@@ -72,7 +69,6 @@ def test_damaged_bytes_are_a_frame_or_a_frame_error(frame: Frame, data: st.DataO
 
 
 @given(st.binary(max_size=80), st.sampled_from([JSON, BINARY, 2, 255]), st.integers(0, 2**24 - 1))
-@settings(max_examples=200, deadline=None)
 def test_whatever_a_header_holds_it_is_a_frame_or_a_frame_error(header: bytes, form: int, claimed: int) -> None:
     for length in (len(header), claimed):
         with contextlib.suppress(FrameError):
@@ -89,7 +85,6 @@ def test_whatever_a_header_holds_it_is_a_frame_or_a_frame_error(header: bytes, f
         ),
     )
 )
-@settings(max_examples=200, deadline=None)
 def test_a_header_of_any_json_is_a_frame_of_texts_and_numbers_or_a_frame_error(told: dict[str, Any]) -> None:
     header = json.dumps({"code": 0, "opaque": 1, **told}).encode()
     with contextlib.suppress(FrameError):
@@ -99,7 +94,7 @@ def test_a_header_of_any_json_is_a_frame_of_texts_and_numbers_or_a_frame_error(t
         assert all(isinstance(each, int) for each in (frame.code, frame.opaque, frame.flag, frame.version))
 
 
-@pytest.mark.parametrize(
+@rows(
     "header",
     [b"[" * 99_999, b'{"code":1e999,"opaque":1}', b'{"code":0,"opaque":1,"extFields":["a"]}', b"[0,1]", b"\xff"],
 )
@@ -136,7 +131,7 @@ def test_every_beginning_of_a_header_is_refused() -> None:
                 decode(raw[:end])
 
 
-@pytest.mark.parametrize("frame", [Frame(200_050, 1, form=BINARY), Frame(1, 1, language="COBOL", form=BINARY)])
+@rows("frame", [Frame(200_050, 1, form=BINARY), Frame(1, 1, language="COBOL", form=BINARY)])
 def test_what_the_binary_form_has_no_room_for_is_not_written(frame: Frame) -> None:
     with pytest.raises(FrameError, match="cannot be written"):
         encode(frame)

@@ -1,10 +1,13 @@
-"""Each strategy answers one client about one topic as the released RocketMQ 5.3.3 does (spec 4.4 to 4.10)."""
+"""Each strategy answers one client about one topic as RocketMQ 5.3.3 does (spec 4.4 to 4.10); what always holds."""
 
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from protocols import Queue
+from protocols import Queue, sort_queues
+from protocols.java import sorted_as_java, string_hash
 from rocketmq_selfbalance import AllocationError
 from rocketmq_selfbalance.strategies import (
     Averagely,
@@ -18,6 +21,7 @@ from rocketmq_selfbalance.strategies import (
 )
 from rocketmq_selfbalance.strategies.consistent_hash import md5_hash
 from rocketmq_selfbalance.strategies.machine_room import room_in
+from tests.rows import rows
 
 PREFIX = MachineRoomResolver(
     broker_deploy_in=lambda queue: queue.broker.partition("-")[0],
@@ -33,7 +37,7 @@ def shares(strategy: PositionStrategy, mq_all: Sequence[Queue], *cids: str) -> l
     return [list(strategy.positions(cid, mq_all, cids)) for cid in dict.fromkeys(cids)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("count", "cids", "expected"),
     [
         (10, "c1 c2 c3", [[0, 1, 2, 3], [4, 5, 6], [7, 8, 9]]),
@@ -46,7 +50,7 @@ def test_averagely_gives_contiguous_blocks(count: int, cids: str, expected: list
     assert shares(Averagely(), queues(count), *cids.split()) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("count", "cids", "expected"),
     [(10, "c1 c2 c3", [[0, 3, 6, 9], [1, 4, 7], [2, 5, 8]]), (8, "c1 c2 c2 c3", [[0, 4], [1, 5], [3, 7]])],
 )
@@ -54,7 +58,7 @@ def test_by_circle_deals_in_turn(count: int, cids: str, expected: list[list[int]
     assert shares(AveragelyByCircle(), queues(count), *cids.split()) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("virtual_nodes", "cids", "expected"),
     [
         (10, "c1 c2 c3", [[2], [0, 3, 4, 7], [1, 5, 6]]),
@@ -112,7 +116,7 @@ def test_machine_room_takes_the_remainder_from_the_end_of_the_kept_queues() -> N
     assert shares(strategy, mq_all, "c1", "c2", "c3") == [[0, 1, 10], [2, 3, 11], [4, 9]]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("broker", "room"),
     [
         *[("room1@b", "room1"), ("room1", None), ("room1@x@y", None), ("room1@", None), ("@b", ""), ("r@b@@", "r")],
@@ -130,7 +134,7 @@ def test_machine_room_without_rooms_fails_only_where_a_name_carries_one() -> Non
     assert (caught.value.type, caught.value.message) == ("NullPointerException", None)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("inner", "expected"),
     [
         (Averagely(), [[0, 1, 2, 8, 9], [3, 4, 10, 11], [5, 6, 7, 12], [13]]),
@@ -172,7 +176,7 @@ CHECKED = (
 )
 
 
-@pytest.mark.parametrize("strategy", CHECKED, ids=lambda strategy: strategy.name)
+@rows("strategy", CHECKED)
 def test_parameters_are_checked_in_their_order(strategy: PositionStrategy) -> None:
     for cid, mq_all, cid_all, message in (
         (None, None, None, "currentCID is empty"),
@@ -198,3 +202,78 @@ def test_a_queue_listed_twice_stays_two() -> None:
     twice = [*queues(3), Queue("T", "b", 2)]
     assert shares(Averagely(), twice, "c1", "c2") == [[0, 1], [2, 3]]
     assert Averagely().allocate("g", "c2", twice, ["c1", "c2"]) == [Queue("T", "b", 2)] * 2
+
+
+ROOMS = MachineRoomResolver(
+    broker_deploy_in=lambda queue: queue.broker[:1],
+    consumer_deploy_in=lambda cid: cid[-1:],
+)
+brokers = st.text("12@-\U0001f600\uffee", min_size=1, max_size=4)
+queue_lists = st.lists(st.builds(Queue, st.just("T"), brokers, st.integers(0, 5)), min_size=1, max_size=40)
+id_lists = st.lists(st.text("abc12\U0001f600\uffee", min_size=1, max_size=3), min_size=1, max_size=12)
+splitting: st.SearchStrategy[PositionStrategy] = st.one_of(
+    st.just(Averagely()),
+    st.just(AveragelyByCircle()),
+    st.builds(ConsistentHash, st.integers(1, 20)),
+    st.builds(ConsistentHash, st.integers(1, 5), st.just(lambda text: string_hash(text) % 11)),
+)
+nearby = st.builds(MachineRoomNearby, splitting, st.just(ROOMS))
+by_room = st.builds(ByMachineRoom, st.one_of(st.none(), st.frozensets(st.sampled_from(["", "1", "2", "12"]))))
+anything = st.one_of(
+    splitting,
+    nearby,
+    by_room,
+    st.builds(ConsistentHash, st.just(0)),
+    st.builds(MachineRoomNearby, by_room, st.just(ROOMS)),
+)
+
+
+@given(anything, queue_lists, id_lists)
+def test_all_members_at_once_get_what_each_gets_alone(
+    strategy: PositionStrategy, mq_all: list[Queue], cid_all: list[str]
+) -> None:
+    alone: dict[str, list[int] | None] = {}
+    for cid in cid_all:
+        try:
+            alone[cid] = list(strategy.positions(cid, mq_all, cid_all))
+        except AllocationError:
+            alone[cid] = None
+    try:
+        at_once = {cid: list(taken) for cid, taken in strategy.positions_of_all(mq_all, cid_all).items()}
+    except AllocationError:
+        assert None in alone.values()
+    else:
+        assert at_once == alone
+
+
+@given(st.one_of(splitting, nearby), queue_lists, id_lists)
+def test_equal_inputs_and_different_ids_partition_the_queues(
+    strategy: PositionStrategy, mq_all: list[Queue], cid_all: list[str]
+) -> None:
+    cids = sorted_as_java(set(cid_all))
+    taken = [position for cid in cids for position in strategy.positions(cid, mq_all, cids)]
+    assert sorted(taken) == list(range(len(mq_all)))
+
+
+@given(st.frozensets(st.sampled_from(["1", "2"])), queue_lists, id_lists)
+def test_machine_room_partitions_the_queues_of_its_rooms(
+    rooms: frozenset[str], mq_all: list[Queue], cid_all: list[str]
+) -> None:
+    cids = sorted_as_java(set(cid_all))
+    taken = [position for cid in cids for position in ByMachineRoom(rooms).positions(cid, mq_all, cids)]
+    parts = [queue.broker.rstrip("@").split("@") for queue in mq_all]
+    assert sorted(taken) == [n for n, part in enumerate(parts) if len(part) == 2 and part[0] in rooms]
+
+
+@given(st.integers(1, 20), queue_lists, id_lists, st.data())
+def test_when_a_member_leaves_consistent_hash_moves_only_its_queues(
+    virtual_nodes: int, mq_all: list[Queue], cid_all: list[str], data: st.DataObject
+) -> None:
+    cids = sorted_as_java(set(cid_all))
+    assume(len(cids) > 1)
+    leaving = data.draw(st.sampled_from(cids))
+    strategy, queues = ConsistentHash(virtual_nodes), sort_queues(mq_all)
+    before = strategy.positions_of_all(queues, cids)
+    after = strategy.positions_of_all(queues, [cid for cid in cids if cid != leaving])
+    for cid, taken in after.items():
+        assert set(before[cid]) <= set(taken)

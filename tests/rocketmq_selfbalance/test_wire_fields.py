@@ -6,14 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from rocketmq_selfbalance.messages import membership, nameserver, offsets, requests
-from rocketmq_selfbalance.messages import membership as administration
-from rocketmq_selfbalance.messages import nameserver as topics
-from rocketmq_selfbalance.messages import offsets as pulling
 from rocketmq_selfbalance.messages.requests import REQUEST_CODES
 from tests.message_classes import message_classes
 from tests.rocketmq_selfbalance.wire_fields import FRAME, IN_EVERY_FRAME, KNOWN, LAYOUTS, PARTS, PLACES, RECORD, Layout
 
-MODULES = (administration, requests, requests, membership, nameserver, offsets, pulling, topics)
+MODULES = (membership, nameserver, offsets, requests)
 WIRE = Path(__file__).parents[1] / "captures" / "rocketmq" / "wire"
 OF_ALL_CLIENTS = {"AccessKey", "OnsChannel", "Signature"}
 """What one vendor's client adds to every request."""
@@ -54,10 +51,10 @@ def test_every_field_is_one_that_the_wire_carries() -> None:
 
 
 def test_a_private_field_is_found() -> None:
-    watching = type("PullMessage", (), {"_fields": (*pulling.PullMessage._fields, "watch")})
-    assert private_in(watching, PLACES[pulling.PullMessage], [LAYOUTS[pulling.PullMessage]]) == ["watch"]
-    places = {**PLACES[pulling.PullMessage], "watch": "header:watch"}
-    assert private_in(watching, places, [LAYOUTS[pulling.PullMessage]]) == ["watch"]
+    watching = type("PullMessage", (), {"_fields": (*offsets.PullMessage._fields, "watch")})
+    assert private_in(watching, PLACES[offsets.PullMessage], [LAYOUTS[offsets.PullMessage]]) == ["watch"]
+    places = {**PLACES[offsets.PullMessage], "watch": "header:watch"}
+    assert private_in(watching, places, [LAYOUTS[offsets.PullMessage]]) == ["watch"]
 
 
 def test_requests_have_the_codes_of_the_real_protocol() -> None:

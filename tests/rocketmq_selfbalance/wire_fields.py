@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from rocketmq_selfbalance.messages import membership, nameserver, offsets, requests
-from rocketmq_selfbalance.messages import membership as administration
-from rocketmq_selfbalance.messages import nameserver as topics
-from rocketmq_selfbalance.messages import offsets as pulling
 
 
 class Layout(NamedTuple):
@@ -83,34 +80,34 @@ LAYOUTS: Mapping[type[object], Layout] = {
     offsets.SearchOffsetByTimestamp: layout(29, "topic queueId bname timestamp"),
     offsets.OffsetAnswer: layout(14, "offset", is_answer=True),
     offsets.ResetConsumerClientOffset: layout(220, "topic group timestamp isForce", "offsetTable"),
-    pulling.PullMessage: layout(
+    offsets.PullMessage: layout(
         11,
         f"{_QUEUE} queueOffset maxMsgNums maxMsgBytes sysFlag commitOffset suspendTimeoutMillis subscription subVersion"
         " expressionType",
     ),
-    pulling.PullAnswer: layout(
+    offsets.PullAnswer: layout(
         11,
         "nextBeginOffset minOffset maxOffset suggestWhichBrokerId groupSysFlag topicSysFlag",
         "records",
         is_answer=True,
     ),
-    pulling.ConsumerSendMsgBack: layout(
+    offsets.ConsumerSendMsgBack: layout(
         36, "offset group delayLevel originMsgId originTopic unitMode maxReconsumeTimes bname"
     ),
     requests.Answer: layout(34, "IS_SUB_CHANGE IS_SUPPORT_HEART_BEAT_V2", is_answer=True),
-    administration.UpdateTopic: layout(
+    membership.UpdateTopic: layout(
         17, "topic defaultTopic readQueueNums writeQueueNums perm topicFilterType topicSysFlag order attributes force"
     ),
-    administration.DeleteTopicInBroker: layout(215, "topic"),
-    administration.UpdateSubscriptionGroup: layout(
+    membership.DeleteTopicInBroker: layout(215, "topic"),
+    membership.UpdateSubscriptionGroup: layout(
         200,
         "",
         "groupName consumeEnable consumeFromMinEnable consumeBroadcastEnable consumeMessageOrderly retryQueueNums"
         " retryMaxTimes brokerId whichBrokerWhenConsumeSlowly notifyConsumerIdsChangedEnable groupSysFlag",
     ),
-    administration.DeleteSubscriptionGroup: layout(207, "groupName cleanOffset"),
-    administration.ResetOffset: layout(222, "topic group timestamp isForce queueId offset"),
-    administration.UpdateBrokerConfig: layout(25, "", "useServerSideResetOffset"),
+    membership.DeleteSubscriptionGroup: layout(207, "groupName cleanOffset"),
+    membership.ResetOffset: layout(222, "topic group timestamp isForce queueId offset"),
+    membership.UpdateBrokerConfig: layout(25, "", "useServerSideResetOffset"),
 }
 
 _BROKER = {"cluster": "header:clusterName", "address": "header:brokerAddr"}
@@ -157,7 +154,7 @@ PLACES: Mapping[type[object], Mapping[str, str]] = {
         "topic": "header:topic",
         "offsets": "body:offsetTable",
     },
-    pulling.PullMessage: {
+    offsets.PullMessage: {
         **_OF_GROUP,
         "offset": "header:queueOffset",
         "max_messages": "header:maxMsgNums",
@@ -165,13 +162,13 @@ PLACES: Mapping[type[object], Mapping[str, str]] = {
         "commit_offset": "header:commitOffset header:sysFlag",
         "subscription_version": "header:subVersion",
     },
-    pulling.PullAnswer: {
+    offsets.PullAnswer: {
         "next_offset": "header:nextBeginOffset",
         "min_offset": "header:minOffset",
         "max_offset": "header:maxOffset",
         "retried": "body:records",
     },
-    pulling.ConsumerSendMsgBack: {
+    offsets.ConsumerSendMsgBack: {
         "group": "header:group",
         "queue": "header:originTopic header:originMsgId header:bname",
         "offset": "header:offset",
@@ -179,11 +176,11 @@ PLACES: Mapping[type[object], Mapping[str, str]] = {
         "max_reconsume_times": "header:maxReconsumeTimes",
     },
     requests.Answer: {},
-    administration.UpdateTopic: {"config": "header:topic"},
-    administration.DeleteTopicInBroker: {"topic": "header:topic"},
-    administration.UpdateSubscriptionGroup: {"config": "body:groupName"},
-    administration.DeleteSubscriptionGroup: {"group": "header:groupName", "clean_offset": "header:cleanOffset"},
-    administration.ResetOffset: {
+    membership.UpdateTopic: {"config": "header:topic"},
+    membership.DeleteTopicInBroker: {"topic": "header:topic"},
+    membership.UpdateSubscriptionGroup: {"config": "body:groupName"},
+    membership.DeleteSubscriptionGroup: {"group": "header:groupName", "clean_offset": "header:cleanOffset"},
+    membership.ResetOffset: {
         "group": "header:group",
         "topic": "header:topic",
         "timestamp": "header:timestamp",
@@ -191,7 +188,7 @@ PLACES: Mapping[type[object], Mapping[str, str]] = {
         "queue_number": "header:queueId",
         "offset": "header:offset",
     },
-    administration.UpdateBrokerConfig: {"use_server_side_reset_offset": "body:useServerSideResetOffset"},
+    membership.UpdateBrokerConfig: {"use_server_side_reset_offset": "body:useServerSideResetOffset"},
 }
 """Message to its fields but those that every frame carries (`IN_EVERY_FRAME`)."""
 
@@ -237,7 +234,7 @@ PARTS: Mapping[type[object], tuple[tuple[type[object], ...], Mapping[str, str]]]
             "addresses": "body:brokerDatas.brokerAddrs",
         },
     ),
-    topics.TopicConfig: (
+    nameserver.TopicConfig: (
         (nameserver.RegisterBroker,),
         {
             "topic": f"body:{_TOPIC}.topicName",
@@ -246,7 +243,7 @@ PARTS: Mapping[type[object], tuple[tuple[type[object], ...], Mapping[str, str]]]
             "perm": f"body:{_TOPIC}.perm",
         },
     ),
-    topics.DataVersion: (
+    nameserver.DataVersion: (
         (nameserver.RegisterBroker,),
         {
             "state_version": "body:topicConfigSerializeWrapper.dataVersion.stateVersion",
@@ -254,8 +251,8 @@ PARTS: Mapping[type[object], tuple[tuple[type[object], ...], Mapping[str, str]]]
             "counter": "body:topicConfigSerializeWrapper.dataVersion.counter",
         },
     ),
-    administration.SubscriptionGroup: (
-        (administration.UpdateSubscriptionGroup,),
+    membership.SubscriptionGroup: (
+        (membership.UpdateSubscriptionGroup,),
         {
             "group": "body:groupName",
             "consume_enable": "body:consumeEnable",
@@ -265,8 +262,8 @@ PARTS: Mapping[type[object], tuple[tuple[type[object], ...], Mapping[str, str]]]
             "notify_consumer_ids_changed_enable": "body:notifyConsumerIdsChangedEnable",
         },
     ),
-    pulling.Retried: (
-        (pulling.PullAnswer,),
+    offsets.Retried: (
+        (offsets.PullAnswer,),
         {
             "origin": "property:RETRY_TOPIC property:ORIGIN_MESSAGE_ID",
             "origin_offset": "property:ORIGIN_MESSAGE_ID",
@@ -277,7 +274,7 @@ PARTS: Mapping[type[object], tuple[tuple[type[object], ...], Mapping[str, str]]]
 """Record within messages to these messages and to where its fields are."""
 
 KNOWN = {
-    (pulling.ConsumerSendMsgBack, "tries"): (
+    (offsets.ConsumerSendMsgBack, "tries"): (
         "a client that gives a record up in ordered consumption sends it anew, as a producer does (SEND_MESSAGE_V2,"
         " 310), with the number of tries as a property; the model has one request for both ways"
     ),

@@ -8,6 +8,7 @@ import pytest
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata
 from kafka_coordinator.assignors.sticky import StickyAssignor, cooperative_sticky, sticky
 from tests.kafka_coordinator.consumer.metadata import group_of, owned, partitions_of
+from tests.rows import rows
 
 Assignor = Callable[[GroupMetadata], Assignment]
 BOTH = pytest.mark.parametrize("assignor", [sticky, cooperative_sticky])
@@ -75,7 +76,7 @@ def test_what_a_leaver_had_goes_to_the_others_at_once(assignor: Assignor) -> Non
 
 
 @BOTH
-@pytest.mark.parametrize(
+@rows(
     ("topics", "claims", "given"),
     [
         ({"t": 3}, {"m1": "t-5", "m2": "t-1"}, {"m1": "t-0 t-5", "m2": "t-1 t-2"}),
@@ -106,7 +107,7 @@ def test_claims_on_partitions_that_a_topic_no_longer_has_are_kept_and_may_make_i
     assert found == given
 
 
-@pytest.mark.parametrize(
+@rows(
     ("topics", "members", "claims", "given", "held"),
     [
         (
@@ -131,7 +132,6 @@ def test_claims_on_partitions_that_a_topic_no_longer_has_are_kept_and_may_make_i
             {},
         ),
     ],
-    ids=["nothing-after-it", "twice-to-one-member", "a-second-owner"],
 )
 def test_after_a_partition_that_is_gone_everything_gets_an_owner_once_more(
     topics: dict[str, int],
@@ -235,7 +235,7 @@ def test_a_former_owner_that_takes_no_part_crashes_the_released_assignor(assigno
 
 
 @BOTH
-@pytest.mark.parametrize("topics", [{}, {"t0": 0}, {"other": 3}])
+@rows("topics", [{}, {"t0": 0}, {"other": 3}])
 def test_a_group_without_partitions_owns_nothing(assignor: Assignor, topics: dict[str, int]) -> None:
     assert assignor(group_of(topics, {"C0": "t0", "C1": "t0"})) == Assignment([[], []])
 
@@ -250,7 +250,7 @@ def test_ids_are_compared_as_java_does() -> None:
     assert owned(group, sticky(group))["\U0001f600"] == "t0-0"
 
 
-@pytest.mark.parametrize(("cooperative", "pure"), [(False, sticky), (True, cooperative_sticky)])
+@rows(("cooperative", "pure"), [(False, sticky), (True, cooperative_sticky)])
 def test_an_assignor_object_remembers_the_highest_generation(
     cooperative: bool, pure: Callable[[GroupMetadata, int], Assignment]
 ) -> None:

@@ -2,14 +2,14 @@
 
 import random
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata, Partition, Subscription
 from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
 from tests.kafka_coordinator.assignors.textbook_sticky import textbook_sticky
 from tests.kafka_coordinator.consumer.metadata import partitions_of
+from tests.rows import rows
 
 MEMBER_IDS = [f"c{n}" for n in range(14)] + ["Z", "ü", "\U0001f600", "\ufb00"]
 TOPICS = ["t0", "t1", "B", "t10", "orders", "é"]
@@ -74,7 +74,6 @@ def textbook(group: GroupMetadata, cooperative: bool, max_generation: int) -> ob
     return answer.owned, answer.withheld
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.integers(0, 1 << 32),
     st.dictionaries(st.sampled_from(TOPICS), st.integers(0, 20), min_size=1),
@@ -91,7 +90,7 @@ def test_fast_and_textbook_answers_are_equal(
     assert fast(group, cooperative, seen) == textbook(group, cooperative, seen)
 
 
-@pytest.mark.parametrize("part", range(4))
+@rows("part", range(4))
 def test_they_are_equal_on_many_groups(part: int) -> None:
     seed = random.Random(part)
     for number in range(600):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition
 from kafka_coordinator.assignors.uniform import homogeneous, topic_order, uniform
@@ -14,6 +14,7 @@ from tests.kafka_coordinator.consumer.metadata import (
     owned,
     partitions_of,
 )
+from tests.rows import rows
 
 
 def _all_of(topic: str, count: int) -> list[Partition]:
@@ -49,7 +50,7 @@ def test_the_surplus_stays_with_a_member_that_has_it() -> None:
     assert owned(group, uniform(group)) == {"A": "T1-0 T1-1", "B": "T1-2", "C": "T1-3"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("wanted", "error"),
     [({"A": "T1", "B": "T1"}, "PartitionAssignorException"), ({"A": "T1", "B": ""}, "ArrayIndexOutOfBoundsException")],
 )
@@ -107,7 +108,6 @@ def test_groups_are_homogeneous_if_all_name_the_same_topics_in_any_order() -> No
     assert homogeneous(group_of({}, {}))
 
 
-@settings(max_examples=100, deadline=None)
 @given(groups(equal=True, unknown=False))
 def test_equal_subscriptions_are_spread_evenly_and_then_stay(group: GroupMetadata) -> None:
     answer = uniform(group)
@@ -118,7 +118,6 @@ def test_equal_subscriptions_are_spread_evenly_and_then_stay(group: GroupMetadat
     assert [set(each) for each in uniform(settled).owned] == [set(each) for each in answer.owned]
 
 
-@settings(max_examples=100, deadline=None)
 @given(groups(unknown=False))
 def test_different_subscriptions_have_one_owner_each_and_then_stay(group: GroupMetadata) -> None:
     answer = uniform(group, same_subscriptions=False)
@@ -127,7 +126,6 @@ def test_different_subscriptions_have_one_owner_each_and_then_stay(group: GroupM
     assert uniform(settled, same_subscriptions=False).owned == answer.owned
 
 
-@settings(max_examples=50, deadline=None)
 @given(groups(equal=True, unknown=False))
 def test_when_a_member_leaves_the_others_keep_all_they_had(group: GroupMetadata) -> None:
     if len(group.members) < 2:

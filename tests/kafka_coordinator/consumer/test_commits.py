@@ -1,12 +1,11 @@
 """Commits, positions and what is read: by the clock, before a rebalance, by the user (spec 4.7, 4.9)."""
 
-import pytest
-
 from kafka_coordinator.consumer import CommitNow, GoOn, ReportDelivered, StopPolling
 from kafka_coordinator.consumer.states import STABLE
 from kafka_coordinator.messages import JoinGroup
 from protocols.facts import Delivered, Noted, Position
 from tests.kafka_coordinator.consumer.scripted import Scripted
+from tests.rows import rows
 
 T0, T1 = ("t", 0), ("t", 1)
 
@@ -130,7 +129,7 @@ def test_records_that_come_faster_than_they_are_handled_end_the_membership_later
     assert 20_000 < c.now < 400_000
 
 
-@pytest.mark.parametrize("error", ["COORDINATOR_LOAD_IN_PROGRESS", "UNKNOWN_TOPIC_OR_PARTITION"])
+@rows("error", ["COORDINATOR_LOAD_IN_PROGRESS", "UNKNOWN_TOPIC_OR_PARTITION"])
 def test_an_automatic_commit_is_tried_again_after_a_pause(error: str) -> None:
     c = Scripted()
     c.stable(T0)
@@ -140,7 +139,7 @@ def test_an_automatic_commit_is_tried_again_after_a_pause(error: str) -> None:
     assert c.committed().offsets == ((T0, 0, ""),)
 
 
-@pytest.mark.parametrize("error", ["COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "REQUEST_TIMED_OUT"])
+@rows("error", ["COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "REQUEST_TIMED_OUT"])
 def test_a_commit_at_the_wrong_broker_leads_to_another_lookup(error: str) -> None:
     c = Scripted()
     c.stable(T0)
@@ -160,7 +159,7 @@ def test_a_commit_during_a_rebalance_leads_to_a_join() -> None:
     assert c.callbacks() == [("revoked", (T0,))]
 
 
-@pytest.mark.parametrize(("error", "member_id"), [("ILLEGAL_GENERATION", "c1-0"), ("UNKNOWN_MEMBER_ID", "")])
+@rows(("error", "member_id"), [("ILLEGAL_GENERATION", "c1-0"), ("UNKNOWN_MEMBER_ID", "")])
 def test_a_commit_of_nobodys_member_ends_the_membership(error: str, member_id: str) -> None:
     c = Scripted()
     c.stable(T0)
@@ -211,7 +210,7 @@ def test_the_users_commit_is_tried_again_until_its_time_is_over() -> None:
     assert notes(c) == ["c1's commit: retriable"]
 
 
-@pytest.mark.parametrize("error", ["COORDINATOR_LOAD_IN_PROGRESS", "UNSTABLE_OFFSET_COMMIT", "NOT_COORDINATOR"])
+@rows("error", ["COORDINATOR_LOAD_IN_PROGRESS", "UNSTABLE_OFFSET_COMMIT", "NOT_COORDINATOR"])
 def test_committed_offsets_are_asked_for_again(error: str) -> None:
     c = Scripted()
     c.metadata()

@@ -1,11 +1,10 @@
 """The heartbeat thread: when it speaks, what it does with each answer, and what it does without one (spec 4.7)."""
 
-import pytest
-
 from kafka_coordinator.consumer import Freeze, GoOn, StopPolling, Thaw
 from kafka_coordinator.consumer.states import STABLE, UNJOINED
 from kafka_coordinator.messages import FindCoordinator, Heartbeat, JoinGroup, LeaveGroup
 from tests.kafka_coordinator.consumer.scripted import BROKER, Scripted
+from tests.rows import rows
 
 T0 = ("t", 0)
 
@@ -52,7 +51,7 @@ def test_a_rebalance_heard_of_before_the_sync_is_answered_is_ignored() -> None:
     assert not c.state.membership.rejoin_needed
 
 
-@pytest.mark.parametrize("error", ["COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"])
+@rows("error", ["COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"])
 def test_a_wrong_coordinator_is_looked_up_anew(error: str) -> None:
     c = Scripted()
     c.stable(T0)
@@ -66,7 +65,7 @@ def test_a_wrong_coordinator_is_looked_up_anew(error: str) -> None:
     assert c.state.membership.state == STABLE
 
 
-@pytest.mark.parametrize(("error", "member_id"), [("ILLEGAL_GENERATION", "c1-0"), ("UNKNOWN_MEMBER_ID", "")])
+@rows(("error", "member_id"), [("ILLEGAL_GENERATION", "c1-0"), ("UNKNOWN_MEMBER_ID", "")])
 def test_a_lost_membership_is_told_and_joined_anew(error: str, member_id: str) -> None:
     c = Scripted()
     c.stable(T0)
@@ -96,7 +95,7 @@ def test_a_fenced_instance_ends_the_users_loop_and_leaves_nothing_behind() -> No
     assert not any(isinstance(message, LeaveGroup) for _, message in c.asked)
 
 
-@pytest.mark.parametrize("error", ["GROUP_AUTHORIZATION_FAILED", "UNKNOWN_SERVER_ERROR"])
+@rows("error", ["GROUP_AUTHORIZATION_FAILED", "UNKNOWN_SERVER_ERROR"])
 def test_other_refusals_are_heartbeats_that_failed(error: str) -> None:
     c = Scripted()
     c.stable(T0)

@@ -8,6 +8,7 @@ from kafka_coordinator.messages import LeaveGroup
 from protocols.errors import UserError
 from protocols.state_machine import IllegalTransition
 from tests.kafka_coordinator.consumer.scripted import Scripted
+from tests.rows import rows
 
 T0 = ("t", 0)
 
@@ -91,7 +92,7 @@ def test_settings_are_read_under_kafkas_names() -> None:
     assert settings.partition_assignment_strategy == ("cooperative-sticky",)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "message"),
     [
         ({"sesion.timeout.ms": 1}, "unknown consumer setting 'sesion.timeout.ms'"),

@@ -1,11 +1,10 @@
 """Who notices what of topics that change (spec 4.8), and how a consumer finds a broker that answers."""
 
-import pytest
-
 from kafka_coordinator.consumer import Subscribe
 from kafka_coordinator.consumer.states import STABLE
 from kafka_coordinator.messages import JoinGroup, MetadataRequest
 from tests.kafka_coordinator.consumer.scripted import Scripted, member
+from tests.rows import rows
 
 T0 = ("t", 0)
 EAGER = {"partition.assignment.strategy": "range", "metadata.max.age.ms": 10_000, "enable.auto.commit": False}
@@ -132,7 +131,7 @@ def test_no_subscription_at_all_leaves_the_group_and_another_one_joins_again() -
     assert c.take(JoinGroup).member_id == ""
 
 
-@pytest.mark.parametrize("kind", ["MetadataRequest", "FindCoordinator"])
+@rows("kind", ["MetadataRequest", "FindCoordinator"])
 def test_another_broker_is_asked_where_one_refuses(kind: str) -> None:
     c = Scripted(brokers=("b1", "b2", "b3"))
     asked = {type(message).__name__: to for to, message in c.asked}

@@ -8,6 +8,7 @@ from kafka_coordinator.consumer import states
 from protocols.facts import Callback, Delivered
 from protocols.scenario.events import Hang, Join, Produce, StopPolling
 from tests.kafka_coordinator.kafka_stories import Observed, Story
+from tests.rows import rows
 
 HOT = {"t-0": 400.0}
 
@@ -54,7 +55,7 @@ def test_partitions_that_are_behind_share_until_the_first_has_caught_up() -> Non
     assert [(found[0], found[1]) for found in at.values()] == [(500, 500), (1000, 1000), (1000, 2000), (1000, 3000)]
 
 
-@pytest.mark.parametrize(("threads", "seconds"), [(None, 10.0), (4, 2.5), (7, 1.44)])
+@rows(("threads", "seconds"), [(None, 10.0), (4, 2.5), (7, 1.44)])
 def test_threads_take_the_records_of_a_poll_at_once(threads: int | None, seconds: float) -> None:
     """1000 records at 10 ms: ceil(1000 / 7) = 143 turns, and one for what is left."""
     burst = Produce(at=20_000.0, produce={"t-0": 1000})
@@ -85,7 +86,7 @@ def test_shares_change_at_most_ten_times_a_second() -> None:
     assert handled(story)[1] >= 110 * 59
 
 
-@pytest.mark.parametrize("pause", [Hang, StopPolling])
+@rows("pause", [Hang, StopPolling])
 def test_nothing_is_handled_while_the_loop_stands_still(pause: type) -> None:
     what = {Hang: "hang", StopPolling: "stop_polling"}[pause]
     events = [

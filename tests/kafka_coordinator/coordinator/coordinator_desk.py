@@ -29,7 +29,65 @@ ONE_PARTITION = {"offsets.topic.num.partitions": 1}
 G = "g"
 
 
-class Desk:
+class Requests:
+    """A coordinator whose clock the test turns, and requests to it. What it sends is looked at after each of them."""
+
+    _count = 0
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any] | None,
+        storage: OffsetsTopic | None = None,
+        name: str = "broker",
+        leaders: tuple[str, ...] | None = None,
+    ) -> None:
+        self.settings = with_settings(BrokerSettings(), {**ONE_PARTITION, **(settings or {})}, "test")
+        self.world = SingleNode(Coordinator(name, self.settings, storage, leaders))
+        self.world.start()
+
+    def look(self) -> None:
+        """Take what was sent and told, and check the invariants."""
+        raise NotImplementedError
+
+    @property
+    def now(self) -> Time:
+        return self.world.now
+
+    def number(self) -> int:
+        self._count += 1
+        return self._count
+
+    def handle(self, request: Message, sender: str) -> None:
+        """Timers that are due at once fire."""
+        self.world.receive(self.now, sender, request)
+        self.world.advance(self.now)
+        self.look()
+
+    def command(self, message: Message) -> None:
+        self.world.command(self.now, message)
+        self.world.advance(self.now)
+        self.look()
+
+    def advance(self, milliseconds: Time) -> None:
+        """Let time pass; the invariants are checked after every timer."""
+        until = self.now + milliseconds
+        while self.world.fire_next(until):
+            self.look()
+        self.world.advance(until)
+
+    def delete(self) -> str:
+        error: str = self.send(DeleteGroup(self.number(), G)).error
+        return error
+
+    def listed(self, **filters: tuple[str, ...]) -> Any:
+        return self.send(ListGroups(self.number(), **filters)).groups
+
+    def send(self, request: Message) -> Any:
+        """The answer, or None if the request is parked."""
+        raise NotImplementedError
+
+
+class Desk(Requests):
     """Sends requests about group ``g`` at ``now``; an answer is returned, or kept in ``answers`` when it comes later.
 
     ``settings`` are a broker's, under Kafka's names; ``__consumer_offsets`` has one partition unless they say so.
@@ -43,18 +101,12 @@ class Desk:
         storage: OffsetsTopic | None = None,
         leaders: tuple[str, ...] | None = None,
     ) -> None:
-        self.settings = with_settings(BrokerSettings(), {**ONE_PARTITION, **(settings or {})}, "test")
-        self.world = SingleNode(Coordinator(name, self.settings, storage, leaders))
+        super().__init__(settings, storage, name, leaders)
         self.answers: dict[int, tuple[Time, Any]] = {}
         """Correlation to when it was answered and how."""
         self.edges: dict[tuple[str, str, str], None] = {}
         """State before, event, state after of every transition so far."""
         self.generations: dict[str, int] = {}
-        self.world.start()
-
-    @property
-    def now(self) -> Time:
-        return self.world.now
 
     @property
     def group(self) -> Group:
@@ -67,26 +119,12 @@ class Desk:
         return groups[G].state if G in groups else states.DEAD
 
     def send(self, request: Message, sender: str = "client") -> Any:
-        """The answer, or None if the request is parked. Timers that are due at once fire."""
-        self.world.receive(self.now, sender, request)
-        self.world.advance(self.now)
-        self._look()
+        """The answer, or None if the request is parked."""
+        self.handle(request, sender)
         answered = self.answers.get(request[0])
         return None if answered is None else answered[1]
 
-    def command(self, message: Message) -> None:
-        self.world.command(self.now, message)
-        self.world.advance(self.now)
-        self._look()
-
-    def advance(self, milliseconds: Time) -> None:
-        """Let time pass; the invariants are checked after every timer."""
-        until = self.now + milliseconds
-        while self.world.fire_next(until):
-            self._look()
-        self.world.advance(until)
-
-    def _look(self) -> None:
+    def look(self) -> None:
         for time, _, message in self.world.take_sent():
             assert message[0] not in self.answers, f"{message} answers a request that was answered before"
             self.answers[message[0]] = time, message
@@ -101,12 +139,6 @@ class Desk:
             self.generations[group.id] = group.generation
 
     # Requests.
-
-    _count = 0
-
-    def number(self) -> int:
-        self._count += 1
-        return self._count
 
     def join(
         self,
@@ -190,13 +222,6 @@ class Desk:
         if epoch == 0:
             more = {"rebalance_timeout_ms": 300_000, "topics": ("t",), "owned": (), **more}
         return self.send(ConsumerGroupHeartbeat(self.number(), G, member_id, epoch, client_id=member_id, **more))
-
-    def delete(self) -> str:
-        error: str = self.send(DeleteGroup(self.number(), G)).error
-        return error
-
-    def listed(self, **filters: tuple[str, ...]) -> Any:
-        return self.send(ListGroups(self.number(), **filters)).groups
 
     # Groups in a state.
 

@@ -1,7 +1,7 @@
 """Coordinators find, lose and take over groups: the hash, the log, loading, resignation (spec 1)."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.coordinator import BrokerSettings, OffsetsLeaders, OffsetsTopic
@@ -15,6 +15,7 @@ from kafka_coordinator.coordinator.states import (
 )
 from kafka_coordinator.messages import FindCoordinator
 from tests.kafka_coordinator.coordinator.coordinator_desk import ONE_PARTITION, Desk
+from tests.rows import rows
 
 PARTITIONS = {
     "test-group": 12,
@@ -28,7 +29,7 @@ PARTITIONS = {
 """Spec 1.1, of 50."""
 
 
-@pytest.mark.parametrize(("group", "partition"), PARTITIONS.items())
+@rows(("group", "partition"), PARTITIONS.items())
 def test_a_group_s_partition_follows_from_java_s_hash(group: str, partition: int) -> None:
     assert offsets_partition(group, 50) == partition
 
@@ -149,6 +150,15 @@ def test_a_static_member_is_known_again_and_an_offset_without_group_makes_a_simp
     assert new.fetched("simple") == {("t", 0): 5}
 
 
+def test_a_group_that_all_have_left_is_empty_at_its_next_coordinator_too() -> None:
+    old, new = pair()
+    old.leave(*old.stable(2))
+    assert (old.state, old.group.generation) == (EMPTY, 2)
+    fail_over(old, new)
+    new.advance(100)
+    assert (new.state, new.group.generation, new.group.members) == (EMPTY, 2, {})
+
+
 def test_leadership_may_go_back_and_forth() -> None:
     old, new = pair()
     ids = old.stable(2)
@@ -173,7 +183,6 @@ WRITES = st.lists(
 
 
 @given(WRITES, st.integers(1, 20), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
-@settings(max_examples=100, deadline=None)
 def test_compaction_changes_nothing_that_a_loader_sees(
     writes: list[tuple[str, str, int | None]], least: int, ratio: float
 ) -> None:

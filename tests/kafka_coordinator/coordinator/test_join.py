@@ -1,7 +1,5 @@
 """The join phase over time: the initial delay (spec 2.7), the worked timeline (2.15), the executed runs (2.17)."""
 
-import pytest
-
 from kafka_coordinator.coordinator.states import (
     COMPLETING_REBALANCE,
     EMPTY,
@@ -12,6 +10,7 @@ from kafka_coordinator.messages import LeaveGroup, Leaving, SyncGroup
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded
 from protocols.java import string_entry_order
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
+from tests.rows import rows
 
 
 def test_the_initial_delay_is_prolonged_by_everybody_who_comes_up_to_the_rebalance_timeout() -> None:
@@ -238,7 +237,7 @@ def test_members_that_leave_during_the_delay_do_not_end_it() -> None:
     assert (desk.state, desk.group.generation) == (EMPTY, 1)
 
 
-@pytest.mark.parametrize("session", [5999, 1_800_001])
+@rows("session", [5999, 1_800_001])
 def test_session_timeouts_have_bounds(session: int) -> None:
     desk = Desk()
     assert desk.join(session=session).error == "INVALID_SESSION_TIMEOUT"

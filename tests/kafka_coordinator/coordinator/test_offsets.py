@@ -10,6 +10,7 @@ from protocols.errors import UserError
 from protocols.facts import Committed
 from protocols.java import Queue
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
+from tests.rows import rows
 
 MINUTE = 60_000
 SHORT = {"offsets.retention.minutes": 2, "offsets.retention.check.interval.ms": MINUTE}
@@ -129,7 +130,7 @@ def test_a_simple_group_s_offsets_expire_one_by_one() -> None:
     assert desk.state == DEAD
 
 
-@pytest.mark.parametrize(("topics", "left"), [(("t",), {("t", 0): 1}), (("t", "u"), {("t", 0): 1, ("u", 0): 1})])
+@rows(("topics", "left"), [(("t",), {("t", 0): 1}), (("t", "u"), {("t", 0): 1, ("u", 0): 1})])
 def test_a_living_group_keeps_the_offsets_of_its_topics(
     topics: tuple[str, ...], left: dict[tuple[str, int], int]
 ) -> None:

@@ -11,6 +11,7 @@ from kafka_coordinator.coordinator.states import GROUP
 from protocols.facts import Transition
 from protocols.state_machine import ALWAYS, Edge, IllegalTransition
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
+from tests.rows import rows
 
 LEGAL_BEFORE = {
     states.EMPTY: {states.PREPARING_REBALANCE, states.ABSENT},
@@ -28,7 +29,7 @@ class Watched(Desk):
         return [told.fact for told in self.world.take_facts()]
 
 
-@pytest.mark.parametrize("edge", GROUP.edges, ids=lambda edge: f"{edge.before}-{edge.event}-{edge.guard}")
+@rows("edge", GROUP.edges)
 def test_every_edge_leads_where_the_table_says_and_is_told(edge: Edge) -> None:
     desk = Watched()
     group = Group("g", 0)

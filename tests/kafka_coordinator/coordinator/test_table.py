@@ -1,6 +1,6 @@
 """Spec 2.3, cell by cell: what an event does to a group in each state, and what is answered."""
 
-import pytest
+from collections.abc import Callable
 
 from kafka_coordinator.coordinator import OffsetsLeaders
 from kafka_coordinator.coordinator.states import (
@@ -22,15 +22,22 @@ from tests.kafka_coordinator.coordinator.group_states import (
     in_preparing,
     leader_of,
 )
+from tests.rows import rows
 
 
-@pytest.fixture(params=MAKE)
-def desk(request: pytest.FixtureRequest) -> Desk:
-    made = MAKE[request.param]()
-    assert made.state == request.param
-    return made
+def in_every_state(test: Callable[[Desk], None]) -> Callable[..., None]:
+    """The test, as one case, at a desk of each state."""
+
+    @rows("state", MAKE)
+    def tested(state: str) -> None:
+        desk = MAKE[state]()
+        assert desk.state == state
+        test(desk)
+
+    return tested
 
 
+@in_every_state
 def test_a_join_without_id_is_given_one_and_changes_nothing(desk: Desk) -> None:
     before, generation, pending = desk.state, desk.group.generation, len(desk.group.pending_join)
     answer = desk.join(name="new")
@@ -39,24 +46,28 @@ def test_a_join_without_id_is_given_one_and_changes_nothing(desk: Desk) -> None:
     assert (desk.state, desk.group.generation, len(desk.group.pending_join)) == (before, generation, pending + 1)
 
 
+@in_every_state
 def test_an_old_client_s_join_without_id_makes_it_a_member(desk: Desk) -> None:
     members = len(desk.group.members)
     assert desk.join(name="new", version=3) is None
     assert (desk.state, len(desk.group.members)) == (PREPARING_REBALANCE, members + 1)
 
 
+@in_every_state
 def test_a_join_with_a_pending_id_makes_it_a_member(desk: Desk) -> None:
     members = len(desk.group.members)
     desk.new("new")
     assert (desk.state, len(desk.group.members), desk.group.pending_join) == (PREPARING_REBALANCE, members + 1, {})
 
 
+@in_every_state
 def test_a_new_static_member_is_taken_in_without_a_second_request(desk: Desk) -> None:
     assert desk.join(name="new", instance="i") is None
     assert desk.state == PREPARING_REBALANCE
     assert desk.group.static_members["i"].startswith("i-")
 
 
+@in_every_state
 def test_a_pending_id_with_an_instance_id_is_what_kafka_throws_at(desk: Desk) -> None:
     before, member_id = desk.state, desk.join().member_id
     answer = desk.join(member_id, instance="i")
@@ -65,7 +76,7 @@ def test_a_pending_id_with_an_instance_id_is_what_kafka_throws_at(desk: Desk) ->
     assert member_id in desk.group.pending_join
 
 
-@pytest.mark.parametrize(
+@rows(
     ("state", "expected"),
     cells(NOT_A_MEMBER, PARKED_AND_PREPARING, ("NONE", COMPLETING_REBALANCE), ("NONE", STABLE)).items(),
 )
@@ -78,7 +89,7 @@ def test_an_unchanged_follower_s_join_starts_nothing(state: str, expected: Cell)
         assert (answer.generation, answer.members, answer.leader) == (1, (), leader_of(desk))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("state", "expected"),
     cells(NOT_A_MEMBER, PARKED_AND_PREPARING, ("NONE", COMPLETING_REBALANCE), PARKED_AND_PREPARING).items(),
 )
@@ -90,7 +101,7 @@ def test_an_unchanged_leader_s_join_starts_a_rebalance_in_stable_only(state: str
         assert len(answer.members) == 2
 
 
-@pytest.mark.parametrize(
+@rows(
     ("state", "expected"),
     cells(NOT_A_MEMBER, PARKED_AND_PREPARING, PARKED_AND_PREPARING, PARKED_AND_PREPARING).items(),
 )
@@ -100,7 +111,7 @@ def test_a_member_that_changed_starts_a_rebalance(state: str, expected: Cell) ->
     assert (answer and answer.error, desk.state) == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("state", "expected"),
     cells(
         NOT_A_MEMBER,
@@ -117,7 +128,7 @@ def test_sync_of_a_follower(state: str, expected: Cell) -> None:
         assert answer.assignment == (("t", 1),)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("state", "expected"),
     cells(NOT_A_MEMBER, ("REBALANCE_IN_PROGRESS", PREPARING_REBALANCE), ("NONE", STABLE), ("NONE", STABLE)).items(),
 )
@@ -133,7 +144,7 @@ def test_sync_of_the_leader(state: str, expected: Cell) -> None:
         assert answer.assignment == (("t", 0),), "its list is ignored"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("state", "expected"),
     cells(
         NOT_A_MEMBER,
@@ -151,7 +162,7 @@ def test_heartbeat_starts_the_session_anew(state: str, expected: Cell) -> None:
         assert desk.world.timers["session", "g", member_id].due == desk.now + 45_000
 
 
-@pytest.mark.parametrize(
+@rows(
     ("state", "expected"),
     cells(
         (["UNKNOWN_MEMBER_ID"], EMPTY),
@@ -167,6 +178,7 @@ def test_leave(state: str, expected: Cell) -> None:
     assert member_id not in desk.group.members
 
 
+@in_every_state
 def test_whoever_leaves_last_of_all_completes_the_join(desk: Desk) -> None:
     if desk.state == EMPTY:
         return
@@ -176,6 +188,7 @@ def test_whoever_leaves_last_of_all_completes_the_join(desk: Desk) -> None:
     assert desk.group.generation == 2
 
 
+@in_every_state
 def test_leave_of_a_pending_id_is_as_a_leave(desk: Desk) -> None:
     before, members, generation = desk.state, len(desk.group.members), desk.group.generation
     member_id = desk.join().member_id
@@ -187,7 +200,7 @@ def test_leave_of_a_pending_id_is_as_a_leave(desk: Desk) -> None:
     assert desk.group.generation == generation or before != EMPTY
 
 
-@pytest.mark.parametrize(
+@rows(
     ("state", "after"),
     [(PREPARING_REBALANCE, PREPARING_REBALANCE), (COMPLETING_REBALANCE, PREPARING_REBALANCE), (STABLE, "")],
 )
@@ -211,6 +224,7 @@ def test_the_session_timer_spares_whoever_waits_for_an_answer() -> None:
     assert waiting in desk.group.members
 
 
+@in_every_state
 def test_the_timer_of_a_pending_id_only_forgets_it(desk: Desk) -> None:
     before = desk.state
     desk.join(session=6000)
@@ -229,7 +243,7 @@ def test_the_join_timer_goes_on_with_those_who_joined() -> None:
     assert (desk.state, desk.group.generation, len(desk.group.members)) == (COMPLETING_REBALANCE, 2, 1)
 
 
-@pytest.mark.parametrize("state", [COMPLETING_REBALANCE, STABLE])
+@rows("state", [COMPLETING_REBALANCE, STABLE])
 def test_the_sync_timer_removes_whoever_has_not_synced(state: str) -> None:
     desk = Desk()
     first, _ = desk.new("c0", rebalance=20_000, session=60_000)
@@ -244,7 +258,7 @@ def test_the_sync_timer_removes_whoever_has_not_synced(state: str) -> None:
     assert desk.group.leader == synced
 
 
-@pytest.mark.parametrize(
+@rows(
     ("state", "expected"),
     cells(
         NOT_A_MEMBER,
@@ -265,16 +279,19 @@ def test_commit_of_a_member(state: str, expected: Cell) -> None:
         assert desk.fetched() == {}
 
 
+@in_every_state
 def test_commit_of_nobody_is_taken_by_an_empty_group_only(desk: Desk) -> None:
     assert desk.commit() == ("NONE" if desk.state == EMPTY else "UNKNOWN_MEMBER_ID")
 
 
+@in_every_state
 def test_only_an_empty_group_is_deleted(desk: Desk) -> None:
     empty = desk.state == EMPTY
     assert desk.delete() == ("NONE" if empty else "NON_EMPTY_GROUP")
     assert (desk.state == DEAD) == empty
 
 
+@in_every_state
 def test_nothing_is_answered_for_a_group_whose_partition_is_led_by_another(desk: Desk) -> None:
     member_id = next(iter(desk.group.members), "unknown")
     desk.command(OffsetsLeaders(("another",)))

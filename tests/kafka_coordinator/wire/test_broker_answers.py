@@ -10,6 +10,7 @@ import pytest
 from tests.kafka_coordinator.wire.api_versions import PRODUCE, closes, offered
 from tests.kafka_coordinator.wire.broker_answers import CASES, answers_of
 from tests.kafka_coordinator.wire.serving import Serving, serving
+from tests.rows import rows
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka" / "broker-answers.json"
 OFFERED = GOLDEN.with_name("api-versions.json")
@@ -22,7 +23,7 @@ def server() -> Iterator[Serving]:
         yield made
 
 
-@pytest.mark.parametrize("name", CASES)
+@rows("name", CASES)
 def test_our_answers_are_the_real_brokers(name: str, server: Serving) -> None:
     recorded = json.loads(GOLDEN.read_text("utf-8"))
     ours = answers_of(server.bootstrap, name, name.replace("_", "-"))
@@ -30,13 +31,13 @@ def test_our_answers_are_the_real_brokers(name: str, server: Serving) -> None:
         assert own == real, f"{name}, answer {number}"
 
 
-@pytest.mark.parametrize("version", [0, 3, 4])
+@rows("version", [0, 3, 4])
 def test_our_versions_are_the_real_brokers(version: int, server: Serving) -> None:
     real, ours = json.loads(OFFERED.read_text("utf-8")), offered(server.bootstrap, version)
     assert ours == {name: real[name] for name in ours}
 
 
-@pytest.mark.parametrize("version", [0, 2, 14])
+@rows("version", [0, 2, 14])
 def test_a_version_of_produce_that_is_not_served_closes_the_connection(version: int, server: Serving) -> None:
     assert closes(server.bootstrap, PRODUCE, version)
 

@@ -41,6 +41,7 @@ from kafka_coordinator.wire.state import BrokerAddress, BrokerState, ServerSetti
 from protocols.engine.connection import WireError
 from protocols.engine.nodes import Message
 from tests.kafka_coordinator.wire.frames_made import VERSIONS, any_request, broken_frames, frame
+from tests.rows import rows
 
 
 def state() -> BrokerState:
@@ -81,7 +82,7 @@ def refusal(message: Message) -> Message:
     return REFUSE[type(message)](message, NOT_COORDINATOR)
 
 
-@pytest.mark.parametrize(("key", "version"), VERSIONS)
+@rows(("key", "version"), VERSIONS)
 def test_a_request_arrives_as_it_was_sent_and_an_answer_can_be_read(key: int, version: int) -> None:
     random = Random(key * 100 + version)
     for _ in range(5):
@@ -179,7 +180,7 @@ def test_a_version_of_api_versions_that_is_not_served_is_answered_in_version_0()
     assert (message.version, message.body) == (0, None)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("content", "says"),
     [
         (b"\x16\x03\x01\x02\x00\x01\x00\x01", "TLS"),

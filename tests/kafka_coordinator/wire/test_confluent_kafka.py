@@ -103,12 +103,10 @@ while True:
 """
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_killed_process_believes_nothing_at_once_and_its_session_ends_later(protocol: str) -> None:
-    settings = PROTOCOLS[protocol]
-    with serving(settings=SHORT_HEARTBEATS | {"group.min.session.timeout.ms": 1000}) as it:
-        if protocol != "consumer":
-            settings = settings | {"session.timeout.ms": 1000}
+def test_a_killed_process_believes_nothing_at_once_and_its_session_ends_later() -> None:
+    """Under the consumer protocol; classic members are killed in `test_crashes.py`."""
+    settings = PROTOCOLS["consumer"]
+    with serving(settings=SHORT_HEARTBEATS) as it:
         first = consumer(it, "c1", settings)
         process = subprocess.Popen([sys.executable, "-c", PROCESS, it.bootstrap, repr(settings)])
         try:

@@ -9,7 +9,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.structs import TopicPartition
 
-from protocols.facts import Committed, RebalanceBegan
+from protocols.facts import Committed
 from tests.kafka_coordinator.wire.serving import Serving, serving, until
 
 kafka = pytest.importorskip("kafka")
@@ -63,22 +63,6 @@ def test_aiokafka_joins_shares_reads_commits_and_leaves() -> None:
 
     with serving() as it:
         in_loop(it, story)
-
-
-def test_aiokafka_as_a_static_member() -> None:
-    async def story(it: Serving) -> None:
-        first = aio(it, "a1", group_instance_id="i1")
-        await first.start()
-        await comes(lambda: it.owned("g") == {"a1": [0, 1, 2, 3, 4, 5]})
-        await first.stop()
-        again = aio(it, "a1", group_instance_id="i1")
-        await again.start()
-        await comes(lambda: it.owned("g") == {"a1": [0, 1, 2, 3, 4, 5]})
-        await again.stop()
-
-    with serving() as it:
-        in_loop(it, story)
-        assert {fact.by for fact in it.facts(RebalanceBegan)} == {"a1"}
 
 
 class Polled:

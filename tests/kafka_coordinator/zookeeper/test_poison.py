@@ -8,6 +8,7 @@ from protocols.facts import Committed, Delivered, PassedOver, StandsStill
 from protocols.scenario.events import Event, Hang, Leave, Poison, Produce, StopPolling
 from protocols.scenario.model import LoadPart
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
+from tests.rows import rows
 
 
 def stuck(story: Story) -> list[str]:
@@ -41,7 +42,7 @@ def test_positions_go_past_it() -> None:
     assert committed[-1] > 500
 
 
-@pytest.mark.parametrize(("threads", "shared", "alone"), [(1, 4.0, 4.0), (4, 1.0, 1.0)])
+@rows(("threads", "shared", "alone"), [(1, 4.0, 4.0), (4, 1.0, 1.0)])
 def test_the_share_of_its_partition_and_the_threads_say_when_the_loop_comes_to_it(
     threads: int, shared: float, alone: float
 ) -> None:
@@ -95,7 +96,7 @@ def test_a_loop_that_is_rebalanced_meanwhile_tries_on() -> None:
     assert handled(story, 0) == set(range(601)) - {200}
 
 
-@pytest.mark.parametrize("kind", [Hang, StopPolling])
+@rows("kind", [Hang, StopPolling])
 def test_attempts_are_not_made_while_the_code_is_stopped(kind: type[Event]) -> None:
     stopped = kind.model_validate({"at": 22_000.0, kind.kind_name(): "c1", "for": 3_000.0})
     story = Story(Poison(at=20_000.0, poison="t-0", attempts=11), stopped)

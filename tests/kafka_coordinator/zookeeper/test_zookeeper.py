@@ -1,7 +1,6 @@
 """The 0.8 scheme: what goes wrong in it (spec 7.4) follows from its timers and messages."""
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.zookeeper.connection import SERVER
@@ -23,6 +22,7 @@ from protocols.scenario.events import (
 )
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
+from tests.rows import rows
 
 LATE = ((20_000.0, "u1"), (40_000.0, "v1"))
 
@@ -62,7 +62,7 @@ def test_the_herd_reads_as_many_registrations_as_the_square_of_its_size() -> Non
     assert 3 < reads(16) / reads(8) < 4.5
 
 
-@pytest.mark.parametrize("timeout", [6000, 12_000])
+@rows("timeout", [6000, 12_000])
 def test_a_crash_is_noticed_when_the_session_expires(timeout: int) -> None:
     story = Story(Crash(at=30_000.0, crash="c2"), zookeeper_session_timeout_ms=timeout)
     taken_over = min(told.at for told in story.of(Owns, 30.5) if told.fact.queues)
@@ -222,7 +222,6 @@ def test_who_gives_a_connection_up_unread_is_told_again_what_its_watches_saw() -
 
 
 @given(st.lists(EVENTS, max_size=4), st.sampled_from(["range", "roundrobin"]), st.integers(0, 1000))
-@settings(max_examples=40, deadline=None)
 def test_no_partition_has_two_owner_nodes_and_beliefs_end_where_the_nodes_are(
     events: list[Crash | Leave | Restart | Hang], strategy: str, seed: int
 ) -> None:

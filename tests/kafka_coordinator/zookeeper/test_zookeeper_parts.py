@@ -1,13 +1,37 @@
-"""The parts of the 0.8 scheme: what a consumer computes, what its settings allow."""
+"""Parts of the 0.8 consumer: settings, orders, and messages that are ZooKeeper's own operations."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_coordinator.zookeeper import messages
 from kafka_coordinator.zookeeper.catalogue import CannotAssign, range_, roundrobin
+from kafka_coordinator.zookeeper.messages import (
+    ChildrenAnswer,
+    CloseSession,
+    Create,
+    DataAnswer,
+    Delete,
+    Done,
+    GetChildren,
+    GetData,
+    OpenSession,
+    Ping,
+    Pong,
+    Registration,
+    SessionClosed,
+    SessionOpened,
+    SetData,
+    WatchEvent,
+)
 from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
 from protocols.errors import UserError
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
+from tests.message_classes import message_classes
+from tests.rows import rows
 
 
 def test_range_gives_the_first_threads_one_more() -> None:
@@ -23,7 +47,6 @@ def test_range_deals_to_threads_of_which_a_consumer_may_have_several() -> None:
 
 
 @given(st.integers(1, 7), st.dictionaries(st.sampled_from("tuvw"), st.integers(0, 9), min_size=1))
-@settings(max_examples=100, deadline=None)
 def test_equal_pictures_give_shares_that_fit(members: int, partitions: dict[str, int]) -> None:
     ids = [f"m{number}-0" for number in range(members)]
     threads = dict.fromkeys(partitions, ids)
@@ -51,7 +74,7 @@ def test_settings_have_kafkas_names() -> None:
     assert (changed.rebalance_max_retries, changed.backoff_ms) == (2, 100)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "value", "what"),
     [
         ("session.timeout.ms", 1, "here: unknown setting 'session.timeout.ms'"),
@@ -68,3 +91,45 @@ def test_a_setting_that_cannot_be_is_one_clear_line(name: str, value: object, wh
 def test_an_unknown_system_is_one_clear_line() -> None:
     with pytest.raises(UserError, match="expected kafka-zookeeper:range or kafka-zookeeper:roundrobin"):
         Story(strategy="sticky")
+
+
+REQUEST_HEADER, REPLY_HEADER = {"xid", "type"}, {"xid", "zxid", "err"}
+OPERATIONS: Mapping[type[Any], tuple[set[str], Mapping[str, str]]] = {
+    OpenSession: (
+        {"protocolVersion", "lastZxidSeen", "timeOut", "sessionId", "passwd"},
+        {"timeout_ms": "timeOut", "session": "sessionId"},
+    ),
+    SessionOpened: ({"protocolVersion", "timeOut", "sessionId", "passwd"}, {"session": "sessionId"}),
+    CloseSession: (REQUEST_HEADER, {}),
+    SessionClosed: (REPLY_HEADER, {}),
+    Ping: (REQUEST_HEADER, {}),
+    Pong: (REPLY_HEADER, {}),
+    Create: (REQUEST_HEADER | {"path", "data", "acl", "flags"}, {"path": "path", "data": "data"}),
+    SetData: (REQUEST_HEADER | {"path", "data", "version"}, {"path": "path", "data": "data"}),
+    Delete: (REQUEST_HEADER | {"path", "version"}, {"path": "path"}),
+    Done: (REPLY_HEADER, {"error": "err"}),
+    GetData: (REQUEST_HEADER | {"path", "watch"}, {"path": "path", "watch": "watch"}),
+    DataAnswer: (REPLY_HEADER | {"data", "stat"}, {"error": "err", "data": "data"}),
+    GetChildren: (REQUEST_HEADER | {"path", "watch"}, {"path": "path", "watch": "watch"}),
+    ChildrenAnswer: (REPLY_HEADER | {"children"}, {"names": "children"}),
+    WatchEvent: ({"type", "state", "path"}, {"kind": "type", "path": "path"}),
+}
+"""Message to the fields of ZooKeeper's own records (headers included), and ours to theirs. What opens a session has no
+header, as it is the first on its connection: the answer to it is known by that."""
+
+DATA = {Registration: {"topics": "subscription", "pattern": "pattern", "streams": "subscription"}}
+"""What stands in nodes: fields of the JSON that a consumer writes when it registers."""
+
+
+EVERY = message_classes(messages)
+
+
+@rows("message", EVERY)
+def test_every_field_is_one_of_zookeepers_records(message: type[Any]) -> None:
+    if message in DATA:
+        assert set(message._fields) == set(DATA[message])
+        return
+    carried, places = OPERATIONS[message]
+    assert [field for field in message._fields if field != "correlation" and places.get(field) not in carried] == []
+    if "correlation" in message._fields:
+        assert "xid" in carried or message in (OpenSession, SessionOpened)

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.links import Fault, Latency
@@ -34,7 +34,6 @@ def test_sending_opens_a_connection_and_both_are_told() -> None:
     assert a.log[2:] == [(12, "b", "three")]
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 3), max_size=30), st.integers(0, 100))
 def test_a_link_is_first_in_first_out(waits: list[int], seed: int) -> None:
     simulation, _, b = pair(Latency(0.0, 10.0), seed=seed)

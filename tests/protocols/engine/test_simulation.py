@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.links import Latency
@@ -54,7 +54,6 @@ def test_a_timer_that_is_moved_counts_as_created_when_it_was_moved() -> None:
 STEPS = st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc"), st.integers(-1, 6)), max_size=30)
 
 
-@settings(max_examples=100, deadline=None)
 @given(STEPS)
 def test_timers_are_those_of_a_plain_list(steps: list[tuple[int, str, int]]) -> None:
     """After so much time, the timer is set so much later; -1: it is cancelled."""

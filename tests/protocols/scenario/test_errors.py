@@ -7,6 +7,7 @@ import pytest
 from compare.running.systems import read, read_text, scenario
 from protocols.errors import UserError
 from tests.protocols.scenario.texts import TEXT, changed, line_of
+from tests.rows import rows
 
 MISTAKES = {
     # Fields
@@ -14,10 +15,6 @@ MISTAKES = {
     "unknown field of a member": (
         *("c2:", "      c2: {subscibe: [TopicX]}", 0),
         "groups.seed.members.c2.subscibe: unknown field 'subscibe', did you mean subscribe?",
-    ),
-    "unknown field of an event": (
-        *("- {at: 60s", "  - {at: 60s, crash: c2, how: hard}", 0),
-        "events[1].how: unknown field 'how', expected one of at, group, crash",
     ),
     "unknown event": (
         *("- {at: 60s", "  - {at: 60s, crush: c2}", 0),
@@ -28,42 +25,23 @@ MISTAKES = {
         "events[1].crash: leave and crash in one event",
     ),
     "no event": ("- {at: 60s", "  - {at: 60s}", 0, "events[1]: nothing happens, expected one of join, leave"),
-    "missing time": ("- {at: 60s", "  - {crash: c2}", 0, "events[1].at: is missing"),
-    "missing length": ("run:", "run: {seed: 1}", 0, "run.for: is missing"),
-    "a broker that resolves names": (
-        *("c2:", "      c2: {subscribe: [TopicX], resolved_by: broker}", 0),
-        "groups.seed.members.c2.resolved_by: broker without a pattern, expected pattern: a regular expression",
-    ),
     "nobody to resolve": (
         *("c2:", "      c2: {pattern: Topic., resolved_by: leader}", 0),
         "groups.seed.members.c2.resolved_by: 'leader' is unknown, expected 'client' or 'broker'",
     ),
     # Units
     "negative time": ("- {at: 60s", "  - {at: -5s, crash: c2}", 0, "events[1].at: '-5s' is negative"),
-    "negative length": ("- {at: 90s", "  - {at: 90s, hang: c1, for: -1min}", 0, "events[2].for: '-1min' is negative"),
     "missing unit": (
         "- {at: 60s",
         "  - {at: 60, crash: c2}",
         0,
         "events[1].at: 60 has no unit, expected a number with",
     ),
-    "missing unit of a fraction": ("run:", "run: {for: 1.5}", 0, "run.for: 1.5 has no unit"),
-    "unknown unit": ("- {at: 60s", "  - {at: 60 hours, crash: c2}", 0, "events[1].at: '60 hours' is no duration"),
     "endless": ("run:", f"run: {{for: {'9' * 400}s}}", 0, "run.for: '999"),
-    "rate without time": (
-        "load:",
-        "load: {produce: 10}",
-        0,
-        "load.produce: 10 has no unit, expected a number per time",
-    ),
-    "negative rate": ("load:", "load: {produce: -10/s}", 0, "load.produce: '-10/s' is negative"),
     "latency backwards": ("run:", "run: {for: 5min, latency: 5ms..1ms}", 0, "run.latency: '5ms..1ms' is no latency"),
     # Types
     "no mapping": ("c2:", "      c2: 5", 0, "groups.seed.members.c2: 5 is no mapping"),
-    "no list": ("c2:", "      c2: {subscribe: {a: 1}}", 0, "groups.seed.members.c2.subscribe: {'a': 1} is no list"),
-    "no text": ("- {at: 60s", "  - {at: 60s, crash: 5}", 0, "events[1].crash: 5 is no text, expected a name"),
     "no number": ("TopicX:", "  TopicX: {queues: many}", 0, "topics.TopicX.queues: 'many' is no number of queues"),
-    "negative queues": ("TopicX:", "  TopicX: {queues: -4}", 0, "topics.TopicX.queues: -4 is no number of queues"),
     "endless queues": ("TopicX:", f"  TopicX: {{queues: {10**9}}}", 0, "no number of queues, expected one from 0 to 1"),
     "out of bounds": (
         *("expect:", "expect: {max_over_mean: -1}", 0),
@@ -88,10 +66,6 @@ MISTAKES = {
         *("- {at: 60s", "  - {at: 60s, crash: c9}", 0),
         "events[1].crash: unknown member 'c9', expected one of c1, c2, c3",
     ),
-    "unknown subscriber": (
-        *("- {at: 150s", "  - {at: 150s, subscribe: {c9: [TopicX]}}", 0),
-        "events[6].subscribe.c9: unknown member 'c9'",
-    ),
     "unknown group": (
         *("- {at: 60s", "  - {at: 60s, crash: c2, group: sed}", 0),
         "events[1].group: unknown group 'sed', did you mean seed?",
@@ -99,10 +73,6 @@ MISTAKES = {
     "joins twice": (
         *("- {at: 60s", "  - {at: 60s, join: c3, subscribe: [TopicX]}", 0),
         "events[1].join: c3 joins at 60s while it is a member: c3 joins at 10s",
-    ),
-    "leaves before it joins": (
-        *("- {at: 60s", "  - {at: 5s, leave: c3}", 0),
-        "events[1].leave: c3 does not run at 5s: it joins at 10s",
     ),
     "restarts before it joins": (
         *("- {at: 60s", "  - {at: 5s, restart: c3}", 0),
@@ -124,31 +94,14 @@ MISTAKES = {
         *("c2:", "      c1: {subscribe: [TopicX]}", 0),
         "groups.seed.members: 'c1' appears twice, first on line 10",
     ),
-    "one id twice by a range": (
-        *("c2:", "      c1..c3: {subscribe: [TopicX]}", 0),
-        "groups.seed.members.c1..c3: two members 'c1'",
-    ),
-    "endless range": ("c2:", "      c1..c999999999: {subscribe: [TopicX]}", 0, "'c1..c999999999' is no range of names"),
     "a server's name": (
         *("c2:", "      broker-a: {subscribe: [TopicX]}\n      c2: {subscribe: [TopicX]}", 0),
         "groups.seed.members.broker-a: 'broker-a' is the name of a server",
     ),
-    "unknown strategy of a member": (
-        *("- {at: 100s", "  - {at: 100s, restart: c2, strategy: 'cooperative,range'}", 0),
-        "events[3].strategy: unknown strategy 'cooperative', did you mean cooperative-sticky?",
-    ),
     # Topics and brokers
-    "unknown broker of a topic": (
-        *("TopicY:", "  TopicY: {queues: {broker-c: 1}}", 0),
-        "topics.TopicY.queues.broker-c: unknown broker 'broker-c', did you mean broker-",
-    ),
     "unknown topic changes": (
         *("- {at: 120s", "  - {at: 120s, queues: {TopicZ: 8}}", 0),
         "events[4].queues.TopicZ: unknown topic 'TopicZ', did you mean Topic",
-    ),
-    "unknown topic is deleted": (
-        *("- {at: 120s", "  - {at: 120s, delete_topic: orders}", 0),
-        "events[4].delete_topic: unknown topic 'orders', expected one of TopicX, TopicY",
     ),
     "known topic is added": (
         *("- {at: 120s", "  - {at: 120s, add_topic: {TopicX: {queues: 2}}}", 0),
@@ -158,22 +111,13 @@ MISTAKES = {
         *("- {at: 130s", "  - {at: 130s, commit: c1, offsets: {TopicX-8: 5}}", 0),
         "events[5].offsets: unknown queue 'TopicX-8'",
     ),
-    "unknown broker stops": (
-        *("- {at: 180s", "  - {at: 180s, broker: kafka, does: stop}", 0),
-        "events[8].broker: unknown broker 'kafka', expected one of broker-a, broker-b",
-    ),
     "a running broker returns": (
         *("- {at: 180s", "  - {at: 180s, broker: broker-a, does: return}", 0),
         "events[8].does: broker-a runs at 180s: it cannot return",
     ),
-    "one broker twice": ("brokers:", "brokers: [broker-a, broker-a]", 0, "brokers[1]: 'broker-a' appears twice"),
     "brokers written twice": (
         *("brokers:", "brokers: [broker-a, broker-b]\nbrokers: [broker-c]", 1),
         "'brokers' appears twice, first on line 3",
-    ),
-    "network of nobody": (
-        *("- {at: 160s", "  - {at: 160s, network: cut, between: [c7], for: 10s}", 0),
-        "events[7].between[0]: unknown process 'c7'",
     ),
     "loss beyond all": (
         *("- {at: 160s", "  - {at: 160s, network: loss, between: [c1], loss: 1.5, for: 10s}", 0),
@@ -190,17 +134,12 @@ MISTAKES = {
         *("- kafka:range", "  - kafak:range", 0),
         "systems[0]: unknown system 'kafak', did you mean kafka?",
     ),
-    "unknown strategy": (
-        *("- kafka:range", "  - kafka:AVG", 0),
-        "systems[0]: unknown strategy 'AVG' of kafka, expected one of range",
-    ),
     "one label twice": (
         *("- kafka:range", "  - kafka:range\n  - kafka:range", 1),
         "systems[1]: the label 'kafka:range' appears twice",
     ),
     # YAML
     "a cycle": ("c2:", "      c2: &me {subscribe: [TopicX], settings: {again: *me}}", 0, "a cycle, the alias &me"),
-    "a cycle by merging": ("c2:", "      c2: &me\n        <<: *me", 0, "a cycle, the alias &me contains itself"),
     "no YAML": ("c2:", "      c2: {subscribe: [TopicX}", 0, "expected YAML"),
     "a tag": ("c2:", "      c2: !!python/object:os.system {}", 0, "has no meaning in a scenario"),
 }
@@ -216,7 +155,7 @@ def test_the_unchanged_scenario_is_read() -> None:
     assert read_text(TEXT).name == "a day in short"
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+@rows("mistake", MISTAKES)
 def test_a_mistake_is_told_with_its_line_and_field(mistake: str) -> None:
     beginning, new, below, expected = MISTAKES[mistake]
     error = error_of(changed(beginning, new))
@@ -244,7 +183,7 @@ def test_what_python_gives_is_checked_alike() -> None:
         scenario({})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("raw", "expected"),
     [
         (b"", "line 1: empty"),

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from protocols.scenario.jitter import (
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario
 from protocols.scenario.topology import MemberKey
+from tests.rows import rows
 
 END = 300
 
@@ -115,7 +115,7 @@ def test_seeds_cover_the_interval() -> None:
     assert len(set(Beginning.of(written, 1).starts.values())) == 9
 
 
-@pytest.mark.parametrize(
+@rows(
     ("events", "windows"),
     [
         ([(60, {"crash": "c1"})], [30]),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compare.running.systems import read_text, scenario
@@ -73,14 +73,12 @@ def test_the_day_that_is_mutated_is_read() -> None:
     assert refused(lambda: read_text("\n".join(LINES), "day.yaml")) is None
 
 
-@settings(max_examples=100, deadline=None)
 @given(mutated())
 def test_a_mutated_scenario_is_read_or_refused_in_one_line(text: str) -> None:
     refusal = refused(lambda: read_text(text, "day.yaml"))
     assert refusal is None or re.fullmatch(r"day\.yaml line \d+: .+", refusal)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["name", "brokers", "topics", "groups", "group", "run", "systems", "events", "load", "expect"]),

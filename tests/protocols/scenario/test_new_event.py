@@ -24,6 +24,7 @@ from protocols.scenario.validation import Path, validated
 from protocols.scenario.world import apply_event
 from protocols.scenario.writing import as_yaml
 from protocols.timeline.causes import Call, Causes, Effect
+from tests.rows import rows
 
 
 class Drain(Event):
@@ -98,7 +99,7 @@ def test_yaml_is_read_and_written() -> None:
     assert read_text(as_yaml(day)) == day
 
 
-@pytest.mark.parametrize(
+@rows(
     ("events", "problem"),
     [
         (("{at: 5s, drian: c1}",), "line 14: events[0].drian: unknown event 'drian', did you mean drain?"),

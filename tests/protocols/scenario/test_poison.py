@@ -8,6 +8,7 @@ from protocols.scenario.events import Poison
 from protocols.scenario.queue_names import NamedCount
 from protocols.scenario.reading import read_text
 from protocols.scenario.writing import as_yaml
+from tests.rows import rows
 
 TEXT = """
 name: poisoned
@@ -33,7 +34,7 @@ def test_it_is_read_written_and_told() -> None:
     assert lasting.describe() == "orders-broker-a-0 gets a record that no attempt can handle"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "problem"),
     [
         ("{at: 1s, poison: orders}", "events[0].poison: unknown queue 'orders', expected topic-number or"),

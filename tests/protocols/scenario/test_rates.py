@@ -10,6 +10,7 @@ from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
 from protocols.scenario.reading import read, read_text, scenario
 from protocols.scenario.writing import as_yaml
+from tests.rows import rows
 
 
 def day(rates: dict[str, Any], *events: dict[str, Any], topics: Any = None) -> Scenario:
@@ -70,7 +71,7 @@ def test_the_load_is_written_back_with_all_its_rates() -> None:
     assert "load" not in as_yaml(silent)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rates", "problem"),
     [
         (
@@ -101,7 +102,7 @@ def test_what_cannot_be_is_one_line_with_its_place(rates: str, problem: str, tmp
     assert str(refused.value) == f"{path} line 6: {problem}"
 
 
-@pytest.mark.parametrize("threads", [0, -1, 1.5, True])
+@rows("threads", [0, -1, 1.5, True])
 def test_threads_are_a_whole_number_from_1_on(threads: Any) -> None:
     with pytest.raises(UserError, match=r"group\.members\.c1\.threads: .*(whole number|expected at least 1)"):
         scenario(

@@ -20,6 +20,7 @@ from protocols.scenario.reference import EXAMPLES, reference
 from protocols.scenario.systems import SystemStrategies
 from protocols.strategies import StrategyRecord
 from tests.protocols.scenario.texts import TEXT, changed
+from tests.rows import rows
 
 ROOT = Path(__file__).parent.parent.parent.parent
 EXAMPLE_FILES = sorted((ROOT / "examples" / "scenarios").glob("*.yaml"))
@@ -230,7 +231,7 @@ def test_events_made_by_a_program_are_taken_as_they_are() -> None:
     assert event == Hang(at=1000.0, group="billing", hang="c1", for_=500.0)
 
 
-@pytest.mark.parametrize("file", EXAMPLE_FILES, ids=lambda file: file.stem)
+@rows("file", EXAMPLE_FILES)
 def test_every_example_is_read(file: Path) -> None:
     example = read(file)
     assert example.about
@@ -262,7 +263,7 @@ def test_the_package_starts_without_the_libraries_of_scenarios() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("milliseconds", "text"),
     [
         (0.0, "0s"),

@@ -7,6 +7,7 @@ from protocols.load import Production
 from protocols.scenario.rates import Replicas
 from protocols.scenario.reading import read_text
 from protocols.scenario.writing import as_yaml
+from tests.rows import rows
 
 TEXT = """
 name: replicas
@@ -26,7 +27,7 @@ def test_it_is_read_and_written() -> None:
     assert read_text(TEXT.replace("replication: %s", "")).replication == {}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("written", "problem"),
     [
         ("{kafka: 3}", "day.yaml line 8: replication.kafka: 3 is more than there are brokers, expected at most 2"),

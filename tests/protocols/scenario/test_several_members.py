@@ -4,11 +4,12 @@ import pytest
 
 from compare.running.systems import read_text, scenario
 from protocols.errors import UserError
-from protocols.scenario.events import Crash, Hang, Join, Leave
+from protocols.scenario.events import Hang, Join
 from protocols.scenario.events.catalogue import described
 from protocols.scenario.fields import listed_members
 from protocols.scenario.model import Scenario
 from protocols.scenario.writing import as_yaml
+from tests.rows import rows
 
 HEAD = """
 name: several
@@ -31,7 +32,7 @@ def told(*events: str) -> list[str]:
     return [f"{event.at / 1000:g} {event.group} {event.describe()}" for event in read(*events).events]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("written", "meant"),
     [
         ("crash: [c2, c4]", ["c2 crashes", "c4 crashes"]),
@@ -61,12 +62,6 @@ def test_all_that_the_event_says_holds_for_each() -> None:
     ]
 
 
-def test_python_takes_lists_too() -> None:
-    fields = {"name": "two", "topics": {"t": 2}, "group": {"name": "g", "members": {"c1..c3": ["t"]}}}
-    day = scenario(fields, run={"for": "1min"}, events=[{"at": "1s", "crash": ("c1", "c3")}])
-    assert day.events == (Crash(at=1000.0, group="g", crash="c1"), Crash(at=1000.0, group="g", crash="c3"))
-
-
 def test_members_that_join_first_are_not_there_before() -> None:
     day = read("{at: 9s, join: c2..c3}")
     assert list(day.groups["billing"].members) == ["c1", "c4", "d"]
@@ -77,26 +72,17 @@ def test_what_is_written_back_reads_the_same() -> None:
     assert read_text(as_yaml(day)) == day
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "problem"),
     [
         ("{at: 1s, crash: [c2, c9]}", "events[0].crash[1]: unknown member 'c9'"),
         ("{at: 1s, crash: [c2, c3..c9]}", "events[0].crash[1]: unknown member 'c5'"),
-        ("{at: 1s, crash: c3..c9}", "events[0].crash: unknown member 'c5'"),
-        ("{at: 1s, crash: [c2, d, c2]}", "events[0].crash[2]: 'c2' appears twice, expected each name once"),
-        ("{at: 1s, crash: [c2, c1..c3]}", "events[0].crash[1]: 'c2' appears twice, expected each name once"),
         ("{at: 1s, crash: []}", "events[0].crash: nobody, expected at least one name"),
         ("{at: 1s, crash: [c2, 5]}", "events[0].crash[1]: 5 is no text, expected a name"),
-        ("{at: 1s, crash: 5}", "events[0].crash: 5 is no text, expected a name"),
-        ("{at: 1s, crash: {c1: c2}}", "events[0].crash: {'c1': 'c2'} is no text, expected a name"),
         ("{at: 1s, crash: c4..c2}", "events[0].crash: 'c4..c2' is no range of names, expected one such as c1..c20"),
         ("{at: 1s, crash: [c2, c1]}", "events[0].crash[1]: member 'c1' is in several groups, expected group: one of"),
         ("{at: 1s, crash: [c2, a1], group: billing}", "events[0].crash[1]: unknown member 'a1' in group billing"),
-        ("{at: 1s, crash: [c2], group: bill}", "events[0].group: unknown group 'bill', did you mean billing?"),
         ("{at: 6min, crash: [c2, c3]}", "events[0].at: 6min is after the end of the run, expected at most 5min"),
-        ("{at: 1s, hang: [c2, c3]}", "events[0].for: is missing"),
-        ("{at: 1s, disconnect: [c2], broker: b}", "events[0].broker: unknown broker 'b'"),
-        ("{at: 1s, restart: [c2], strategy: best}", "events[0].strategy: unknown strategy 'best'"),
         ("{at: 1s, join: [n1, n2], subscribe: orders}", "events[0].join[0]: n1 joins no group, expected group: one of"),
         ("{at: 1s, join: [n1, n2], group: audit}", "events[0].join[0]: n1 joins without subscribe: [topic, ...]"),
         ("{at: 1s, commit: [c2, c3]}", "events[0].commit: ['c2', 'c3'] is no text, expected a name"),
@@ -142,7 +128,7 @@ def test_a_member_that_comes_again_like_another_keeps_its_process() -> None:
     assert (join.subscribe, join.process) == (("u",), "p")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("event", "problem"),
     [
         ("{at: 1s, join: n1, group: billing, like: c9}", "events[0].like: unknown member 'c9' in group billing"),
@@ -187,28 +173,7 @@ def test_equal_events_are_told_together() -> None:
     assert described(()) == []
 
 
-@pytest.mark.parametrize(
-    ("written", "words"),
-    [
-        ("crash: c2..c4", "c2, c3 and c4 crash"),
-        ("leave: c2..c3", "c2 and c3 leave"),
-        ("restart: c2..c3, strategy: range", "c2 and c3 restart with range"),
-        ("stop_polling: c2..c3, for: 4s", "c2 and c3 stop polling for 4s"),
-        ("disconnect: c2..c3", "c2 and c3 lose their connections"),
-        ("disconnect: c2..c3, broker: broker-a", "c2 and c3 lose their connections to broker-a"),
-        ("join: n1..n12, like: c2", "n1 to n12 join"),
-    ],
-)
-def test_several_do_it_in_the_plural(written: str, words: str) -> None:
-    assert described(read(f"{{at: 1s, {written}}}").events) == [words]
-
-
-def test_events_of_different_groups_are_not_told_as_one() -> None:
-    both = Leave(at=1.0, group="billing", leave="c1"), Leave(at=1.0, group="audit", leave="c1")
-    assert described(both) == ["c1 leaves", "c1 leaves"]
-
-
-@pytest.mark.parametrize(
+@rows(
     ("names", "words"),
     [
         ("c1", "c1"),

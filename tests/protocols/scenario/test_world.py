@@ -15,6 +15,7 @@ from protocols.scenario.reading import scenario
 from protocols.scenario.running import BEGINNING, Run
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.scenario.world import apply_to_world
+from tests.rows import rows
 
 
 class Beat(NamedTuple):
@@ -206,7 +207,7 @@ def test_static_variants_give_every_member_an_instance_id() -> None:
     assert getattr(cluster.left[1], "instance_id", None) == "c1"
 
 
-@pytest.mark.parametrize("apart", [False, True])
+@rows("apart", [False, True])
 def test_places_tell_who_lives_where(apart: bool) -> None:
     groups = {
         "g": {"members": {"c1": {"subscribe": ["t"], "process": "p"}, "c2": ["t"], "c3": ["t"]}},

@@ -4,7 +4,7 @@ from collections import Counter
 from math import inf
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.facts import Committed, Delivered
@@ -38,7 +38,6 @@ def test_the_records_of_a_topic_created_again_are_others_though_their_offsets_ar
     assert handled_more_than_once(deliveries, lives) == {("g", A): [(8, 10)]}
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), max_size=12))
 def test_ranges_count_as_single_records_would(ranges: list[tuple[int, int]]) -> None:
     times = Counter(offset for first, length in ranges for offset in range(first, first + length))
@@ -66,7 +65,6 @@ def test_the_burst_is_that_of_the_member_with_the_highest() -> None:
     assert bursts(deliveries) == {("g", "c1"): pytest.approx(1), ("g", "c2"): pytest.approx(3)}
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9000), st.integers(1, 9000), st.integers(1, 90)), min_size=1, max_size=6))
 def test_rates_of_ranges_are_those_of_windows_counted_one_by_one(spans: list[tuple[int, int, int]]) -> None:
     deliveries = [handled("c1", 0, count, since, since + lasting) for since, lasting, count in spans]

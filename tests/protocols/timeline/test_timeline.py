@@ -3,7 +3,7 @@
 from math import inf
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols import Queue
@@ -13,6 +13,7 @@ from protocols.scenario.reading import scenario
 from protocols.timeline import PER_BROKER, THROUGHOUT, FigureRecorder, InvariantError, Recorder, lifetimes, may_own_in
 from protocols.timeline.ownership import Double, Gap, Interval, Pause
 from tests.protocols.timeline.timeline_made import A, B, C, owns, recorded
+from tests.rows import rows
 
 
 def test_a_queue_between_two_owners_is_a_gap_and_a_move() -> None:
@@ -124,7 +125,7 @@ def test_a_generation_that_goes_back_raises() -> None:
         recorded([(0, RebalanceEnded("g", 4, True)), (1, RebalanceEnded("g", 3, True))], 5)
 
 
-@pytest.mark.parametrize("machine", ["group", "consumer group"])
+@rows("machine", ["group", "consumer group"])
 def test_a_group_that_was_dead_begins_anew(machine: str) -> None:
     ended = Transition(machine, "g", "Empty", "deleted", "Dead")
     recorded([(0, RebalanceEnded("g", 4, True)), (1, ended), (2, RebalanceEnded("g", 1, True))], 5)
@@ -183,7 +184,6 @@ STATEMENTS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(STATEMENTS, st.integers(0, 5))
 def test_the_live_figures_are_those_of_the_textbook(statements: list[tuple[int, str, set[Queue]]], rest: int) -> None:
     """Beliefs hold from whole milliseconds on, so counting each millisecond by itself gives the same."""
@@ -221,7 +221,6 @@ def test_the_live_figures_are_those_of_the_textbook(statements: list[tuple[int, 
     assert sum((each.until or end) - each.since for each in timeline.doubles) == double
 
 
-@settings(max_examples=50, deadline=None)
 @given(STATEMENTS)
 def test_the_light_observer_counts_the_same(statements: list[tuple[int, str, set[Queue]]]) -> None:
     light = FigureRecorder()

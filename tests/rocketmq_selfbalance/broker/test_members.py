@@ -1,6 +1,6 @@
 """Who is in a group, as one broker sees it, and whom it tells (spec 2.1 to 2.6)."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.nodes import OPERATOR
@@ -181,7 +181,6 @@ def test_a_group_that_may_not_be_made_is_skipped_silently() -> None:
     assert broker.ask(1, "c1", GetConsumerListByGroup(9, "g")).code == SYSTEM_ERROR
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(
         st.tuples(

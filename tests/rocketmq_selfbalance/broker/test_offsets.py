@@ -1,7 +1,7 @@
 """Committed offsets and locks of a broker (spec 2.7 to 2.9)."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.nodes import OPERATOR
@@ -92,7 +92,6 @@ def test_a_stopped_broker_loses_nothing() -> None:
     assert committed(OneBroker(on=broker.disk), 0) == 25
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 50)), max_size=15), st.integers(0, 45_000))
 def test_what_a_killed_broker_knows_is_what_it_knew_at_its_last_flush(steps: list[tuple[int, int]], at: int) -> None:
     broker, now, commits = OneBroker(), 0, []
@@ -188,7 +187,6 @@ def test_locks_do_not_outlive_the_broker_s_process() -> None:
 NAMES = st.text("abT%_-", min_size=1, max_size=5)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(NAMES, NAMES, st.integers(0, 9), st.integers(-1, 10**12)), max_size=12))
 def test_the_offset_file_says_what_the_table_held(commits: list[tuple[str, str, int, int]]) -> None:
     manager = ConsumerOffsetManager(5, version_step=3)

@@ -24,6 +24,7 @@ from rocketmq_selfbalance.messages.membership import (
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage, QueryConsumerOffset
 from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, RETRY, OneBroker, answers, joined, queue, send_back
+from tests.rows import rows
 
 
 def test_a_pull_gets_at_most_32_records_whoever_owns_the_queue() -> None:
@@ -35,7 +36,7 @@ def test_a_pull_gets_at_most_32_records_whoever_owns_the_queue() -> None:
     assert broker.ask(5, "c1", PullMessage(1, "g", queue(), 40)).next_offset == 50
 
 
-@pytest.mark.parametrize(
+@rows(
     ("offset", "code", "following"),
     [(0, PULL_OFFSET_MOVED, 3), (3, SUCCESS, 35), (50, PULL_NOT_FOUND, 50), (51, PULL_OFFSET_MOVED, 50)],
 )
@@ -46,7 +47,7 @@ def test_an_offset_outside_of_the_queue_is_put_right(offset: int, code: int, fol
     assert (answer.code, answer.next_offset) == (code, following)
 
 
-@pytest.mark.parametrize(("offset", "code"), [(0, PULL_NOT_FOUND), (5, PULL_OFFSET_MOVED)])
+@rows(("offset", "code"), [(0, PULL_NOT_FOUND), (5, PULL_OFFSET_MOVED)])
 def test_an_empty_queue_knows_only_offset_0(offset: int, code: int) -> None:
     answer = joined(0.0).ask(5, "c1", PullMessage(1, "g", queue(), offset))
     assert (answer.code, answer.next_offset) == (code, 0)
@@ -103,7 +104,7 @@ def test_a_record_of_the_retry_topic_ends_held_pulls() -> None:
     assert (at, answer.code, len(answer.retried)) == (11.0, SUCCESS, 1)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("change", "code"),
     [(UpdateTopic(0, TopicConfig("T", 8, 8)), PULL_NOT_FOUND), (DeleteTopicInBroker(0, "T"), TOPIC_NOT_EXIST)],
 )
@@ -140,7 +141,7 @@ def test_an_offset_that_rides_along_is_committed_even_if_the_pull_finds_nothing(
     assert broker.ask(5, "c1", QueryConsumerOffset(2, "g", queue())).offset == 50
 
 
-@pytest.mark.parametrize(
+@rows(
     ("change", "message", "code"),
     [
         (SubscriptionGroup("g", consume_enable=False), PullMessage(1, "g", queue(), 0), NO_PERMISSION),

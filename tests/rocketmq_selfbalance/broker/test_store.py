@@ -1,14 +1,18 @@
-"""What a broker's queues take in, and when each record came."""
+"""What a broker's queues take in, when each record came, and what comes of records that are sent back (spec 6.7)."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.nodes import OPERATOR
+from rocketmq_selfbalance.broker.settings import DELAY_LEVELS_S
 from rocketmq_selfbalance.broker.store import StoredQueue
-from rocketmq_selfbalance.messages.membership import UpdateTopic
+from rocketmq_selfbalance.codes import (
+    PULL_NOT_FOUND,
+)
+from rocketmq_selfbalance.messages.membership import SubscriptionGroup, UpdateSubscriptionGroup, UpdateTopic
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
-from rocketmq_selfbalance.messages.offsets import GetMaxOffset, SearchOffsetByTimestamp
-from tests.rocketmq_selfbalance.broker.one_broker import joined, queue
+from rocketmq_selfbalance.messages.offsets import GetMaxOffset, PullMessage, SearchOffsetByTimestamp
+from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, RETRY, OneBroker, answers, joined, queue, send_back
 
 
 def test_fewer_write_queues_take_in_nothing_more_but_keep_what_they_have() -> None:
@@ -30,7 +34,6 @@ def test_nothing_comes_in_while_the_broker_is_down() -> None:
 RATES = st.sampled_from([0.0, 0.3, 1.0, 3.0, 10.0, 333.0])
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5000), RATES), min_size=1, max_size=6), st.integers(0, 40_000))
 def test_the_offset_found_by_a_time_is_that_of_the_first_record_written_then_or_later(
     changes: list[tuple[int, float]], time: int
@@ -51,7 +54,6 @@ def stored_at(stored: StoredQueue, offset: int) -> float:
     return segment.since + (offset + 1 - segment.before) * 1000 / segment.per_second
 
 
-@settings(max_examples=100, deadline=None)
 @given(RATES.filter(bool), st.integers(0, 10_000), st.integers(0, 300))
 def test_a_record_is_there_from_the_moment_of_its_arrival(rate: float, since: int, offset: int) -> None:
     stored = StoredQueue(0)
@@ -64,3 +66,56 @@ def test_a_record_is_there_from_the_moment_of_its_arrival(rate: float, since: in
 
 def test_a_time_is_found_over_the_wire() -> None:
     assert joined().ask(5, "c1", SearchOffsetByTimestamp(1, queue(), 1234.0)).offset == 12
+
+
+def test_a_record_sent_back_comes_again_after_10_s_then_30_s_and_so_on() -> None:
+    broker = joined(0.0)
+    now = 1.0
+    send_back(broker, now, 5)
+    for times, delay in enumerate(DELAY_LEVELS_S[2:], 1):
+        pulled = PullMessage(2, "g", queue(topic=RETRY), times - 1)
+        broker.heartbeat(now + delay - 0.001, "c1", "T", RETRY)
+        assert broker.ask(now + delay - 0.001, "c1", pulled).code == PULL_NOT_FOUND
+        answer = broker.ask(now + delay, "c1", pulled)
+        assert [(each.origin, each.origin_offset, each.times) for each in answer.retried] == [(queue(), 5, times)]
+        now += delay
+        send_back(broker, now, times - 1, RETRY)
+    broker.world.advance(now * 1000 + 8_000_000)
+    assert broker.disk.store.max_offset("%DLQ%g", 0, broker.world.now) == 1
+    assert broker.disk.store.max_offset(RETRY, 0, broker.world.now) == 16
+
+
+def test_a_record_may_be_given_a_delay_of_its_own_or_given_up() -> None:
+    broker = joined(0.0)
+    send_back(broker, 1, 5, delay_level=1)
+    broker.world.advance(2000)
+    assert broker.disk.store.max_offset(RETRY, 0, 2000) == 1
+    send_back(broker, 3, 6, delay_level=-1)
+    send_back(broker, 3, 7, max_reconsume_times=0)
+    broker.world.advance(4000)
+    assert broker.disk.store.max_offset("%DLQ%g", 0, 4000) == 2
+
+
+def test_a_group_without_retry_queues_throws_away_what_is_sent_back() -> None:
+    broker = joined(0.0)
+    broker.ask(1, OPERATOR, UpdateSubscriptionGroup(0, SubscriptionGroup("g", retry_queue_nums=0)))
+    send_back(broker, 1, 5)
+    assert broker.disk.store.delayed == []
+
+
+def test_records_that_wait_for_their_delivery_outlive_the_broker_s_process() -> None:
+    broker = joined(0.0)
+    send_back(broker, 1, 5)
+    again = OneBroker(on=broker.disk)
+    again.world.advance(11_000)
+    assert again.disk.store.max_offset(RETRY, 0, 11_000) == 1
+
+
+def test_a_pull_of_the_retry_topic_is_answered_when_a_record_is_delivered() -> None:
+    broker = joined(0.0)
+    send_back(broker, 1, 5)
+    broker.ask(2, "c1", PullMessage(2, "g", queue(topic=RETRY), 0, suspend_ms=HOLD_MS))
+    broker.world.take_sent()
+    broker.world.advance(30_000)
+    [(at, answer)] = answers(broker)
+    assert (at, answer.next_offset, len(answer.retried)) == (11.0, 1, 1)

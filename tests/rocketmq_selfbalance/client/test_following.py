@@ -8,6 +8,7 @@ from protocols.facts import Delivered, Owns
 from protocols.offsets import OffsetSet
 from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 from tests.rocketmq_selfbalance.lived import Lived
+from tests.rows import rows
 
 TOPICS = {"T": {"broker-a": 4, "broker-b": 4}}
 
@@ -31,6 +32,8 @@ CALAMITIES = {
     "queues": [at(66, queues={"T": {"broker-a": 7, "broker-b": 4}})],
 }
 
+LOADS = [(0.2, 0.0), (1.0, 20.0), (7.0, 20.0), (3.0, 0.0)]
+
 
 def lived(events: list[Any], per_second: float, handle: float = 0.0, seconds: float = 170, **more: Any) -> Lived:
     members = {name: {"subscribe": ("T",), "handle": handle} for name in ("c1", "c2")}
@@ -53,8 +56,10 @@ def on_disk(of: Lived) -> list[Any]:
     return [of.broker(name).disk.offsets.offsets for name in ("broker-a", "broker-b")]
 
 
-@pytest.mark.parametrize("what", CALAMITIES)
-@pytest.mark.parametrize(("per_second", "handle"), [(0.2, 0.0), (1.0, 20.0), (3.0, 0.0), (7.0, 20.0)])
+@rows(
+    ("what", "per_second", "handle"),
+    [(what, *LOADS[(place + turn) % len(LOADS)]) for place, what in enumerate(CALAMITIES) for turn in (0, 2)],
+)
 def test_members_handle_and_commit_the_same_records_as_pull_by_pull(
     what: str, per_second: float, handle: float
 ) -> None:
@@ -70,7 +75,7 @@ def test_members_handle_and_commit_the_same_records_as_pull_by_pull(
     assert pulls[0] == pytest.approx(pulls[1], rel=0.01, abs=8)
 
 
-@pytest.mark.parametrize("what", ["join", "kill", "queues"])
+@rows("what", ["join", "kill", "queues"])
 def test_queues_with_rates_of_their_own_are_followed_as_well(what: str) -> None:
     rates = {"T-broker-a-1": 7.0, "T-3": 0.2, "T-broker-b-0": 0.0}
     quick, full = (lived(CALAMITIES[what], 3.0, 20.0, rates=rates, full=full) for full in (False, True))
@@ -82,7 +87,7 @@ def test_queues_with_rates_of_their_own_are_followed_as_well(what: str) -> None:
     assert quick.variant.simulation.number < full.variant.simulation.number
 
 
-@pytest.mark.parametrize("what", ["join", "kill"])
+@rows("what", ["join", "kill"])
 def test_ordered_consumption_is_followed_as_well(what: str) -> None:
     settings = {"orderly": True}
     quick, full = (lived(CALAMITIES[what], 5.0, settings=settings, full=full) for full in (False, True))
@@ -105,13 +110,12 @@ def test_facts_come_in_the_order_of_time() -> None:
         assert times == sorted(times)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("events", "per_second", "handle"),
     [
         ([at(60.59, produce={"T-broker-a-0": 3})], 3.0, 20.0),
         ([at(70, reset_offsets="g", topic="T", to=10_000.0, via="client")], 10.0, 0.0),
     ],
-    ids=["records at other times", "readers behind"],
 )
 def test_nobody_goes_ahead_of_what_is_yet_to_be_told(events: list[Any], per_second: float, handle: float) -> None:
     quick, full = (lived(events, per_second, handle, seconds=110.742, full=full) for full in (False, True))
@@ -146,10 +150,9 @@ def test_the_cost_does_not_grow_with_the_rate() -> None:
     assert lived([], 10.0, seconds=600, full=True).variant.simulation.number > 10 * numbers[0]
 
 
-@pytest.mark.parametrize(
+@rows(
     "settings",
     [{"consumer": "lite_pull"}, {"messageModel": "BROADCASTING"}, {"pullInterval": 50}],
-    ids=lambda settings: next(iter(settings)),
 )
 def test_other_ways_to_read_are_simulated_pull_by_pull(settings: dict[str, Any]) -> None:
     quick, full = (lived([], 2.0, seconds=60, settings=settings, full=full) for full in (False, True))

@@ -2,8 +2,6 @@
 
 from itertools import groupby
 
-import pytest
-
 from protocols.facts import Noted, Owns, Transition
 from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown, StartConsumer
 from rocketmq_selfbalance.client.instance import client_id
@@ -13,6 +11,7 @@ from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.requests import UnlockBatchMq
 from rocketmq_selfbalance.strategies import Averagely
 from tests.rocketmq_selfbalance.client.client_cluster import BROKERS, GROUP, Cluster
+from tests.rows import rows
 
 
 def test_a_push_consumer_asks_routes_then_tells_every_broker_then_rebalances() -> None:
@@ -140,7 +139,7 @@ def test_a_second_consumer_of_a_group_is_refused_and_other_groups_share_the_inst
     assert not cluster.instance("c1").ended
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "expected"),
     [
         ({"pid": 4711, "nano_time": 123}, "10.0.0.5@4711#123"),

@@ -6,13 +6,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
 from protocols.facts import Owns
 from rocketmq_selfbalance.client.commands import Shutdown
 from rocketmq_selfbalance.client.settings import VERSION_4_5
 from rocketmq_selfbalance.messages.requests import LockBatchMq, LockBatchMqAnswer
 from tests.rocketmq_selfbalance.client.client_cluster import Cluster
+from tests.rows import rows
 
 SESSION = Path(__file__).parents[2] / "captures" / "rocketmq" / "wire" / "push_orderly.jsonl"
 LOCK_BATCH_MQ = 41
@@ -87,7 +86,7 @@ def test_a_release_without_the_service_for_pop_asks_once() -> None:
     assert {broker: len(each) for broker, each in renewals(asked).items()} == {"broker-a": 1, "broker-b": 1}
 
 
-@pytest.mark.parametrize(("settings", "least", "most"), [({}, 58_000.0, 61_500.0), (VERSION_4_5, 0.0, 25_000.0)])
+@rows(("settings", "least", "most"), [({}, 58_000.0, 61_500.0), (VERSION_4_5, 0.0, 25_000.0)])
 def test_a_round_of_the_service_for_pop_during_a_shutdown_leaves_the_queues_locked(
     settings: Mapping[str, Any], least: float, most: float
 ) -> None:

@@ -34,6 +34,7 @@ from rocketmq_selfbalance.client.settings import (
 from rocketmq_selfbalance.states import CLIENT, PROCESS_QUEUE
 from rocketmq_selfbalance.strategies import ByConfig
 from tests.rocketmq_selfbalance.client.client_cluster import GROUP, Cluster
+from tests.rows import rows
 
 QUEUES = st.builds(Queue, st.sampled_from(["T", "Ü"]), st.sampled_from(["a", "b"]), st.integers(0, 5))
 
@@ -74,7 +75,7 @@ def test_the_file_of_a_broadcasting_consumer_says_what_was_written(offsets: dict
     assert read_offsets(write_offsets(offsets)) == offsets
 
 
-@pytest.mark.parametrize("text", ["not json", "{", '{"offsetTable":{{"topic":"T"}:1}}', '{"other":{}}', "[]", "{}"])
+@rows("text", ["not json", "{", '{"offsetTable":{{"topic":"T"}:1}}', '{"other":{}}', "[]", "{}"])
 def test_a_damaged_file_is_refused(text: str) -> None:
     with pytest.raises(UnreadableOffsets):
         read_offsets(text)

@@ -2,7 +2,6 @@
 
 import itertools
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.strategies import Averagely, AveragelyByCircle, ByConfig, ConsistentHash, Strategy
 from tests.rocketmq_selfbalance.client.client_cluster import BROKERS, GROUP, Cluster
+from tests.rows import rows
 
 
 def passes(cluster: Cluster, name: str, topic_count: int = 2) -> list[float]:
@@ -189,8 +189,8 @@ def test_a_frozen_client_wakes_with_its_old_queues_and_may_write_an_old_offset()
     assert queue not in cluster.owns("c2")
 
 
-@pytest.mark.parametrize("topic", ["T", "events"])
-@pytest.mark.parametrize("orderly", [True, False])
+@rows("topic", ["T", "events"])
+@rows("orderly", [True, False])
 def test_a_woken_client_asks_over_new_connections_gives_up_its_queues_and_reads_the_committed_offsets(
     topic: str, orderly: bool
 ) -> None:
@@ -233,7 +233,7 @@ def test_the_listener_is_called_after_each_change() -> None:
     assert tuple(Queue("T", "broker-a", number) for number in (0, 1)) in calls
 
 
-@pytest.mark.parametrize("strategy", [Averagely(), AveragelyByCircle(), ConsistentHash()])
+@rows("strategy", [Averagely(), AveragelyByCircle(), ConsistentHash()])
 @settings(max_examples=8, deadline=None)
 @given(
     st.integers(1, 5),

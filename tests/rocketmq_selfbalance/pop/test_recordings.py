@@ -9,6 +9,7 @@ import pytest
 
 from rocketmq_selfbalance.pop.ordered import OrderedBatch, OrderedQueues
 from rocketmq_selfbalance.pop.topic import Handle, PopTopic
+from tests.rows import rows
 
 _FOLDER = Path(__file__).parents[2] / "golden" / "rocketmq-pop"
 _EARLIEST_MS, _LATEST_MS = 2_100, 5_100
@@ -108,7 +109,7 @@ _SAME_KEY = "pop_messages-p0063"
 batch. Between two calls of a client time passes."""
 
 
-@pytest.mark.parametrize("trace", _MESSAGES, ids=lambda trace: trace["trace_id"])
+@rows("trace", _MESSAGES)
 def test_records_are_given_out_and_come_back_as_recorded(trace: dict[str, Any]) -> None:
     if any(step["op"] == "pop" and (step["order"] or step["result"]["code"] in (26, 29)) for step in trace["steps"]):
         pytest.skip("ordered pops and refused requests: not of this class")
@@ -138,7 +139,7 @@ def _as_told(key: Any, batch: OrderedBatch) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("trace", _traces("traces-pop_order"), ids=lambda trace: trace["trace_id"])
+@rows("trace", _traces("traces-pop_order"))
 def test_ordered_queues_are_blocked_and_freed_as_recorded(trace: dict[str, Any]) -> None:
     queues = OrderedQueues()
     for step in trace["steps"]:

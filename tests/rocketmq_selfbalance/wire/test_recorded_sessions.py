@@ -19,8 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.offsets import parse
 from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
@@ -36,6 +34,7 @@ from rocketmq_selfbalance.wire.pulling import arrived
 from rocketmq_selfbalance.wire.served import RecordStore, Served, WireSettings
 from rocketmq_selfbalance.wire.stored_messages import Stored
 from tests.rocketmq_selfbalance.wire.virtual import Virtual
+from tests.rows import rows
 
 CAPTURES = Path(__file__).parents[2] / "captures" / "rocketmq"
 SESSIONS = {
@@ -274,7 +273,7 @@ def told(frame: Frame, request: str) -> tuple[Any, ...]:
     return frame.code, fields, frame.remark, frame.form, frame.flag, body
 
 
-@pytest.mark.parametrize("name", SESSIONS)
+@rows("name", SESSIONS)
 def test_the_answers_are_those_of_real_servers(name: str) -> None:
     session = Session.read(name)
     assert len([each for each in session.events if "kind" in each]) == SESSIONS[name]

@@ -1,7 +1,5 @@
 """A member of the consumer protocol whose loop and listener are the user's own (`consumer.by_hand`)."""
 
-import pytest
-
 from kafka_coordinator.consumer import Close, Subscribe
 from kafka_coordinator.consumer.commands import BeginPoll, EndPoll, ListenerReturned
 from kafka_coordinator.consumer.kip848.states import (
@@ -14,6 +12,7 @@ from kafka_coordinator.consumer.kip848.states import (
 )
 from kafka_coordinator.messages import ConsumerGroupHeartbeat
 from tests.kafka_coordinator.consumer.kip848.scripted import ScriptedMember
+from tests.rows import rows
 
 A, B = ("t", 0), ("t", 1)
 
@@ -87,7 +86,7 @@ def test_nothing_is_given_up_between_two_polls() -> None:
     assert member.callbacks() == [("revoked", (B,))]
 
 
-@pytest.mark.parametrize(("error", "state"), [("FENCED_MEMBER_EPOCH", UNSUBSCRIBED), ("INVALID_REQUEST", FATAL)])
+@rows(("error", "state"), [("FENCED_MEMBER_EPOCH", UNSUBSCRIBED), ("INVALID_REQUEST", FATAL)])
 def test_who_is_thrown_out_while_it_leaves_sends_no_last_heartbeat(error: str, state: str) -> None:
     member = begun()
     member.command(Subscribe(()))

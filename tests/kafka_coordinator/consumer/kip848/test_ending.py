@@ -1,7 +1,5 @@
 """A member of the consumer protocol is fenced, refused, does not poll, leaves (spec 6.5, 6.6, 6.7)."""
 
-import pytest
-
 from kafka_coordinator.consumer import Close, CommitNow, GoOn, StopPolling, Subscribe
 from kafka_coordinator.consumer.kip848.answers import REACTIONS
 from kafka_coordinator.consumer.kip848.states import (
@@ -17,11 +15,12 @@ from kafka_coordinator.messages import ConsumerGroupHeartbeat
 from protocols.facts import Noted, TimedOut
 from protocols.state_machine import Edge
 from tests.kafka_coordinator.consumer.kip848.scripted import INTERVAL, ScriptedMember
+from tests.rows import rows
 
 A, B = ("t", 0), ("t", 1)
 
 
-@pytest.mark.parametrize("error", ["UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"])
+@rows("error", ["UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"])
 def test_a_fenced_member_loses_all_and_joins_anew_at_once_with_its_id(error: str) -> None:
     member = ScriptedMember()
     member.member(A, B, epoch=3)
@@ -61,7 +60,7 @@ def test_a_reconciliation_ends_where_the_member_is_fenced() -> None:
     assert member.callbacks() == [("assigned", (B,))]
 
 
-@pytest.mark.parametrize("error", ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"])
+@rows("error", ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"])
 def test_another_coordinator_hears_everything_as_soon_as_it_is_known(error: str) -> None:
     member = ScriptedMember()
     member.member(A, epoch=2)
@@ -107,7 +106,7 @@ def test_without_permission_for_a_topic_poll_throws_and_the_member_stays() -> No
     assert any(isinstance(fact, Noted) and "throws" in fact.text for fact in member.told)
 
 
-@pytest.mark.parametrize("error", sorted(set(CODES) - set(REACTIONS) - {"NONE"}))
+@rows("error", sorted(set(CODES) - set(REACTIONS) - {"NONE"}))
 def test_every_other_error_ends_the_users_loop(error: str) -> None:
     member = ScriptedMember()
     member.member(A)
@@ -119,7 +118,7 @@ def test_every_other_error_ends_the_users_loop(error: str) -> None:
     assert member.world.node.is_over
 
 
-@pytest.mark.parametrize(("instance_id", "epoch"), [(None, -1), ("i1", -2)])
+@rows(("instance_id", "epoch"), [(None, -1), ("i1", -2)])
 def test_whose_user_does_not_poll_leaves_and_joins_anew_at_the_next_poll(instance_id: str | None, epoch: int) -> None:
     member = ScriptedMember(settings={"max.poll.interval.ms": 12_000}, instance_id=instance_id)
     member.member(A)
@@ -141,7 +140,7 @@ def test_whose_user_does_not_poll_leaves_and_joins_anew_at_the_next_poll(instanc
     assert member.member_state == JOINING
 
 
-@pytest.mark.parametrize(("instance_id", "epoch"), [(None, -1), ("i1", -2)])
+@rows(("instance_id", "epoch"), [(None, -1), ("i1", -2)])
 def test_close_commits_revokes_and_leaves(instance_id: str | None, epoch: int) -> None:
     member = ScriptedMember(rate=10.0, instance_id=instance_id)
     member.member(A)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.consumer import Close, GoOn, StopPolling, Subscribe
@@ -125,7 +125,6 @@ BY_HAND = {
 
 
 @given(words=st.lists(st.sampled_from(WORDS), max_size=25), begun=st.booleans())
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_sequence_of_events_leads_beside_the_graph(words: list[str], begun: bool) -> None:
     edges = {(edge.before, edge.event, edge.after) for edge in CONSUMER_PROTOCOL.edges}
     assert walked([*START, *words] if begun else words) <= edges

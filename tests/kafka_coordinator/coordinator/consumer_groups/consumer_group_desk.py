@@ -4,31 +4,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.coordinator import BrokerSettings, Coordinator, OffsetsLeaders, OffsetsTopic, Topics, states
+from kafka_coordinator.coordinator import OffsetsLeaders, OffsetsTopic, Topics, states
 from kafka_coordinator.coordinator.consumer_groups import states as consumer_states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.settings import with_settings
 from kafka_coordinator.messages import (
     ConsumerGroupDescribe,
     ConsumerGroupHeartbeat,
     ConsumerMetadata,
-    DeleteGroup,
     Heartbeat,
     JoinGroup,
     LeaveGroup,
     Leaving,
-    ListGroups,
     OffsetCommit,
     OffsetDelete,
     OffsetFetch,
     SyncGroup,
 )
 from protocols.engine.nodes import Message, Time
-from protocols.engine.single import SingleNode
 from protocols.facts import Transition
-
-ONE_PARTITION = {"offsets.topic.num.partitions": 1}
-G = "g"
+from tests.kafka_coordinator.coordinator.coordinator_desk import G, Requests
 
 
 def partitions(topic: str, *numbers: int) -> tuple[Partition, ...]:
@@ -36,7 +30,7 @@ def partitions(topic: str, *numbers: int) -> tuple[Partition, ...]:
     return tuple((topic, number) for number in numbers)
 
 
-class ConsumerDesk:
+class ConsumerDesk(Requests):
     """Requests about group ``g``; topic ``t`` has four partitions unless said otherwise."""
 
     def __init__(
@@ -46,19 +40,12 @@ class ConsumerDesk:
         *,
         storage: OffsetsTopic | None = None,
     ) -> None:
-        given = with_settings(BrokerSettings(), {**ONE_PARTITION, **(settings or {})}, "test")
-        self.world = SingleNode(Coordinator("broker", given, storage))
-        self.world.start()
+        super().__init__(settings, storage)
         self.answers: dict[int, Any] = {}
         self.edges: dict[tuple[str, str, str, str], None] = {}
         """Machine, state before, event, state after of every transition so far."""
         self.facts: list[tuple[Any, ...]] = []
-        self.count = 0
         self.topics(topics or {"t": 4})
-
-    @property
-    def now(self) -> Time:
-        return self.world.now
 
     @property
     def group(self) -> ConsumerGroup:
@@ -85,23 +72,10 @@ class ConsumerDesk:
 
     def send(self, request: Message) -> Any:
         """The answer, or None if the request is parked."""
-        self.world.receive(self.now, "client", request)
-        self.world.advance(self.now)
-        self._look()
+        self.handle(request, "client")
         return self.answers.get(request[0])
 
-    def command(self, message: Message) -> None:
-        self.world.command(self.now, message)
-        self.world.advance(self.now)
-        self._look()
-
-    def advance(self, milliseconds: Time) -> None:
-        until = self.now + milliseconds
-        while self.world.fire_next(until):
-            self._look()
-        self.world.advance(until)
-
-    def _look(self) -> None:
+    def look(self) -> None:
         for _, _, message in self.world.take_sent():
             self.answers[message[0]] = message
         for _, fact in self.world.take_facts():
@@ -110,10 +84,6 @@ class ConsumerDesk:
                 self.edges[fact.machine, fact.before, fact.event, fact.after] = None
         for group in self.world.node.core.consumer_groups.values():
             check_invariants(group, self)
-
-    def number(self) -> int:
-        self.count += 1
-        return self.count
 
     # Requests.
 
@@ -205,13 +175,6 @@ class ConsumerDesk:
     def delete_offset(self, topic: str) -> str:
         error: str = self.send(OffsetDelete(self.number(), G, ((topic, 0),))).errors[0][1]
         return error
-
-    def delete(self) -> str:
-        error: str = self.send(DeleteGroup(self.number(), G)).error
-        return error
-
-    def listed(self, **filters: tuple[str, ...]) -> Any:
-        return self.send(ListGroups(self.number(), **filters)).groups
 
 
 def check_invariants(group: ConsumerGroup, desk: ConsumerDesk) -> None:

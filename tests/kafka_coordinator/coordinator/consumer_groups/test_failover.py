@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from kafka_coordinator.coordinator.consumer_groups.states import ASSIGNING, EMPTY, RECONCILING, STABLE, UNREVOKED
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk, partitions
+from tests.rows import rows
 
 
 def empty(desk: ConsumerDesk) -> None:
@@ -53,7 +52,7 @@ def pattern_gone(desk: ConsumerDesk) -> None:
     desk.settle()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("build", "state"),
     [
         (empty, EMPTY),
@@ -66,7 +65,7 @@ def pattern_gone(desk: ConsumerDesk) -> None:
         (pattern_gone, STABLE),
     ],
 )
-@pytest.mark.parametrize("compacted", [False, True])
+@rows("compacted", [False, True])
 def test_a_group_is_afterwards_what_it_was_before(
     build: Callable[[ConsumerDesk], None], state: str, compacted: bool
 ) -> None:

@@ -1,7 +1,5 @@
 """ConsumerGroupHeartbeat: the executed runs of the specification (6.11, 6.12), and what is refused."""
 
-import pytest
-
 from kafka_coordinator.coordinator.consumer_groups.states import (
     ASSIGNING,
     EMPTY,
@@ -13,6 +11,7 @@ from kafka_coordinator.coordinator.consumer_groups.states import (
 )
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk, partitions
+from tests.rows import rows
 
 
 def test_a_partition_moves_with_the_heartbeats_of_the_two_members() -> None:
@@ -93,7 +92,7 @@ def test_a_member_that_is_away_need_not_give_up_in_time() -> None:
     assert "A" in desk.group.members
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "error"),
     [
         ({"member_id": ""}, "INVALID_REQUEST"),
@@ -121,7 +120,7 @@ def test_what_a_heartbeat_that_joins_must_say(fields: dict[str, object], error: 
         assert (answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms) == (None, 0, 0)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("epoch", "fields", "error"),
     [
         (5, {}, "GROUP_ID_NOT_FOUND"),

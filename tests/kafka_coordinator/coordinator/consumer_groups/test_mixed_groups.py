@@ -1,7 +1,5 @@
 """Classic and consumer members in one group: upgrade, downgrade, and a defect of the released broker (6.9, 6.13)."""
 
-import pytest
-
 from kafka_coordinator.coordinator import states as classic_states
 from kafka_coordinator.coordinator.consumer_groups.states import (
     ASSIGNING,
@@ -13,6 +11,7 @@ from kafka_coordinator.coordinator.consumer_groups.states import (
     UNREVOKED,
 )
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk, partitions
+from tests.rows import rows
 
 
 def test_a_classic_group_is_upgraded_and_downgraded() -> None:
@@ -46,7 +45,7 @@ def test_a_classic_group_is_upgraded_and_downgraded() -> None:
     assert desk.fetch() == ("NONE", {("t", 0): 7})
 
 
-@pytest.mark.parametrize("policy", ["bidirectional", "upgrade", "downgrade", "disabled"])
+@rows("policy", ["bidirectional", "upgrade", "downgrade", "disabled"])
 def test_the_policy_says_which_way_a_group_with_members_may_go(policy: str) -> None:
     desk = ConsumerDesk({"group.consumer.migration.policy": policy})
     desk.classic_group()
@@ -64,14 +63,14 @@ def test_a_group_in_its_first_rebalance_cannot_be_upgraded_which_is_a_defect_of_
     desk = ConsumerDesk()
     member_id = desk.classic_join().member_id
     assert desk.classic_join(member_id) is None
-    parked = desk.count
+    parked = desk._count
     assert desk.join("N").error == "UNKNOWN_SERVER_ERROR"
     assert desk.classic_state == classic_states.PREPARING_REBALANCE
     assert desk.answers[parked].error == "REBALANCE_IN_PROGRESS"
     # Who comes again is in the generation, and then the group can be upgraded.
     assert desk.classic_join(member_id) is None
     desk.advance(3000)
-    assert desk.answers[desk.count].generation == 1
+    assert desk.answers[desk._count].generation == 1
     assert desk.join("N").error == "NONE"
 
 
@@ -80,14 +79,14 @@ def test_a_rebalance_after_the_first_one_is_cut_short_by_an_upgrade() -> None:
     first = desk.classic_group()
     late = desk.classic_join().member_id
     assert desk.classic_join(late) is None
-    parked = desk.count
+    parked = desk._count
     assert desk.join("N").error == "NONE"
     assert desk.answers[parked].error == "REBALANCE_IN_PROGRESS"
     assert set(desk.group.members) == {first, late, "N"}
     assert desk.standing(late) == (1, M_STABLE)
 
 
-@pytest.mark.parametrize("assignment", ["text of an own assignor", b"x"])
+@rows("assignment", ["text of an own assignor", b"x"])
 def test_an_assignment_that_is_none_of_a_consumer_s_cannot_be_upgraded(assignment: object) -> None:
     desk = ConsumerDesk()
     desk.classic_group(assignment)  # type: ignore[arg-type]

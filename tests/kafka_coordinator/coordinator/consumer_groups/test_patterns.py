@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from kafka_coordinator.coordinator.consumer_groups import patterns
 from kafka_coordinator.coordinator.consumer_groups.patterns import BadPattern, compiled, matching
+from tests.rows import rows
 
 RECORDED = json.loads((Path(__file__).parent / "re2j_answers.json").read_text(encoding="utf-8"))
 
@@ -30,7 +31,7 @@ def without_re2(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     compiled.cache_clear()
 
 
-@pytest.mark.parametrize("regex", RECORDED["answers"])
+@rows("regex", RECORDED["answers"])
 def test_an_expression_matches_what_it_matches_in_the_broker(regex: str) -> None:
     expected = RECORDED["answers"][regex]
     if expected is None:
@@ -76,7 +77,7 @@ def test_what_is_read_without_re2_is_read_by_it_alike(regex: str) -> None:
     assert read[0] == read[1]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("regex", "names"),
     [
         (r"orders-.*", {"orders-1", "orders-eu.2"}),
@@ -88,7 +89,7 @@ def test_without_re2_ordinary_patterns_are_read(regex: str, names: set[str], wit
     assert matching(regex, frozenset(["orders-1", "orders-eu.2", "pay_x", "Orders", "other"])) == names
 
 
-@pytest.mark.parametrize("regex", ["(?i)orders", r"\pL+", "(a{2}){2}", "[[:alpha:]]", "a++", r"orders-(?=e)", "é"])
+@rows("regex", ["(?i)orders", r"\pL+", "(a{2}){2}", "[[:alpha:]]", "a++", r"orders-(?=e)", "é"])
 def test_without_re2_what_it_alone_reads_is_refused_with_the_remedy(regex: str, without_re2: None) -> None:
     with pytest.raises(BadPattern, match=r"not installed: expected pip install 'equipoise\[serve\]', or only letters"):
         compiled(regex)

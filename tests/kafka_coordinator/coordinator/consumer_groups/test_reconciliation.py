@@ -1,12 +1,12 @@
 """NEXT(e) of the specification, row by row (6.4), and what holds whatever is asked."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing, reconcile
 from kafka_coordinator.coordinator.consumer_groups.states import M_STABLE, UNRELEASED, UNREVOKED
+from tests.rows import rows
 
 
 def of(*numbers: int) -> frozenset[Partition]:
@@ -18,7 +18,7 @@ TO_REVOKE = Standing(3, 3, UNREVOKED, of(0), of(1))
 WAITING = Standing(5, 3, UNRELEASED, of(0))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("before", "target", "owned", "held_by_others", "after"),
     [
         # At the target epoch: nothing, whatever the target is.

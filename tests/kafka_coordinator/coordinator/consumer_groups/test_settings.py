@@ -9,6 +9,7 @@ from kafka_coordinator.coordinator.consumer_groups.states import EMPTY, STABLE
 from kafka_coordinator.coordinator.settings import with_settings
 from protocols.errors import UserError
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk, partitions
+from tests.rows import rows
 
 
 def test_a_group_may_have_a_session_and_an_interval_of_its_own_within_the_broker_s_bounds() -> None:
@@ -25,7 +26,7 @@ def test_a_group_may_have_a_session_and_an_interval_of_its_own_within_the_broker
     assert desk.join("A").heartbeat_interval_ms == 5000
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "value"),
     [
         ("group.consumer.session.timeout.ms", 44_999),

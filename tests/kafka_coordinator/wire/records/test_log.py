@@ -1,6 +1,5 @@
 """A partition's log by itself: bounds, positions, leader epochs, producers; and the bounds of all logs together."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +8,7 @@ from kafka_coordinator.wire.records.log import PartitionLog
 from kafka_coordinator.wire.records.settings import BATCH_COST, Bounds
 from kafka_coordinator.wire.records.storage import Storage
 from tests.kafka_coordinator.wire.broker_cases import TIME, batch
+from tests.rows import rows
 
 
 def filled(counts: list[int], size: int = 10) -> PartitionLog:
@@ -122,7 +122,7 @@ def test_the_brokers_time_changes_header_and_checksum_alone() -> None:
     assert stamped[43:61] == content[43:61]
 
 
-@pytest.mark.parametrize("count", [1, 7])
+@rows("count", [1, 7])
 def test_positions_stay_right_when_old_batches_go(count: int) -> None:
     log = filled([1] * 8)
     log.raise_start(count)
