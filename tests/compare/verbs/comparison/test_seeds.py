@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.running.runs import RunOrder, run_all
 from compare.figures.metrics import paths
+from compare.running.runs import RunOrder, run_all
 from compare.running.spread import figure, spread
 from compare.running.variants import variants_of
 from tests.compare.compared import made, ran
