@@ -152,7 +152,7 @@ _OF_RUNS = (
             "double_owned_queue_s", "two owners, queue-s", "time with several owners, summed over queues", "queue-s"
         ),
         Metric("redelivered", "twice", "records that were handled more than once", "records"),
-        Metric("burst", "burst", "how much of a member's records came at once", "ratio"),
+        Metric("burst", "burst", "the highest rate at which a member was handed records, over its normal one", "ratio"),
         Metric("messages", "messages", "number of messages besides those that fetch records", "messages"),
         Metric(
             "settle_s",

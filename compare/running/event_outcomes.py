@@ -4,10 +4,10 @@ What each event led to, as the document has it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from typing import Union, cast, get_args, get_origin, get_type_hints
 
 from compare.documents.audit import OptimumRecord
-from compare.documents.comparison import After, Fairness
+from compare.documents.comparison import After, AfterRecord, Fairness, N
 from compare.figures import GroupLoads, counted_figures
 from compare.figures.definitions import jain_of
 from compare.optimum import Optimum, optimum
@@ -81,18 +81,10 @@ def _fairness_record(found: Optimum) -> OptimumRecord:
     }
 
 
-NOT_SHARED = (
-    "moves",
-    "fewest_moves",
-    "paused_queues",
-    "unowned_queue_s",
-    "longest_gap_s",
-    "shared_queues",
-    "double_owned_queue_s",
-    "never_owned_queues",
-    "never_owned_s",
+NOT_SHARED = tuple(
+    name for name, hint in get_type_hints(AfterRecord).items() if get_origin(hint) is Union and N in get_args(hint)
 )
-"""What an event leads to where queues are shared; None where all groups are broadcasting."""
+"""What an event leads to where queues are shared, by its type; None where all groups are broadcasting."""
 
 
 def event_outcomes(result: RunResult, phases: Sequence[Phase]) -> list[After]:
