@@ -47,12 +47,10 @@ def count(rows: NumberedRows, overloaded: Callable[[int], UserError]) -> tuple[S
     """
     groups, topics = len(rows.members), len(rows.topic_group)
     _check_loads(rows, overloaded)
-    owned = _per_member_and_topic(rows)
-    group = rows.topic_group[owned.topic]
-    first = _starts(rows.members)
-    at = first[group] + owned.member
+    topic, member, load = _per_member_and_topic(rows)
+    at = _starts(rows.members)[rows.topic_group[topic]] + member
     everyone = int(rows.members.sum())
-    loads = _add_up(at, owned.load, everyone)
+    loads = _add_up(at, load, everyone)
     owners = np.bincount(at, minlength=everyone) > 0
     member_group = np.repeat(np.arange(groups), rows.members)
     unknown = np.zeros(topics, dtype=bool)
@@ -64,10 +62,10 @@ def count(rows: NumberedRows, overloaded: Callable[[int], UserError]) -> tuple[S
     wide = bool((2.0 * rows.members * total**2 >= _MOST).any())
 
     of_topics = _sums(
-        segment=owned.topic,
-        load=owned.load,
+        segment=topic,
+        load=load,
         members=rows.members[rows.topic_group],
-        owners=np.bincount(owned.topic, minlength=topics),
+        owners=np.bincount(topic, minlength=topics),
         counts=(rows.queues, rows.unowned, rows.double_owned),
         uneven=(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)),
         unknown=unknown,
@@ -113,16 +111,8 @@ def sums_of_loads(loads: Numbers, members: Numbers, counts: tuple[Integers, Inte
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Owned:
-    """One entry per member and topic of which it owns a queue."""
-
-    topic: Numbers
-    member: Numbers
-    load: Numbers
-
-
-def _per_member_and_topic(rows: NumberedRows) -> _Owned:
+def _per_member_and_topic(rows: NumberedRows) -> tuple[Numbers, Numbers, Numbers]:
+    """Topic, member and load: one entry per member and topic of which it owns a queue."""
     sizes = rows.members[rows.topic_group]
     first = _starts(sizes)
     cell = first[rows.topic] + rows.member
@@ -141,7 +131,7 @@ def _per_member_and_topic(rows: NumberedRows) -> _Owned:
             else _add_up(position, rows.load, len(found))
         )
         topic = np.asarray(np.searchsorted(first + sizes, found, side="right"), dtype=np.int64)
-    return _Owned(topic, found - first[topic], load)
+    return topic, found - first[topic], load
 
 
 def _extremes(load: Numbers, entries: Numbers, zeros: Numbers) -> tuple[Numbers, Numbers]:

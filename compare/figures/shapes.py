@@ -147,12 +147,8 @@ MOST = 1 << 62
 Place: TypeAlias = Callable[[int], str]
 """A row's number to the group it is about (`place_of`)."""
 
-IS_NULL, NAMED = "is null", "its name"
-IS_NEGATIVE, NOT_NEGATIVE = "is negative", "0 or more"
-IS_NAN, LESS = "is NaN", "less"
 
-
-def sentence(noun: str, what: str, column: str, table: str, place: str, expected: str) -> str:
+def _sentence(noun: str, what: str, column: str, table: str, place: str, expected: str) -> str:
     """``place``: the group (`place_of`), empty where it has no name."""
     return f"a {noun} {what} in column {column!r} of {table}{place}: expected {expected}"
 
@@ -166,26 +162,16 @@ def _line(value: object) -> str:
     return re.sub(r"\s+", " ", str(value))
 
 
-def is_large(limit: int) -> str:
-    """What is wrong with a number of ``limit`` and more."""
-    return f"is {limit} or more"
-
-
-def most(unit: int) -> int:
-    """Weights and their sums are less than this where weight 1 counts as ``unit``."""
-    return MOST // unit
-
-
 def overloaded(columns: Columns, place: str, unit: int) -> UserError:
     """One member's weights add up to `MOST` and more."""
-    what = f"carries weights that add up to {most(unit)} or more"
-    return UserError(sentence("member", what, str(columns.weight), "ownership", place, LESS))
+    what = f"carries weights that add up to {MOST // unit} or more"
+    return UserError(_sentence("member", what, str(columns.weight), "ownership", place, "less"))
 
 
 def listed_twice(columns: Columns, place: str) -> UserError:
     """Two rows say that the same member owns the same queue."""
     what, expected = "is listed twice for one owner", "one row for each queue and owner"
-    return UserError(sentence("queue", what, columns.queue, "ownership", place, expected))
+    return UserError(_sentence("queue", what, columns.queue, "ownership", place, expected))
 
 
 def check_keys(table: pa.Table, keys: Sequence[str], name: str) -> None:
@@ -216,24 +202,24 @@ def place_in(table: pa.Table, keys: Iterable[str]) -> Place:
 def check_no_null(noun: str, name: str, column: pa.ChunkedArray, table: str, place: Place) -> None:
     """`UserError` where a value is null."""
     if column.null_count:
-        _fail(column.is_null().to_numpy(), noun, IS_NULL, name, place, NAMED, table)
+        _fail(column.is_null().to_numpy(), noun, "is null", name, place, "its name", table)
 
 
 def _check_range(noun: str, name: str, column: pa.ChunkedArray, unit: int, place: Place) -> None:
     """0 to less than `MOST`; null is left out."""
-    large = is_large(most(unit))
+    large = f"is {MOST // unit} or more"
     if kind_of(column.type) == "integer":
         extremes = pc.min_max(column).as_py()
         if (extremes["min"] or 0) < 0:
-            _fail(pc.less(column, 0), noun, IS_NEGATIVE, name, place, NOT_NEGATIVE)
+            _fail(pc.less(column, 0), noun, "is negative", name, place, "0 or more")
         if (extremes["max"] or 0) >= MOST:
-            _fail(pc.greater_equal(column, MOST), noun, large, name, place, LESS)
+            _fail(pc.greater_equal(column, MOST), noun, large, name, place, "less")
         return
     values = pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy()
     for wrong, what, expected in (
-        (np.isnan(values), IS_NAN, NOT_NEGATIVE),
-        (values < 0, IS_NEGATIVE, NOT_NEGATIVE),
-        (np.rint(values * unit) >= MOST, large, LESS),
+        (np.isnan(values), "is NaN", "0 or more"),
+        (values < 0, "is negative", "0 or more"),
+        (np.rint(values * unit) >= MOST, large, "less"),
     ):
         if wrong.any():
             _fail(wrong, noun, what, name, place, expected)
@@ -249,4 +235,4 @@ def _fail(
     table: str = "ownership",
 ) -> None:
     flags = wrong if isinstance(wrong, np.ndarray) else pc.fill_null(wrong, False).to_numpy()
-    raise UserError(sentence(noun, what, name, table, place(int(np.argmax(flags))), expected))
+    raise UserError(_sentence(noun, what, name, table, place(int(np.argmax(flags))), expected))

@@ -4,7 +4,7 @@ Cells are numbered with the last axis running fastest. Subscriptions and events 
 neighbouring cells has one shape and one event.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -65,17 +65,8 @@ class Sweep:
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of values of each axis, slowest first."""
-        axes: tuple[Sequence[object], ...] = (
-            self.subscriptions,
-            self.events,
-            self.latencies,
-            self.members,
-            self.topics,
-            self.queues,
-            self.brokers,
-            self.seeds,
-        )
-        return tuple(map(len, axes))
+        slowest = self.subscriptions, self.events, self.latencies
+        return tuple(map(len, (*slowest, self.members, self.topics, self.queues, self.brokers, self.seeds)))
 
     @property
     def cells(self) -> int:

@@ -145,16 +145,5 @@ def table_of(sweep: Sweep, part: Part) -> pa.Table:
 
 def _axes_of(cell: Cell) -> Sequence[object]:
     """The values of the columns that say which cell it is."""
-    least, most = cell.latency
-    return (
-        cell.number,
-        cell.members,
-        cell.topics,
-        cell.queues,
-        cell.brokers,
-        cell.subscription,
-        cell.event.name,
-        least,
-        most,
-        cell.seed,
-    )
+    group = cell.members, cell.topics, cell.queues, cell.brokers, cell.subscription
+    return cell.number, *group, cell.event.name, *cell.latency, cell.seed

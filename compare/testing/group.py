@@ -137,7 +137,7 @@ class Group(Events, Demands, HasRemoved):
 
     def happen(self, **fields: object) -> Self:
         with self.clock.turn:
-            remaining = self.handling.remaining(fields)
+            remaining = self.handling.interruptions.remaining(fields)
             if remaining is not None:
                 for event in self.world.happen(remaining):
                     self.handling.befallen(event)
@@ -235,8 +235,14 @@ class Group(Events, Demands, HasRemoved):
         return Handling(self)
 
     def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
-        """See `compare.testing.handling.Handling.interrupt`."""
-        self.handling.interrupt(with_, after_calls=after_calls, before_call=before_call)
+        """Let something happen between two calls of the user's code.
+
+        ``after_calls=3``: when the third call from now on is done and before anything more of the user's code runs.
+        ``before_call=3``: when the user's code makes its third call from now on, before that call does anything.
+        ``with_``: a callable without arguments, or an exception that is raised into the user's code. What happens to a
+        member that has not joined yet: see `compare.testing.interruptions`.
+        """
+        self.handling.interruptions.add(self.handling.calls, with_, after_calls, before_call)
 
     def virtual_time(self, *modules: ModuleType) -> AbstractContextManager[None]:
         """``with group.virtual_time():`` the code under test lives in virtual time (`compare.testing.virtual_time`)."""

@@ -1,7 +1,7 @@
 """User's own code among the members of a group: what happens between its calls, and what it has handled."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
 from typing import Protocol, TypeVar
@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from compare.testing.clock import in_ticks
 from compare.testing.group_interface import GroupInterface
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, place_of, single, watched
-from compare.testing.interruptions import Double, Interruption, Interruptions
+from compare.testing.interruptions import Double, Interruptions
 from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
@@ -56,16 +56,6 @@ class Handling:
         """The consumer that made the last call."""
         self._stopping: Stopping | None = None
         """What has stopped the code that runs."""
-
-    def interrupt(self, with_: Interruption, *, after_calls: int | None = None, before_call: int | None = None) -> None:
-        """Let something happen between two calls of the user's code.
-
-        ``after_calls=3``: when the third call from now on is done and before anything more of the user's code runs.
-        ``before_call=3``: when the user's code makes its third call from now on, before that call does anything.
-        ``with_``: a callable without arguments, or an exception that is raised into the user's code. What happens to a
-        member that has not joined yet: see `compare.testing.interruptions`.
-        """
-        self.interruptions.add(self.calls, with_, after_calls, before_call)
 
     def run(self, code: Callable[[], R], *, seconds: float | None = None) -> R | None:
         """Run the user's code: until it returns, its consumer is killed, or ``seconds`` of virtual time have passed
@@ -213,10 +203,6 @@ class Handling:
         self.interruptions.strike(number, before=True)
         yield
         self.interruptions.strike(number, before=False)
-
-    def remaining(self, fields: Mapping[str, object]) -> dict[str, object] | None:
-        """What is left of an event for the members that are there; None where nothing is."""
-        return self.interruptions.remaining(fields)
 
     def befallen(self, event: Event) -> None:
         if isinstance(event, StopPolling):

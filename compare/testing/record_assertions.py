@@ -44,7 +44,7 @@ def assert_handled_once(group: JudgedRecords) -> None:
                 each,
                 f"{_count(found)} handled more than once: {names_of(found)}",
                 found,
-                lambda stories: stories.of_repeated,
+                RecordStories.of_repeated,
             )
 
 
@@ -60,7 +60,7 @@ def assert_at_least_once(group: JudgedRecords, within: float = CATCHING_UP_S) ->
                 each,
                 f"{_count(waiting)} not handled, {within:g} s and longer after being written: {names_of(waiting)}",
                 waiting,
-                lambda stories: stories.of_waiting,
+                RecordStories.of_waiting,
             )
 
 
@@ -70,7 +70,7 @@ def _nothing_lost(group: HandlingGroup) -> None:
     if lost:
         lie, them = ("lies", "it") if _amount(lost) == 1 else ("lie", "them")
         what = f"{_count(lost)} lost: {names_of(lost)} {lie} before the committed offset, and nobody has handled {them}"
-        _fail(group, what, lost, lambda stories: stories.of_lost)
+        _fail(group, what, lost, RecordStories.of_lost)
 
 
 def _ends(group: HandlingGroup, within: float) -> dict[Queue, int]:
@@ -100,9 +100,9 @@ def _fail(
     group: HandlingGroup,
     what: str,
     ranges: Sequence[RecordRange],
-    story: Callable[[RecordStories], Callable[[RecordRange], list[str]]],
+    story: Callable[[RecordStories, RecordRange], list[str]],
 ) -> None:
     """Fail with the story of the first range."""
     __tracebackhide__ = True
     stories = RecordStories(group.timeline, group.handling.records, group.handling.ends)
-    fail(group, what, story(stories)(ranges[0]), most=MOST + 2)
+    fail(group, what, story(stories, ranges[0]), most=MOST + 2)

@@ -5,7 +5,7 @@ events for ``group.live_through``; ``scenarios()`` gives a scenario for `compare
 give can be: nobody crashes who is not there. They shrink to fewer, earlier and simpler things.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from hypothesis import strategies as st
@@ -67,7 +67,7 @@ def faults(
         possible = [kind for kind in kinds if fates.candidates(kind)]
         if possible:
             kind = draw(st.sampled_from(possible))
-            found.append(_MAKE[kind](draw, fates, draw(st.sampled_from(fates.candidates(kind)))))
+            found.append(_befall(draw, fates, kind, draw(st.sampled_from(fates.candidates(kind)))))
     return tuple(found)
 
 
@@ -138,48 +138,19 @@ class _Fates:
             self.there.append(member)
 
 
-def _crash(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
-    fates.leave(member)
-    return Crash(at=fates.now, crash=member)
-
-
-def _leave(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
-    fates.leave(member)
-    return Leave(at=fates.now, leave=member)
-
-
-def _join(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
+def _befall(draw: st.DrawFn, fates: _Fates, kind: str, member: str) -> Event:
+    """The event, after which others are there."""
+    if kind in ("crash", "leave"):
+        fates.leave(member)
+        return Crash(at=fates.now, crash=member) if kind == "crash" else Leave(at=fates.now, leave=member)
+    if kind in ("hang", "stop_polling"):
+        lasting = float(draw(st.integers(1, LONGEST_STOP_MS)))
+        busy, made = (fates.hung_until, Hang) if kind == "hang" else (fates.still_until, StopPolling)
+        busy[member] = fates.now + lasting
+        return made.model_validate({"at": fates.now, kind: member, "for": lasting})
+    if kind == "disconnect":
+        return Disconnect(at=fates.now, disconnect=member)
     fates.come(member)
-    return Join(at=fates.now, join=member)
-
-
-def _hang(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
-    lasting = float(draw(st.integers(1, LONGEST_STOP_MS)))
-    fates.hung_until[member] = fates.now + lasting
-    return Hang.model_validate({"at": fates.now, "hang": member, "for": lasting})
-
-
-def _stop_polling(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
-    lasting = float(draw(st.integers(1, LONGEST_STOP_MS)))
-    fates.still_until[member] = fates.now + lasting
-    return StopPolling.model_validate({"at": fates.now, "stop_polling": member, "for": lasting})
-
-
-def _restart(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
-    fates.come(member)
+    if kind == "join":
+        return Join(at=fates.now, join=member)
     return Restart(at=fates.now, restart=member, how=draw(st.sampled_from(["leave", "crash"])))
-
-
-def _disconnect(draw: st.DrawFn, fates: _Fates, member: str) -> Event:
-    return Disconnect(at=fates.now, disconnect=member)
-
-
-_MAKE: Mapping[str, Callable[[st.DrawFn, _Fates, str], Event]] = {
-    "crash": _crash,
-    "leave": _leave,
-    "join": _join,
-    "hang": _hang,
-    "stop_polling": _stop_polling,
-    "restart": _restart,
-    "disconnect": _disconnect,
-}

@@ -27,7 +27,7 @@ from protocols.scenario.running import BEGINNING
 from protocols.scenario.shorthands import each_name
 from protocols.scenario.topology import Topology
 from protocols.scenario.validation import PartError
-from protocols.timeline import Lifetimes, Recorder, Timeline, lifetimes, may_own_in
+from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
 from rocketmq_selfbalance.cluster import RETRY_PREFIX, RocketMQCluster
 
 _OF_SYSTEM = {"strategy", "settings"}
@@ -71,9 +71,10 @@ class World:
         self._part = self.scenario.systems[0]
         (self.group,) = self.scenario.groups
         self._numbering = system_of(system).numbering
-        self._lives = dict(lifetimes(self.scenario, self._numbering))
+        self.lives = dict(lifetimes(self.scenario, self._numbering))
+        """When each queue that did not exist throughout existed."""
         self._may_own = may_own_in(self.scenario)
-        self._recorder = Recorder(lives=self._lives, may_own=self._asked, uncounted=(RETRY_PREFIX,))
+        self._recorder = Recorder(lives=self.lives, may_own=self._asked, uncounted=(RETRY_PREFIX,))
         self.owned: dict[str, tuple[Queue, ...]] = {}
         """Member to what it believes to own now; whoever never owned anything is left out."""
         self.rebalancing: dict[str | None, Time] = {}
@@ -231,7 +232,7 @@ class World:
         self.__dict__.pop("ending", None)
         self._may_own = may_own_in(scenario)
         if any(event.queue_changes() for event in events):
-            self._lives.update(lifetimes(scenario, self._numbering))
+            self.lives.update(lifetimes(scenario, self._numbering))
         self.cluster.learn(scenario)
 
     def _asked(self, now: Time, group: str, member: str, topic: str) -> bool:
@@ -253,11 +254,6 @@ class World:
     def topics(self) -> Mapping[str, tuple[Queue, ...]]:
         """Topic to the queues that it has now."""
         return self.ending.groups[self.group].topics
-
-    @property
-    def lives(self) -> Lifetimes:
-        """When each queue that did not exist throughout existed."""
-        return self._lives
 
     def timeline(self) -> Timeline:
         """Everything so far."""

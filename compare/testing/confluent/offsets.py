@@ -3,7 +3,7 @@ is told how a commit came out."""
 
 from collections.abc import Iterable, Mapping
 from math import inf
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from compare.testing.clock import in_ticks
 from compare.testing.confluent import arguments, errors
@@ -46,11 +46,9 @@ def _made(
     partition: Partition, offset: int = errors.OFFSET_INVALID, metadata: str | None = None, epoch: int | None = None
 ) -> errors.TopicPartitionDouble:
     """A partition with an offset. confluent-kafka's class takes no None for what is left out."""
-    if metadata is None:
-        made = errors.TopicPartition(*partition, offset)
-        return made if epoch is None else errors.TopicPartition(*partition, offset, leader_epoch=epoch)
-    made = errors.TopicPartition(*partition, offset, metadata)
-    return made if epoch is None else errors.TopicPartition(*partition, offset, metadata, epoch)
+    given: dict[str, Any] = {"metadata": metadata, "leader_epoch": epoch}
+    told = {name: value for name, value in given.items() if value is not None}
+    return errors.TopicPartition(*partition, offset, **told)
 
 
 def sought(inner: KafkaMember, partitions: Iterable[errors.Partitioned]) -> list[tuple[Partition, int]]:
