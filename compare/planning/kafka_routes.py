@@ -115,12 +115,7 @@ def listed(subject: Subject, *names: str) -> Mapping[str, Settings]:
 
 
 def rolling(
-    subject: Subject,
-    change: Settings,
-    text: str,
-    check: str,
-    back: str,
-    assignors: Sequence[str] = (),
+    subject: Subject, change: Settings, text: str, check: str, back: str, assignors: Sequence[str] = ()
 ) -> Step:
     """Every member restarts with the change, and with these assignors if there are any, one after another."""
     own = listed(subject, *assignors) if assignors else in_each(subject.names, {})
@@ -214,11 +209,7 @@ def _all_at_once(subject: Subject, new: str) -> Route:
 
 def _to_consumer_protocol(subject: Subject, new: str) -> Route:
     _speak_consumer_protocol(subject, new)
-    change = {
-        PROTOCOL: "consumer",
-        REMOTE: SERVER_NAMES[new],
-        **dict.fromkeys((ASSIGNORS, SESSION, HEARTBEAT), None),
-    }
+    change = {PROTOCOL: "consumer", REMOTE: SERVER_NAMES[new], **dict.fromkeys((ASSIGNORS, SESSION, HEARTBEAT), None)}
     brokers = Step(
         f"Let the brokers (Kafka 4.0 or later) convert the group while it runs: {POLICY} must be bidirectional (the"
         f" default) or upgrade, and {PROTOCOLS}, if it is set, must contain consumer. Nothing restarts if both are so.",

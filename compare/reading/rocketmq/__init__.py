@@ -15,18 +15,6 @@ from compare.reading.rocketmq.route import ROUTE, ROUTE_TABLE
 from compare.reading.rocketmq.running_info import RUNNING
 from compare.reading.rocketmq.status import STATUS
 
-KINDS = (
-    PROGRESS,
-    CONNECTION,
-    STATUS,
-    RUNNING,
-    LISTING,
-    ROUTE,
-    ROUTE_TABLE,
-    BROKER_STATS,
-    ERROR,
-    OTHER,
-    NOISE,
-)
+KINDS = (PROGRESS, CONNECTION, STATUS, RUNNING, LISTING, ROUTE, ROUTE_TABLE, BROKER_STATS, ERROR, OTHER, NOISE)
 
 __all__ = ["KINDS", "explain", "join"]

@@ -27,15 +27,7 @@ from compare.json_types import Json
 from compare.reading.observed import Block, Skipped, SourceText, skipped
 from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
-_NOISE = (
-    "RocketMQLog:",
-    "SLF4J:",
-    "OpenJDK ",
-    "Java HotSpot",
-    "Picked up ",
-    "log4j:",
-    "WARNING: ",
-)
+_NOISE = ("RocketMQLog:", "SLF4J:", "OpenJDK ", "Java HotSpot", "Picked up ", "log4j:", "WARNING: ")
 """How the lines begin that Java and its loggers print beside the tool's own output."""
 
 _LOGGER_STATUS = re.compile(r"\d\d:\d\d:\d\d,\d{3} \|-")

@@ -15,10 +15,7 @@ from compare.reading.rocketmq.lines import Columns, Lines, RowError, columns_of,
 from protocols import Queue
 
 _NAMES = {java_class: name for name, java_class in ROCKETMQ_CLASSES.items()}
-_PACKAGES = (
-    "org.apache.rocketmq.client.consumer.rebalance.",
-    "com.alibaba.rocketmq.client.consumer.rebalance.",
-)
+_PACKAGES = ("org.apache.rocketmq.client.consumer.rebalance.", "com.alibaba.rocketmq.client.consumer.rebalance.")
 
 
 def strategy_of(printed: str) -> str | None:
