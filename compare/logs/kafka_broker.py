@@ -1,6 +1,5 @@
-"""One table of messages per source: what a message must hold, how its parts are found, what it then says.
-
-What Kafka's group coordinator prints: 2.x and 3.x (kafka.coordinator.group), 4.x (both protocols).
+"""Tables of messages (what a message must hold, how its parts are found, what it then says), and that of Kafka's group
+coordinator: 2.x and 3.x (kafka.coordinator.group), 4.x (both protocols).
 """
 
 import re

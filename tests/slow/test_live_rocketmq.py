@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compare.reading.observed import ObservedGroup, SourceText
-from compare.reading.rocketmq_live import fetch
+from compare.reading.rocketmq_live import observe
 from tests.compare.reading.reading_rocketmq import read_all
 from tests.slow.java import UnavailableError
 from tests.slow.real_rocketmq import RealRocketMQ, running
@@ -43,7 +43,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealRocketMQ]:
 
 
 def live(cluster: RealRocketMQ) -> dict[str, ObservedGroup]:
-    found = fetch(f"rocketmq://{cluster.name_server}")
+    found = observe(f"rocketmq://{cluster.name_server}")
     return {each.name: each for each in found if isinstance(each, ObservedGroup)}
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from compare.reading.observed import ObservedGroup, SourceText
-from compare.reading.rocketmq_live import fetch
+from compare.reading.rocketmq_live import observe
 from tests.compare.reading.reading_rocketmq import read_all
 from tests.slow.java import UnavailableError, find_java, released_jars
 from tests.slow.served_rocketmq import ServedRocketMQ, served
@@ -65,7 +65,7 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServedRo
 
 
 def live(cluster: ServedRocketMQ, name: str) -> ObservedGroup:
-    found = fetch(f"rocketmq://{cluster.name_server}")
+    found = observe(f"rocketmq://{cluster.name_server}")
     return next(each for each in found if isinstance(each, ObservedGroup) and each.name == name)
 
 

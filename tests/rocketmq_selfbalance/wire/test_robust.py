@@ -8,7 +8,7 @@ import random
 import pytest
 
 from compare.reading.observed import ObservedGroup
-from compare.reading.rocketmq_live import fetch
+from compare.reading.rocketmq_live import observe
 from protocols.engine.sockets import Limits
 from protocols.java import Queue
 from rocketmq_selfbalance.remoting import BINARY, Frame, encode
@@ -141,7 +141,7 @@ def test_audit_reads_a_served_cluster() -> None:
                         seen += 1
 
         answering = asyncio.ensure_future(answer_tools())
-        found = await asyncio.to_thread(fetch, f"rocketmq://{it.cluster.name_server}", timeout_s=10)
+        found = await asyncio.to_thread(observe, f"rocketmq://{it.cluster.name_server}", timeout_s=10)
         answering.cancel()
         (group,) = [each for each in found if isinstance(each, ObservedGroup)]
         assert (group.name, group.mode) == ("billing", "shared")
