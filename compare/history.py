@@ -253,10 +253,7 @@ def _rank(group: HistoryRecord) -> tuple[object, ...]:
 
 
 def _group(
-    row: _Row,
-    rebalances: Mapping[int, _Row],
-    members: Mapping[str, int],
-    topics: list[TopicRecord],
+    row: _Row, rebalances: Mapping[int, _Row], members: Mapping[str, int], topics: list[TopicRecord]
 ) -> HistoryRecord:
     cluster, system, group = _key(row)
     hours, moves = row["ms"] / HOUR_MS, row["moves"] or 0

@@ -1,8 +1,5 @@
-"""Who left a Kafka group, and how.
-
-Members that were away from a Kafka group and may be back under another id.
-
-Whom everybody waited for in a rebalance of the classic protocol: the member that joined last.
+"""Who left a Kafka group and how, who may be back under another id, and whom everybody waited for in a rebalance of
+the classic protocol: the member that joined last.
 
 The coordinator completes a rebalance when the last member has joined, or when it removes those that have not. The
 broker's log names new members and those it removes; a client's log says when it joined and when the join was through,

@@ -1,6 +1,5 @@
-"""What to do about a cause: the setting and its number from what was measured, and what it would not help with.
-
-The result as one JSON document.
+"""The result as one JSON document, with what to do about each cause: the setting and its number from what was
+measured, and what it would not help with.
 """
 
 import math
@@ -215,24 +214,10 @@ def _rebalance(log: GroupLog, each: Rebalance) -> Json:
 
 
 def _event(log: GroupLog, event: Event) -> Json:
-    return {
-        "at": iso(event.at),
-        "stable_at": None,
-        "took_s": None,
-        "generation": None,
-        "cause": event.cause,
-        "causes": [event.cause],
-        "member": _member(event.members),
-        "who": sorted({log.names.get(name, name) for name in event.members}),
-        "follow_up": False,
-        "members_before": None,
-        "members_after": None,
-        "waited_for": None,
-        "waited_for_who": [],
-        "out_and_back": [],
-        "paused_s": None,
-        "evidence": _evidence(event.facts),
-    }
+    """With the fields of a rebalance, of which it has no time to settle, no generation and no pause."""
+    as_one = Rebalance(log.group, begun=event.at, cause=event.cause, causes=[event.cause])
+    as_one.members, as_one.facts = event.members, event.facts
+    return _rebalance(log, as_one)
 
 
 def _member(members: Sequence[str]) -> str | list[str] | None:

@@ -1,8 +1,5 @@
-"""What one line of a log says, and the stream of lines that it came in.
-
-Rebalances and what else happened in a group: the records that both systems' readers fill.
-
-Whose lines are whose: groups of lines that name none, and the process behind a member id.
+"""The records that both systems' readers fill: what one line of a log says, the stream of lines that it came in,
+rebalances and what else happened in a group; and whose lines are whose.
 """
 
 import re

@@ -1,14 +1,22 @@
-"""One table of messages per source: what a message must hold, how its parts are found, what it then says.
-
-What Kafka's group coordinator prints: 2.x and 3.x (kafka.coordinator.group), 4.x (both protocols).
+"""Tables of messages (what a message must hold, how its parts are found, what it then says), and that of Kafka's group
+coordinator: 2.x and 3.x (kafka.coordinator.group), 4.x (both protocols).
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-PARTS = ("group", "member", "client", "instance", "generation", "text", "names")
-"""Named groups of the patterns; `names` is a list with commas."""
+_SHORT = {
+    "group": r"(?P<group>\S+)",
+    "GroupId": r"\[GroupId (?P<group>[^\]]+)\]",
+    "member": r"(?P<member>\S+?)",
+    "generation": r"(?P<generation>\d{1,9})",
+    "instance": r"(?:Some\(|Optional\[)?(?P<instance>[^\s,;)\]]+)[\])]?",
+    "with_instance": r"(?: with instance id (?P<instance>\S+))?",
+    "text": r"(?P<text>.*)",
+}
+"""What stands for a part in the tables. The parts are the fields of `Fact`; `names` is a list with commas."""
+_TOKEN = re.compile(r"""(?<!\?P)<(?:(\w+)|(["'])(\w+)\2)>""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +28,22 @@ class Pattern:
     kind: str
 
 
-def table(rows: Sequence[tuple[str, str, str]]) -> tuple[Pattern, ...]:
-    """Rows of (kind, text that it holds, regular expression with named groups)."""
-    return tuple(Pattern(holds, re.compile(expression), kind) for kind, holds, expression in rows)
+def table(text: str, **short: str) -> tuple[Pattern, ...]:
+    """Two lines a row: ``kind: text that every such message holds``, and below it the expression of the parts.
+
+    ``<name>`` in an expression is one of `_SHORT` or ``short``, ``<'name'>`` a part in quotes. An expression that goes
+    on in the next line is indented as before: what is more than four blanks belongs to it.
+    """
+
+    def long(token: re.Match[str]) -> str:
+        name, quote, quoted = token.groups()
+        return rf"{quote}(?P<{quoted}>[^{quote}]+){quote}" if quote else {**_SHORT, **short}[name]
+
+    rows = re.findall(r"^(\w+): (.*)\n((?:    .*\n)+)", text, re.MULTILINE)
+    return tuple(
+        Pattern(holds, re.compile(_TOKEN.sub(long, parts.replace("\n    ", "")[4:].rstrip("\n"))), kind)
+        for kind, holds, parts in rows
+    )
 
 
 def first_match(patterns: Sequence[Pattern], message: str) -> tuple[str, dict[str, str]] | None:
@@ -36,168 +57,87 @@ def first_match(patterns: Sequence[Pattern], message: str) -> tuple[str, dict[st
 MARKS = ("GroupCoordinator", "coordinator.group", "[Group ", "[GroupId ", "is identified as a known static member")
 """One of these is in every line of the coordinator."""
 
-_M = r"(?P<member>\S+?)"
-_WITH_I = r"(?: with instance id (?P<instance>\S+))?"
-_I = r"(?:Some\(|Optional\[)?(?P<instance>[^\s,;)\]]+)[\])]?"
-
 COORDINATOR = table(
-    (
-        (
-            "prepare",
-            "Preparing to rebalance group",
-            r"Preparing to rebalance group (?P<group>\S+) in state \S+ with old generation (?P<generation>\d{1,9})"
-            r".*?\(reason: (?P<text>.*)\)",
-        ),
-        (
-            "stabilized",
-            "Stabilized group",
-            r"Stabilized group (?P<group>\S+) generation (?P<generation>\d{1,9})\b.* with (?P<text>\d+) members",
-        ),
-        (
-            "assigned",
-            "Assignment received from leader",
-            r"Assignment received from leader(?: (?P<member>\S+))? for group (?P<group>\S+) for"
-            r" generation (?P<generation>\d{1,9})\.",
-        ),
-        ("emptied", "is now empty", r"Group (?P<group>\S+) with generation (?P<generation>\d{1,9}) is now empty"),
-        (
-            "left",
-            "has left",
-            r"MemberMetadata\(memberId=(?P<member>[^,]+), groupInstanceId=(?P<instance>[^,]+),"
-            r" clientId=(?P<client>.*?), clientHost=.*\) has left group (?P<group>\S+) through explicit `LeaveGroup`;"
-            r" client reason: (?P<text>.*)",
-        ),
-        (
-            "left",
-            "has left",
-            rf"\[Group(?:Id)? (?P<group>[^\]]+)\] (?:Dynamic |Static )?[Mm]ember {_M}{_WITH_I}"
-            r" has left group through explicit `LeaveGroup` request; client reason: (?P<text>.*)",
-        ),
-        (
-            "left",
-            "has left",
-            r"Member\[group\.instance\.id (?P<instance>.+?), member\.id (?P<member>[^\]]+)\]"
-            r" in group (?P<group>\S+) has left",
-        ),
-        ("failed", "has failed", rf"Member {_M} in group (?P<group>\S+) has failed, removing it"),
-        (
-            "not_rejoined",
-            "who haven't joined",
-            r"Group (?P<group>\S+) removed dynamic members who haven't joined: (?:Set\(|\[)(?P<names>[^)\]]*)",
-        ),
-        (
-            "static_replaced",
-            "Replacing previously mapped member",
-            rf"groupInstanceId={_I} and unknown member id joins group (?P<group>\S+) in \S+ state\."
-            rf" Replacing previously mapped member {_M} with",
-        ),
-        (
-            "static_replaced",
-            "rejoins, assigning new member id",
-            rf"Static member {_I} of group (?P<group>\S+) with unknown member id rejoins, assigning new member id"
-            rf" (?P<text>[^\s,]+), while old member id {_M} will be",
-        ),
-        ("static_quiet", "which joins during Stable stage", r"Static member which joins during Stable stage"),
-        (
-            "fenced",
-            "is fenced by",
-            rf"Request memberId={_M} for static member with groupInstanceId={_I} is fenced by \w+"
-            r" memberId=(?P<text>\S+) ",
-        ),
-        (
-            "fenced",
-            "is identified as a known static member",
-            rf"given member\.id {_M} is identified as a known static member (?P<instance>[^\s,]+?), but not matching"
-            r" the expected member\.id (?P<text>\S+) during",
-        ),
-        (
-            "added",
-            "for this member and add",
-            rf"joins group (?P<group>\S+) in \S+ state\. Created a new member id {_M} for this member and add",
-        ),
-        (
-            "added",
-            "Pending dynamic member",
-            rf"Pending dynamic member with id {_M} joins group (?P<group>\S+) in \S+ state",
-        ),
-        (
-            "announced",
-            "with unknown member id joins group",
-            rf"joins group (?P<group>\S+) in \S+ state\. Created a new member id {_M}(?:,? and| for)",
-        ),
-        (
-            "loaded",
-            "Loading group metadata for",
-            r"Loading group metadata for (?P<group>\S+) with generation (?P<generation>\d{1,9})",
-        ),
-        ("loaded", "Loaded classic group", r"Loaded classic group (?P<group>\S+) with (?P<text>\d+) members"),
-        ("loaded", "Loaded consumer group", r"Loaded consumer group (?P<group>\S+) with (?P<text>\d+) members"),
-        (
-            "k_replaced",
-            "to replace the existing member",
-            rf"\[GroupId (?P<group>[^\]]+)\] Static member with instance id {_I} re-joins .*Created a new member"
-            r" (?P<member>\S+) to replace the existing member (?P<text>\S+?)\.",
-        ),
-        (
-            "k_refused",
-            "cannot join the group because the instance id is owned",
-            rf"\[GroupId (?P<group>[^\]]+)\] Static member {_M} with instance id {_I} cannot join the group because the"
-            r" instance id is owned by member (?P<text>\S+?)\.",
-        ),
-        (
-            "k_away",
-            "temporarily left the consumer group",
-            rf"\[GroupId (?P<group>[^\]]+)\] Static member {_M} with instance id {_I} temporarily left",
-        ),
-        (
-            "k_joined",
-            "joins the consumer group using the consumer protocol",
-            rf"\[GroupId (?P<group>[^\]]+)\] (?:Static m|M)ember {_M}{_WITH_I} joins the",
-        ),
-        (
-            "k_joined_classic",
-            "joins the consumer group using the classic protocol",
-            rf"\[GroupId (?P<group>[^\]]+)\] (?:Static m|M)ember {_M}{_WITH_I} joins the",
-        ),
-        (
-            "k_left",
-            "left the consumer group",
-            rf"\[GroupId (?P<group>[^\]]+)\] (?:Static m|M)ember {_M}{_WITH_I} left the",
-        ),
-        (
-            "k_fenced",
-            "fenced from the group because",
-            rf"\[GroupId (?P<group>[^\]]+)\] Member {_M} fenced from the group because (?P<text>.*)",
-        ),
-        (
-            "k_subscribed",
-            "updated its subscribed",
-            rf"\[GroupId (?P<group>[^\]]+)\] Member {_M} updated its subscribed (?P<text>topics|regex)",
-        ),
-        (
-            "k_bumped",
-            "Bumped group epoch to",
-            r"\[GroupId (?P<group>[^\]]+)\] Bumped group epoch to (?P<generation>\d{1,9})"
-            r"(?: with metadata hash (?P<text>-?\d+))?",
-        ),
-        (
-            "k_target",
-            "Computed a new target assignment",
-            r"\[GroupId (?P<group>[^\]]+)\] Computed a new target assignment for epoch (?P<generation>\d{1,9})"
-            r"(?: with '(?P<text>[^']+)' assignor)?",
-        ),
-        ("k_converted", "Converted the classic group", r"\[GroupId (?P<group>[^\]]+)\] Converted the classic group"),
-    )
+    r"""
+prepare: Preparing to rebalance group
+    Preparing to rebalance group <group> in state \S+ with old generation <generation>.*?\(reason: <text>\)
+stabilized: Stabilized group
+    Stabilized group <group> generation <generation>\b.* with (?P<text>\d+) members
+assigned: Assignment received from leader
+    Assignment received from leader(?: (?P<member>\S+))? for group <group> for generation <generation>\.
+emptied: is now empty
+    Group <group> with generation <generation> is now empty
+left: has left
+    MemberMetadata\(memberId=(?P<member>[^,]+), groupInstanceId=(?P<instance>[^,]+), clientId=(?P<client>.*?),
+     clientHost=.*\) has left group <group> through explicit `LeaveGroup`; client reason: <text>
+left: has left
+    \[Group(?:Id)? (?P<group>[^\]]+)\] (?:Dynamic |Static )?[Mm]ember <member><with_instance> has left group through
+     explicit `LeaveGroup` request; client reason: <text>
+left: has left
+    Member\[group\.instance\.id (?P<instance>.+?), member\.id (?P<member>[^\]]+)\] in group <group> has left
+failed: has failed
+    Member <member> in group <group> has failed, removing it
+not_rejoined: who haven't joined
+    Group <group> removed dynamic members who haven't joined: (?:Set\(|\[)(?P<names>[^)\]]*)
+static_replaced: Replacing previously mapped member
+    groupInstanceId=<instance> and unknown member id joins group <group> in \S+ state\. Replacing previously mapped
+     member <member> with
+static_replaced: rejoins, assigning new member id
+    Static member <instance> of group <group> with unknown member id rejoins, assigning new member id (?P<text>[^\s,]+),
+     while old member id <member> will be
+static_quiet: which joins during Stable stage
+    Static member which joins during Stable stage
+fenced: is fenced by
+    Request memberId=<member> for static member with groupInstanceId=<instance> is fenced by \w+
+     memberId=(?P<text>\S+)\x20
+fenced: is identified as a known static member
+    given member\.id <member> is identified as a known static member (?P<instance>[^\s,]+?), but not matching the
+     expected member\.id (?P<text>\S+) during
+added: for this member and add
+    joins group <group> in \S+ state\. Created a new member id <member> for this member and add
+added: Pending dynamic member
+    Pending dynamic member with id <member> joins group <group> in \S+ state
+announced: with unknown member id joins group
+    joins group <group> in \S+ state\. Created a new member id <member>(?:,? and| for)
+loaded: Loading group metadata for
+    Loading group metadata for <group> with generation <generation>
+loaded: Loaded classic group
+    Loaded classic group <group> with (?P<text>\d+) members
+loaded: Loaded consumer group
+    Loaded consumer group <group> with (?P<text>\d+) members
+k_replaced: to replace the existing member
+    <GroupId> Static member with instance id <instance> re-joins .*Created a new member (?P<member>\S+) to replace the
+     existing member (?P<text>\S+?)\.
+k_refused: cannot join the group because the instance id is owned
+    <GroupId> Static member <member> with instance id <instance> cannot join the group because the instance id is owned
+     by member (?P<text>\S+?)\.
+k_away: temporarily left the consumer group
+    <GroupId> Static member <member> with instance id <instance> temporarily left
+k_joined: joins the consumer group using the consumer protocol
+    <GroupId> (?:Static m|M)ember <member><with_instance> joins the
+k_joined_classic: joins the consumer group using the classic protocol
+    <GroupId> (?:Static m|M)ember <member><with_instance> joins the
+k_left: left the consumer group
+    <GroupId> (?:Static m|M)ember <member><with_instance> left the
+k_fenced: fenced from the group because
+    <GroupId> Member <member> fenced from the group because <text>
+k_subscribed: updated its subscribed
+    <GroupId> Member <member> updated its subscribed (?P<text>topics|regex)
+k_bumped: Bumped group epoch to
+    <GroupId> Bumped group epoch to <generation>(?: with metadata hash (?P<text>-?\d+))?
+k_target: Computed a new target assignment
+    <GroupId> Computed a new target assignment for epoch <generation>(?: with <'text'> assignor)?
+k_converted: Converted the classic group
+    <GroupId> Converted the classic group
+"""
 )
 
 OTHERS = table(
-    (
-        (
-            "partition_created",
-            "Created log for partition",
-            r"Created log for partition (?P<text>\S+)-(?P<generation>\d{1,9}) in",
-        ),
-        ("broker_stopped", "shut down completed", r"\[Kafka\w*Server id=\d+\] shut down completed"),
-    )
+    r"""
+partition_created: Created log for partition
+    Created log for partition (?P<text>\S+)-<generation> in
+broker_stopped: shut down completed
+    \[Kafka\w*Server id=\d+\] shut down completed
+"""
 )
 """Lines of other parts of the broker."""

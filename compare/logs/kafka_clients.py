@@ -8,196 +8,146 @@ from compare.logs.kafka_broker import first_match, table
 _LIST = r"(?:partitions:? )?\[?(?P<text>[^\]\[]*)\]?(?: \(org\.apache\.[\w.$]+\))?$"
 
 JAVA = table(
-    (
-        ("joining", "(Re-)joining group", r"^\(Re-\)joining group"),
-        (
-            "joined",
-            "Successfully joined group with generation",
-            r"^Successfully joined group with generation (?:Generation\{generationId=)?(?P<generation>\d{1,9})"
-            r"(?:, memberId='(?P<member>[^']+)', protocol='(?P<text>[^']*)')?",
-        ),
-        (
-            "synced",
-            "Successfully synced group",
-            r"^Successfully synced group in generation Generation\{generationId=(?P<generation>\d{1,9}),"
-            r" memberId='(?P<member>[^']+)'",
-        ),
-        (
-            "shared_out",
-            "Finished assignment for group at generation",
-            r"^Finished assignment for group at generation (?P<generation>\d{1,9}): \{(?P<text>.*)\}",
-        ),
-        (
-            "given_id",
-            "need to re-join with the given member-id",
-            r"^Request joining group due to: need to re-join with the given member-id: (?P<member>[^\s,]+)",
-        ),
-        (
-            "grown",
-            "metadata has changed from",
-            r"^Request.* metadata has changed from (?P<text>.* at the beginning of the rebalance to .*)",
-        ),
-        (
-            "resubscribed",
-            "subscription has changed",
-            r"^Request joining group due to: subscription has changed (?P<text>.*)",
-        ),
-        ("second_round", "need to revoke partitions", r"^Request joining group due to: need to revoke partitions"),
-        (
-            "unknown_member",
-            "UNKNOWN_MEMBER_ID",
-            r"^Attempt to heartbeat with (?:stale )?Generation\{generationId=(?P<generation>-?\d{1,9}),"
-            r" memberId='(?P<member>[^']+)'",
-        ),
-        ("unknown_member", "UNKNOWN_MEMBER_ID", r"^Resetting generation.* UNKNOWN_MEMBER_ID"),
-        (
-            "unknown_member",
-            "The coordinator is not aware of this member",
-            r"^(?:OffsetCommit failed with Generation\{generationId=(?P<generation>-?\d{1,9}),"
-            r" memberId='(?P<member>[^']+)')?",
-        ),
-        ("unknown_member", "was fenced", r"^Attempt to heartbeat .* failed (?:due to|since) .*(?:fenced|UNKNOWN)"),
-        ("told", "group is rebalancing", r"^Attempt to heartbeat failed since group is rebalancing"),
-        ("told", "group is already rebalancing", r"^Request joining group due to: group is already rebalancing"),
-        (
-            "loading",
-            "CoordinatorLoadInProgress",
-            r"^Request joining group due to: rebalance failed due to .*CoordinatorLoadInProgress",
-        ),
-        ("loading", "is loading the group", r"^JoinGroup failed: Coordinator .* is loading the group"),
-        (
-            "refused",
-            "protocols are incompatible",
-            r"^JoinGroup failed due to fatal error: .*protocols are incompatible",
-        ),
-        ("asked", "Request joining group due to", r"^Request joining group due to: (?P<text>.{0,120})"),
-        (
-            "leaves",
-            "sending LeaveGroup request",
-            r"^Member (?P<member>\S+) sending LeaveGroup request to coordinator .* due to (?P<text>.{0,120})",
-        ),
-        ("too_slow", "poll timeout has expired", r"^(?:C|c)onsumer poll timeout has expired"),
-        ("too_slow_by", "exceeded approximately by", r"exceeded approximately by (?P<text>\d{1,12}) ms"),
-        ("given", "newly assigned partitions", rf"^Adding newly assigned {_LIST}"),
-        ("revoked", "Revoke previously assigned", rf"^Revoke previously assigned {_LIST}"),
-        ("lost", "Lost previously assigned", rf"^Lost previously assigned {_LIST}"),
-        ("session_over", "session timed out without", r"^Group coordinator .* session timed out without receiving"),
-        (
-            "coordinator_gone",
-            "is unavailable or invalid",
-            r"^Group coordinator .* is unavailable or invalid due to cause: (?P<text>.{0,80})",
-        ),
-        ("twin", "fenced group.instance.id", r"fenced group\.instance\.id Optional\[(?P<instance>[^\]]+)\]"),
-        ("started", "Cluster ID: ", r"^Cluster ID: "),
-        (
-            "subscribed",
-            "Subscribed to",
-            r"^Subscribed to (?P<text>topic\(s\):|pattern:) (?:(?<=\): )(?P<names>[^()]{1,20000}))?",
-        ),
-        ("unreleased", "unreleased instance id", r"failed due to unreleased instance id (?P<instance>[^:\s]+)"),
-        (
-            "k_moved",
-            "transitioned from",
-            r"^Member (?P<member>\S+) with epoch (?P<generation>-?\d{1,9}) transitioned from (?P<text>\w+ to \w+)",
-        ),
-        (
-            "k_fatal",
-            "transitioned to fatal state",
-            r"^Member (?P<member>\S+) with epoch -?\d+ transitioned to fatal state",
-        ),
-    )
+    r"""
+joining: (Re-)joining group
+    ^\(Re-\)joining group
+joined: Successfully joined group with generation
+    ^Successfully joined group with generation (?:Generation\{generationId=)?<generation>(?:, memberId=<'member'>,
+     protocol='(?P<text>[^']*)')?
+synced: Successfully synced group
+    ^Successfully synced group in generation Generation\{generationId=<generation>, memberId=<'member'>
+shared_out: Finished assignment for group at generation
+    ^Finished assignment for group at generation <generation>: \{<text>\}
+given_id: need to re-join with the given member-id
+    ^Request joining group due to: need to re-join with the given member-id: (?P<member>[^\s,]+)
+grown: metadata has changed from
+    ^Request.* metadata has changed from (?P<text>.* at the beginning of the rebalance to .*)
+resubscribed: subscription has changed
+    ^Request joining group due to: subscription has changed <text>
+second_round: need to revoke partitions
+    ^Request joining group due to: need to revoke partitions
+unknown_member: UNKNOWN_MEMBER_ID
+    ^Attempt to heartbeat with (?:stale )?Generation\{generationId=(?P<generation>-?\d{1,9}), memberId=<'member'>
+unknown_member: UNKNOWN_MEMBER_ID
+    ^Resetting generation.* UNKNOWN_MEMBER_ID
+unknown_member: The coordinator is not aware of this member
+    ^(?:OffsetCommit failed with Generation\{generationId=(?P<generation>-?\d{1,9}), memberId=<'member'>)?
+unknown_member: was fenced
+    ^Attempt to heartbeat .* failed (?:due to|since) .*(?:fenced|UNKNOWN)
+told: group is rebalancing
+    ^Attempt to heartbeat failed since group is rebalancing
+told: group is already rebalancing
+    ^Request joining group due to: group is already rebalancing
+loading: CoordinatorLoadInProgress
+    ^Request joining group due to: rebalance failed due to .*CoordinatorLoadInProgress
+loading: is loading the group
+    ^JoinGroup failed: Coordinator .* is loading the group
+refused: protocols are incompatible
+    ^JoinGroup failed due to fatal error: .*protocols are incompatible
+asked: Request joining group due to
+    ^Request joining group due to: (?P<text>.{0,120})
+leaves: sending LeaveGroup request
+    ^Member (?P<member>\S+) sending LeaveGroup request to coordinator .* due to (?P<text>.{0,120})
+too_slow: poll timeout has expired
+    ^(?:C|c)onsumer poll timeout has expired
+too_slow_by: exceeded approximately by
+    exceeded approximately by (?P<text>\d{1,12}) ms
+given: newly assigned partitions
+    ^Adding newly assigned <partitions>
+revoked: Revoke previously assigned
+    ^Revoke previously assigned <partitions>
+lost: Lost previously assigned
+    ^Lost previously assigned <partitions>
+session_over: session timed out without
+    ^Group coordinator .* session timed out without receiving
+coordinator_gone: is unavailable or invalid
+    ^Group coordinator .* is unavailable or invalid due to cause: (?P<text>.{0,80})
+twin: fenced group.instance.id
+    fenced group\.instance\.id Optional\[(?P<instance>[^\]]+)\]
+started: Cluster ID:
+    ^Cluster ID:\x20
+subscribed: Subscribed to
+    ^Subscribed to (?P<text>topic\(s\):|pattern:) (?:(?<=\): )(?P<names>[^()]{1,20000}))?
+unreleased: unreleased instance id
+    failed due to unreleased instance id (?P<instance>[^:\s]+)
+k_moved: transitioned from
+    ^Member (?P<member>\S+) with epoch (?P<generation>-?\d{1,9}) transitioned from (?P<text>\w+ to \w+)
+k_fatal: transitioned to fatal state
+    ^Member (?P<member>\S+) with epoch -?\d+ transitioned to fatal state
+""",
+    partitions=_LIST,
 )
 
 LIBRDKAFKA = table(
-    (
-        (
-            "too_slow",
-            "|MAXPOLL|",
-            r"Application maximum poll interval \((?P<generation>\d{1,9})ms\) exceeded by (?P<text>\d+)ms",
-        ),
-        ("session_over", "|SESSTMOUT|", r"session timed out"),
-        (
-            "joined",
-            "JoinGroup response: GenerationId",
-            r"JoinGroup response: GenerationId (?P<generation>\d{1,9}), Protocol (?P<text>[^,]*), .*"
-            r"my MemberId (?P<member>[^,]+),",
-        ),
-        (
-            "started",
-            '"(not-set)" -> ',
-            r'Group "(?P<group>[^"]+)": updating member id "\(not-set\)" -> "(?P<member>[^"]+)?',
-        ),
-        ("given_id", "updating member id", r'Group "(?P<group>[^"]+)": updating member id "" -> "(?P<member>[^"]+)"'),
-        (
-            "gives_up_id",
-            "updating member id",
-            r'Group "(?P<group>[^"]+)": updating member id "(?P<member>[^"]+)" -> ""',
-        ),
-        (
-            "given",
-            "changed join state",
-            r'Group "(?P<group>[^"]+)" changed join state (?:wait-assign-call|wait-incr\S*) -> steady',
-        ),
-        ("revoked", "changed join state", r'Group "(?P<group>[^"]+)" changed join state steady -> wait-unassign-call'),
-        ("joining", "changed join state", r'Group "(?P<group>[^"]+)" changed join state init -> wait-join'),
-        (
-            "told",
-            "heartbeat error response",
-            r'Group "(?P<group>[^"]+)" heartbeat error response .*Group rebalance in progress',
-        ),
-        (
-            "unknown_member",
-            "heartbeat error response",
-            r'Group "(?P<group>[^"]+)" heartbeat error response .*[Uu]nknown member',
-        ),
-        ("lists", " owned partition(s) and ", r'\]:  ?Member "(?P<member>[^"]+)"'),
-        ("twin", "Static consumer fenced", r"\|FATAL\|.*Static consumer fenced"),
-        ("refused", "nconsistent group protocol", r"[Ii]nconsistent group protocol"),
-        (
-            "k_epoch",
-            "ConsumerGroupHeartbeat response received",
-            r'received for member id "(?P<member>[^"]+)" with epoch (?P<generation>-?\d{1,9})',
-        ),
-        ("grown", "|PARTCNT|", r"Topic (?P<text>\S+) .*partition count changed from \d+ to \d+"),
-    )
+    r"""
+too_slow: |MAXPOLL|
+    Application maximum poll interval \(<generation>ms\) exceeded by (?P<text>\d+)ms
+session_over: |SESSTMOUT|
+    session timed out
+joined: JoinGroup response: GenerationId
+    JoinGroup response: GenerationId <generation>, Protocol (?P<text>[^,]*), .*my MemberId (?P<member>[^,]+),
+started: "(not-set)" ->
+    Group <"group">: updating member id "\(not-set\)" -> "(?P<member>[^"]+)?
+given_id: updating member id
+    Group <"group">: updating member id "" -> <"member">
+gives_up_id: updating member id
+    Group <"group">: updating member id <"member"> -> ""
+given: changed join state
+    Group <"group"> changed join state (?:wait-assign-call|wait-incr\S*) -> steady
+revoked: changed join state
+    Group <"group"> changed join state steady -> wait-unassign-call
+joining: changed join state
+    Group <"group"> changed join state init -> wait-join
+told: heartbeat error response
+    Group <"group"> heartbeat error response .*Group rebalance in progress
+unknown_member: heartbeat error response
+    Group <"group"> heartbeat error response .*[Uu]nknown member
+lists: owned partition(s) and
+    \]:  ?Member <"member">
+twin: Static consumer fenced
+    \|FATAL\|.*Static consumer fenced
+refused: nconsistent group protocol
+    [Ii]nconsistent group protocol
+k_epoch: ConsumerGroupHeartbeat response received
+    received for member id <"member"> with epoch (?P<generation>-?\d{1,9})
+grown: |PARTCNT|
+    Topic (?P<text>\S+) .*partition count changed from \d+ to \d+
+"""
 )
 
 _LIBRDKAFKA_CLIENT = re.compile(r"^%\d\|[^|]*\|[^|]*\|(?P<client>.*?)#consumer-\d+\| ")
 
 PYTHON = table(
-    (
-        ("joining", "(Re-)joining group", r"\(Re-\)joining group (?P<group>\S+)"),
-        (
-            "joined",
-            "Successfully joined group",
-            r"Successfully joined group (?P<group>\S+) <Generation (?P<generation>\d{1,9})"
-            r" \(member_id: (?P<member>[^,]+), protocol: (?P<text>[^)]*)\)",
-        ),
-        ("given_id", "Received member id", r"Received member id (?P<member>\S+) for group (?P<group>[^;\s]+)"),
-        ("told", "is rebalancing; rejoining", r"Group (?P<group>\S+) is rebalancing; rejoining"),
-        (
-            "given",
-            "newly assigned partitions",
-            r"Setting newly assigned partitions (?P<text>.*) for group (?P<group>\S+)",
-        ),
-        (
-            "revoked",
-            "Revoking previously assigned",
-            r"Revoking previously assigned partitions (?P<text>.*?) for group (?P<group>\S+)",
-        ),
-        ("leaves", "Leaving consumer group", r"Leaving consumer group (?P<group>\S+) \(member (?P<member>\S+)\)"),
-        ("too_slow", "poll timeout has expired", r"Consumer poll timeout has expired"),
-        ("started", "IO loop starting", r"IO loop starting \(client_id=(?P<client>.*)\)"),
-        ("subscribed", "subscribed topics", r"Updating subscribed (?P<text>topics) to:"),
-        (
-            "unknown_member",
-            "member",
-            r"[Hh]eartbeat.*(?:UnknownMemberId|not recognized|unknown member)|UnknownMemberIdError"
-            r"|local member_id was not recognized",
-        ),
-        ("refused", "InconsistentGroupProtocol", r"InconsistentGroupProtocol"),
-        ("twin", "FencedInstanceId", r"FencedInstanceId"),
-    )
+    r"""
+joining: (Re-)joining group
+    \(Re-\)joining group <group>
+joined: Successfully joined group
+    Successfully joined group <group> <Generation <generation> \(member_id: (?P<member>[^,]+), protocol:
+     (?P<text>[^)]*)\)
+given_id: Received member id
+    Received member id (?P<member>\S+) for group (?P<group>[^;\s]+)
+told: is rebalancing; rejoining
+    Group <group> is rebalancing; rejoining
+given: newly assigned partitions
+    Setting newly assigned partitions <text> for group <group>
+revoked: Revoking previously assigned
+    Revoking previously assigned partitions (?P<text>.*?) for group <group>
+leaves: Leaving consumer group
+    Leaving consumer group <group> \(member (?P<member>\S+)\)
+too_slow: poll timeout has expired
+    Consumer poll timeout has expired
+started: IO loop starting
+    IO loop starting \(client_id=(?P<client>.*)\)
+subscribed: subscribed topics
+    Updating subscribed (?P<text>topics) to:
+unknown_member: member
+    [Hh]eartbeat.*(?:UnknownMemberId|not recognized|unknown member)|UnknownMemberIdError|local member_id was not
+     recognized
+refused: InconsistentGroupProtocol
+    InconsistentGroupProtocol
+twin: FencedInstanceId
+    FencedInstanceId
+"""
 )
 
 KAFKAJS = (

@@ -1,6 +1,5 @@
-"""What happened in a Kafka group without a rebalance: static members, refused joins, restarts of the coordinator.
-
-How long the members of a Kafka group were without partitions, and how long slow members took.
+"""What happened in a Kafka group without a rebalance (static members, refused joins, restarts of the coordinator), how
+long its members were without partitions, and how long slow members took.
 """
 
 from collections import defaultdict

@@ -1,7 +1,4 @@
-"""Lines of one Kafka group put together by generation or epoch.
-
-Kafka's lines of one group into its rebalances: generations of the classic protocol, epochs of the consumer's.
-"""
+"""Lines of one Kafka group into its rebalances: generations of the classic protocol, epochs of the consumer's."""
 
 import re
 from bisect import bisect_right

@@ -1,6 +1,5 @@
-"""The lines of log files that may mean something: files, folders, standard input, gzip, rotated files in order.
-
-How lines are wrapped and where their time stands: recognised by content, line by line.
+"""The lines of log files that may mean something: files, folders, standard input, gzip, rotated files in order. How
+lines are wrapped and where their time stands is recognised by content, line by line.
 """
 
 import gzip
@@ -9,6 +8,7 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -84,19 +84,25 @@ def _rotation(name: str) -> tuple[str, tuple[int, str, int]]:
     return stem[: match.start()] + suffix, (0, date or "", -int(number or 0))
 
 
+@contextmanager
+def unpacked(path: Path) -> Iterator["BinaryIO | gzip.GzipFile"]:
+    """The bytes of a file, those of one that gzip has packed as they were before."""
+    with path.open("rb") as plain:
+        if plain.peek(2)[:2] == b"\x1f\x8b":
+            with gzip.open(plain, "rb") as stream:
+                yield stream
+        else:
+            yield plain
+
+
 def lines_with(file: LogFile, keys: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
     """The lines that hold one of the keys, with their numbers from 1; raises `UserError` where it cannot be read."""
     try:
         if file.path is None:
             yield from _lines(sys.stdin.buffer, keys)
             return
-        with file.path.open("rb") as plain:
-            packed = plain.peek(2)[:2] == b"\x1f\x8b"
-            if packed:
-                with gzip.open(plain, "rb") as unpacked:
-                    yield from _lines(unpacked, keys)
-            else:
-                yield from _lines(plain, keys)
+        with unpacked(file.path) as stream:
+            yield from _lines(stream, keys)
     except (EOFError, zlib.error, gzip.BadGzipFile):
         return  # a file that is cut off or damaged: what came before it counts
     except OSError as error:

@@ -1,9 +1,7 @@
-"""The lines of log files as they are printed, by file and number.
-
-Who was in a group when, and whose partitions stood still: what the lanes of the picture show.
+"""The lines of log files as they are printed, by file and number; and who was in a group when, and whose partitions
+stood still, which the lanes of the picture show.
 """
 
-import gzip
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from compare.logs.facts import GroupLog, Rebalance, client_of
-from compare.logs.lines import BLOCK, LONGEST_LINE, LogFile, decoded
+from compare.logs.lines import BLOCK, LONGEST_LINE, LogFile, decoded, unpacked
 
 Line = tuple[str, int]
 """Name of a file, number of the line from 1."""
@@ -36,12 +34,10 @@ def _read(file: LogFile, numbers: Sequence[int]) -> Mapping[int, str]:
     assert file.path is not None
     found: dict[int, str] = {}
     try:
-        with file.path.open("rb") as plain:
-            packed = plain.peek(2)[:2] == b"\x1f\x8b"
-            with gzip.open(plain, "rb") if packed else plain as stream:
-                for number, line in _numbered(iter(lambda: stream.read(BLOCK), b""), numbers):
-                    text = decoded(line)
-                    found[number] = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+        with unpacked(file.path) as stream:
+            for number, line in _numbered(iter(lambda: stream.read(BLOCK), b""), numbers):
+                text = decoded(line)
+                found[number] = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
     except (OSError, EOFError, zlib.error):
         pass  # what could be read before counts, as it does when the file is read for its facts
     return found

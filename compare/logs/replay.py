@@ -251,10 +251,7 @@ class _Night:
     def _back(self, departure: Departure, number: int) -> Rebalance | None:
         name = self._name(departure.member)
         later = self.log.rebalances[number : number + 20]
-        return next(
-            (each for each in later if each.at > departure.at and name in map(self._name, each.joined)),
-            None,
-        )
+        return next((each for each in later if each.at > departure.at and name in map(self._name, each.joined)), None)
 
     def _at(self, at: float) -> str:
         return clock(at, self.begin)

@@ -24,51 +24,46 @@ _CHANNEL = r"ClientChannelInfo \[channel=\[id: \w+, L:\S+ [-!] R:/?(?P<text>[^\]
 _MQ = r"MessageQueue \[topic=(?P<text>.+?), brokerName=(?P<instance>.+?), queueId=(?P<generation>\d{1,9})\]"
 
 ROCKETMQ = table(
-    (
-        ("r_connected", "new consumer connected", rf"new consumer connected, group: (?P<group>\S+) .*{_CHANNEL}"),
-        ("r_unregistered", "unregister a consumer[", rf"unregister a consumer\[(?P<group>[^\]]+)\].*{_CHANNEL}"),
-        (
-            "r_closed",
-            "from ConsumerGroupInfo groupChannelTable",
-            rf"{_CHANNEL}.*from ConsumerGroupInfo groupChannelTable, consumer group: (?P<group>\S+)",
-        ),
-        (
-            "r_expired",
-            "remove expired channel from ConsumerManager",
-            r"consumerTable\. channel=(?P<text>\S+), consumerGroup=(?P<group>\S+)",
-        ),
-        (
-            "r_version",
-            " NEW: ",
-            r"subscription changed, group: (?P<group>\S+) OLD: .* NEW: SubscriptionData \[.*?\btopic="
-            r"(?P<instance>[^,]+),.* subVersion=(?P<text>1\d{12})\b",
-        ),
-        ("r_unsubscribed", "remove topic", r"subscription changed, group: (?P<group>\S+) remove topic (?P<text>\S+)"),
-        ("r_idle", "IDLE exception", r"NETTY SERVER PIPELINE: IDLE exception \[(?P<text>[^\]]+)\]"),
-        ("r_lock_failed", "because lock failed", rf"doRebalance, (?P<group>[^,]+), add a new mq failed, {_MQ}"),
-        ("r_added", "add a new mq,", rf"doRebalance, (?P<group>[^,]+), add a new mq, {_MQ}"),
-        ("r_removed", "remove unnecessary mq", rf"doRebalance, (?P<group>[^,]+), remove unnecessary mq, {_MQ}"),
-        (
-            "r_result",
-            "rebalanced result changed",
-            r"allocateMessageQueueStrategyName=(?P<text>[^,]+), group=(?P<group>[^,]+), topic=(?P<instance>[^,]+),"
-            r" clientId=(?P<client>[^,]+), mqAllSize=\d+, cidAllSize=(?P<generation>\d{1,9})",
-        ),
-        ("r_notified", "broker's notification", r"the consumer group: (?P<group>\S+) changed, rebalance immediately"),
-        (
-            "r_route",
-            "route info changed",
-            r"the topic\[(?P<instance>[^\]]+)\] route info changed, ?(?P<text>old\[.*)",
-        ),
-        ("r_client", "client factory [", r"the client factory \[(?P<client>[^\]]+)\] (?:start|shutdown) OK"),
-        (
-            "r_list_failed",
-            "getConsumerIdListByGroup exception",
-            r"getConsumerIdListByGroup exception, (?P<text>\S+) (?P<group>\S+)",
-        ),
-        ("r_booted", "boot success", r"The broker\[(?P<text>[^,\]]+), .*\] boot success"),
-        ("r_broker_lost", "remove name from brokerAddrTable", r"remove name from brokerAddrTable OK, (?P<text>\S+)"),
-    )
+    r"""
+r_connected: new consumer connected
+    new consumer connected, group: <group> .*<channel>
+r_unregistered: unregister a consumer[
+    unregister a consumer\[(?P<group>[^\]]+)\].*<channel>
+r_closed: from ConsumerGroupInfo groupChannelTable
+    <channel>.*from ConsumerGroupInfo groupChannelTable, consumer group: <group>
+r_expired: remove expired channel from ConsumerManager
+    consumerTable\. channel=(?P<text>\S+), consumerGroup=<group>
+r_version: NEW:
+    subscription changed, group: <group> OLD: .* NEW: SubscriptionData \[.*?\btopic=(?P<instance>[^,]+),.*
+     subVersion=(?P<text>1\d{12})\b
+r_unsubscribed: remove topic
+    subscription changed, group: <group> remove topic (?P<text>\S+)
+r_idle: IDLE exception
+    NETTY SERVER PIPELINE: IDLE exception \[(?P<text>[^\]]+)\]
+r_lock_failed: because lock failed
+    doRebalance, (?P<group>[^,]+), add a new mq failed, <queue>
+r_added: add a new mq,
+    doRebalance, (?P<group>[^,]+), add a new mq, <queue>
+r_removed: remove unnecessary mq
+    doRebalance, (?P<group>[^,]+), remove unnecessary mq, <queue>
+r_result: rebalanced result changed
+    allocateMessageQueueStrategyName=(?P<text>[^,]+), group=(?P<group>[^,]+), topic=(?P<instance>[^,]+),
+     clientId=(?P<client>[^,]+), mqAllSize=\d+, cidAllSize=<generation>
+r_notified: broker's notification
+    the consumer group: <group> changed, rebalance immediately
+r_route: route info changed
+    the topic\[(?P<instance>[^\]]+)\] route info changed, ?(?P<text>old\[.*)
+r_client: client factory [
+    the client factory \[(?P<client>[^\]]+)\] (?:start|shutdown) OK
+r_list_failed: getConsumerIdListByGroup exception
+    getConsumerIdListByGroup exception, (?P<text>\S+) <group>
+r_booted: boot success
+    The broker\[(?P<text>[^,\]]+), .*\] boot success
+r_broker_lost: remove name from brokerAddrTable
+    remove name from brokerAddrTable OK, (?P<text>\S+)
+""",
+    channel=_CHANNEL,
+    queue=_MQ,
 )
 
 _FIXED_ZONE = re.compile(

@@ -337,16 +337,15 @@ def _reconnected(new: Fact, old: str, facts: Sequence[Fact]) -> bool:
         when = (fact.at or 0.0) - at
         if fact.kind == "r_closed" and fact.stream is new.stream and fact.text == old and abs(when) < _BEFORE_S:
             return True
-    others = {
-        fact.client
-        for fact in facts
-        if fact.kind == "r_connected" and fact.stream is new.stream and abs((fact.at or 0.0) - at) < _BEFORE_S
-    }
-    earlier = {
-        fact.client
-        for fact in facts
-        if fact.kind == "r_connected" and fact.stream is new.stream and (fact.at or 0.0) < at - _BEFORE_S
-    }
+    others: set[str | None] = set()
+    earlier: set[str | None] = set()
+    for fact in facts:
+        if fact.kind == "r_connected" and fact.stream is new.stream:
+            when = (fact.at or 0.0) - at
+            if abs(when) < _BEFORE_S:
+                others.add(fact.client)
+            elif when < -_BEFORE_S:
+                earlier.add(fact.client)
     return len(others & earlier) > 1
 
 

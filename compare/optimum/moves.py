@@ -251,10 +251,7 @@ class _Transport:
 
 
 def hand_out(
-    topics: Mapping[str, Sequence[Queue]],
-    problem: Problem,
-    answer: Fairest,
-    owners: Mapping[Queue, tuple[int, ...]],
+    topics: Mapping[str, Sequence[Queue]], problem: Problem, answer: Fairest, owners: Mapping[Queue, tuple[int, ...]]
 ) -> tuple[dict[int, list[Queue]], dict[int, int]]:
     """Member (position) to its queues in a fairest allocation that moves least, and member to its price.
 
@@ -276,10 +273,7 @@ def hand_out(
 
 
 def hand_out_anyhow(
-    topics: Mapping[str, Sequence[Queue]],
-    problem: Problem,
-    answer: Fairest,
-    owners: Mapping[Queue, tuple[int, ...]],
+    topics: Mapping[str, Sequence[Queue]], problem: Problem, answer: Fairest, owners: Mapping[Queue, tuple[int, ...]]
 ) -> tuple[dict[int, list[Queue]], dict[int, int]]:
     """As `hand_out`, at the price 0 for everybody: owners keep what they happen to be left with."""
     owned: dict[int, list[Queue]] = {member: [] for members in problem.classes for member in members}

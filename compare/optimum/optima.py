@@ -30,11 +30,7 @@ def fairest_allocation(group: Group, today: Allocation | None = None) -> Allocat
 
 
 def optimum(
-    group: Group,
-    today: Allocation | None = None,
-    weights: Mapping[Queue, float] | None = None,
-    *,
-    moves: bool = True,
+    group: Group, today: Allocation | None = None, weights: Mapping[Queue, float] | None = None, *, moves: bool = True
 ) -> Optimum:
     """The fairest reachable allocation of a group, and the fewest moves from ``today``'s to it.
 
@@ -105,11 +101,7 @@ def _certificate(group: Group, problem: Problem, answer: Fairest, prices: Mappin
 
 
 def _record(
-    allocation: Allocation,
-    today: Allocation | None,
-    units: Units,
-    certificate: Certificate | None,
-    bound: Bound | None,
+    allocation: Allocation, today: Allocation | None, units: Units, certificate: Certificate | None, bound: Bound | None
 ) -> Optimum:
     moved, newly_owned = changes(allocation, today)
     moves = None if today is None else len(moved)

@@ -1,6 +1,5 @@
-"""Commands of the systems' tools that several routes print; capitals are placeholders.
-
-Kafka: from one assignor to another, within a protocol or from one protocol to the other.
+"""Kafka: from one assignor to another, within a protocol or from one protocol to the other; and the commands of the
+systems' tools that several routes print, with placeholders in capitals.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from protocols.scenario.fields import listed as in_words
 from protocols.scenario.fields import listed_members
 
 KAFKA = "--bootstrap-server HOST:9092"
+BROKER_CONFIGS = f"kafka-configs.sh {KAFKA} --describe --all --entity-type brokers --entity-name ID"
 
 
 def describe(subject: Subject, view: str) -> str:
@@ -115,12 +115,7 @@ def listed(subject: Subject, *names: str) -> Mapping[str, Settings]:
 
 
 def rolling(
-    subject: Subject,
-    change: Settings,
-    text: str,
-    check: str,
-    back: str,
-    assignors: Sequence[str] = (),
+    subject: Subject, change: Settings, text: str, check: str, back: str, assignors: Sequence[str] = ()
 ) -> Step:
     """Every member restarts with the change, and with these assignors if there are any, one after another."""
     own = listed(subject, *assignors) if assignors else in_each(subject.names, {})
@@ -214,20 +209,14 @@ def _all_at_once(subject: Subject, new: str) -> Route:
 
 def _to_consumer_protocol(subject: Subject, new: str) -> Route:
     _speak_consumer_protocol(subject, new)
-    change = {
-        PROTOCOL: "consumer",
-        REMOTE: SERVER_NAMES[new],
-        **dict.fromkeys((ASSIGNORS, SESSION, HEARTBEAT), None),
-    }
+    change = {PROTOCOL: "consumer", REMOTE: SERVER_NAMES[new], **dict.fromkeys((ASSIGNORS, SESSION, HEARTBEAT), None)}
     brokers = Step(
         f"Let the brokers (Kafka 4.0 or later) convert the group while it runs: {POLICY} must be bidirectional (the"
         f" default) or upgrade, and {PROTOCOLS}, if it is set, must contain consumer. Nothing restarts if both are so.",
-        f"`kafka-configs.sh --bootstrap-server HOST:9092 --describe --all --entity-type brokers --entity-name ID` shows"
-        f" {POLICY} and {PROTOCOLS} for every broker; `{describe(subject, '--state')}` shows Stable.",
+        f"`{BROKER_CONFIGS}` shows {POLICY} and {PROTOCOLS} for every broker;"
+        f" `{describe(subject, '--state')}` shows Stable.",
         "Nothing to undo.",
-        commands=(
-            "kafka-configs.sh --bootstrap-server HOST:9092 --describe --all --entity-type brokers --entity-name ID",
-        ),
+        commands=(BROKER_CONFIGS,),
     )
     roll = rolling(
         subject,
@@ -261,12 +250,9 @@ def _to_classic(subject: Subject, new: str) -> Route:
     _bring_along(subject, new)
     brokers = Step(
         f"Let the brokers convert the group while it runs: {POLICY} must be bidirectional (the default) or downgrade.",
-        f"`kafka-configs.sh --bootstrap-server HOST:9092 --describe --all --entity-type brokers --entity-name ID` shows"
-        f" {POLICY}.",
+        f"`{BROKER_CONFIGS}` shows {POLICY}.",
         "Nothing to undo.",
-        commands=(
-            "kafka-configs.sh --bootstrap-server HOST:9092 --describe --all --entity-type brokers --entity-name ID",
-        ),
+        commands=(BROKER_CONFIGS,),
     )
     roll = rolling(
         subject,

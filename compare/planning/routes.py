@@ -1,11 +1,4 @@
-"""More members, and static members.
-
-More queues for a topic.
-
-RocketMQ: from one strategy to another. Every client allocates for itself, so all must change together.
-
-The route to each kind of target: which steps, in which order, and which orders go wrong.
-"""
+"""The route to each kind of target: which steps, in which order, and which orders go wrong."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -198,7 +191,8 @@ STRATEGY = "allocateMessageQueueStrategy"
 
 
 def another_strategy(subject: Subject, new: str) -> Route:
-    """The route from today's strategy to another one: one step, without a moment at which both are in use."""
+    """RocketMQ's route from today's strategy to another one. Every client allocates for itself, so all must change
+    together: one step, without a moment at which both are in use."""
     old = subject.strategy
     change = in_each(subject.names, {STRATEGY: ROCKETMQ_CLASSES[new]})
     step = Step(

@@ -177,11 +177,6 @@ _OWN = ("instance_id", "process", "client_id")
 """Fields that a new member does not share with the one that it is like."""
 
 
-def topics_before(subject: Subject, steps: Sequence[Step]) -> dict[str, object]:
-    """The topics once these steps are done."""
-    return {**subject.topics, **{topic: total for step in steps for topic, total in step.queues.items()}}
-
-
 def variant_of(
     subject: Subject, done: Sequence[Step], steps: Sequence[Step], timing: Timing, broker: Settings | None = None
 ) -> Variant:
@@ -191,10 +186,11 @@ def variant_of(
     """
     events, end = events_of(subject, steps, timing)
     name = f"{subject.system}:{subject.strategy}"
+    topics = {**subject.topics, **{topic: total for step in done for topic, total in step.queues.items()}}
     made = scenario(
         name=f"plan for {subject.group}",
         brokers=list(subject.brokers),
-        topics={topic: {"queues": queues} for topic, queues in topics_before(subject, done).items()},
+        topics={topic: {"queues": queues} for topic, queues in topics.items()},
         group={"name": subject.group, "members": members_before(subject, done)},
         load=dict(subject.load),
         run={"for": end, "latency": subject.latency},

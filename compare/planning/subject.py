@@ -1,8 +1,5 @@
-"""What a plan is made of: steps, each with the settings it changes and the members it restarts, and wrong orders.
-
-The group that a plan is for, as it is today: from a scenario, or from what the tools show of a real one.
-
-What `--to` asks for: another strategy, static members, more members, or more queues.
+"""What a plan is made of: steps and wrong orders, the group as it is today (from a scenario, or from what the tools
+show of a real one), and what `--to` asks for.
 """
 
 import re
@@ -197,7 +194,11 @@ def _with_settings(fields: Fields, more: Mapping[str, object]) -> Fields:
 def _variant(scenario: Scenario, system: str, today: str | None) -> tuple[SystemPart, str]:
     """The variant that the group is today, and its strategy."""
     parts = [variant.part for variant in variants_of(scenario)]
-    planned = [part for part in parts if split_system(part.system)[0] == system or (not system and _is_planned(part))]
+    planned = [
+        part
+        for part in parts
+        if split_system(part.system)[0] == system or (not system and split_system(part.system)[0] in STRATEGIES)
+    ]
     if today is not None:
         named = [each for each in planned if today in (each.label, each.system, split_system(each.system)[1])]
         systems = {split_system(each.system)[0] for each in named}
@@ -211,10 +212,6 @@ def _variant(scenario: Scenario, system: str, today: str | None) -> tuple[System
     there = list(dict.fromkeys(each.system for each in planned)) or [*STRATEGIES.get(system, ())]
     given = "the scenario does not say which one the group uses today" if today is None else f"--from {today}"
     raise UserError(f"{given}, expected --from with one of {', '.join(there)}")
-
-
-def _is_planned(part: SystemPart) -> bool:
-    return split_system(part.system)[0] in STRATEGIES
 
 
 def _named(group: str | None, there: Sequence[str], where: str) -> str:

@@ -1,14 +1,16 @@
 """What a reader found: groups as far as the text tells. What a text cannot tell is None, never guessed.
 
-Cut a source into blocks: the output of one view of one tool, from its header line to the next one.
-
-Facts about one name belong together wherever they come from, unless they contradict each other: two folders that
-show different members under one name hold the output of two clusters, and their groups stay apart.
+What the readers of both systems share: blocks (the output of one view of one tool, from its header line to the next
+one), rows that are none, facts sorted by group. Facts about one name belong together wherever they come from, unless
+they contradict each other: two folders that show different members under one name hold the output of two clusters, and
+their groups stay apart.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Generic, Literal, TypeVar
 
 from protocols import Queue
 
@@ -204,23 +206,59 @@ def skipped(block: Block, offset: int, why: str) -> Skipped:
     return Skipped(block.source.name, block.number(offset), why)
 
 
-class Mergeable(Protocol):
-    """The facts about one group, the places (folders) they come from, and the ids of members that they show."""
+class RowError(Exception):
+    """A line that does not hold what its header promises; the text says what was expected."""
 
-    facts: list[Any]
+
+def quoted(text: str, most: int = 60) -> str:
+    """A quotation of what the text holds, cut behind ``most`` characters."""
+    return repr(shortened(text.strip(), most))
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, cut where it is longer than ``most`` characters."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+@lru_cache(maxsize=1024)  # a source tells of thousands of facts, one after the other
+def folder_of(source: str) -> str:
+    """The path of a source's folder."""
+    return str(PurePath(source).parent)
+
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(slots=True)
+class FactGroup(Generic[Fact]):
+    """The facts about one group in the order of their sources, the places (folders) they come from, and the ids of
+    members that they show."""
+
+    group: str
+    facts: list[Fact]
     places: list[str]
     ids: set[str]
 
 
-L = TypeVar("L", bound=Mergeable)
-
-
-def merge(of_name: list[L], given: L) -> None:
-    """What is given becomes part of the first one of its name that it does not contradict, or stands by itself."""
-    for other in of_name:
-        if not given.ids or not other.ids or not given.ids.isdisjoint(other.ids):
-            other.facts += given.facts
-            other.places += given.places
-            other.ids |= given.ids
-            return
-    of_name.append(given)
+def fact_groups(
+    facts: Iterable[tuple[str, str, Fact]], ids_of: Callable[[Fact], Iterable[str]]
+) -> list[FactGroup[Fact]]:
+    """The groups of (name, source, fact), by first mention; places that contradict each other are groups apart."""
+    by_name: dict[str, dict[str, list[Fact]]] = {}
+    for name, source, fact in facts:
+        by_name.setdefault(name, {}).setdefault(folder_of(source), []).append(fact)
+    groups: list[FactGroup[Fact]] = []
+    for name, by_place in by_name.items():
+        of_name: list[FactGroup[Fact]] = []
+        for place, of_place in by_place.items():
+            ids = {id for fact in of_place for id in ids_of(fact)}
+            for group in of_name:
+                if not ids or not group.ids or not ids.isdisjoint(group.ids):
+                    group.facts += of_place
+                    group.places.append(place)
+                    group.ids |= ids
+                    break
+            else:
+                of_name.append(FactGroup(name, of_place, [place], ids))
+        groups += of_name
+    return groups

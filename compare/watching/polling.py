@@ -20,7 +20,7 @@ from typing import Protocol
 from compare.auditing.baseline import Change
 from compare.reading import kafka_live, rocketmq_live
 from compare.reading.gather import Gathered
-from compare.reading.kafka_live.address import servers
+from compare.reading.kafka_live.observe import servers
 from compare.reading.kafka_live.settings import MISSING_EXTRA
 from compare.reading.observed import Skipped
 from compare.reading.rocketmq_live.client import name_servers

@@ -5,8 +5,7 @@
 """
 
 from compare.reading.kafka.join import join
-from compare.reading.kafka.listings import ERROR, NOTICE, TOPIC, explain
-from compare.reading.kafka.tables import TABLE
+from compare.reading.kafka.listings import ERROR, NOTICE, TABLE, TOPIC, explain
 
 KINDS = (TABLE, TOPIC, NOTICE, ERROR)
 

@@ -1,22 +1,21 @@
 """From what the views tell to groups."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from compare.catalogues import SERVER_NAMES
 from compare.reading.kafka.facts import (
     Fact,
-    FactGroup,
     GroupState,
     MembersTable,
     OffsetsTable,
     OtherGroup,
+    TopicQueues,
     View,
-    fact_groups,
 )
 from compare.reading.kafka.ownership import are_owners_seen, best, find_ownership, find_queues, what_is_missing
 from compare.reading.kafka.rows import speaks_consumer_protocol
-from compare.reading.observed import ObservedGroup, ObservedMember
+from compare.reading.observed import FactGroup, ObservedGroup, ObservedMember, fact_groups, folder_of
 
 _SERVER_STRATEGIES = {told: name for name, told in SERVER_NAMES.items()}
 _GONE = ("Empty", "Dead")
@@ -27,10 +26,31 @@ Kind = TypeVar("Kind")
 
 def join(facts: Iterable[Fact]) -> list[ObservedGroup]:
     """The groups that the facts of all sources tell of, by first mention; share and streams groups are left out."""
-    return [group for fact_group in fact_groups(facts) if (group := _observed(fact_group)) is not None]
+    topics: dict[str, dict[str, TopicQueues]] = {}
+    about: list[tuple[str, str, Fact]] = []
+    for fact in facts:
+        if isinstance(fact, TopicQueues):
+            topics.setdefault(folder_of(fact.source), {})[fact.topic] = fact
+        else:
+            about.append((fact.group, fact.source, fact))
+    groups = (_observed(fact_group, _topics(fact_group, topics)) for fact_group in fact_groups(about, _ids))
+    return [group for group in groups if group is not None]
 
 
-def _observed(fact_group: FactGroup) -> ObservedGroup | None:
+def _ids(fact: Fact) -> Iterator[str]:
+    if isinstance(fact, MembersTable):
+        yield from (member.id for member in fact.members)
+    elif isinstance(fact, OffsetsTable):
+        yield from fact.owned
+
+
+def _topics(fact_group: FactGroup[Fact], topics: Mapping[str, Mapping[str, TopicQueues]]) -> dict[str, TopicQueues]:
+    """The topics of the group's own cluster, if told; those of another folder may be of another cluster."""
+    near = [topics[place] for place in fact_group.places if place in topics]
+    return {topic: fact for of_place in near or topics.values() for topic, fact in of_place.items()}
+
+
+def _observed(fact_group: FactGroup[Fact], topics: Mapping[str, TopicQueues]) -> ObservedGroup | None:
     offsets = _of(fact_group, OffsetsTable)
     members = _of(fact_group, MembersTable)
     states = _of(fact_group, GroupState)
@@ -45,7 +65,8 @@ def _observed(fact_group: FactGroup) -> ObservedGroup | None:
     consumer_protocol = _consumer_protocol(states, members, ownership.members)
     verbose = best([member for member in members if member.assigned])
     targets = verbose.targets if verbose is not None and verbose.complete and verbose.consumer_protocol else None
-    queues = find_queues(ownership.members, targets, shown, state, fact_group.topics)
+    queues = find_queues(ownership.members, targets, shown, state, topics)
+    read = {queue.topic for queue in queues.queues or ()}
     return ObservedGroup(
         system="kafka",
         name=fact_group.group,
@@ -63,14 +84,14 @@ def _observed(fact_group: FactGroup) -> ObservedGroup | None:
         owners_seen=not ownership.complete and are_owners_seen(ownership, shown),
         partial=what_is_missing(ownership, members, shown),
         consumer_protocol=consumer_protocol,
-        compacted=tuple(sorted({queue.topic for queue in queues.queues or ()} & fact_group.compacted)),
+        compacted=tuple(sorted(topic for topic in read if topic in topics and topics[topic].compacted)),
         only_offsets=only_offsets and not ownership.members,
         moving=None if verbose is None or verbose.moving is None else tuple(sorted(verbose.moving)),
         classic_members=_classic_members(ownership.members, verbose) if consumer_protocol else (),
     )
 
 
-def _of(fact_group: FactGroup, kind: type[Kind]) -> list[Kind]:
+def _of(fact_group: FactGroup[Fact], kind: type[Kind]) -> list[Kind]:
     return [fact for fact in fact_group.facts if isinstance(fact, kind)]
 
 

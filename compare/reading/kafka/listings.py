@@ -1,18 +1,15 @@
-"""Text without a header: the plain lists of names that Kafka's tools print.
-
-``kafka-topics --describe``: a line per topic, below it one per partition.
-
-Tables of kafka-share-groups and kafka-streams-groups: recognised, so that nobody takes them for consumer groups.
-
-What the tools say besides tables: notices about a group's state, and errors.
+"""Which view a header line belongs to (headings decide, never their order, their widths or the file's name), and what
+Kafka's tools print besides the tables of consumer groups: plain lists of names, ``kafka-topics --describe``, the tables
+of share and streams groups (recognised, so that nobody takes them for consumer groups), notices and errors.
 """
 
 import re
 from collections.abc import Iterator
 
-from compare.reading.kafka.facts import GroupState, OtherGroup, TopicQueues
-from compare.reading.kafka.rows import Columns, RowError, read_rows
-from compare.reading.observed import Block, BlockKind, Command, Skipped, skipped
+from compare.reading.kafka import members, offsets, states
+from compare.reading.kafka.facts import Fact, GroupState, OtherGroup, TopicQueues
+from compare.reading.kafka.rows import Columns, columns_of, read_rows
+from compare.reading.observed import Block, BlockKind, Command, RowError, Skipped, shortened, skipped
 
 _NAME = re.compile(r"[^\s{}\[\]<>=|\"]+(?: [^\s{}\[\]<>=|\"]+)*")
 _LONGEST = 300
@@ -45,11 +42,11 @@ _PARTITION = re.compile(r"\s*Topic: ?([a-zA-Z0-9._-]+)\s+Partition: ?([0-9]{1,10
 _MOST_PARTITIONS = 1 << 20
 
 
-def _starts(line: str) -> bool:
+def _starts_topic(line: str) -> bool:
     return line.startswith("Topic:") and _TOPIC.match(line) is not None
 
 
-def _parse(block: Block) -> Iterator[TopicQueues | Skipped]:
+def _parse_topic(block: Block) -> Iterator[TopicQueues | Skipped]:
     header = _TOPIC.match(block.lines[0])
     if header is None:
         return
@@ -80,7 +77,7 @@ def _is_compacted(header: str) -> bool:
     return policy is not None and "compact" in policy[1].split(",")
 
 
-TOPIC = BlockKind("kafka", "kafka-topics --describe", _starts, _parse)
+TOPIC = BlockKind("kafka", "kafka-topics --describe", _starts_topic, _parse_topic)
 
 
 _SHARE_OR_STREAMS = "share or streams"
@@ -144,7 +141,6 @@ _ERROR = re.compile(
 _PADDING = "  "
 _OF_ROCKETMQ = "rocketmq"
 _STACK = re.compile(r"\s+at |\s*\.\.\. [0-9]+ |Caused by: |\s*$")
-_MOST_QUOTED = 200
 
 _REMEDIES = (
     ("is not a consumer group", "the audit does not judge share and streams groups"),
@@ -187,7 +183,7 @@ def _starts_error(line: str) -> bool:
 def _parse_error(block: Block) -> Iterator[Skipped]:
     line = block.lines[0].strip()
     remedy = next((text for mark, text in _REMEDIES if mark in line), "correct the command and give its output")
-    shown = line if len(line) <= _MOST_QUOTED else line[: _MOST_QUOTED - 3] + "..."
+    shown = shortened(line, 200)
     yield skipped(block, 0, f"the tool printed an error, expected a view of groups or topics: {shown} ({remedy})")
     yield from _strays(block)
 
@@ -204,3 +200,64 @@ def _strays(block: Block) -> list[Skipped]:
 
 NOTICE = BlockKind("kafka", "notice of kafka-consumer-groups", _starts_notice, _parse_notice)
 ERROR = BlockKind("kafka", "error of a Kafka tool", _starts_error, _parse_error)
+
+
+_FIRST_HEADINGS = ("GROUP ", "TOPIC ", "CONSUMER-ID ", "COORDINATOR ")
+
+_HEADINGS = frozenset(
+    (
+        *("GROUP", "TOPIC", "PARTITION", "LEADER-EPOCH", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID"),
+        *("HOST", "CLIENT-ID", "GROUP-INSTANCE-ID", "#PARTITIONS", "CURRENT-EPOCH", "CURRENT-ASSIGNMENT"),
+        *("TARGET-EPOCH", "TARGET-ASSIGNMENT", "UPGRADED", "ASSIGNMENT", "MEMBER-EPOCH", "COORDINATOR (ID)"),
+        *("ASSIGNMENT-STRATEGY", "STATE", "GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH", "ASSIGNMENT-EPOCH", "#MEMBERS"),
+        *("TYPE", "PROTOCOL", "START-OFFSET", "OFFSET-LAG", "MEMBER", "PROCESS", "ASSIGNMENTS", "TOPOLOGY-EPOCH"),
+        "MEMBER-PROTOCOL",
+    )
+)
+
+
+def _view(columns: Columns) -> str | None:
+    headings = set(columns.names)
+    if headings >= offsets.NEEDED:
+        return "offsets"
+    if headings >= members.NEEDED:
+        return "members"
+    if headings >= states.STATE_NEEDED:
+        return "state"
+    if "GROUP" in headings and len(headings) > 1 and headings <= states.LIST_COLUMNS:
+        return "list"
+    return None if tool_of(columns, None) is None else "other"
+
+
+def _starts_table(line: str) -> bool:
+    # Most lines are rows: the cheapest test comes first.
+    if not line.startswith(_FIRST_HEADINGS):
+        return False
+    columns = columns_of(line)
+    return columns is not None and not any(map(_is_cut, columns.names)) and _view(columns) is not None
+
+
+def _is_cut(heading: str) -> bool:
+    """Whether it is the beginning of a heading, as where a terminal broke the line in its middle."""
+    return heading not in _HEADINGS and any(each.startswith(heading) for each in _HEADINGS)
+
+
+def _parse_table(block: Block) -> Iterator[Fact | Skipped]:
+    columns = columns_of(block.lines[0])
+    view = None if columns is None else _view(columns)
+    if columns is None or view is None:
+        return
+    if view == "offsets":
+        yield from offsets.read_offsets(block, columns)
+    elif view == "members" and not members.is_of_share_group(block, columns):
+        yield from members.read_members(block, columns)
+    elif view == "state":
+        yield from states.read_states(block, columns)
+    elif view == "list":
+        yield from states.read_list(block, columns)
+    else:
+        tool = tool_of(columns, block.source.command) or "share"
+        yield from read_others(block, columns, tool)
+
+
+TABLE = BlockKind("kafka", "table of kafka-consumer-groups", _starts_table, _parse_table)

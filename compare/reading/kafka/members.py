@@ -12,7 +12,6 @@ from typing import NamedTuple
 from compare.reading.kafka.facts import MembersTable
 from compare.reading.kafka.rows import (
     Columns,
-    RowError,
     client_id,
     count_without_topics,
     group_of,
@@ -25,7 +24,7 @@ from compare.reading.kafka.rows import (
     read_rows,
     speaks_consumer_protocol,
 )
-from compare.reading.observed import Block, ObservedMember, Skipped, skipped
+from compare.reading.observed import Block, ObservedMember, RowError, Skipped, skipped
 from protocols import Queue
 
 NEEDED = frozenset({"CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS"})

@@ -12,7 +12,6 @@ from compare.reading.kafka.facts import Client, OffsetsTable
 from compare.reading.kafka.rows import (
     MISSING,
     Columns,
-    RowError,
     client_id,
     group_of,
     is_consumer_id,
@@ -22,7 +21,7 @@ from compare.reading.kafka.rows import (
     read_rows,
     topic,
 )
-from compare.reading.observed import Block, Skipped, skipped
+from compare.reading.observed import Block, RowError, Skipped, skipped
 from protocols import Queue
 
 NEEDED = frozenset({"TOPIC", "PARTITION", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID"})

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from compare.reading.kafka.facts import MembersTable, OffsetsTable
+from compare.reading.kafka.facts import MembersTable, OffsetsTable, TopicQueues
 from compare.reading.observed import ObservedMember, Partial
 from protocols import Queue, sort_queues
 
@@ -159,9 +159,9 @@ def find_queues(
     targets: Sequence[Queue] | None,
     offsets: OffsetsTable | None,
     state: str | None,
-    topics: Mapping[str, tuple[int, ...]],
+    topics: Mapping[str, TopicQueues],
 ) -> ReadQueues:
-    """``targets`` is None where no target assignment is told; ``topics`` are the partition numbers told."""
+    """``targets`` is None where no target assignment is told."""
     found = {queue for member in members for queue in member.owned or ()}
     found.update(targets or ())
     if offsets is not None:
@@ -171,7 +171,7 @@ def find_queues(
         read[queue.topic] = max(read.get(queue.topic, 0), queue.number)
     notes: list[str] = []
     for topic, highest in sorted(read.items()):
-        numbers = topics.get(topic, ())
+        numbers = topics[topic].numbers if topic in topics else ()
         if numbers and highest > numbers[-1]:
             notes.append(
                 f"kafka-topics shows fewer partitions of {topic} than are owned: the output is of another cluster"
@@ -198,7 +198,7 @@ def find_queues(
     return ReadQueues(queues, lag, tuple(notes))
 
 
-def _holes(found: Iterable[Queue], topics: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
+def _holes(found: Iterable[Queue], topics: Mapping[str, TopicQueues]) -> Iterator[str]:
     """What is told of partitions without a row. Such a row is no error by itself: the offsets view leaves out
     partitions that nobody owns and that have no committed offset."""
     numbers: dict[str, set[int]] = {}

@@ -1,6 +1,4 @@
-"""Read the rows below a header, one by one; what is no row becomes `Skipped`, the other rows still count.
-
-Find the cells of a row under a header line.
+"""Rows of the tables that Kafka's tools print: their cells, and the names and assignments in them.
 
 Kafka's tools print tables with Java's ``String.format``: every cell but the last is padded with blanks to its
 column's width and followed by one blank. Two things follow from that:
@@ -11,11 +9,8 @@ column's width and followed by one blank. Two things follow from that:
 
 Java counts UTF-16 code units, so a character beyond U+FFFF (an emoji) takes two places of the padding.
 
-Names of groups, members and clients as the tables show them.
-
-The text of a member's assignment: ``orders:0,1;returns:2``, before version 4 ``orders(0,1), returns(2)``.
-
-Some versions before 4, such as 3.9, leave the names of the topics out: ``(0,1), (2)``.
+What is no row becomes `Skipped`, the other rows still count. A member's assignment is ``orders:0,1;returns:2``, before
+version 4 ``orders(0,1), returns(2)``; some of those versions, such as 3.9, leave the topics out: ``(0,1), (2)``.
 """
 
 import re
@@ -26,7 +21,7 @@ from itertools import islice, pairwise
 from operator import itemgetter
 from typing import Generic, TypeVar
 
-from compare.reading.observed import Block, Skipped, SourceText, skipped
+from compare.reading.observed import Block, RowError, Skipped, SourceText, quoted, skipped
 from protocols import Queue
 
 Row = TypeVar("Row")
@@ -37,11 +32,6 @@ MISSING = "-"
 _MOST_DIGITS = 19
 _NUMBER = re.compile(rf"-?[0-9]{{1,{_MOST_DIGITS}}}")
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
-_MOST_QUOTED = 60
-
-
-class RowError(Exception):
-    """A row that does not hold what its header promises; the text says what was expected."""
 
 
 @dataclass(slots=True)
@@ -92,12 +82,6 @@ def read_rows(block: Block, read: Callable[[str], Row]) -> Rows[Row]:
     end_run()
     rows.below = refused
     return rows
-
-
-def quoted(text: str) -> str:
-    """A short quotation of what the text holds."""
-    text = text.strip()
-    return repr(text if len(text) <= _MOST_QUOTED else text[: _MOST_QUOTED - 3] + "...")
 
 
 def name(cell: str, column: str) -> str:

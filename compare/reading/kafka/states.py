@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 
 from compare.reading.kafka.facts import GroupState, OtherGroup
-from compare.reading.kafka.rows import MISSING, Columns, RowError, group_of, number, read_rows
-from compare.reading.observed import Block, Skipped, skipped
+from compare.reading.kafka.rows import MISSING, Columns, group_of, number, read_rows
+from compare.reading.observed import Block, RowError, Skipped, skipped
 
 STATE_NEEDED = frozenset({"COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE", "#MEMBERS"})
 LIST_COLUMNS = frozenset({"GROUP", "TYPE", "STATE", "PROTOCOL"})

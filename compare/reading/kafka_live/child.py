@@ -1,4 +1,4 @@
-"""The process that reads a Kafka cluster; `compare.reading.kafka_live.isolated_process` is its other end."""
+"""The process that reads a Kafka cluster; `compare.reading.kafka_live.observe` is its other end."""
 
 import os
 import resource
@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from compare.reading.kafka_live.connection import connect
 from compare.reading.kafka_live.fetch import fetch
-from compare.reading.kafka_live.isolated_process import BROKEN, FOUND, PROGRESS, READY, REFUSED, Order
+from compare.reading.kafka_live.observe import BROKEN, FOUND, PROGRESS, READY, REFUSED, Order
 from compare.reading.sources import answer_s, end_of
 from protocols import UserError
 

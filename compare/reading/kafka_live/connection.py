@@ -1,14 +1,11 @@
-"""The part of confluent-kafka that is used, as types: the library itself has none.
-
-A connection to a cluster: who answers, how long to wait, and in plain words why nobody does.
-"""
+"""A connection to a cluster: who answers, how long to wait, and in plain words why nobody does."""
 
 import logging
 import math
 import re
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -19,12 +16,6 @@ from protocols import UserError
 
 Answer: TypeAlias = Future[Any]
 """What becomes of a request: each kind of request has its own result, and many kinds wait in one line."""
-
-
-class Named(Protocol):
-    """A value of one of the library's enumerations."""
-
-    name: str
 
 
 class Place(Protocol):
@@ -54,54 +45,17 @@ class MemberDescription(Protocol):
 
 
 class GroupDescription(Protocol):
-    """A group with its members."""
+    """A group with its members; ``state`` and ``type`` are values of the library's enumerations."""
 
     is_simple_consumer_group: bool
     members: Sequence[MemberDescription]
     partition_assignor: str
-    state: Named
-    type: Named
+    state: Any
+    type: Any
 
 
-class PartitionMetadata(Protocol):
-    """A partition; ``leader`` is -1 where no node leads it."""
-
-    leader: int
-
-
-class TopicMetadata(Protocol):
-    """A topic's partitions by their numbers."""
-
-    partitions: Mapping[int, PartitionMetadata]
-
-
-class ClusterMetadata(Protocol):
-    """The cluster's topics by their names."""
-
-    topics: Mapping[str, TopicMetadata]
-
-
-class LibraryError(Protocol):
-    """A KafkaError."""
-
-    def name(self) -> str: ...
-    def str(self) -> str: ...
-
-
-class Admin(Protocol):
-    """The part of confluent-kafka's AdminClient that is used. Times are seconds."""
-
-    def poll(self, timeout: float) -> object: ...
-    def list_topics(self, *, timeout: float) -> ClusterMetadata: ...
-    def list_consumer_groups(self, *, request_timeout: float) -> Answer: ...
-    def describe_consumer_groups(self, groups: list[str], /, *, request_timeout: float) -> Mapping[str, Answer]: ...
-    def list_consumer_group_offsets(
-        self, wanted: list[object], /, *, request_timeout: float
-    ) -> Mapping[str, Answer]: ...
-    def list_offsets(
-        self, wanted: Mapping[object, object], /, *, request_timeout: float
-    ) -> Mapping[object, Answer]: ...
-
+Admin: TypeAlias = Any
+"""confluent-kafka's AdminClient, which has no types."""
 
 MOST_IN_FLIGHT = 1000
 """Requests that wait for an answer at the same time: many, as each goes to and fro, but no storm."""
@@ -186,7 +140,7 @@ class Connection:
         told = _told(error)
         return self._clean(told.str() if hasattr(told, "str") else str(told))
 
-    def complain(self, error: LibraryError) -> None:
+    def complain(self, error: Any) -> None:
         """Take note of an event of the library: a connection that failed, a login refused."""
         if error.name() == _ALL_DOWN:
             self._down_since = self._down_since or time.monotonic()

@@ -4,29 +4,13 @@
 a text that no kind knows why it tells nothing.
 """
 
-from compare.reading.rocketmq.broker_stats import BROKER_STATS
-from compare.reading.rocketmq.connection import CONNECTION
-from compare.reading.rocketmq.errors import ERROR
+from compare.reading.rocketmq.connection import CONNECTION, LISTING
 from compare.reading.rocketmq.join import join
-from compare.reading.rocketmq.listing import LISTING
-from compare.reading.rocketmq.other_output import NOISE, OTHER, explain
-from compare.reading.rocketmq.progress import PROGRESS
+from compare.reading.rocketmq.progress import BROKER_STATS, PROGRESS
 from compare.reading.rocketmq.route import ROUTE, ROUTE_TABLE
 from compare.reading.rocketmq.running_info import RUNNING
-from compare.reading.rocketmq.status import STATUS
+from compare.reading.rocketmq.status import ERROR, NOISE, OTHER, STATUS, explain
 
-KINDS = (
-    PROGRESS,
-    CONNECTION,
-    STATUS,
-    RUNNING,
-    LISTING,
-    ROUTE,
-    ROUTE_TABLE,
-    BROKER_STATS,
-    ERROR,
-    OTHER,
-    NOISE,
-)
+KINDS = (PROGRESS, CONNECTION, STATUS, RUNNING, LISTING, ROUTE, ROUTE_TABLE, BROKER_STATS, ERROR, OTHER, NOISE)
 
 __all__ = ["KINDS", "explain", "join"]

@@ -1,20 +1,16 @@
-"""Find the group of a view that names none, in a source that tells of several: by the clients that it shows.
+"""Sort facts by the group that they are about.
 
 Several groups pasted one after another hold lists of clients without a name; a client that belongs to one of the
 named groups alone tells which one it is. A client instance may serve several groups, then it tells nothing.
 
-Sort facts by the group that they are about: find the group that a fact is about, and the routes of its topics.
-
 A group's name is, in this order: what the text says (completed where the view cuts it; a command line above it is a
 part of the text) or its clients give away, ``NAME=FILE``, the only group that the same file names, the only one that
-its folder's files name (where the file is called like a view), what file or folder are called. Facts about one name
-belong together as `compare.reading.observed` has it.
+its folder's files name (where the file is called like a view), what file or folder are called.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 
-from compare.reading.observed import SourceText, merge
+from compare.reading.observed import FactGroup, SourceText, fact_groups, folder_of
 from compare.reading.rocketmq.facts import (
     Answered,
     BrokerLag,
@@ -28,7 +24,7 @@ from compare.reading.rocketmq.facts import (
     Route,
     Running,
 )
-from compare.reading.rocketmq.lines import folder_of, is_called_like_view, stand_in
+from compare.reading.rocketmq.lines import is_called_like_view, stand_in
 from compare.reading.rocketmq.ownership import address_of
 
 
@@ -80,17 +76,7 @@ def _fill(
                 names[position] = belong.pop()
 
 
-@dataclass(slots=True)
-class FactGroup:
-    """The facts about one group in the order of their sources, and the places (folders) they come from."""
-
-    group: str
-    facts: list[GroupFact]
-    places: list[str]
-    ids: set[str] = field(default_factory=set)
-
-
-def fact_groups(facts: Iterable[Fact]) -> tuple[list[FactGroup], list[Route | NoRoute]]:
+def sorted_facts(facts: Iterable[Fact]) -> tuple[list[FactGroup[GroupFact]], list[Route | NoRoute]]:
     """The groups of facts by first mention, and what is told of routes."""
     routes: list[Route | NoRoute] = []
     about: list[GroupFact] = []
@@ -99,16 +85,8 @@ def fact_groups(facts: Iterable[Fact]) -> tuple[list[FactGroup], list[Route | No
             routes.append(fact)
         else:
             about.append(fact)
-    by_name: dict[str, dict[str, list[GroupFact]]] = {}
-    for fact, name in zip(about, _names(about), strict=True):
-        by_name.setdefault(name, {}).setdefault(folder_of(fact.source), []).append(fact)
-    found: list[FactGroup] = []
-    for name, by_place in by_name.items():
-        of_name: list[FactGroup] = []
-        for place, told in by_place.items():
-            merge(of_name, FactGroup(name, told, [place], {id for fact in told for id in ids_of(fact)}))
-        found += of_name
-    return found, routes
+    named = ((name, fact.source.name, fact) for fact, name in zip(about, _names(about), strict=True))
+    return fact_groups(named, ids_of), routes
 
 
 def _names(facts: list[GroupFact]) -> list[str]:
@@ -120,12 +98,12 @@ def _names(facts: list[GroupFact]) -> list[str]:
         if name is not None and not isinstance(fact, GroupLine | BrokerLag):
             in_source.setdefault(fact.source.name, set()).add(name)
             if is_called_like_view(fact.source):
-                in_folder.setdefault(folder_of(fact.source), set()).add(name)
+                in_folder.setdefault(folder_of(fact.source.name), set()).add(name)
     return [
         name
         or fact.source.told_group
         or _only(in_source.get(fact.source.name))
-        or (is_called_like_view(fact.source) and _only(in_folder.get(folder_of(fact.source))))
+        or (is_called_like_view(fact.source) and _only(in_folder.get(folder_of(fact.source.name))))
         or stand_in(fact.source)
         or fact.source.name
         for fact, name in zip(facts, named, strict=True)

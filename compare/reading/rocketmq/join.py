@@ -1,18 +1,16 @@
-"""What the sources leave out of a group that they tell in part, and why.
-
-Join what all views tell into groups.
-"""
+"""Join what all views tell into groups, and say what they leave out of a group that they tell in part."""
 
 from collections.abc import Iterable
 
-from compare.reading.observed import Mode, ObservedGroup, ObservedMember, Partial
-from compare.reading.rocketmq.fact_groups import FactGroup, fact_groups
+from compare.reading.observed import FactGroup, Mode, ObservedGroup, ObservedMember, Partial
+from compare.reading.rocketmq.fact_groups import sorted_facts
 from compare.reading.rocketmq.facts import (
     Answered,
     BrokerLag,
     Connections,
     Fact,
     FullNames,
+    GroupFact,
     GroupLine,
     Progress,
     Running,
@@ -95,13 +93,15 @@ _MOST_COMPLAINTS = 3
 
 def join(facts: Iterable[Fact]) -> list[ObservedGroup]:
     """The groups that the facts of all sources tell of, by first mention."""
-    found, told_routes = fact_groups(facts)
+    found, told_routes = sorted_facts(facts)
     routes = Routes(told_routes)
     topics, brokers = FullNames(routes.topics), FullNames(routes.brokers)
     return [_group(fact_group, routes, topics, brokers) for fact_group in found]
 
 
-def _group(fact_group: FactGroup, routes: Routes, route_topics: FullNames, route_brokers: FullNames) -> ObservedGroup:
+def _group(
+    fact_group: FactGroup[GroupFact], routes: Routes, route_topics: FullNames, route_brokers: FullNames
+) -> ObservedGroup:
     asked = {fact.client_id: fact for fact in fact_group.facts if isinstance(fact, Running)}
     topics = find_topics(fact_group, asked.values(), routes)
     names = Names.of_group(fact_group.group, topics.subscribed or (), asked.values(), route_topics, route_brokers)
@@ -174,7 +174,7 @@ def _unowned(
     return tuple(queue for queue in ownership.unowned if queue.topic not in untold)
 
 
-def _subscription(fact_group: FactGroup, topics: Topics, ownership: Ownership) -> tuple[str, ...] | None:
+def _subscription(fact_group: FactGroup[GroupFact], topics: Topics, ownership: Ownership) -> tuple[str, ...] | None:
     """What members who were not asked subscribe to: what the group's last heartbeat said, unless they differ."""
     told = [fact.topics for fact in fact_group.facts if isinstance(fact, Connections) and fact.topics is not None]
     return told[-1] if told and not topics.differences and ownership.members_agree else None
@@ -197,7 +197,7 @@ def _members(
 
 
 def _notes(
-    fact_group: FactGroup, clients: Clients, ownership: Ownership, topics: Topics, table: Table
+    fact_group: FactGroup[GroupFact], clients: Clients, ownership: Ownership, topics: Topics, table: Table
 ) -> Iterable[str]:
     if fact_group.group == fact_group.facts[0].source.name:
         yield "the text does not name the group, expected NAME=FILE"

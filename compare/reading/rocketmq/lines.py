@@ -1,6 +1,4 @@
-"""What all views share: rows, numbers, and lines that are none of the view's.
-
-Find names in a row under a header line.
+"""What mqadmin's views share: rows, names that are cut or missing, retry topics, and JSON.
 
 mqadmin prints tables with Java's ``String.format`` and minimum widths: a value is padded with blanks to its column's
 width, two blanks follow. A longer value is either cut to the width first (topic and broker in consumerProgress) or
@@ -8,11 +6,8 @@ pushes the rest of its row to the right. Header names hold blanks (``#Broker Nam
 by a blank, so positions count only for the names at a row's beginning; what follows them are numbers and words
 without blanks.
 
-Names that stand in: what a file or folder is called where the text does not name its group or topic.
-
-Retry topics: each group has one, ``%RETRY%`` and the group's name, and so texts tell whose they are.
-
-Read the first JSON value of some lines, with the unquoted numeric keys that RocketMQ's tools print.
+What a file or folder is called stands in where the text does not name its group or topic. Each group has a retry topic,
+``%RETRY%`` and the group's name, and so texts tell whose they are. RocketMQ's JSON has unquoted numeric keys.
 """
 
 import json
@@ -21,21 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import PurePath
 
 from compare.json_types import Json
-from compare.reading.observed import Block, Skipped, SourceText, skipped
+from compare.reading.observed import Block, RowError, Skipped, SourceText, quoted, skipped
 from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
-_NOISE = (
-    "RocketMQLog:",
-    "SLF4J:",
-    "OpenJDK ",
-    "Java HotSpot",
-    "Picked up ",
-    "log4j:",
-    "WARNING: ",
-)
+_NOISE = ("RocketMQLog:", "SLF4J:", "OpenJDK ", "Java HotSpot", "Picked up ", "log4j:", "WARNING: ")
 """How the lines begin that Java and its loggers print beside the tool's own output."""
 
 _LOGGER_STATUS = re.compile(r"\d\d:\d\d:\d\d,\d{3} \|-")
@@ -45,11 +31,6 @@ _NO_NAME = re.compile(r"[\s:\[\]>#]")
 """Brokers check names of topics and groups; these characters stand in time stamps and prefixes of logs."""
 
 _MOST_DIGITS = 19
-_MOST_QUOTED = 60
-
-
-class RowError(Exception):
-    """A line that does not hold what its header promises; the text says what was expected."""
 
 
 @dataclass(slots=True)
@@ -89,12 +70,6 @@ class Lines:
 def is_noise(line: str) -> bool:
     """Whether Java or a logger printed the line, not the tool."""
     return line.startswith(_NOISE) or _LOGGER_STATUS.match(line) is not None
-
-
-def quoted(text: str) -> str:
-    """A short quotation of what the text holds."""
-    text = text.strip()
-    return repr(text if len(text) <= _MOST_QUOTED else text[: _MOST_QUOTED - 3] + "...")
 
 
 def number(text: str, column: str) -> int:
@@ -217,17 +192,6 @@ def topic_name(source: SourceText) -> str | None:
     if source.command is not None and source.command.topic is not None:
         return source.command.topic
     return _beside_view(source) or source.given_group or stand_in(source)
-
-
-def folder_of(source: SourceText) -> str:
-    """The path of the source's folder."""
-    return _parent(source.name)
-
-
-@lru_cache(1 << 10)
-def _parent(path: str) -> str:
-    # A source tells of thousands of facts, one after the other.
-    return str(PurePath(path).parent)
 
 
 def _beside_view(source: SourceText) -> str | None:

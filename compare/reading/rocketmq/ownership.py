@@ -278,11 +278,7 @@ def _disagree(evidence: Evidence, table: _Table, answered: bool) -> bool:
 
 
 def _share(
-    address: str,
-    unasked: Sequence[str],
-    owned: dict[str, tuple[Queue, ...] | None],
-    table: _Table,
-    answered: bool,
+    address: str, unasked: Sequence[str], owned: dict[str, tuple[Queue, ...] | None], table: _Table, answered: bool
 ) -> str | None:
     """Give an address's queues to its members who were not asked, as far as that is told; else why it is not.
 

@@ -10,19 +10,9 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from compare.json_types import Json
-from compare.reading.observed import Block, BlockKind, Skipped, skipped
+from compare.reading.observed import Block, BlockKind, RowError, Skipped, folder_of, quoted, skipped
 from compare.reading.rocketmq.facts import NoRoute, Route
-from compare.reading.rocketmq.lines import (
-    Lines,
-    RowError,
-    folder_of,
-    is_noise,
-    number,
-    quoted,
-    read_json,
-    starting,
-    topic_name,
-)
+from compare.reading.rocketmq.lines import Lines, is_noise, number, read_json, starting, topic_name
 from protocols import Queue, sort_queues
 from rocketmq_selfbalance.cluster import PERM_READ
 
@@ -180,7 +170,7 @@ class Routes:
                 continue
             same = self._by_topic.setdefault(route.topic, {})
             told = same.setdefault((route.preview, route.queues), _Told(route, {}))
-            told.folders[folder_of(route.source)] = None
+            told.folders[folder_of(route.source.name)] = None
 
     @property
     def topics(self) -> Iterable[str]:

@@ -9,16 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from compare.catalogues import ROCKETMQ_CLASSES
-from compare.reading.observed import Block, BlockKind, Skipped, skipped
+from compare.reading.observed import Block, BlockKind, RowError, Skipped, skipped
 from compare.reading.rocketmq.facts import Running
-from compare.reading.rocketmq.lines import Columns, Lines, RowError, columns_of, number, starting, tool_name, values
+from compare.reading.rocketmq.lines import Columns, Lines, columns_of, number, starting, tool_name, values
 from protocols import Queue
 
 _NAMES = {java_class: name for name, java_class in ROCKETMQ_CLASSES.items()}
-_PACKAGES = (
-    "org.apache.rocketmq.client.consumer.rebalance.",
-    "com.alibaba.rocketmq.client.consumer.rebalance.",
-)
+_PACKAGES = ("org.apache.rocketmq.client.consumer.rebalance.", "com.alibaba.rocketmq.client.consumer.rebalance.")
 
 
 def strategy_of(printed: str) -> str | None:

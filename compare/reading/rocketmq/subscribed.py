@@ -1,6 +1,4 @@
-"""Join the offset tables of one group, cut names completed.
-
-Whether members that subscribe to different topics share what they read by one rule.
+"""What a group subscribes to, and of which topics the sources tell who owns the queues.
 
 RocketMQ deals a topic out to all members of the group, readers or not, so where subscriptions differ the shares of
 those who do not read it show no owner (spec rocketmq 7.6). Rows without owner are no sign of a disagreement then, and
@@ -10,8 +8,6 @@ nobody where this member does not read the topic.
 
 A broker at which nobody ever committed an offset has no rows. Where no route tells how many queues a topic has
 there, any number up to `MOST_UNSEEN` may explain the rows.
-
-What a group subscribes to, and of which topics the sources tell who owns the queues.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -20,12 +16,13 @@ from functools import lru_cache
 from typing import TypeVar
 
 from compare.catalogues import ROCKETMQ
-from compare.reading.rocketmq.fact_groups import FactGroup
+from compare.reading.observed import FactGroup
 from compare.reading.rocketmq.facts import (
     Answered,
     BrokerLag,
     Connections,
     FullNames,
+    GroupFact,
     Progress,
     Running,
     complete_queues,
@@ -219,7 +216,7 @@ class Topics:
     missing: tuple[str, ...]
 
 
-def find_topics(fact_group: FactGroup, asked: Collection[Running], routes: Routes) -> Topics:
+def find_topics(fact_group: FactGroup[GroupFact], asked: Collection[Running], routes: Routes) -> Topics:
     """What the group's sources tell of its topics."""
     told = [fact.topics for fact in fact_group.facts if isinstance(fact, Connections) and fact.topics is not None]
     told += [running.topics for running in asked]

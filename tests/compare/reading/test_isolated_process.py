@@ -18,7 +18,7 @@ from compare.reading.kafka_live import observe
 from compare.reading.kafka_live.connection import Connection
 from compare.reading.kafka_live.fetch import fetch
 from compare.reading.observed import Skipped
-from compare.reading.rocketmq_live import fetch as observe_rocketmq
+from compare.reading.rocketmq_live import observe as observe_rocketmq
 from protocols import UserError
 from tests.compare.reading import fake_kafka_server as kafka_server
 from tests.compare.reading import fake_rocketmq

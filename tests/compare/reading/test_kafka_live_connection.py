@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from compare.reading.kafka_live import observe, shown
-from compare.reading.kafka_live.address import servers
 from compare.reading.kafka_live.connection import Connection
+from compare.reading.kafka_live.observe import servers
 from compare.reading.kafka_live.settings import INSTALL, Settings
 from protocols import UserError
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from compare.reading.observed import ObservedGroup, Skipped
-from compare.reading.rocketmq_live import fetch
+from compare.reading.rocketmq_live import observe
 from compare.reading.rocketmq_live.client import Address, name_servers
 from protocols import Queue, UserError
 from tests.compare.reading.fake_rocketmq import Answer, ok, queue_key, route, serving
@@ -92,7 +92,7 @@ def group_of(found: list[ObservedGroup | Skipped]) -> ObservedGroup:
 
 def test_members_owners_strategy_and_lag_are_told(servers: ExitStack) -> None:
     cluster = Cluster({"10.0.0.1@x": [("broker-a", 0), ("broker-a", 1)], "10.0.0.2@x": [("broker-b", 0)]})
-    group = group_of(fetch(start(servers, cluster)))
+    group = group_of(observe(start(servers, cluster)))
     assert (group.name, group.strategy, group.state, group.mode) == ("g", "AVG", "ONLINE", "shared")
     assert {member.id: member.owned for member in group.members or ()} == {
         "10.0.0.1@x": (Queue("orders", "broker-a", 0), Queue("orders", "broker-a", 1)),
@@ -112,7 +112,7 @@ def test_audit_of_a_live_cluster_names_the_queue_that_nobody_owns(servers: ExitS
 
 def test_a_client_id_in_two_processes_is_there_twice(servers: ExitStack) -> None:
     cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)]}, connected=["10.0.0.1@x", "10.0.0.1@x"])
-    group = group_of(fetch(start(servers, cluster)))
+    group = group_of(observe(start(servers, cluster)))
     assert [member.id for member in group.members or ()] == ["10.0.0.1@x"] * 2
     assert any("connected 2 times" in note for note in group.notes)
 
@@ -121,26 +121,26 @@ def test_a_topic_that_does_not_exist_is_told_and_so_is_consumption_in_order(serv
     cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)]})
     cluster.topics.append("gone")
     address = start(servers, cluster)
-    group = group_of(fetch(address))
+    group = group_of(observe(address))
     assert (group.missing_topics, group.partial, group.orderly) == (("gone",), None, None)
     cluster.properties["PROP_CONSUMEORDERLY"] = "true"
-    assert group_of(fetch(address)).orderly is True
+    assert group_of(observe(address)).orderly is True
 
 
 def test_a_group_without_members_is_offline(servers: ExitStack) -> None:
-    group = group_of(fetch(start(servers, Cluster({}))))
+    group = group_of(observe(start(servers, Cluster({}))))
     assert (group.state, group.members) == ("OFFLINE", ())
 
 
 def test_a_broadcasting_group_is_told_as_such(servers: ExitStack) -> None:
     cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)]})
     cluster.model = "BROADCASTING"
-    assert group_of(fetch(start(servers, cluster))).mode == "broadcasting"
+    assert group_of(observe(start(servers, cluster))).mode == "broadcasting"
 
 
 def test_a_member_that_does_not_answer_costs_its_own_queues_only(servers: ExitStack) -> None:
     cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)], "10.0.0.2@x": None})
-    found = fetch(start(servers, cluster), timeout_s=1.5)
+    found = observe(start(servers, cluster), timeout_s=1.5)
     owned = {member.id: member.owned for member in group_of(found).members or ()}
     assert owned == {"10.0.0.1@x": (Queue("orders", "broker-a", 0),), "10.0.0.2@x": None}
     (skipped,) = (each for each in found if isinstance(each, Skipped))
@@ -154,7 +154,7 @@ def test_a_broker_that_is_gone_is_one_line(servers: ExitStack) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         cluster.brokers["broker-b"] = f"127.0.0.1:{taken.getsockname()[1]}"
-        found = fetch(address, timeout_s=2)
+        found = observe(address, timeout_s=2)
     assert group_of(found).name == "g"
     assert all("broker-b" in each.why for each in found if isinstance(each, Skipped))
     assert any(isinstance(each, Skipped) for each in found)
@@ -166,14 +166,14 @@ def test_the_second_name_server_answers_where_the_first_is_down(servers: ExitSta
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         down = f"rocketmq://127.0.0.1:{taken.getsockname()[1]};" + address.removeprefix("rocketmq://")
-        assert group_of(fetch(down, timeout_s=2)).name == "g"
+        assert group_of(observe(down, timeout_s=2)).name == "g"
 
 
 @pytest.mark.parametrize("answer", [(0, None, "{{{"), (1, "system busy", ""), None])
 def test_a_name_server_that_talks_nonsense_is_one_line(servers: ExitStack, answer: Answer) -> None:
     address = servers.enter_context(serving(lambda code, fields: answer))
     with pytest.raises(UserError, match="no name server answers") as refused:
-        fetch(f"rocketmq://{address}", timeout_s=0.5)
+        observe(f"rocketmq://{address}", timeout_s=0.5)
     assert "\n" not in str(refused.value)
 
 
@@ -206,7 +206,7 @@ def test_name_servers_whose_routes_are_nonsense_are_one_line(servers: ExitStack,
 
     address = servers.enter_context(serving(answer))
     with pytest.raises(UserError, match="an answer in another form than RocketMQ's") as refused:
-        fetch(f"rocketmq://{address}")
+        observe(f"rocketmq://{address}")
     assert "\n" not in str(refused.value)
 
 
@@ -227,7 +227,7 @@ def test_the_second_name_server_is_asked_for_the_route_where_that_of_the_first_i
         return cluster.name_server(code, fields) if code == 206 else (0, None, "7")
 
     first = servers.enter_context(serving(damaged))
-    assert group_of(fetch(f"rocketmq://{first};{address}")).queues == tuple(
+    assert group_of(observe(f"rocketmq://{first};{address}")).queues == tuple(
         Queue("orders", f"broker-{letter}", number) for letter in "ab" for number in (0, 1)
     )
 
@@ -239,7 +239,7 @@ def test_a_topic_whose_route_is_nonsense_is_one_line_and_its_queues_are_not_know
     def damaged(code: int, fields: Mapping[str, str]) -> Answer:
         return (0, None, "{}") if fields.get("topic") == "orders" else cluster.name_server(code, fields)
 
-    found = fetch("rocketmq://" + servers.enter_context(serving(damaged)))
+    found = observe("rocketmq://" + servers.enter_context(serving(damaged)))
     assert group_of(found).name == "g"
     (skipped,) = (each.why for each in found if isinstance(each, Skipped))
     assert skipped.startswith(
@@ -265,7 +265,7 @@ def test_nonsense_of_a_broker_costs_no_more_than_a_line(
     honest = cluster.broker("broker-a")
     broker = servers.enter_context(serving(lambda asked, of: (0, None, text) if asked == code else honest(asked, of)))
     cluster.brokers["broker-a"] = broker
-    found = fetch("rocketmq://" + servers.enter_context(serving(cluster.name_server)))
+    found = observe("rocketmq://" + servers.enter_context(serving(cluster.name_server)))
     assert [why is not None and why in each.why for each in found if isinstance(each, Skipped)] == [True] * bool(why)
 
 
