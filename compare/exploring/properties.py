@@ -22,9 +22,8 @@ from protocols.named_modules import module_named
 from protocols.scenario.events import BrokerEvent, Network, Subscribe
 from protocols.scenario.exploring import Settled, explored
 from protocols.scenario.exploring_events import OF_TOPICS
-from protocols.scenario.model import Scenario
+from protocols.scenario.model import STATIC, Scenario, split_system
 from protocols.scenario.running import all_static
-from protocols.scenario.systems import STATIC, split_system
 
 NAME: Final = "model-invariants"
 

@@ -7,8 +7,7 @@ from compare.testing.clock import Clock
 from compare.testing.group import Group
 from compare.testing.plans import KAFKA, ROCKETMQ, GroupPlan
 from protocols.errors import UserError
-from protocols.scenario.model import Scenario
-from protocols.scenario.systems import split_system
+from protocols.scenario.model import Scenario, split_system
 from protocols.scenario.writing import as_fields
 
 

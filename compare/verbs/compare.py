@@ -19,7 +19,7 @@ from compare.showing.comparison.tables import print_comparison
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress
 from compare.verbs.options import check_folder, check_report, read_baseline, save_report
 from protocols.errors import UserError
-from protocols.scenario.systems import STATIC
+from protocols.scenario.model import STATIC
 
 MOST_SEEDS = 100_000
 """Runs of a variant: their figures are held until the last one is done."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from kafka_coordinator.coordinator.consumer_groups import states as consumer_groups_states
     from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_request
     from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-    from kafka_coordinator.coordinator.consumer_groups.reconciliation import JOINING, Standing, reconcile
+    from kafka_coordinator.coordinator.consumer_groups.member import JOINING, Standing, reconcile
     from kafka_coordinator.coordinator.core import Core
     from kafka_coordinator.coordinator.group import Group
     from kafka_coordinator.coordinator.node import Coordinator, offsets_topic

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_coordinator.zookeeper.catalogue import CannotAssign, range_, roundrobin
-from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
+from kafka_coordinator.zookeeper.settings import CannotAssign, ConsumerSettings, range_, roundrobin, with_settings
 from protocols.errors import UserError
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_coordinator.consumer import Close, CommitNow, GoOn, StopPolling, Subscribe
-from kafka_coordinator.consumer.kip848.answers import REACTIONS
+from kafka_coordinator.consumer.kip848.polling import REACTIONS
 from kafka_coordinator.consumer.kip848.states import (
     CONSUMER_PROTOCOL,
     FATAL,
