@@ -6,7 +6,7 @@ import unicodedata
 from compare.documents.comparison import Record, SharedRecord
 from compare.figures import Figure
 from compare.figures.metrics import Metric
-from protocols.scenario.systems import split_system
+from protocols.scenario.model import split_system
 
 SYSTEM_NAMES = {"kafka": "Kafka", "rocketmq": "RocketMQ", "kafka-zookeeper": "Kafka over ZooKeeper"}
 _UNITS = {"kafka": "partition", "kafka-zookeeper": "partition"}

@@ -24,10 +24,7 @@ S = TypeVar("S")
 
 
 def assign(
-    name: str | Strategy,
-    group: Group,
-    previous: Owned | None = None,
-    settings: Mapping[str, object] | None = None,
+    name: str | Strategy, group: Group, previous: Owned | None = None, settings: Mapping[str, object] | None = None
 ) -> Allocation:
     """What the strategy gives to each member of the group.
 

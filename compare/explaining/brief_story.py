@@ -16,8 +16,8 @@ from protocols.engine.nodes import Time
 from protocols.facts import TimedOut, Transition
 from protocols.scenario.fields import listed, listed_members
 from protocols.state_machine import BEGINNING
-from protocols.timeline.fact_descriptions import describe_fact
 from protocols.timeline.rebalances import Rebalance
+from protocols.timeline.trace import describe_fact
 
 MOST_LINES = 20
 """Lines of a brief story, the title among them."""

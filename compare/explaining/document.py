@@ -20,8 +20,7 @@ from kafka_coordinator.catalogue import CLASSIC
 from kafka_coordinator.cluster import protocol_of_member, protocol_of_variant
 from protocols.scenario.events import MemberChange
 from protocols.scenario.fields import MemberPart, listed
-from protocols.scenario.model import Scenario
-from protocols.scenario.systems import STATIC, split_system
+from protocols.scenario.model import STATIC, Scenario, split_system
 
 
 def assumptions(variants: Sequence[Variant]) -> list[AssumptionRecord]:

@@ -13,7 +13,7 @@ from compare.formatting import amount, duration, many, often, unit
 from compare.running.checks import OPEN_ENDS, ends_complete, shares
 from protocols.scenario.events import EVENT_KINDS, MemberChange
 from protocols.scenario.fields import listed
-from protocols.scenario.systems import STATIC, split_system
+from protocols.scenario.model import STATIC, split_system
 
 
 def why_idle(record: SharedRecord) -> str:

@@ -22,7 +22,7 @@ from protocols.engine.exploration import Action, Bounds
 from protocols.engine.exploration.states import DELIVER, FIRE, HAPPEN
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
-from protocols.timeline.fact_descriptions import queue_name
+from protocols.timeline.trace import queue_name
 
 VERSION: Final = 1
 

@@ -21,9 +21,8 @@ from protocols.java import Queue
 from protocols.scenario.events import BrokerEvent, Network, Subscribe
 from protocols.scenario.exploring import Settled, explored
 from protocols.scenario.exploring_events import OF_TOPICS
-from protocols.scenario.model import Scenario
+from protocols.scenario.model import STATIC, Scenario
 from protocols.scenario.running import all_static
-from protocols.scenario.systems import STATIC
 
 NAME: Final = "model-invariants"
 

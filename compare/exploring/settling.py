@@ -17,7 +17,7 @@ from compare.running.run_variant import broadcasting_groups, ending
 from compare.running.systems import system_of
 from protocols.engine.exploration import State, World
 from protocols.java import Queue
-from protocols.scenario.fair_run import fair_run
+from protocols.scenario.exploring import fair_run
 
 
 class Fate(NamedTuple):

@@ -21,8 +21,7 @@ from protocols.scenario.events import Event
 from protocols.scenario.running import BEGINNING
 from protocols.scenario.topology import ProcessPeers, Topology
 from protocols.timeline import Recorder, may_own_in, reads_in
-from protocols.timeline.fact_descriptions import describe_fact, is_significant
-from protocols.timeline.trace import describe_timer
+from protocols.timeline.trace import describe_fact, describe_timer, is_significant
 
 
 class Step(NamedTuple):

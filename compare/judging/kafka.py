@@ -32,10 +32,9 @@ from kafka_coordinator.cluster import (
     offsets_topic,
     with_settings,
 )
-from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation
-from protocols.engine.sockets import Sockets
+from protocols.engine.sockets import Interference, Sockets
 
 SETTINGS_OF_CONSUMER: Final[Mapping[str, object]] = {"auto.commit.interval.ms": 500}
 

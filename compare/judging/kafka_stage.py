@@ -16,8 +16,8 @@ from kafka_coordinator.cluster import (
     SyncGroup,
     refusal,
 )
-from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
+from protocols.engine.sockets import Interference
 
 
 @dataclass(slots=True)

@@ -27,9 +27,8 @@ from compare.judging.rocketmq_situations import (
 from compare.judging.worlds import Listener, Simulated, play_program
 from compare.serving.cluster import start
 from compare.serving.rocketmq import RocketMQService
-from protocols.engine.interference import Interference
 from protocols.engine.nodes import Message, Time
-from protocols.engine.sockets import Sockets
+from protocols.engine.sockets import Interference, Sockets
 from protocols.java import Queue
 from protocols.poison import PoisonRecord
 from rocketmq_selfbalance.catalogue import Averagely

@@ -26,8 +26,8 @@ from compare.judging.playing import (
     watched,
 )
 from compare.judging.worlds import NEVER, Listener
-from protocols.engine.interference import Hold, Interference
 from protocols.engine.nodes import Message, Time
+from protocols.engine.sockets import Hold, Interference
 from protocols.java import Queue
 from rocketmq_selfbalance.cluster import (
     NAME_SERVER,

@@ -21,9 +21,9 @@ from compare.running.run_variant import RunResult, run_variant
 from compare.running.spread import percentile
 from compare.running.systems import scenario
 from compare.running.variants import Variant
-from protocols.cycle_search import no_cycle_search
 from protocols.engine.nodes import Time
 from protocols.engine.randomness import number_below
+from protocols.engine.simulation import no_cycle_search
 from protocols.facts import Noted
 from protocols.scenario.jitter import MOST_EVENT_SHIFT, Beginning
 from protocols.timeline.deliveries import redelivered

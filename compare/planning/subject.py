@@ -17,8 +17,7 @@ from compare.running.variants import variants_of
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.systems import STATIC, split_system
+from protocols.scenario.model import STATIC, Scenario, SystemPart, split_system
 from protocols.scenario.validation import suggestion
 from protocols.scenario.writing import as_fields
 

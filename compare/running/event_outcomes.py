@@ -15,7 +15,7 @@ from compare.running.phases import NeverOwned, Outcome, Phase, Waiting, outcomes
 from compare.running.run_variant import Reasons, RunResult, reasons
 from protocols import Allocation
 from protocols.engine.nodes import Time
-from protocols.scenario.events.catalogue import described
+from protocols.scenario.events.base import described
 from protocols.scenario.model import Scenario
 from protocols.timeline import Timeline
 from rocketmq_selfbalance.cluster import RETRY_PREFIX

@@ -28,10 +28,10 @@ from protocols.scenario.events import BrokerEvent, Disconnect, Network
 from protocols.scenario.topology import ProcessPeers, Topology
 from protocols.timeline import Timeline
 from protocols.timeline.deliveries import Delivery, positions
-from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.ownership import Double
 from protocols.timeline.properties import FEWEST_CHANGES
 from protocols.timeline.timeline import Commit
+from protocols.timeline.trace import queue_name
 
 TWO_OWNERS, SET_BACK, NOT_COMMITTED = "two owners", "offsets set back", "not committed"
 """Kinds of reasons, see `compare.documents.comparison.ReasonRecord`."""

@@ -12,8 +12,7 @@ from compare.running.runs import Plan
 from protocols.errors import UserError
 from protocols.scenario.events import MemberChange
 from protocols.scenario.fields import duration_text
-from protocols.scenario.model import Scenario
-from protocols.scenario.systems import split_system
+from protocols.scenario.model import Scenario, split_system
 from protocols.scenario.topology import listed_members
 
 HOUR = 3_600_000.0

@@ -15,8 +15,15 @@ from protocols.engine.simulation import CALL, CONNECTED, TIMER
 from protocols.facts import Epoch, Owns, Transition
 from protocols.timeline import Timeline
 from protocols.timeline.causes import Effect
-from protocols.timeline.fact_descriptions import ObservedFact, describe_fact, is_significant
-from protocols.timeline.trace import HandledEvent, Sent, Trace, describe_timer
+from protocols.timeline.trace import (
+    HandledEvent,
+    ObservedFact,
+    Sent,
+    Trace,
+    describe_fact,
+    describe_timer,
+    is_significant,
+)
 
 MOST_STEPS = 1_200
 """Steps of a variant; of more, every event keeps its first ones."""

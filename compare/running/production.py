@@ -14,10 +14,9 @@ from protocols import Queue
 from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
 from protocols.scenario.events import Event
-from protocols.scenario.model import Scenario
-from protocols.scenario.queue_names import Brokers, brokers_of, queue_index
+from protocols.scenario.fields import Brokers, brokers_of, queue_index
+from protocols.scenario.model import Scenario, split_system
 from protocols.scenario.rates import Rates, Replicas
-from protocols.scenario.systems import split_system
 from protocols.timeline.deliveries import Delivery, Lag, lag_over_time, positions
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
 from protocols.timeline.timeline import Timeline

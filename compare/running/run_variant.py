@@ -20,9 +20,8 @@ from compare.running.variants import Variant
 from protocols import Allocation, Group, Member, Queue
 from protocols.scenario.events import MemberChange
 from protocols.scenario.fields import MemberPart
-from protocols.scenario.model import Scenario
+from protocols.scenario.model import Scenario, split_system
 from protocols.scenario.running import Run
-from protocols.scenario.systems import split_system
 from protocols.scenario.topology import MemberKey, ProcessPeers, Topology, listed_members
 from protocols.timeline import Numbering, Recorder, Timeline, lifetimes, may_own_in, reads_in
 from protocols.timeline.lifetimes import last_topics

@@ -18,9 +18,9 @@ from protocols.facts import StandsStill, Transition
 from protocols.scenario.events import Event, MemberChange
 from protocols.timeline import Timeline
 from protocols.timeline.deliveries import Delivery, positions
-from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.ownership import Gap, Interval
 from protocols.timeline.rebalances import Rebalance
+from protocols.timeline.trace import queue_name
 
 MOST_REASONS = 2
 """Reasons that are told of one harm: those that explain most of it."""

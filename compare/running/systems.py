@@ -19,8 +19,7 @@ from protocols.scenario import reading
 from protocols.scenario.cluster_states import MakeCluster
 from protocols.scenario.events import Configure, Event, Join, Restart
 from protocols.scenario.fields import GroupPart, MemberPart
-from protocols.scenario.model import Scenario
-from protocols.scenario.systems import STATIC, SystemStrategies, split_system
+from protocols.scenario.model import STATIC, Scenario, SystemStrategies, split_system
 from protocols.scenario.validation import suggestion
 from protocols.state_machine import Edge, StateMachine
 from protocols.strategies import Registry

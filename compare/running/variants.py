@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 
 from compare.running.systems import SYSTEMS, known_strategies, system_of
 from protocols.errors import UserError
-from protocols.scenario.building import systems_left_out
 from protocols.scenario.checks import system_problem
 from protocols.scenario.jitter import IN_STEP, Beginning, shifted
-from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.systems import Systems, example_of, split_system
+from protocols.scenario.model import Scenario, SystemPart, Systems, example_of, split_system
+from protocols.scenario.reading import systems_left_out
 
 
 @dataclass(frozen=True, slots=True)

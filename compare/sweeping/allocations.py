@@ -23,8 +23,7 @@ from compare.sweeping.grid import OPTIMUM, Cell, Size
 from compare.sweeping.stories import GROWTH, leaving, member_name, subscription, topic_name
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Member, Queue
-from protocols.scenario.model import SystemPart
-from protocols.scenario.systems import split_system
+from protocols.scenario.model import SystemPart, split_system
 from rocketmq_selfbalance import allocate
 from rocketmq_selfbalance.catalogue import MACHINE_ROOM_SETTING as ROOMS
 from rocketmq_selfbalance.catalogue import SETTING as QUEUE_LIST

@@ -10,10 +10,9 @@ from compare.sweeping.grid import MOST_MEMBERS, MOST_QUEUES, OPTIMUM, Kind, Name
 from compare.sweeping.stories import OF_ALLOCATIONS, OF_SIMULATIONS, SHAPES
 from protocols.scenario.checks import system_problem
 from protocols.scenario.fields import latency_of, milliseconds, per_second
-from protocols.scenario.model import SystemPart
+from protocols.scenario.model import SystemPart, split_system
 from protocols.scenario.reading import file_text, refusal
 from protocols.scenario.shorthands import items
-from protocols.scenario.systems import split_system
 from protocols.scenario.validation import PartError, known, mapping, short, suggestion, validated
 from protocols.scenario.validation import Path as Place
 from protocols.scenario.yaml_values import parse

@@ -17,8 +17,7 @@ from compare.running.variants import Variant, jittered
 from compare.sweeping.allocations import ROCKETMQ, broker_names, group_of, queues_per_broker, room, settings_of
 from compare.sweeping.grid import Cell, Sweep
 from compare.sweeping.stories import OF_SIMULATIONS, member_name, subscription, topic_name
-from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.systems import STATIC, split_system
+from protocols.scenario.model import STATIC, Scenario, SystemPart, split_system
 from rocketmq_selfbalance.catalogue import SETTING as QUEUE_LIST
 from rocketmq_selfbalance.catalogue import ByConfig
 

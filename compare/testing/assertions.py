@@ -15,8 +15,8 @@ from compare.testing.settling import why_nobody, why_several
 from protocols.engine.nodes import Time
 from protocols.facts import Owns
 from protocols.java import Queue
-from protocols.timeline.fact_descriptions import queue_name, queue_names
 from protocols.timeline.story import story_of_queue
+from protocols.timeline.trace import queue_name, queue_names
 from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 

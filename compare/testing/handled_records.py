@@ -15,8 +15,8 @@ from protocols.facts import Position
 from protocols.java import Queue, queue_key
 from protocols.offsets import OffsetSet
 from protocols.timeline import Lifetimes, Timeline
-from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.timeline import Commit
+from protocols.timeline.trace import queue_name
 
 BY_ITSELF = ("committed", "seek")
 """Why a member reads from an offset: the group has committed it, or the user's code has said so. Else it was reset."""

@@ -8,8 +8,8 @@ from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, 
 from protocols.engine.nodes import Time
 from protocols.facts import Callback, PassedOver, RebalanceBegan, TimedOut
 from protocols.timeline import Timeline
-from protocols.timeline.fact_descriptions import describe_fact, generation_suffix, queue_name
 from protocols.timeline.timeline import Commit
+from protocols.timeline.trace import describe_fact, generation_suffix, queue_name
 
 REASONS = {"committed": "the committed offset", "first": "reset to the first record", "last": "reset to the end"}
 MOST = 14

@@ -15,9 +15,9 @@ from protocols.facts import Granted
 from protocols.java import Queue
 from protocols.timeline import Timeline
 from protocols.timeline.causes import Effect, Happening
-from protocols.timeline.fact_descriptions import queue_name
 from protocols.timeline.ownership import Double, Gap
 from protocols.timeline.rebalances import Rebalance
+from protocols.timeline.trace import queue_name
 
 
 def moment(time: Time, digits: int = 1) -> str:

@@ -12,7 +12,7 @@ from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.topology import MemberKey
-from protocols.timeline.fact_descriptions import queue_name
+from protocols.timeline.trace import queue_name
 from rocketmq_selfbalance.cluster import RocketMQCluster, Standing
 from rocketmq_selfbalance.cluster import cluster_members as disagreement
 

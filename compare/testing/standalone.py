@@ -13,8 +13,7 @@ from compare.testing.group import SETTLE_S, Group
 from compare.testing.plans import DEFAULT, KAFKA, ROCKETMQ, GroupPlan, Members, QueueCounts, SharedPlan
 from protocols.errors import UserError
 from protocols.java import Queue
-from protocols.scenario.model import Scenario
-from protocols.scenario.systems import split_system
+from protocols.scenario.model import Scenario, split_system
 from protocols.scenario.writing import as_fields
 
 

@@ -21,8 +21,7 @@ from compare.showing.comparison.tables import print_comparison
 from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_text, run_progress
 from compare.verbs.options import check_folder, check_report, read_baseline, save_report
 from protocols.errors import UserError
-from protocols.scenario.model import Scenario
-from protocols.scenario.systems import STATIC
+from protocols.scenario.model import STATIC, Scenario
 from protocols.timeline.sequence import sequence, sequence_diagram
 from protocols.timeline.story import story
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from kafka_coordinator.coordinator.consumer_groups import states as consumer_groups_states
     from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_request
     from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-    from kafka_coordinator.coordinator.consumer_groups.reconciliation import JOINING, Standing, reconcile
+    from kafka_coordinator.coordinator.consumer_groups.member import JOINING, Standing, reconcile
     from kafka_coordinator.coordinator.core import Core
     from kafka_coordinator.coordinator.group import Group
     from kafka_coordinator.coordinator.node import Coordinator, offsets_topic
@@ -96,9 +96,9 @@ if TYPE_CHECKING:
         SyncGroup,
         SyncGroupAnswer,
     )
-    from kafka_coordinator.zookeeper.catalogue import STRATEGIES as ZOOKEEPER_STRATEGIES
     from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
     from kafka_coordinator.zookeeper.exploration import rules as zookeeper_exploration_rules
+    from kafka_coordinator.zookeeper.settings import STRATEGIES as ZOOKEEPER_STRATEGIES
     from kafka_coordinator.zookeeper.settings import group_settings as zookeeper_group_settings
     from kafka_coordinator.zookeeper.settings import member_settings as zookeeper_member_settings
 

@@ -159,10 +159,7 @@ _RULES: Final = NodeRules(
 )
 
 _RULES_OF_LEADERS: Final = replace(
-    _RULES,
-    adopt={Broker: _keep_newest},
-    lasting={Broker: _Storage()},
-    housekeeping=_is_expiry,
+    _RULES, adopt={Broker: _keep_newest}, lasting={Broker: _Storage()}, housekeeping=_is_expiry
 )
 
 

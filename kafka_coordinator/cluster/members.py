@@ -23,8 +23,7 @@ from protocols.errors import UserError
 from protocols.scenario.events import Join, Restart
 from protocols.scenario.events.members import started_as
 from protocols.scenario.fields import MemberPart
-from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.systems import split_system
+from protocols.scenario.model import Scenario, SystemPart, split_system
 from protocols.scenario.topology import MemberKey, Topology, listed_members
 
 

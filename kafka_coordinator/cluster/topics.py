@@ -15,8 +15,8 @@ from protocols.errors import UserError
 from protocols.poison import PoisonRecord, with_poison
 from protocols.scenario.events import AddTopic, DeleteTopic, Event, Poison, Produce, Queues, Reset
 from protocols.scenario.events.records import records_of
+from protocols.scenario.fields import NamedCount, NamedOffset, after_growth, brokers_of, queue_index
 from protocols.scenario.model import Scenario
-from protocols.scenario.queue_names import NamedCount, NamedOffset, after_growth, brokers_of, queue_index
 from protocols.scenario.rates import Rates, Replicas
 
 

@@ -74,12 +74,7 @@ def positions(c: ConsumerState, now: Time, out: Outbox) -> Offsets:
 
 
 def send(
-    c: ConsumerState,
-    now: Time,
-    out: Outbox,
-    purpose: str,
-    offsets: Offsets,
-    generation: int | None = None,
+    c: ConsumerState, now: Time, out: Outbox, purpose: str, offsets: Offsets, generation: int | None = None
 ) -> str:
     """Send a commit. Empty where it is on its way, else why not: refused here already, or no coordinator."""
     if generation is None and c.subscription.assigned_by_user:

@@ -24,16 +24,7 @@ from kafka_coordinator.consumer import (
     states,
 )
 from kafka_coordinator.consumer import callbacks as join_complete
-from kafka_coordinator.consumer.state import (
-    BACKOFF,
-    COMMIT,
-    JOIN,
-    METADATA,
-    NOTHING,
-    SYNC,
-    ConsumerState,
-    ListenerCall,
-)
+from kafka_coordinator.consumer.state import BACKOFF, COMMIT, JOIN, METADATA, NOTHING, SYNC, ConsumerState, ListenerCall
 from kafka_coordinator.consumer.states import COMPLETING_REBALANCE, JOINED, PREPARING_REBALANCE
 from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, JoinGroup, JoinGroupAnswer, SyncGroup, SyncGroupAnswer
 from protocols.engine.nodes import Outbox, Time

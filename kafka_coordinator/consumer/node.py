@@ -25,9 +25,9 @@ from kafka_coordinator.consumer import (
 )
 from kafka_coordinator.consumer import polling as standing_still
 from kafka_coordinator.consumer.commands import Close
-from kafka_coordinator.consumer.kip848 import answers as kip848_answers
 from kafka_coordinator.consumer.kip848 import heartbeats as kip848_heartbeats
 from kafka_coordinator.consumer.kip848 import membership as kip848_membership
+from kafka_coordinator.consumer.kip848 import polling as kip848_answers
 from kafka_coordinator.consumer.kip848 import polling as kip848_polling
 from kafka_coordinator.consumer.kip848 import reconciliation
 from kafka_coordinator.consumer.settings import ConsumerConfig

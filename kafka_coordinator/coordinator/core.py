@@ -1,23 +1,37 @@
-"""The state that all parts of a coordinator work on: its groups, the log, the cluster's leaders and topics.
+"""The state that all parts of a coordinator work on: its groups, the log, the cluster's leaders and topics; what is
+written to the log about a classic group, and when it begins and ends to exist (spec 1.3).
 
-In Kafka the fields of `GroupMetadataManager` and `OffsetMetadataManager`.
+In Kafka the fields of `GroupMetadataManager` and `OffsetMetadataManager`, `GroupCoordinatorRecordHelpers`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from kafka_coordinator.assignors.inputs import Partition, queue_of
+from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.log import Key, OffsetsTopic, PartitionLog, Value, offsets_partition
-from kafka_coordinator.coordinator.members import Parked
+from kafka_coordinator.coordinator.group import Group, Parked, session_timer
+from kafka_coordinator.coordinator.log import (
+    CommittedOffset,
+    GroupKey,
+    GroupValue,
+    Key,
+    OffsetsTopic,
+    PartitionLog,
+    StoredMember,
+    Value,
+    offset_key,
+    offsets_partition,
+)
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
 from kafka_coordinator.messages import Opaque
-from protocols.engine.nodes import Message, Outbox
+from protocols.engine.nodes import Message, Outbox, Time
 from protocols.java import Queue, sort_queues
 from protocols.load import quickly_made
 from protocols.node_state import Apart, Emptied, NodeState
+from protocols.state_machine import ALWAYS
 
 _parked = quickly_made(Parked)
 
@@ -122,3 +136,73 @@ class Core(NodeState):
 
 _MOST_KNOWN = 4096
 """Assignments whose queues are remembered at once."""
+
+
+_stored_member = quickly_made(StoredMember)
+
+
+class WithOffsets(Protocol):
+    """A group of either kind."""
+
+    id: str
+    partition: int
+    offsets: dict[Partition, CommittedOffset]
+
+
+def create_group(core: Core, group_id: str, now: Time, out: Outbox) -> Group:
+    """A group that did not exist begins, empty; nothing is written yet."""
+    group = core.groups[group_id] = Group(group_id, core.partition_of(group_id))
+    group.transition(states.CREATED, ALWAYS, now, out)
+    return group
+
+
+def store_group(core: Core, group: Group) -> None:
+    """Write the group as it is."""
+    protocol = group.protocol
+    members = tuple(
+        [
+            _stored_member(
+                (
+                    member.id,
+                    member.instance_id,
+                    member.client_id,
+                    member.host,
+                    member.rebalance_timeout_ms,
+                    member.session_timeout_ms,
+                    member.metadata(protocol),
+                    member.assignment,
+                )
+            )
+            for member in group.ordered()
+        ]
+    )
+    value = GroupValue(group.protocol_type, group.generation, protocol, group.leader, group.since, members)
+    core.write(group.partition, GroupKey(group.id), value)
+
+
+def store_offset(core: Core, group: WithOffsets, partition: Partition, committed: CommittedOffset) -> None:
+    """Store a committed offset: the last write wins."""
+    group.offsets[partition] = committed
+    core.write(group.partition, offset_key(group.id, partition), committed)
+
+
+def delete_offset(core: Core, group: WithOffsets, partition: Partition) -> None:
+    """Forget a committed offset, if there is one."""
+    if group.offsets.pop(partition, None) is not None:
+        core.write(group.partition, offset_key(group.id, partition), None)
+
+
+def delete_group(core: Core, group: Group, event: str, now: Time, out: Outbox) -> None:
+    """The group ends, with its offsets and the ids that it handed out; a group with members cannot."""
+    for partition in list(group.offsets):
+        delete_offset(core, group, partition)
+    end_group(core, group, event, now, out)
+
+
+def end_group(core: Core, group: Group, event: str, now: Time, out: Outbox) -> None:
+    """The group ends, with the ids that it handed out; its offsets stay."""
+    group.transition(event, ALWAYS, now, out)
+    for member_id in group.pending_join:
+        out.cancel_timer(session_timer(group.id, member_id))
+    core.write(group.partition, GroupKey(group.id), None)
+    del core.groups[group.id]

@@ -9,13 +9,10 @@ In Kafka `OffsetMetadataManager.cleanupExpiredOffsets`, `OffsetExpirationConditi
 """
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.consumer_groups.describe import delete_empty
-from kafka_coordinator.coordinator.consumer_groups.offsets import expire_offsets
-from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.consumer_groups.administration import delete_empty, expire_offsets
+from kafka_coordinator.coordinator.core import Core, delete_group, delete_offset
+from kafka_coordinator.coordinator.group import NO_BYTES, Group
 from kafka_coordinator.coordinator.log import CommittedOffset
-from kafka_coordinator.coordinator.members import NO_BYTES
-from kafka_coordinator.coordinator.storing import delete_group, delete_offset
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, NONE
 from kafka_coordinator.messages import (
     CONSUMER_PROTOCOL_TYPE,

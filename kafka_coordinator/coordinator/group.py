@@ -1,23 +1,100 @@
-"""A classic group: its fields and the small changes of which every procedure is made (spec 2.1, 2.9, 2.10).
+"""A classic group and its members: fields, and the small changes that every procedure is made of (spec 2.1, 2.9, 2.10).
 
-Nothing here sends, sets timers or decides when; procedures are in `rebalance`, `join`, `sync`, `leave`, `sessions`.
+Nothing here sends, sets timers or decides when; procedures are in `rebalance`, `join`, `sync`, `sessions`.
 
-In Kafka `ClassicGroup`; before 4.0 `GroupMetadata`.
+In Kafka `ClassicGroup` and `ClassicGroupMember`; before 4.0 `GroupMetadata` and `MemberMetadata`.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.log import CommittedOffset
-from kafka_coordinator.coordinator.members import Member, Protocols
-from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, ConsumerMetadata
+from kafka_coordinator.messages import CONSUMER_PROTOCOL_TYPE, ConsumerMetadata, Opaque
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Epoch, Transition
 from protocols.java import Queue, grown_size, spread, string_entry_order, string_hash
 from protocols.load import quickly_made
-from protocols.node_state import NodeState
+from protocols.node_state import NodeState, Shared
+
+Protocols: TypeAlias = tuple[tuple[str, Opaque], ...]
+"""Name and metadata, in order of preference."""
+
+NO_BYTES = b""
+"""An assignment that was never given."""
+
+
+class Parked(NamedTuple):
+    """A request that will be answered later: who sent it, under which number, over which of its connections."""
+
+    sender: str
+    correlation: int
+    closes: int
+    """How many connections with the sender had been closed when it came."""
+
+
+@dataclass(slots=True, init=False, eq=False)
+class Member(NodeState):
+    """One member; its id is the key under which its group holds it."""
+
+    id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: Protocols
+    assignment: Shared[Opaque]
+    join: Parked | None
+    sync: Parked | None
+    is_new: bool
+    """True until its first join has completed."""
+    timer: tuple[str, str, str]
+    """Name of its session timer."""
+
+    def __init__(
+        self,
+        group: str,
+        member_id: str,
+        instance_id: str | None,
+        client_id: str,
+        host: str,
+        session_timeout_ms: int,
+        rebalance_timeout_ms: int,
+        protocols: Protocols,
+        assignment: Opaque = NO_BYTES,
+    ) -> None:
+        self.id = member_id
+        self.instance_id = instance_id
+        self.client_id = client_id
+        self.host = host
+        self.session_timeout_ms = session_timeout_ms
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.protocols = protocols
+        self.assignment = assignment
+        self.join = None
+        self.sync = None
+        self.is_new = False
+        self.timer = session_timer(group, member_id)
+
+    def metadata(self, protocol: str | None) -> Opaque:
+        """What it said for this protocol; empty bytes if it does not support it."""
+        for name, metadata in self.protocols:
+            if name == protocol:
+                return metadata
+        return NO_BYTES
+
+    def vote(self, candidates: frozenset[str]) -> str:
+        """The first of its protocols that is a candidate; one is, where the group's candidates are given."""
+        return next(name for name, _ in self.protocols if name in candidates)
+
+
+def session_timer(group: str, member_id: str) -> tuple[str, str, str]:
+    """Name of the timer that removes a member, or a pending id, unless it gives a sign of life."""
+    return "session", group, member_id
+
 
 _transition = quickly_made(Transition)
 

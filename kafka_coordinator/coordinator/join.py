@@ -5,9 +5,8 @@ In Kafka `GroupMetadataManager.classicGroupJoin`, `classicGroupJoinNewMember` an
 """
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.members import Member, session_timer
+from kafka_coordinator.coordinator.core import Core, create_group, store_group
+from kafka_coordinator.coordinator.group import Group, Member, session_timer
 from kafka_coordinator.coordinator.rebalance import (
     Cause,
     joined,
@@ -19,7 +18,6 @@ from kafka_coordinator.coordinator.rebalance import (
     restart_session,
 )
 from kafka_coordinator.coordinator.refusals import NO_MEMBER, identity_error, join_refused, sync_refused
-from kafka_coordinator.coordinator.storing import create_group, store_group
 from kafka_coordinator.errors import (
     FENCED_INSTANCE_ID,
     GROUP_MAX_SIZE_REACHED,

@@ -8,14 +8,13 @@ In Kafka `GroupCoordinatorService.onElection` and `onResignation`, `GroupMetadat
 
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.loading import replayed
-from kafka_coordinator.coordinator.consumer_groups.loading import resign as resign_consumer_groups
-from kafka_coordinator.coordinator.consumer_groups.loading import take_over as take_over_group
+from kafka_coordinator.coordinator.consumer_groups.storing import replayed
+from kafka_coordinator.coordinator.consumer_groups.storing import resign as resign_consumer_groups
+from kafka_coordinator.coordinator.consumer_groups.storing import take_over as take_over_group
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.describe import expiry_timer, start_expiry
-from kafka_coordinator.coordinator.group import Group
+from kafka_coordinator.coordinator.group import Group, Member, session_timer
 from kafka_coordinator.coordinator.log import CommittedOffset, GroupKey, GroupValue, OffsetKey
-from kafka_coordinator.coordinator.members import Member, session_timer
 from kafka_coordinator.coordinator.rebalance import Cause, join_timer, prepare, restart_session, sync_timer
 from kafka_coordinator.coordinator.refusals import join_refused, sync_refused
 from kafka_coordinator.errors import NOT_COORDINATOR

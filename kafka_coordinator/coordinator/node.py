@@ -7,22 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_coordinator.coordinator.commands import (
-    GroupSettings,
-    OffsetsDecided,
-    OffsetsLeaders,
-    RebalanceGroup,
-    Topics,
-)
+from kafka_coordinator.coordinator.commands import GroupSettings, OffsetsDecided, OffsetsLeaders, RebalanceGroup, Topics
+from kafka_coordinator.coordinator.consumer_groups import administration as consumer_offsets
 from kafka_coordinator.coordinator.consumer_groups import classic_members, sessions
-from kafka_coordinator.coordinator.consumer_groups import offsets as consumer_offsets
+from kafka_coordinator.coordinator.consumer_groups.administration import delete as delete_consumer_group
+from kafka_coordinator.coordinator.consumer_groups.administration import describe_consumer_group
 from kafka_coordinator.coordinator.consumer_groups.conversion import replace_empty
-from kafka_coordinator.coordinator.consumer_groups.describe import delete as delete_consumer_group
-from kafka_coordinator.coordinator.consumer_groups.describe import describe_consumer_group
 from kafka_coordinator.coordinator.consumer_groups.fencing import timed_out
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.heartbeat import consumer_heartbeat
-from kafka_coordinator.coordinator.consumer_groups.regexes import resolve_patterns
+from kafka_coordinator.coordinator.consumer_groups.patterns import resolve_patterns
 from kafka_coordinator.coordinator.consumer_groups.sessions import mark_stale
 from kafka_coordinator.coordinator.consumer_groups.states import (
     REJOIN_EXPIRED,
@@ -35,12 +29,11 @@ from kafka_coordinator.coordinator.describe import delete, describe, expire, lis
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.join import join
 from kafka_coordinator.coordinator.leadership import lead, loaded, take_over
-from kafka_coordinator.coordinator.leave import enforce, leave
 from kafka_coordinator.coordinator.log import OffsetsTopic
 from kafka_coordinator.coordinator.offsets import commit, complete, delete_offsets, fetch, forget_topics
 from kafka_coordinator.coordinator.rebalance import join_timed_out
 from kafka_coordinator.coordinator.refusals import REFUSE
-from kafka_coordinator.coordinator.sessions import heartbeat, session_timed_out
+from kafka_coordinator.coordinator.sessions import enforce, heartbeat, leave, session_timed_out
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.coordinator.sync import sync, sync_timed_out
 from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, INVALID_GROUP_ID, NONE

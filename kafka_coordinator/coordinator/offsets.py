@@ -14,12 +14,11 @@ from itertools import repeat
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.commands import OffsetsDecided
-from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.core import Core, WithOffsets, create_group, delete_offset, store_offset
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.log import CommittedOffset, offset_key
 from kafka_coordinator.coordinator.rebalance import restart_session
 from kafka_coordinator.coordinator.refusals import commit_refused, identity_error
-from kafka_coordinator.coordinator.storing import WithOffsets, create_group, delete_offset, store_offset
 from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
     GROUP_SUBSCRIBED_TO_TOPIC,

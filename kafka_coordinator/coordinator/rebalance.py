@@ -12,11 +12,9 @@ In Kafka `GroupMetadataManager.prepareRebalance`, `maybeCompleteJoinElseSchedule
 from typing import NamedTuple
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.members import NO_BYTES, Member, session_timer
+from kafka_coordinator.coordinator.core import Core, store_group
+from kafka_coordinator.coordinator.group import NO_BYTES, Group, Member, session_timer
 from kafka_coordinator.coordinator.refusals import sync_refused
-from kafka_coordinator.coordinator.storing import store_group
 from kafka_coordinator.errors import NONE, REBALANCE_IN_PROGRESS
 from kafka_coordinator.messages import JoinedMember, JoinGroupAnswer
 from protocols.engine.nodes import Outbox, Time

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka_coordinator.assignors.inputs import NO_GENERATION
-from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.members import NO_BYTES
+from kafka_coordinator.coordinator.group import NO_BYTES, Group
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, FENCED_INSTANCE_ID, NONE, UNKNOWN_MEMBER_ID
 from kafka_coordinator.messages import (
     ConsumerGroupDescribe,

@@ -5,9 +5,8 @@ In Kafka `GroupMetadataManager.classicGroupSync` and `expirePendingSync`; before
 """
 
 from kafka_coordinator.coordinator import states
-from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.members import NO_BYTES, Member
+from kafka_coordinator.coordinator.core import Core, store_group
+from kafka_coordinator.coordinator.group import NO_BYTES, Group, Member
 from kafka_coordinator.coordinator.rebalance import (
     Cause,
     observe_grants,
@@ -17,7 +16,6 @@ from kafka_coordinator.coordinator.rebalance import (
     sync_timer,
 )
 from kafka_coordinator.coordinator.refusals import identity_error, sync_refused
-from kafka_coordinator.coordinator.storing import store_group
 from kafka_coordinator.errors import (
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,

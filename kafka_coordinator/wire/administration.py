@@ -14,16 +14,16 @@ from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities, requests
-from kafka_coordinator.wire.config_values import check_name
-from kafka_coordinator.wire.controller import Administer, Administered, Change, CreateMissing
-from kafka_coordinator.wire.described_configs import (
+from kafka_coordinator.wire.config_values import (
     Described,
     broker_described,
     broker_values,
+    check_name,
     group_configs,
     named,
     topic_configs,
 )
+from kafka_coordinator.wire.controller import Administer, Administered, Change, CreateMissing
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.storage import BROKER_CONFIG, GROUP_CONFIG, TOPIC_CONFIG
 from kafka_coordinator.wire.requests import (

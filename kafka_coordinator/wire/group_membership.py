@@ -87,10 +87,7 @@ def _write_join(kind: Kind, body: "JoinGroupRequest", asked: Asked, answers: Seq
 
 def _joined_member(kind: Kind, member: JoinedMember) -> Entity:
     return make(
-        kind,
-        member_id=member.member_id,
-        group_instance_id=member.instance_id,
-        metadata=bytes_of(member.metadata),
+        kind, member_id=member.member_id, group_instance_id=member.instance_id, metadata=bytes_of(member.metadata)
     )
 
 

@@ -28,11 +28,7 @@ from protocols.engine.nodes import Message
 if TYPE_CHECKING:
     from kio.schema.offset_commit.v9.request import OffsetCommitRequest
     from kio.schema.offset_delete.v0.request import OffsetDeleteRequest
-    from kio.schema.offset_fetch.v9.request import (
-        OffsetFetchRequest,
-        OffsetFetchRequestGroup,
-        OffsetFetchRequestTopics,
-    )
+    from kio.schema.offset_fetch.v9.request import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 
 _BATCHES_SINCE: Final = 8
 """From this version of OffsetFetch on it asks about several groups."""

@@ -40,9 +40,7 @@ _TRANSACTION: Final = 1
 """Key types of FindCoordinator."""
 
 TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Final = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
-_REFUSED: Final = {
-    _TRANSACTION: (TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not served"),
-}
+_REFUSED: Final = {_TRANSACTION: (TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not served")}
 _UNKNOWN_TYPE: Final = (INVALID_REQUEST, "only coordinators of groups are served")
 
 NO_OPERATIONS: Final = -(2**31)

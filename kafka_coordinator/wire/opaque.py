@@ -110,11 +110,7 @@ def _subscription_bytes(value: ConsumerMetadata) -> bytes:
     item = part(kind, "owned_partitions")
     owned = tuple([item(topic=topic, partitions=numbers) for topic, numbers in by_topic(value.owned)])
     made = kind(
-        topics=value.topics,
-        user_data=None,
-        owned_partitions=owned,
-        generation_id=value.generation,
-        rack_id=value.rack,
+        topics=value.topics, user_data=None, owned_partitions=owned, generation_id=value.generation, rack_id=value.rack
     )
     return _written(made, _HIGHEST)
 

@@ -1,4 +1,5 @@
-"""A Kafka cluster before real clients: brokers on ports of their own in one process, on a real clock.
+"""A Kafka cluster before real clients: brokers on ports of their own in one process, on a real clock; and what
+administrators, machines and networks do to it (`Operations`, to be called in the world's event loop).
 
 Its defaults are the real broker's: in particular a group's first rebalance waits ``group.initial.rebalance.delay.ms``,
 which is 3 s.
@@ -11,19 +12,21 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 from kafka_coordinator.cluster.broker import Broker
-from kafka_coordinator.cluster.controller import Controller
+from kafka_coordinator.cluster.controller import Controller, ControllerSettings
+from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
 from kafka_coordinator.wire.beliefs import Beliefs
 from kafka_coordinator.wire.cluster import ClusterRecord
-from kafka_coordinator.wire.controller import ControllerNode
+from kafka_coordinator.wire.controller import BalanceLeaders, BrokerAway, BrokerBack, ControllerNode, TellBrokers
 from kafka_coordinator.wire.conversation import KafkaConversation
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.node import ServedBroker
 from kafka_coordinator.wire.records.storage import Storage
-from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState, ServerSettings
+from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState, ServerSettings, connection_of
 from protocols.engine.nodes import at_port
 from protocols.engine.sockets import Sockets
+from protocols.errors import UserError
 
 DEFAULT_BROKERS = ("broker-1",)
 
@@ -95,3 +98,145 @@ class ServedCluster:
         state = BrokerState(name, node_id, broker, self.server, self.addresses, self.storage)
         self.states[name] = state
         self.world.start(name, ServedBroker(state, self.names, self.beliefs))
+
+
+class Operations:
+    """Of one cluster; raises `UserError` for what there is not."""
+
+    def __init__(self, cluster: ServedCluster, timing: ControllerSettings = ControllerSettings()) -> None:  # noqa: B008
+        self.cluster, self.timing = cluster, timing
+
+    # Topics.
+
+    def create_topic(self, topic: str, partitions: int, replicas: int = 1) -> None:
+        """There is a topic more."""
+        record = self.cluster.record
+        if topic in record.topics():
+            raise UserError(f"topic {topic!r} exists already")
+        number = UUID(int=self.cluster.world.random.getrandbits(128), version=4)
+        record.create(topic, record.placed(partitions, replicas), {}, number)
+        self._tell()
+
+    def add_partitions(self, topic: str, count: int) -> None:
+        """The topic has so many partitions from now on, more than before."""
+        record = self.cluster.record
+        before = record.replicas(topic)
+        if before is None:
+            raise UserError(f"there is no topic {topic!r}, expected one of {', '.join(sorted(record.topics()))}")
+        if count <= len(before):
+            raise UserError(f"topic {topic!r} has {len(before)} partitions, expected more than that, not {count}")
+        record.grow(topic, record.placed(count - len(before), len(before[0]), len(before)))
+        self._tell()
+
+    def delete_topic(self, topic: str) -> None:
+        """The topic and its records are gone."""
+        if topic not in self.cluster.record.topics():
+            raise UserError(f"there is no topic {topic!r}")
+        self.cluster.record.delete(topic)
+        self._tell()
+
+    # Brokers.
+
+    def stop(self, broker: str) -> None:
+        """The broker stops properly: others lead what it led, then its connections are closed."""
+        self._running(broker)
+        self.cluster.world.command(CONTROLLER, BrokerAway(broker))
+        self._end(broker)
+
+    def kill(self, broker: str) -> None:
+        """The broker is gone; the controller notices after ``broker.session.timeout.ms``."""
+        world = self.cluster.world
+        self._running(broker)
+        self.cluster.controller.ended(broker)
+        self._end(broker)
+
+        def notice() -> None:
+            if not world.is_running(broker):
+                world.command(CONTROLLER, BrokerAway(broker))
+
+        world.at(world.tell_time() + self.timing.broker_session_timeout_ms, notice, f"{broker} is missed")
+
+    async def bring_back(self, broker: str) -> None:
+        """The broker runs again, on the port that it had; it leads again what it prefers to at the next check."""
+        cluster, world = self.cluster, self.cluster.world
+        if world.is_running(broker):
+            raise UserError(f"{broker} runs")
+        await cluster.listen(broker, cluster.addresses[broker].port)
+        world.command(CONTROLLER, BrokerBack(broker))
+        cluster.start_broker(broker)
+        every = self.timing.leader_imbalance_check_interval_seconds * 1000.0
+        check = (world.tell_time() // every + 1) * every
+        world.at(check, self._balance, "partitions go back to their preferred leaders")
+
+    def _balance(self) -> None:
+        self.cluster.world.command(CONTROLLER, BalanceLeaders())
+
+    def move_coordinator(self, group: str, to: str | None = None) -> str:
+        """Another broker coordinates the group from now on (None: the next one that runs). Returns its name."""
+        cluster = self.cluster
+        running = [name for name in cluster.brokers if cluster.world.is_running(name)]
+        if to is not None:
+            self._running(to)
+        core = cluster.states[running[0]].broker.coordinator.core
+        partition = core.partition_of(group)
+        now = core.leaders[partition]
+        if to is None:
+            others = [name for name in running if name != now]
+            if not others:
+                raise UserError("a group's coordinator moves to another broker, but only one runs")
+            after = [name for name in others if cluster.brokers.index(name) > cluster.brokers.index(now)]
+            to = (after or others)[0]
+        cluster.controller.lead_offsets(partition, to)
+        self._tell()
+        return to
+
+    # Clients.
+
+    def disconnect(self, client_id: str) -> int:
+        """Cut all connections of the clients of this id, which go on and connect again. Returns how many there were."""
+        cluster, cut = self.cluster, 0
+        for (broker, peer), conversation in list(cluster.conversations.items()):
+            if conversation.client_id == client_id and cluster.world.is_running(broker):
+                cluster.beliefs.cut(connection_of(cluster.states[broker], peer))
+                cluster.world.disconnect(broker, peer)
+                cut += 1
+        return cut
+
+    def expire(self, group: str, member: str) -> None:
+        """The session of a member (its name, client id or member id) ends now."""
+        cluster = self.cluster
+        for name in cluster.brokers:
+            if cluster.world.is_running(name):
+                member_id = _member_id(cluster.states[name].broker, group, member)
+                if member_id is not None:
+                    process = cluster.world.processes[name]
+                    process.set_timer(session_timer(group, member_id), cluster.world.tell_time())
+                    return
+        raise UserError(f"group {group!r} has no member {member!r}")
+
+    def _running(self, broker: str) -> None:
+        if broker not in self.cluster.brokers:
+            raise UserError(f"there is no broker {broker!r}, expected one of {', '.join(self.cluster.brokers)}")
+        if not self.cluster.world.is_running(broker):
+            raise UserError(f"{broker} does not run")
+
+    def _end(self, broker: str) -> None:
+        cluster = self.cluster
+        for peer in cluster.world.processes[broker].connections:
+            cluster.beliefs.cut(connection_of(cluster.states[broker], peer))
+        cluster.world.end(broker)
+        for peer in [peer for name, peer in list(cluster.conversations) if name == broker]:
+            cluster.beliefs.closed(connection_of(cluster.states[broker], peer), lambda fact: None)
+            cluster.names.closed(connection_of(cluster.states[broker], peer))
+
+    def _tell(self) -> None:
+        self.cluster.world.command(CONTROLLER, TellBrokers())
+
+
+def _member_id(broker: Broker, group: str, member: str) -> str | None:
+    core = broker.coordinator.core
+    classic, other = core.groups.get(group), core.consumer_groups.get(group)
+    names = {each.id: each.client_id for each in classic.members.values()} if classic else {}
+    if other is not None:
+        names |= {each.id: each.profile.client_id for each in other.members.values()}
+    return next((member_id for member_id, name in names.items() if member in (member_id, name)), None)

@@ -12,8 +12,7 @@ from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.cluster import ClusterRecord
-from kafka_coordinator.wire.config_values import BY_NAME, check_collision, check_name, check_value
-from kafka_coordinator.wire.described_configs import topic_configs
+from kafka_coordinator.wire.config_values import BY_NAME, check_collision, check_name, check_value, topic_configs
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.settings import TOPIC_DEFAULTS
 from kafka_coordinator.wire.records.storage import Replicas
@@ -54,12 +53,7 @@ def create_topics(cluster: ClusterRecord, request: CreateTopics, new_id: NewId) 
             done[name] = _created(item, cluster, topic, request, new_id)
         except RefusedError as error:
             done[name] = entities.make(
-                item,
-                name=name,
-                topic_id=NO_ID,
-                error_code=error.code,
-                error_message=error.message,
-                configs=(),
+                item, name=name, topic_id=NO_ID, error_code=error.code, error_message=error.message, configs=()
             )
     return entities.make(kind, throttle_time=NO_THROTTLE, topics=tuple(done.values()))
 
@@ -78,13 +72,7 @@ def _created(
         described = topic_configs(cluster.storage, configs)
         values["configs"] = tuple(
             [
-                kind(
-                    name=each.name,
-                    value=each.value,
-                    read_only=False,
-                    config_source=each.source,
-                    is_sensitive=False,
-                )
+                kind(name=each.name, value=each.value, read_only=False, config_source=each.source, is_sensitive=False)
                 for each in sorted(described, key=lambda each: each.name)
             ]
         )

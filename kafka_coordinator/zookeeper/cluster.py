@@ -9,12 +9,11 @@ from functools import partial
 from typing import Final
 
 from kafka_coordinator.zookeeper import messages
-from kafka_coordinator.zookeeper.catalogue import STRATEGIES
-from kafka_coordinator.zookeeper.connection import SERVER
+from kafka_coordinator.zookeeper.connection import SERVER, Subscription
 from kafka_coordinator.zookeeper.consumer import Consumer, Who
 from kafka_coordinator.zookeeper.consumption import User
 from kafka_coordinator.zookeeper.server import ZooKeeper
-from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
+from kafka_coordinator.zookeeper.settings import STRATEGIES, ConsumerSettings, with_settings
 from kafka_coordinator.zookeeper.topics import (
     CommitNow,
     Freeze,
@@ -26,7 +25,6 @@ from kafka_coordinator.zookeeper.topics import (
     Thaw,
     TopicTable,
 )
-from kafka_coordinator.zookeeper.watching import Subscription
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.errors import StrategyError, UserError

@@ -18,9 +18,12 @@ from kafka_coordinator.zookeeper.connection import (
     CONNECT,
     CONNECTED,
     GIVE_UP,
+    LISTING,
     PING,
     Asked,
     Connection,
+    Subscription,
+    Watching,
 )
 from kafka_coordinator.zookeeper.consumption import SHARE, Consumption, User
 from kafka_coordinator.zookeeper.messages import ChildrenAnswer, SessionClosed, SessionOpened, WatchEvent
@@ -28,7 +31,6 @@ from kafka_coordinator.zookeeper.rebalance import commits
 from kafka_coordinator.zookeeper.rebalancer import WORKING, Rebalancer
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from kafka_coordinator.zookeeper.topics import CommitNow, Freeze, NewLoad, Reopen, ReportDelivered, Shutdown, Thaw
-from kafka_coordinator.zookeeper.watching import LISTING, Subscription, Watching
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Noted
 from protocols.java import Queue

@@ -29,9 +29,7 @@ class _Requests:
 
 
 _RULES: Final = NodeRules(
-    numberings={Consumer: _Requests()},
-    clients=(Consumer,),
-    seen=lambda node: type(node).__name__,
+    numberings={Consumer: _Requests()}, clients=(Consumer,), seen=lambda node: type(node).__name__
 )
 
 

@@ -13,7 +13,6 @@ from enum import Enum
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.zookeeper import messages
-from kafka_coordinator.zookeeper.catalogue import AssignFunction, CannotAssign
 from kafka_coordinator.zookeeper.messages import (
     ChildrenAnswer,
     Create,
@@ -27,6 +26,7 @@ from kafka_coordinator.zookeeper.messages import (
     SetData,
     matching,
 )
+from kafka_coordinator.zookeeper.settings import AssignFunction, CannotAssign
 from protocols.engine.nodes import Message
 from protocols.node_state import NodeState, Shared
 

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.zookeeper.catalogue import STRATEGIES
-from kafka_coordinator.zookeeper.connection import Connection
+from kafka_coordinator.zookeeper.connection import Connection, Watching
 from kafka_coordinator.zookeeper.consumption import Consumption, as_queues
 from kafka_coordinator.zookeeper.messages import Request, SetData
 from kafka_coordinator.zookeeper.rebalance import Failed, Rebalance, Stage, commits, releases
-from kafka_coordinator.zookeeper.settings import ConsumerSettings
-from kafka_coordinator.zookeeper.watching import Watching
+from kafka_coordinator.zookeeper.settings import STRATEGIES, ConsumerSettings
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Granted, Noted, RebalanceBegan, RebalanceEnded
 from protocols.java import Queue

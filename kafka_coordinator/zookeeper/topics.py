@@ -17,8 +17,8 @@ from protocols.load import Production
 from protocols.poison import PoisonRecord, PoisonRecords, with_poison
 from protocols.scenario.events import AddTopic, DeleteTopic, Poison, Produce, Queues
 from protocols.scenario.events.records import records_of
+from protocols.scenario.fields import NamedCount, after_growth, brokers_of, queue_index
 from protocols.scenario.model import Scenario
-from protocols.scenario.queue_names import NamedCount, after_growth, brokers_of, queue_index
 from protocols.scenario.rates import Rates
 
 

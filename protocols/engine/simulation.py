@@ -5,7 +5,9 @@ when it was moved. A process that is killed loses its node and its connections; 
 comes for it waits until it goes on. Why it is built so: `docs/engine.md`.
 """
 
+import gc
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from heapq import heapify, heappop, heappush
 from math import inf
 
@@ -25,6 +27,20 @@ from protocols.engine.process import (
     Process,
 )
 from protocols.engine.randomness import Choices, uuid_like
+
+
+@contextmanager
+def no_cycle_search() -> Iterator[None]:
+    """Python does not search for reference cycles in this block, where nearly all that is made lives on: what goes in
+    it goes at once with its last reference, and cycles stay until a later search. May be nested."""
+    searching = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searching:
+            gc.enable()
+
 
 __all__ = [
     "CALL",

@@ -1,13 +1,16 @@
-"""What is due at which time of a real clock, and the event loop's one timer that tells when the first of it is.
+"""What is due at which time of a real clock, and the event loop's one timer that tells when the first of it is; what
+the nodes of the world on sockets handle, one thing after the other, and what they raise.
 
-One thing after the other: what the nodes of the world on sockets handle, and what they raise.
+`LoopThread` is an event loop in a thread of its own, for those who test beside it: from other threads, and other loops.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from heapq import heappop, heappush
-from typing import Generic, TypeVar
+from threading import Thread
+from types import TracebackType
+from typing import Generic, ParamSpec, Self, TypeVar
 
 from protocols.engine.connection import LOG, Connection, WireError
 from protocols.engine.nodes import TICK, Time
@@ -132,3 +135,43 @@ class Turns:
                 about.abort()
         finally:
             self.handling, self._is_acting = 0, False
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class LoopThread:
+    """Runs an asyncio event loop from `__enter__` to `__exit__`. Its methods may be called from any other thread."""
+
+    def __init__(self, name: str = "equipoise") -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._run, name=name, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def run(self, coroutine: Coroutine[object, None, R]) -> R:
+        """Run a coroutine in the loop and return its result, or raise what it raises."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call a function in the loop's thread and return its result, or raise what it raises."""
+
+        async def called() -> R:
+            return function(*args, **kwargs)
+
+        return self.run(called())
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from protocols.scenario.events.base import ClusterState, Written
 from protocols.scenario.fields import duration_text
-from protocols.scenario.model import Scenario
+from protocols.scenario.model import Scenario, Systems, example_of, split_system
 from protocols.scenario.rates import Rates
-from protocols.scenario.systems import Systems, example_of, split_system
 from protocols.scenario.topology import ADMIN, INFRASTRUCTURE, MemberKey, Topology
 from protocols.scenario.validation import PartError, Path, suggestion
 

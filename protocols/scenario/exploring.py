@@ -1,22 +1,25 @@
-"""A scenario's system in the explorer's world: the settled group before the first event, and how events happen there.
+"""A scenario's system in the explorer's world: the settled group before the first event, how events happen there, and
+the fair run from a state on, in which nothing is late any more, no event comes and timers fire in order.
 
 The group settles in the simulation, without events and without skipping; then nodes, timers and connections move over
 to `protocols.engine.exploration`. Each event is applied by the system's own cluster, to which a stand-in looks like the
-simulation.
+simulation. For the fair run nodes move back to a simulation, whose clock begins where all of theirs stand.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
-from protocols.engine.exploration.rules import NodeRules, Watch
+from protocols.engine.exploration.rules import FRESH, NodeRules, Watch
 from protocols.engine.exploration.states import Bounds, Pair, Progress, Run, State
 from protocols.engine.exploration.steps import Steps
 from protocols.engine.exploration.world import World
 from protocols.engine.links import Latency, Link
 from protocols.engine.nodes import Time, Unobserved
+from protocols.engine.process import Process
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Granted, Owns
+from protocols.java import Queue
 from protocols.node_state import NodeState
 from protocols.scenario.cluster_states import Cluster, MakeCluster
 from protocols.scenario.events import Reset
@@ -77,15 +80,7 @@ def explored(
     stage = Stage(simulation.now)
     happening = Happening(scenario.events, cluster, simulation, stage)
     processes = _processes(simulation, cluster)
-    world = World(
-        steps,
-        processes,
-        _pairs(processes, cluster),
-        watches,
-        happening,
-        bounds,
-        cluster.topology.members,
-    )
+    world = World(steps, processes, _pairs(processes, cluster), watches, happening, bounds, cluster.topology.members)
     return Settled(world, _first(world, simulation, told), tuple(told.facts))
 
 
@@ -146,3 +141,84 @@ def _first(world: World, simulation: Simulation, told: _Told) -> State:
         is_open = first is not None and other in first.links, second is not None and one in second.links
         state[world.pair_column[one, other][0]] = world.pairs.number(Pair(is_open, ((), ())))
     return tuple(state)
+
+
+LASTS: Final[Time] = 900_000.0
+"""So long the run goes on: longer than all timeouts of a rebalance after each other."""
+
+QUIET: Final[Time] = 180_000.0
+"""Who changes nothing for so long at its end has settled."""
+
+FAIR_LOOKS_EVERY: Final[Time] = 5_000.0
+
+WITHOUT_END: Final = 100_000
+"""So many messages and timers are without end: a small group has some thousands in that time."""
+
+
+class FairEnd(NamedTuple):
+    """What became of a group: whether it settled; member to queues."""
+
+    settled: bool
+    owned: dict[tuple[str, str], tuple[Queue, ...]]
+
+
+class _Owners(Unobserved):
+    def __init__(self, owned: dict[tuple[str, str], tuple[Queue, ...]]) -> None:
+        self.owned = owned
+        self.changed: Time | None = None
+
+    def has_one_each(self, expected: Collection[tuple[str, Queue]]) -> bool:
+        """Whether each of these (group, queue) has exactly one owner."""
+        count: dict[tuple[str, Queue], int] = {}
+        for (group, _), queues in self.owned.items():
+            for queue in queues:
+                count[group, queue] = count.get((group, queue), 0) + 1
+        return all(count.get(each) == 1 for each in expected)
+
+    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
+        """See `protocols.engine.nodes.Observer`."""
+        if isinstance(fact, Owns) and self.owned.get((fact.group, fact.member), ()) != fact.queues:
+            self.owned[fact.group, fact.member] = fact.queues
+            self.changed = now
+
+
+def fair_run(
+    world: World, state: State, owned: dict[tuple[str, str], tuple[Queue, ...]], expected: Collection[tuple[str, Queue]]
+) -> FairEnd:
+    """Run on from a quiet state (`World.is_quiet`), in which members own this.
+
+    The run ends early where every (group, queue) of ``expected`` has had its one owner for long enough, and where it is
+    without end or a node raises, which is no way to settle.
+    """
+    began = world.steps.now
+    owners = _Owners(dict(owned))
+    simulation = Simulation(seed=0, latency=Latency(1.0, 1.0), observer=owners)
+    simulation.now = began
+    for name in world.processes:
+        living = world.steps.livings[world.run(state, name).living]
+        if living is None:
+            continue
+        node = living.node.copy()
+        numbering = world.steps.rules.numberings.get(type(node))
+        if numbering is not None:
+            numbering.restart(node, FRESH)
+        process = simulation.processes[name] = Process(simulation, name, node)
+        for prefix, count in living.ids:
+            simulation.ids_given[name, prefix] = count
+        for timer, due in living.timers:
+            process.set_timer(timer, max(due, began))
+    for at, (one, other) in enumerate(world.named_pairs):
+        pair = world.pairs.values[state[1 + len(world.processes) + at]]
+        if all(pair.is_open):
+            simulation.join(one, other)
+    while simulation.now < began + LASTS:
+        try:
+            simulation.run(simulation.now + FAIR_LOOKS_EVERY)
+        except AssertionError:
+            return FairEnd(False, owners.owned)
+        if simulation.number > WITHOUT_END:
+            return FairEnd(False, owners.owned)
+        is_quiet = simulation.now - (began if owners.changed is None else owners.changed) >= QUIET
+        if is_quiet and owners.has_one_each(expected):
+            break
+    return FairEnd(is_quiet, owners.owned)

@@ -1,20 +1,17 @@
-"""Durations, rates and latencies as people write them.
-
-What the fields of a scenario's parts hold, and what all parts have in common.
-
-What there is: topics with their queues, groups with their members.
-
-Words that descriptions of events and results have in common.
+"""What the fields of a scenario's parts hold: durations, rates and latencies as people write them; topics with their
+queues, groups with their members; queues as events name them (``topic-number``, ``topic-broker-number``); and the words
+that descriptions of events and results have in common.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from protocols.engine.nodes import TICK
+from protocols.errors import UserError
 
 _MILLISECONDS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "min": 60_000.0, "h": 3_600_000.0, "d": 86_400_000.0}
 _NUMBER = r"\s*([+-]?)\s*(\d+(?:\.\d+)?)\s*"
@@ -235,3 +232,60 @@ def _next_name(name: str) -> str | None:
     if not 0 < len(digits) < 10:
         return None
     return f"{stem}{int(digits) + 1:0{len(digits) if digits[0] == '0' else 0}d}"
+
+
+class NamedOffset(NamedTuple):
+    """``broker`` is empty where the text names none: then ``number`` counts the topic's queues in the order written,
+    as Kafka does."""
+
+    topic: str
+    broker: str
+    number: int
+    offset: int
+
+
+class NamedCount(NamedTuple):
+    """Records that are written to a queue; ``broker`` as above."""
+
+    topic: str
+    broker: str
+    number: int
+    records: int
+
+
+def named_queue(queue: str, topics: Mapping[str, Mapping[str, int]]) -> tuple[str, str, int]:
+    """Topic, broker (empty where the name has none) and number of a queue.
+
+    ``topics``: topic to its queues per broker. Raises `UserError` for a queue that does not exist.
+    """
+    place, _, number = queue.rpartition("-")
+    if number.isdecimal() and number.isascii() and len(number) < 10:
+        if place in topics and int(number) < sum(topics[place].values()):
+            return place, "", int(number)
+        # Names of topics and of brokers may hold hyphens: the longest topic that fits is meant.
+        for topic in sorted(topics, key=len, reverse=True):
+            broker = place.removeprefix(f"{topic}-")
+            if broker != place and int(number) < topics[topic].get(broker, 0):
+                return topic, broker, int(number)
+    raise UserError(f"unknown queue {queue!r}, expected topic-number or topic-broker-number of a topic that is there")
+
+
+Brokers = tuple[str, ...]
+
+
+def brokers_of(per_broker: Mapping[str, int]) -> Brokers:
+    """The broker of every queue, in the order written."""
+    return tuple([broker for broker, count in per_broker.items() for _ in range(count)])
+
+
+def after_growth(before: Brokers, per_broker: Mapping[str, int]) -> Brokers:
+    """More queues: those that there were keep their places, new ones go to the brokers that are to have more, in the
+    order written."""
+    extra = max(0, sum(per_broker.values()) - len(before))
+    wanted = [broker for broker, count in per_broker.items() for _ in range(count - before.count(broker))]
+    return (*before, *wanted[:extra])
+
+
+def queue_index(brokers: Brokers, broker: str, number: int) -> int:
+    """The place of the n-th queue of a broker; of all of them, where ``broker`` is empty."""
+    return [at for at, each in enumerate(brokers) if broker in ("", each)][number]

@@ -1,6 +1,6 @@
 """How many records per second every queue gets: the rate of the queue itself, of its topic, or the default.
 
-Names mean what they mean in the event ``produce``: first a topic, then a queue (`protocols.scenario.queue_names`).
+Names mean what they mean in the event ``produce``: first a topic, then a queue (`protocols.scenario.fields`).
 
 Replicas of queues on several brokers, and which of them may lead (Kafka's leaders, in-sync replicas).
 
@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from protocols.errors import UserError
+from protocols.scenario.fields import Brokers, named_queue, queue_index
 from protocols.scenario.model import Scenario
-from protocols.scenario.queue_names import Brokers, named_queue, queue_index
 
 
 class Rates:

@@ -4,31 +4,157 @@
 names no system has none.
 """
 
-from collections.abc import Mapping
-from pathlib import Path
+import pathlib
+from collections.abc import Mapping, Sequence
 
 from protocols.errors import UserError
-from protocols.scenario.building import build
-from protocols.scenario.model import Scenario
-from protocols.scenario.systems import Systems
-from protocols.scenario.validation import PartError, path_text
+from protocols.scenario import shorthands
+from protocols.scenario.checks import (
+    check_end,
+    check_events,
+    check_node_names,
+    check_rates,
+    check_replication,
+    check_systems,
+    strategies_of,
+)
+from protocols.scenario.events.base import MemberChange, Written, need_strategies, read_events
+from protocols.scenario.fields import GroupPart
+from protocols.scenario.membership import Membership
+from protocols.scenario.model import ExpectPart, LoadPart, RunPart, Scenario, SystemPart, Systems, default_systems
+from protocols.scenario.topology import MemberKey
+from protocols.scenario.validation import PartError, Path, field_names, known, mapping, path_text, validated
+
+
+def build(given: object, systems: Systems | None) -> Scenario:
+    """A scenario from nested values with all their shorthands. ``systems``: those that there are; None: their names are
+    not checked, and a scenario that names none has none.
+
+    Raises `protocols.scenario.validation.PartError` for the first thing that cannot be.
+    """
+    fields = dict(mapping(given, ()))
+    known(fields, (*field_names(Scenario), "group"), ())
+    for name in ("name", "topics", "run"):
+        if name not in fields:
+            raise PartError((name,), "is missing")
+    if not fields["name"]:
+        raise PartError(("name",), "no name, expected a few words")
+    brokers = shorthands.names(fields.get("brokers", Scenario.model_fields["brokers"].default), ("brokers",))
+    if not brokers:
+        raise PartError(("brokers",), "no broker, expected at least one")
+    groups, members = _groups(fields)
+    events = _events(fields.get("events", ()), brokers)
+    variants = shorthands.items(fields.get("systems", ()), ("systems",))
+    membership = Membership(groups, events)
+    starting = membership.starting()
+    scenario = validated(
+        Scenario,
+        {
+            **{name: value for name, value in fields.items() if name != "group"},
+            "brokers": brokers,
+            "topics": shorthands.topics(fields["topics"], brokers, ("topics",)),
+            "groups": starting,
+            "load": validated(LoadPart, fields.get("load", {}), ("load",)),
+            "run": validated(RunPart, fields["run"], ("run",)),
+            "expect": None if fields.get("expect") is None else validated(ExpectPart, fields["expect"], ("expect",)),
+            "systems": tuple(_system(variant, ("systems", number)) for number, variant in enumerate(variants)),
+            "events": tuple(map(membership.completed, events)),
+        },
+        (),
+    )
+    check_systems(scenario, systems, "systems" in fields)
+    check_replication(scenario, systems)
+    for key, path in members.items():
+        need_strategies(groups[key.group].members[key.member].strategy, strategies_of(systems), path)
+    _check_events(scenario, events, members, systems)
+    check_rates(scenario)
+    if scenario.systems or systems is None:
+        return scenario
+    return scenario.model_copy(update={"systems": systems_left_out(scenario, systems)})
+
+
+def systems_left_out(scenario: Scenario, systems: Systems) -> tuple[SystemPart, ...]:
+    """The variants of a scenario that names none: by its brokers and by all who are or come there."""
+    everybody = [member for group in scenario.groups.values() for member in group.members.values()]
+    for event in scenario.events:
+        if event.member_change in (MemberChange.JOINS, MemberChange.RESTARTS):
+            joining = (event.part_after(name, None) for name in event.members())
+            everybody += [part for part in joining if part is not None]
+    return default_systems(systems, scenario.brokers, everybody)
+
+
+def _events(given: object, brokers: Sequence[str]) -> list[Written]:
+    """The events in the order of their times, and where each is written."""
+    written = [
+        event
+        for number, item in enumerate(shorthands.items(given, ("events",)))
+        for event in read_events(item, brokers, ("events", number))
+    ]
+    return sorted(written, key=lambda each: each.event.at)
+
+
+def _check_events(
+    scenario: Scenario, written: Sequence[Written], members: Mapping[MemberKey, Path], systems: Systems | None
+) -> None:
+    check_end(scenario, written)
+    joining = {
+        MemberKey(event.group or "", name): path
+        for event, each in reversed(list(zip(scenario.events, written, strict=True)))
+        if event.member_change is MemberChange.JOINS
+        for name, path in each.members().items()
+    }
+    check_node_names(scenario, {**joining, **members})
+    check_events(scenario, [each.path for each in written], systems)
+
+
+def _groups(fields: Mapping[str, object]) -> tuple[dict[str, GroupPart], dict[MemberKey, Path]]:
+    """The groups, and where each (group, member) is written. ``group:`` with a name inside stands for one."""
+    if ("group" in fields) == ("groups" in fields):
+        raise PartError(
+            ("group",) if "group" in fields else ("groups",), "expected either groups or group, one of them"
+        )
+    if "groups" in fields:
+        given: list[tuple[str, object, Path]] = [
+            (name, each, ("groups", name)) for name, each in mapping(fields["groups"], ("groups",)).items()
+        ]
+    else:
+        inside = dict(mapping(fields["group"], ("group",)))
+        name = inside.pop("name", None)
+        if not isinstance(name, str) or not name:
+            raise PartError(("group", "name"), "is missing, expected the name of the group")
+        given = [(name, inside, ("group",))]
+    if not given:
+        raise PartError(("groups",), "no group, expected at least one")
+    groups: dict[str, GroupPart] = {}
+    paths: dict[MemberKey, Path] = {}
+    for name, each, path in given:
+        groups[name], members = shorthands.group(each, path)
+        paths |= {MemberKey(name, member): place for member, place in members.items()}
+    return groups, paths
+
+
+def _system(given: object, path: Path) -> SystemPart:
+    """A variant as its fields, or just as the system's name; the label is filled in."""
+    made = validated(SystemPart, {"system": given} if isinstance(given, str) else given, path)
+    return made if made.label else made.model_copy(update={"label": made.system})
+
 
 LARGEST = 64 * 1024 * 1024
 """Files above this many bytes are no scenario."""
 
 
-def read(path: str | Path, registered: Systems | None = None) -> Scenario:
+def read(path: str | pathlib.Path, registered: Systems | None = None) -> Scenario:
     """The scenario in a YAML file. Raises `UserError`: one line that names the file, the line and the field."""
     return read_text(file_text(path), str(path), registered)
 
 
-def file_text(path: str | Path, what: str = "scenario") -> str:
+def file_text(path: str | pathlib.Path, what: str = "scenario") -> str:
     """The text of a YAML file, which is to be a ``what``. Raises `UserError`: one line that names the file."""
     source = str(path)
     try:
-        if Path(path).stat().st_size > LARGEST:
+        if pathlib.Path(path).stat().st_size > LARGEST:
             raise UserError(f"{source}: larger than {LARGEST >> 20} MiB, expected a {what}")
-        raw = Path(path).read_bytes()
+        raw = pathlib.Path(path).read_bytes()
     except OSError as error:
         raise UserError(f"{source}: cannot be read: {error.strerror}, expected a {what} file") from None
     try:

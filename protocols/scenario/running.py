@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 from functools import partial
 
-from protocols.cycle_search import no_cycle_search
 from protocols.engine.links import Latency
-from protocols.engine.simulation import Observer, Simulation
+from protocols.engine.simulation import Observer, Simulation, no_cycle_search
 from protocols.scenario.cluster_states import Cluster, MakeCluster
 from protocols.scenario.events import Event, Join
 from protocols.scenario.fields import GroupPart
 from protocols.scenario.jitter import IN_STEP, Beginning
-from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.systems import STATIC
+from protocols.scenario.model import STATIC, Scenario, SystemPart
 
 BEGINNING = "the scenario begins"
 """Label of the call that starts everything that is there from 0s on."""

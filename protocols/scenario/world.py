@@ -29,13 +29,7 @@ Own: TypeAlias = Mapping[type[Event], Callable[[C, Any], None]]
 """Kind of event to what a cluster does on one: the events that are its own system's."""
 
 
-def apply_event(
-    event: Event,
-    cluster: C,
-    own: Own[C],
-    simulation: Simulation,
-    topology: Topology,
-) -> None:
+def apply_event(event: Event, cluster: C, own: Own[C], simulation: Simulation, topology: Topology) -> None:
     """The event happens now: as the cluster's ``own`` table has it, else as `apply_to_world` does.
 
     Raises `UserError` for a kind of event that is in neither: the system has nothing of that kind.

@@ -122,8 +122,7 @@ class _Values:
             if key.value in own:
                 where = f"{path_text(path)}: " if path else ""
                 raise _TextError(
-                    line,
-                    f"{where}{key.value!r} appears twice, first on line {own[key.value]}: expected each name once",
+                    line, f"{where}{key.value!r} appears twice, first on line {own[key.value]}: expected each name once"
                 )
             own[key.value] = line
             yield key, value

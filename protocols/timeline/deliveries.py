@@ -13,8 +13,8 @@ from protocols.facts import Delivered, PassedOver
 from protocols.java import Queue
 from protocols.load import quickly_made
 from protocols.offsets import OffsetSet
-from protocols.timeline.fact_descriptions import ObservedFact
 from protocols.timeline.lifetimes import Lifetimes
+from protocols.timeline.trace import ObservedFact
 
 WINDOW: Time = 1000.0
 """Rates are counted in windows of this length, in milliseconds, the first beginning with the run."""

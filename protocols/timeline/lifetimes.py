@@ -10,8 +10,8 @@ from typing import TypeAlias
 from protocols.engine.nodes import Time
 from protocols.java import Queue
 from protocols.scenario.events import Event
+from protocols.scenario.fields import Brokers, after_growth, brokers_of
 from protocols.scenario.model import Scenario
-from protocols.scenario.queue_names import Brokers, after_growth, brokers_of
 
 Lifetimes: TypeAlias = Mapping[Queue, tuple[tuple[Time, Time], ...]]
 """Queue to when it exists, in order: (from, to) in milliseconds, ``to`` infinite where it outlives the run. A queue

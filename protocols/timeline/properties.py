@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 from protocols.engine.nodes import Time
 from protocols.java import Queue
-from protocols.timeline.fact_descriptions import generation_suffix, queue_name, seconds
 from protocols.timeline.ownership import Interval
 from protocols.timeline.rebalances import unfinished_since
 from protocols.timeline.story import story_of_queue
 from protocols.timeline.timeline import Timeline, back_within_a_generation
+from protocols.timeline.trace import generation_suffix, queue_name, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +151,5 @@ def _goes_on(timeline: Timeline) -> Iterator[Failure]:
             yield Failure(ordered[-1], group, changes[group][ordered[-1]], why)
 
 
-PROPERTIES: Mapping[str, Property] = {
-    ONE_OWNER: _one_owner,
-    NO_COMMIT_BACK: _no_commit_back,
-    SETTLES: _settles,
-}
+PROPERTIES: Mapping[str, Property] = {ONE_OWNER: _one_owner, NO_COMMIT_BACK: _no_commit_back, SETTLES: _settles}
 """Sentence to what finds its failures."""

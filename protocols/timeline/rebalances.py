@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from protocols.engine.nodes import Time
 from protocols.facts import RebalanceBegan, RebalanceEnded
 from protocols.timeline.causes import CauseAttribution, Causes, Effect, Happening
-from protocols.timeline.fact_descriptions import ObservedFact
 from protocols.timeline.ownership import Gap, Pause
+from protocols.timeline.trace import ObservedFact
 
 
 @dataclass(frozen=True, slots=True)

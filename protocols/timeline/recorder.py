@@ -12,12 +12,11 @@ from protocols.load import quickly_made
 from protocols.scenario.events import Event
 from protocols.scenario.topology import ProcessPeers
 from protocols.timeline.causes import Call, Causes
-from protocols.timeline.fact_descriptions import ObservedFact
 from protocols.timeline.invariants import Invariants, MayOwn
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Beliefs, Double, Gap, Interval, OwnershipView, Pause
 from protocols.timeline.timeline import Timeline
-from protocols.timeline.trace import HandledEvent, Sent, Trace
+from protocols.timeline.trace import HandledEvent, ObservedFact, Sent, Trace
 
 T = TypeVar("T", Interval, Gap, Double)
 

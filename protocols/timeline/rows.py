@@ -54,18 +54,10 @@ def size_class(message: object) -> str:
 
 Row: TypeAlias = tuple[object, ...]
 
+_QUEUE: Mapping[str, type] = {"group": str, "topic": str, "broker": str, "queue": int}
+
 COLUMNS: Mapping[str, Mapping[str, type]] = {
-    "intervals": {
-        "view": str,
-        "group": str,
-        "topic": str,
-        "broker": str,
-        "queue": int,
-        "owner": str,
-        "from_ms": float,
-        "to_ms": float,
-        "generation": int,
-    },
+    "intervals": {"view": str, **_QUEUE, "owner": str, "from_ms": float, "to_ms": float, "generation": int},
     "rebalances": {
         "group": str,
         "generation": int,
@@ -90,22 +82,9 @@ COLUMNS: Mapping[str, Mapping[str, type]] = {
         "number": int,
         "cause": int,
     },
-    "deliveries": {
-        "group": str,
-        "topic": str,
-        "broker": str,
-        "queue": int,
-        "member": str,
-        "first": int,
-        "end": int,
-        "from_ms": float,
-        "to_ms": float,
-    },
+    "deliveries": {**_QUEUE, "member": str, "first": int, "end": int, "from_ms": float, "to_ms": float},
     "commits": {
-        "group": str,
-        "topic": str,
-        "broker": str,
-        "queue": int,
+        **_QUEUE,
         "offset": int,
         "member": str,
         "generation": int,
@@ -117,11 +96,11 @@ COLUMNS: Mapping[str, Mapping[str, type]] = {
 """Table to its columns and their types. What is not known, or has not ended, is None. ``view`` is ``belief`` or
 ``grant``. ``messages`` has rows only where the simulation traced."""
 
-LAG: Mapping[str, type] = {"at_ms": float, "group": str, "topic": str, "broker": str, "queue": int, "records": int}
+LAG: Mapping[str, type] = {"at_ms": float, **_QUEUE, "records": int}
 """The columns of `protocols.timeline.deliveries.lag_over_time` as rows."""
 
 SNAPSHOT: Mapping[str, Mapping[str, type]] = {
-    "ownership": {"group": str, "topic": str, "broker": str, "queue": int, "owner": str},
+    "ownership": {**_QUEUE, "owner": str},
     "members": {"group": str, "member": str},
 }
 """The same for who owns what at one moment, in two tables as `compare.spark.fairness` reads them."""
@@ -147,33 +126,16 @@ def ownership_at(timeline: Timeline, now: Time, queues: Iterable[tuple[str, Queu
 
 def _intervals(timeline: Timeline) -> Iterator[Row]:
     for view, intervals in (("belief", timeline.beliefs), ("grant", timeline.grants)):
-        for interval in intervals:
-            yield (
-                view,
-                interval.group,
-                *interval.queue,
-                interval.member,
-                interval.since,
-                interval.until,
-                interval.generation,
-            )
+        for held in intervals:
+            yield view, held.group, *held.queue, held.member, held.since, held.until, held.generation
 
 
 def _rebalances(timeline: Timeline) -> Iterator[Row]:
     for rebalance in timeline.rebalances:
         yield (
-            rebalance.group,
-            rebalance.generation,
-            rebalance.began,
-            rebalance.ended,
-            rebalance.trigger,
-            rebalance.by,
-            rebalance.cause.text,
-            rebalance.cause.at,
-            rebalance.changed,
-            len(rebalance.paused),
-            max(rebalance.paused.values(), default=0.0),
-            rebalance.queue_gaps,
+            *(rebalance.group, rebalance.generation, rebalance.began, rebalance.ended),
+            *(rebalance.trigger, rebalance.by, rebalance.cause.text, rebalance.cause.at, rebalance.changed),
+            *(len(rebalance.paused), max(rebalance.paused.values(), default=0.0), rebalance.queue_gaps),
         )
 
 
@@ -184,29 +146,15 @@ def _messages(timeline: Timeline) -> Iterator[Row]:
 
 
 def _deliveries(timeline: Timeline) -> Iterator[Row]:
-    for delivery in timeline.deliveries:
-        yield (
-            delivery.group,
-            *delivery.queue,
-            delivery.member,
-            delivery.first,
-            delivery.end,
-            delivery.since,
-            delivery.until,
-        )
+    for done in timeline.deliveries:
+        yield done.group, *done.queue, done.member, done.first, done.end, done.since, done.until
 
 
 def _commits(timeline: Timeline) -> Iterator[Row]:
     for commit in timeline.commits:
         yield (
-            commit.group,
-            *commit.queue,
-            commit.offset,
-            commit.member,
-            commit.generation,
-            commit.error,
-            commit.back,
-            commit.at,
+            *(commit.group, *commit.queue),
+            *(commit.offset, commit.member, commit.generation, commit.error, commit.back, commit.at),
         )
 
 

@@ -15,9 +15,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
-from protocols.timeline.fact_descriptions import ObservedFact, describe_fact, is_significant, seconds
 from protocols.timeline.timeline import Timeline
-from protocols.timeline.trace import Sent, Trace
+from protocols.timeline.trace import ObservedFact, Sent, Trace, describe_fact, is_significant, seconds
 
 MOST_MESSAGES = 400
 """Arrows of a diagram; what comes after is left out, and that is said."""

@@ -12,20 +12,22 @@ from protocols.engine.simulation import CALL
 from protocols.facts import Committed, Delivered, Epoch, Owns, Position, RebalanceBegan, Transition
 from protocols.java import Queue
 from protocols.timeline.deliveries import handled_more_than_once
-from protocols.timeline.fact_descriptions import (
+from protocols.timeline.lifetimes import time_existing
+from protocols.timeline.ownership import Double, Gap, length
+from protocols.timeline.rebalances import Rebalance
+from protocols.timeline.timeline import Timeline
+from protocols.timeline.trace import (
+    HandledEvent,
     ObservedFact,
     RepeatedTransitions,
+    Sent,
     describe_fact,
+    describe_step,
     generation_suffix,
     queue_name,
     queue_names,
     seconds,
 )
-from protocols.timeline.lifetimes import time_existing
-from protocols.timeline.ownership import Double, Gap, length
-from protocols.timeline.rebalances import Rebalance
-from protocols.timeline.timeline import Timeline
-from protocols.timeline.trace import HandledEvent, Sent, describe_step
 
 LONGEST = 40
 """Steps that a chain names; of a longer one the middle is left out, and that is said."""

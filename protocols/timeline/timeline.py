@@ -13,11 +13,10 @@ from protocols.facts import Committed, Owns, PassedOver
 from protocols.java import Queue, sort_queues
 from protocols.timeline.causes import Causes
 from protocols.timeline.deliveries import Delivery, burst, delivered, redelivered
-from protocols.timeline.fact_descriptions import ObservedFact
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Double, Gap, Interval, OwnershipFigures, Pause
 from protocols.timeline.rebalances import Rebalance, completed, rebalances
-from protocols.timeline.trace import Sent, Trace
+from protocols.timeline.trace import ObservedFact, Sent, Trace
 
 
 class Commit(NamedTuple):

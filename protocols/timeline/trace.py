@@ -1,12 +1,177 @@
-"""Every message and what caused it, kept only while a simulation traces."""
+"""Facts, queues and times as text for people, and every message with what caused it, kept only while a simulation
+traces.
 
-from collections.abc import Iterator
-from typing import NamedTuple
+A reader wants to see who owns what, a rebalance, a callback, a refused commit, a remark; what only repeats what was
+known is not significant. Of steps of a state machine between the same two states the first two are shown, the others
+counted.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL, CONNECTED, TIMER
-from protocols.java import Queue
-from protocols.timeline.fact_descriptions import queue_name
+from protocols.facts import (
+    Callback,
+    Committed,
+    Delivered,
+    Epoch,
+    Granted,
+    Noted,
+    Owns,
+    PassedOver,
+    Position,
+    RebalanceBegan,
+    RebalanceEnded,
+    StandsStill,
+    TimedOut,
+    Transition,
+)
+from protocols.java import Queue, sort_queues
+
+
+class ObservedFact(NamedTuple):
+    """``node`` observed ``fact`` (one of `protocols.facts`) at ``now``, in milliseconds. ``root``: the call that began
+    the chain of causes; ``cause``: what was being handled (see `protocols.engine.simulation.Observer`)."""
+
+    now: Time
+    node: str
+    fact: Any
+    root: int
+    cause: int
+
+
+MOST_QUEUES = 12
+"""Queues that one sentence names; beyond, it counts them per topic."""
+
+
+def queue_name(queue: Queue) -> str:
+    """``TopicX-0``, ``TopicX-broker-a-0``."""
+    return f"{queue.topic}-{queue.broker}-{queue.number}" if queue.broker else f"{queue.topic}-{queue.number}"
+
+
+def queue_names(queues: Iterable[Queue], unit: str = "queue") -> str:
+    """The names, or how many of each topic; "nothing" for none. ``unit`` is the system's word for a queue."""
+    listed = sort_queues(queues)
+    if len(listed) <= MOST_QUEUES:
+        return ", ".join(map(queue_name, listed)) or "nothing"
+    counts: dict[str, int] = {}
+    for queue in listed:
+        counts[queue.topic] = counts.get(queue.topic, 0) + 1
+    return ", ".join(f"{count} {unit}s of {topic}" for topic, count in counts.items())
+
+
+def seconds(time: Time) -> str:
+    """``12.345s``; without trailing zeros."""
+    return f"{time / 1000:.3f}".rstrip("0").rstrip(".") + "s"
+
+
+def describe_fact(fact: object) -> str:
+    """One fact as a sentence without its time; `KeyError` for what is no fact."""
+    return _WORDS[type(fact)](fact)
+
+
+def generation_suffix(generation: int | None) -> str:
+    """ " (generation 3)"; empty where there is none."""
+    return "" if generation is None else f" (generation {generation})"
+
+
+def _commit(fact: Committed) -> str:
+    who = fact.member or ("a client outside the group" if fact.error else "an administrator")
+    text = f"{who} commits {queue_name(fact.queue)} at {fact.offset}{generation_suffix(fact.generation)}"
+    return f"{text}, refused: {fact.error}" if fact.error else text
+
+
+def _ended(fact: RebalanceEnded) -> str:
+    if fact.member is not None:
+        return f"{fact.member} has rebalanced: {'its queues change' if fact.changed else 'no change'}"
+    changed = "" if fact.changed else ", no member's queues change"
+    return f"{fact.group}: rebalance complete{generation_suffix(fact.generation)}{changed}"
+
+
+def _began(fact: RebalanceBegan) -> str:
+    who = fact.group if fact.member is None else fact.member
+    return f"{who}: rebalance begins: {fact.trigger}"
+
+
+_WORDS: Mapping[type, Callable[[Any], str]] = {
+    Owns: lambda fact: f"{fact.member} owns {queue_names(fact.queues)}{generation_suffix(fact.generation)}",
+    Granted: lambda fact: f"{fact.member} is assigned {queue_names(fact.queues)}{generation_suffix(fact.generation)}",
+    RebalanceBegan: _began,
+    RebalanceEnded: _ended,
+    Callback: lambda fact: f"{fact.member} callback: {fact.kind} {queue_names(fact.queues)}",
+    Committed: _commit,
+    Delivered: lambda fact: (
+        f"{fact.member} has handled {queue_name(fact.queue)} {fact.first} to {fact.end - 1} since {seconds(fact.since)}"
+    ),
+    PassedOver: lambda fact: (
+        f"{fact.member} goes on behind record {fact.offset} of {queue_name(fact.queue)}: {fact.why}"
+    ),
+    Position: lambda fact: f"{fact.member} reads {queue_name(fact.queue)} from {fact.offset} on ({fact.why})",
+    Transition: lambda fact: f"{fact.machine} {fact.of}: {fact.before} -> {fact.after} ({fact.event})",
+    Epoch: lambda fact: f"{fact.of}: {fact.name} {fact.value}",
+    StandsStill: lambda fact: (
+        f"{fact.member} stands still on record {fact.offset} of {queue_name(fact.queue)}, which it cannot handle"
+    ),
+    TimedOut: lambda fact: f"{fact.member} {fact.then}, because {fact.why} than {fact.setting} ({seconds(fact.limit)})",
+    Noted: lambda fact: fact.text,
+}
+
+
+def is_significant(fact: object) -> bool:
+    """Whether the fact (one of `protocols.facts`) is significant. A step of a state machine is not."""
+    rule = _RULES.get(type(fact))
+    return rule is not None and rule(fact)
+
+
+_RULES: Mapping[type, Callable[[Any], bool]] = {
+    Owns: lambda fact: True,
+    Granted: lambda fact: True,
+    RebalanceBegan: lambda fact: True,
+    RebalanceEnded: lambda fact: fact.member is None or fact.changed,
+    Callback: lambda fact: True,
+    Committed: lambda fact: bool(fact.error),
+    TimedOut: lambda fact: True,
+    PassedOver: lambda fact: True,
+    StandsStill: lambda fact: True,
+    Noted: lambda fact: True,
+}
+
+
+class RepeatedTransitions:
+    """What a state machine did last, for each; to be asked of its steps in their order."""
+
+    __slots__ = ("_counted", "_last")
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, str], tuple[Transition | None, Transition]] = {}
+        self._counted: dict[tuple[str, str], tuple[int, Time]] = {}
+        """Machine to how many of its steps were not shown since the last that was, and when it took the last one."""
+
+    def is_repeat(self, now: Time, step: Transition) -> bool:
+        """Whether this is the step before the last one again, and so is counted only."""
+        machine = step.machine, step.of
+        before, last = self._last.get(machine, (None, None))
+        self._last[machine] = last, step
+        if step != before:
+            return False
+        self._counted[machine] = self._counted.get(machine, (0, now))[0] + 1, now
+        return True
+
+    def counted(self, step: Transition) -> str | None:
+        """The sentence about steps that were only counted, before another one is shown; None where none was."""
+        count = self._counted.pop((step.machine, step.of), None)
+        return None if count is None else _sentence(step.machine, step.of, *count)
+
+    def rest(self) -> Iterator[str]:
+        """The sentences that are left at the end."""
+        for machine, count in self._counted.items():
+            yield _sentence(*machine, *count)
+
+
+def _sentence(machine: str, of: str, count: int, last: Time) -> str:
+    steps = "1 more step" if count == 1 else f"{count:,} more steps"
+    return f"{machine} {of}: the same transitions again, {steps}, the last at {seconds(last)}"
 
 
 class Sent(NamedTuple):

@@ -17,8 +17,7 @@ from protocols.groups import Group
 from protocols.scenario.events import Join, Restart
 from protocols.scenario.events.members import started_as
 from protocols.scenario.fields import MemberPart, listed
-from protocols.scenario.model import Scenario, SystemPart
-from protocols.scenario.systems import split_system
+from protocols.scenario.model import Scenario, SystemPart, split_system
 from protocols.scenario.topology import MemberKey, Topology, listed_members
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.offset_store import OffsetsFile

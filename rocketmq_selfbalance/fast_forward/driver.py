@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from heapq import heappush
 
-from protocols.cycle_search import no_cycle_search
 from protocols.engine.links import Link
 from protocols.engine.nodes import Time, TimerName
 from protocols.engine.process import CLOCK, Entry, Happening, Process
-from protocols.engine.simulation import Simulation
+from protocols.engine.simulation import Simulation, no_cycle_search
 from rocketmq_selfbalance.fast_forward.adapters import Adapter, adapter_of
 from rocketmq_selfbalance.fast_forward.around import ReplayOutbox, Troubles
 from rocketmq_selfbalance.fast_forward.flows import Currents

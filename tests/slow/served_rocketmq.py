@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from protocols.engine.loop_thread import LoopThread
 from protocols.engine.sockets import Sockets
+from protocols.engine.turns import LoopThread
 from protocols.facts import Owns
 from protocols.java import Queue
 from rocketmq_selfbalance.broker.settings import BrokerSettings

@@ -22,7 +22,7 @@ from compare.showing.comparison.table import REPORT, rows
 from compare.showing.html import page
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
-from protocols.scenario.events.catalogue import described
+from protocols.scenario.events.base import described
 from protocols.scenario.fields import duration_text
 from protocols.scenario.jitter import shifted
 from protocols.scenario.model import LoadPart, Scenario

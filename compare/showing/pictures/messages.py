@@ -22,9 +22,8 @@ from compare.showing.pictures.charts import (
 )
 from protocols.engine.nodes import Message, Time
 from protocols.facts import Callback, Owns, RebalanceBegan, RebalanceEnded
-from protocols.timeline.fact_descriptions import ObservedFact, describe_fact, seconds
 from protocols.timeline.sequence import Arrow, Note, SequenceDiagram
-from protocols.timeline.trace import Sent
+from protocols.timeline.trace import ObservedFact, Sent, describe_fact, seconds
 
 _MESSAGE_ROW = 24.0
 _MESSAGE_COLUMN = 190.0

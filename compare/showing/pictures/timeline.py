@@ -19,9 +19,9 @@ from compare.showing.pictures.charts import (
     width_of,
 )
 from protocols import Queue, sort_queues
-from protocols.timeline.fact_descriptions import queue_name, seconds
 from protocols.timeline.ownership import Double, Gap
 from protocols.timeline.timeline import Timeline
+from protocols.timeline.trace import queue_name, seconds
 
 Span = TypeVar("Span", Gap, Double)
 

@@ -18,7 +18,7 @@ from kafka_coordinator.consumer.kip848.states import (
     TARGET_REACHED,
 )
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
-from kafka_coordinator.consumer.state.consumer_protocol import NOTHING_SENT, SentFields
+from kafka_coordinator.consumer.state.membership import NOTHING_SENT, SentFields
 from kafka_coordinator.messages import UNCHANGED_TIMEOUT, ConsumerGroupHeartbeat
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java

@@ -28,7 +28,7 @@ from kafka_coordinator.consumer.kip848.states import (
     STALE,
 )
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
-from kafka_coordinator.consumer.state.consumer_protocol import NO_ASSIGNMENT, NOTHING_SENT
+from kafka_coordinator.consumer.state.membership import NO_ASSIGNMENT, NOTHING_SENT
 from kafka_coordinator.messages import JOINS as JOIN_EPOCH
 from kafka_coordinator.messages import LEAVES as LEAVE_EPOCH
 from kafka_coordinator.messages import LEAVES_FOR_A_WHILE, ConsumerGroupHeartbeat

@@ -14,7 +14,7 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import callbacks, commits, reading, states
 from kafka_coordinator.consumer.kip848.states import RECONCILED, RECONCILING, TARGET_RECEIVED
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
-from kafka_coordinator.consumer.state.consumer_protocol import (
+from kafka_coordinator.consumer.state.membership import (
     ASSIGNING,
     COMMITTING,
     NO_ASSIGNMENT,

@@ -5,9 +5,9 @@ from typing import Self
 
 from kafka_coordinator.consumer.kip848.states import CONSUMER_PROTOCOL, UNSUBSCRIBED
 from kafka_coordinator.consumer.settings import COOPERATIVE, ConsumerConfig, Load
-from kafka_coordinator.consumer.state.consumer_protocol import ConsumerProtocolMember
 from kafka_coordinator.consumer.state.membership import (
     Assigning,
+    ConsumerProtocolMember,
     CoordinatorLookup,
     HeartbeatState,
     JoinProgress,

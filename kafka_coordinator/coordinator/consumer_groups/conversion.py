@@ -20,9 +20,9 @@ from kafka_coordinator.coordinator.consumer_groups.member import (
     ClassicPart,
     ConsumerMember,
     Profile,
+    Standing,
     observe_member_epoch,
 )
-from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing
 from kafka_coordinator.coordinator.consumer_groups.sessions import (
     cancel_timers,
     refresh_hash,
@@ -30,13 +30,11 @@ from kafka_coordinator.coordinator.consumer_groups.sessions import (
     restart_session,
 )
 from kafka_coordinator.coordinator.consumer_groups.storing import erase_group, store_whole
-from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.group import Group
-from kafka_coordinator.coordinator.members import Member
+from kafka_coordinator.coordinator.core import Core, create_group, end_group, store_group
+from kafka_coordinator.coordinator.group import Group, Member
 from kafka_coordinator.coordinator.rebalance import Cause, join_timer, observe_removed, prepare, sync_timer
 from kafka_coordinator.coordinator.rebalance import restart_session as restart_classic_session
 from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
-from kafka_coordinator.coordinator.storing import create_group, end_group, store_group
 from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, REBALANCE_IN_PROGRESS, UNKNOWN_SERVER_ERROR
 from kafka_coordinator.messages import (
     CONSUMER_PROTOCOL_TYPE,

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.conversion import downgrade, may_downgrade
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, observe_member_epoch
-from kafka_coordinator.coordinator.consumer_groups.reconciliation import NOTHING
+from kafka_coordinator.coordinator.consumer_groups.member import NOTHING, ConsumerMember, observe_member_epoch
 from kafka_coordinator.coordinator.consumer_groups.sessions import cancel_timers, refresh_hash
 from kafka_coordinator.coordinator.consumer_groups.storing import (
     bump,
@@ -27,13 +26,7 @@ from protocols.state_machine import ALWAYS
 
 
 def fence(
-    core: Core,
-    group: ConsumerGroup,
-    members: Sequence[ConsumerMember],
-    event: str,
-    words: str,
-    now: Time,
-    out: Outbox,
+    core: Core, group: ConsumerGroup, members: Sequence[ConsumerMember], event: str, words: str, now: Time, out: Outbox
 ) -> None:
     """Remove members; what they had is free at once. A group in which only classic members are left becomes a classic
     group, if it may."""

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import states
-from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile, observe_epochs
-from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing
+from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile, Standing, observe_epochs
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import (
     Counts,
     IteratedTargets,

@@ -20,8 +20,8 @@ from kafka_coordinator.coordinator.consumer_groups.conversion import group_for, 
 from kafka_coordinator.coordinator.consumer_groups.fencing import fence, leave_for_a_while
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
+from kafka_coordinator.coordinator.consumer_groups.patterns import Patterns, check_pattern, refresh_if_due
 from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, seat, update
-from kafka_coordinator.coordinator.consumer_groups.regexes import Patterns, check_pattern, refresh_if_due
 from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_interval_ms, restart_session
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, NONE

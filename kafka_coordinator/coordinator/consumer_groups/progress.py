@@ -10,8 +10,13 @@ from collections.abc import Collection
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile, observe_member_epoch
-from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing, reconcile
+from kafka_coordinator.coordinator.consumer_groups.member import (
+    ConsumerMember,
+    Profile,
+    Standing,
+    observe_member_epoch,
+    reconcile,
+)
 from kafka_coordinator.coordinator.consumer_groups.sessions import cancel_timers, refresh_hash, revocation_timer
 from kafka_coordinator.coordinator.consumer_groups.storing import (
     bump,

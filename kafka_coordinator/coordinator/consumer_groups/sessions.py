@@ -19,7 +19,7 @@ from typing import Final
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.members import session_timer
+from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.settings import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
 from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.java import sorted_as_java

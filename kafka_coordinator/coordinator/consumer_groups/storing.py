@@ -1,32 +1,35 @@
-"""Records about groups of the consumer protocol in ``__consumer_offsets`` (spec 1.3, types 3, 5 to 8 and 16).
+"""The log of groups of the consumer protocol in ``__consumer_offsets`` (spec 1.3, types 3, 5 to 8 and 16): its records,
+when they are written, and the groups that a broker reads from it when it takes them over (spec 1.4).
 
-A key ends with the name of its type, so that keys of two types never compare equal.
+A key ends with the name of its type, so that keys of two types never compare equal. Everything that members have agreed
+on is in the log: unlike a classic group, one that is on its way goes on from where it was, and only timers begin anew.
 
-In Kafka `ConsumerGroupMetadataKey`, `ConsumerGroupMemberMetadataKey` and so on, with their values.
+What follows from a write stands here, too: the group epoch, which goes up with whatever changes what members should own
+(spec 6.1), and the facts about grants. What is granted to a member is what it is assigned, without what it must still
+give up; members with one client id count as one, as in classic groups, and a rebalance ends when all members have
+reached the target of the group's epoch.
 
-What is written to the log about groups of the consumer protocol (spec 1.3).
-
-In Kafka `GroupCoordinatorRecordHelpers` and `ConsumerGroup.createConsumerGroupRecords`.
-
-The facts about grants that the coordinator lets the observer see (`protocols.facts`); the group does not change.
-
-What is granted to a member is what it is assigned, without what it must still give up. As in classic groups, members
-with one client id count as one, and a rebalance ends when all members have reached the target of the group's epoch.
-
-The group epoch goes up: whatever changes what members should own does that (spec 6.1).
-
-In Kafka the callers of `newConsumerGroupEpochRecord`.
+In Kafka `GroupCoordinatorRecordHelpers` with its keys and values, `ConsumerGroup.createConsumerGroupRecords`, and
+`GroupMetadataManager.replay`, `onLoaded` and `onUnloaded`.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
+from kafka_coordinator.coordinator.consumer_groups.member import JOINING, ConsumerMember, Profile, observe_member_epoch
+from kafka_coordinator.coordinator.consumer_groups.sessions import (
+    cancel_timers,
+    resolve_timer,
+    restart_session,
+    revocation_timer,
+)
 from kafka_coordinator.coordinator.core import Core
-from protocols.engine.nodes import Outbox
-from protocols.facts import Granted, RebalanceBegan, RebalanceEnded
+from kafka_coordinator.coordinator.log import Key, Value
+from protocols.engine.nodes import Outbox, Time
+from protocols.facts import Granted, RebalanceBegan, RebalanceEnded, Transition
 from protocols.java import Queue, sort_queues
 
 
@@ -193,3 +196,56 @@ def bump(
     group.stale = False
     store_epoch(core, group)
     out.observe(RebalanceBegan(group.id, words, by, group.epoch, None, of_topics))
+
+
+def replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> dict[str, ConsumerGroup]:
+    """The groups of the consumer protocol among the newest records of a log, without their offsets."""
+    groups = {key.group: ConsumerGroup(key.group, partition) for key in latest if isinstance(key, EpochKey)}
+    for key, value in latest.items():
+        group = groups.get(key.group)
+        if group is None:
+            continue
+        if isinstance(key, EpochKey):
+            group.epoch, group.metadata_hash = value
+        elif isinstance(key, TargetEpochKey):
+            group.target_epoch = value
+        elif isinstance(key, TargetKey):
+            group.target[key.member_id] = value
+        elif isinstance(key, MemberKey):
+            profile: Profile = value
+            standing = latest.get(CurrentKey(key.group, key.member_id), JOINING)
+            group.put(ConsumerMember(key.member_id, profile, standing))
+    for key, value in latest.items():
+        if isinstance(key, PatternKey) and key.group in groups:
+            groups[key.group].resolve(key.regex, value._replace(image=core.image))
+    return groups
+
+
+def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
+    """This broker coordinates the group from now on: sessions begin anew, and so does the time to revoke."""
+    core.consumer_groups[group.id] = group
+    for member in group.members.values():
+        state = member.standing.state
+        after = states.MEMBER.next_state(states.ABSENT, states.LOADED, states.member_guard(state))
+        out.observe(Transition(states.MEMBER.name, member.called, states.ABSENT, states.LOADED, after))
+        observe_member_epoch(group.id, member, out)
+        restart_session(core, group, member, now, out)
+        if state == states.UNREVOKED and member.profile.classic is None:
+            member.revoking_at = member.standing.epoch
+            out.set_timer(revocation_timer(group.id, member.id), now + member.profile.rebalance_timeout_ms)
+    group.settle(states.LOADED, out)
+    group.granted = granted_now(core, group)
+    if group.derived_state() in (states.STABLE, states.EMPTY):
+        group.ended_epoch = group.epoch
+
+
+def resign(core: Core, partition: int, out: Outbox) -> None:
+    """Another broker leads the partition: its groups are dead here."""
+    for group in [
+        consumer_group for consumer_group in core.consumer_groups.values() if consumer_group.partition == partition
+    ]:
+        group.end(states.UNLOADED, out)
+        for member_id in group.members:
+            cancel_timers(group, member_id, out)
+        out.cancel_timer(resolve_timer(group.id))
+        del core.consumer_groups[group.id]

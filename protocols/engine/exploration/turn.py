@@ -19,16 +19,7 @@ from protocols.engine.exploration.states import (
     Moved,
     Run,
 )
-from protocols.engine.exploration.steps import (
-    CLOSED,
-    CONNECTED,
-    RECEIVE,
-    START,
-    TIMEOUT,
-    WOKEN,
-    Branch,
-    NodeEvent,
-)
+from protocols.engine.exploration.steps import CLOSED, CONNECTED, RECEIVE, START, TIMEOUT, WOKEN, Branch, NodeEvent
 from protocols.engine.nodes import OPERATOR, ExploredNode, Message
 
 _NAMES = {

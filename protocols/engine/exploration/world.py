@@ -8,17 +8,7 @@ equal exactly where their tuples are.
 from collections.abc import Callable, Iterator, Sequence
 
 from protocols.engine.exploration.holdings import Holdings
-from protocols.engine.exploration.states import (
-    CLOSES,
-    DELIVER,
-    FIRE,
-    HAPPEN,
-    OPENS,
-    Action,
-    Happened,
-    Run,
-    State,
-)
+from protocols.engine.exploration.states import CLOSES, DELIVER, FIRE, HAPPEN, OPENS, Action, Happened, Run, State
 from protocols.engine.exploration.steps import TIMEOUT, NodeEvent
 from protocols.engine.exploration.turn import Turn
 from protocols.engine.nodes import ExploredNode, Message, TimerName

@@ -4,8 +4,7 @@ A new kind is a class in a file of its own and a name in the list below. YAML, c
 schema know it from there; the clusters that it may happen to apply it (`protocols.scenario.cluster_states`).
 """
 
-from protocols.scenario.events.base import Event, MemberChange
-from protocols.scenario.events.catalogue import EVENT_KINDS, register
+from protocols.scenario.events.base import EVENT_KINDS, Event, MemberChange, register
 from protocols.scenario.events.members import Crash, Hang, Join, Leave, Restart, StopPolling, Subscribe
 from protocols.scenario.events.records import Commit, Poison, Produce, Reset
 from protocols.scenario.events.rolling import Rolling

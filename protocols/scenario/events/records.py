@@ -15,8 +15,7 @@ from pydantic import Field
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.scenario.events.base import ClusterState, Event
-from protocols.scenario.fields import Count, Duration, duration_text, listed
-from protocols.scenario.queue_names import NamedCount, NamedOffset, named_queue
+from protocols.scenario.fields import Count, Duration, NamedCount, NamedOffset, duration_text, listed, named_queue
 from protocols.scenario.validation import PartError, Path, suggestion
 
 

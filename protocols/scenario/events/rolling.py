@@ -99,12 +99,7 @@ class Rolling(Event):
 
     def _successor(self, member: str, at: Time) -> Event:
         return Join(
-            at=at,
-            group=self.group,
-            join=successor(member),
-            like=member,
-            strategy=self.strategy,
-            settings=self.settings,
+            at=at, group=self.group, join=successor(member), like=member, strategy=self.strategy, settings=self.settings
         )
 
 

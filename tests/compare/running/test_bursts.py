@@ -12,7 +12,7 @@ from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.events import Produce
 from protocols.scenario.events.records import records_of
-from protocols.scenario.queue_names import NamedCount
+from protocols.scenario.fields import NamedCount
 from protocols.scenario.reading import read, scenario
 
 SYSTEMS = ("kafka:range", "kafka-zookeeper:range", "rocketmq:AVG")

@@ -4,15 +4,10 @@ import pytest
 
 from kafka_coordinator.consumer.kip848 import heartbeats, membership
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
-from kafka_coordinator.coordinator.consumer_groups import (
-    classic_members,
-    fencing,
-    heartbeat,
-    reconciliation,
-    states,
-)
+from kafka_coordinator.coordinator.consumer_groups import classic_members, fencing, heartbeat, states
+from kafka_coordinator.coordinator.consumer_groups import member as reconciliation
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing
+from kafka_coordinator.coordinator.consumer_groups.member import Standing
 from kafka_coordinator.coordinator.refusals import sync_refused
 from kafka_coordinator.errors import REBALANCE_IN_PROGRESS
 from kafka_coordinator.messages import JOINS, ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from kafka_coordinator.wire.served import ServedCluster
-from protocols.engine.loop_thread import LoopThread
 from protocols.engine.sockets import Sockets
+from protocols.engine.turns import LoopThread
 from protocols.timeline import Recorder, Timeline
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer
 
-from kafka_coordinator.wire.operations import Operations
+from kafka_coordinator.wire.served import Operations
 from protocols.errors import UserError
 from protocols.facts import Owns, RebalanceBegan
 from tests.kafka_coordinator.wire.serving import AT_ONCE, Serving, serving

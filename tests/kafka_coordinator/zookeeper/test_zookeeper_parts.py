@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.zookeeper import messages
-from kafka_coordinator.zookeeper.catalogue import CannotAssign, range_, roundrobin
 from kafka_coordinator.zookeeper.messages import (
     ChildrenAnswer,
     CloseSession,
@@ -27,7 +26,7 @@ from kafka_coordinator.zookeeper.messages import (
     SetData,
     WatchEvent,
 )
-from kafka_coordinator.zookeeper.settings import ConsumerSettings, with_settings
+from kafka_coordinator.zookeeper.settings import CannotAssign, ConsumerSettings, range_, roundrobin, with_settings
 from protocols.errors import UserError
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
 from tests.message_classes import message_classes

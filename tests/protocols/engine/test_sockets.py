@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from protocols.engine.connection import WireError
-from protocols.engine.loop_thread import LoopThread
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.sockets import Limits, Sockets
+from protocols.engine.turns import LoopThread
 from protocols.facts import Noted
 
 

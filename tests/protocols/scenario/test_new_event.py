@@ -11,8 +11,7 @@ from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.scenario import shorthands
 from protocols.scenario.events import EVENT_KINDS, Event, MemberChange, register
-from protocols.scenario.events.base import ClusterState
-from protocols.scenario.events.catalogue import unregister
+from protocols.scenario.events.base import ClusterState, unregister
 from protocols.scenario.fields import Duration
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart

@@ -5,7 +5,7 @@ import pytest
 from protocols.errors import UserError
 from protocols.poison import PoisonRecord
 from protocols.scenario.events import Poison
-from protocols.scenario.queue_names import NamedCount
+from protocols.scenario.fields import NamedCount
 from protocols.scenario.reading import read_text
 from protocols.scenario.writing import as_yaml
 from tests.rows import rows

@@ -12,12 +12,10 @@ from protocols.scenario import reading
 from protocols.scenario.events import EVENT_KINDS, Commit, Hang, Join, Queues, Restart, Rolling, Subscribe
 from protocols.scenario.events.members import started_as
 from protocols.scenario.events.records import offsets_of
-from protocols.scenario.fields import GroupPart, MemberPart, duration_text
+from protocols.scenario.fields import GroupPart, MemberPart, NamedOffset, duration_text
 from protocols.scenario.fields import milliseconds as milliseconds_of
-from protocols.scenario.model import Scenario
-from protocols.scenario.queue_names import NamedOffset
+from protocols.scenario.model import Scenario, SystemStrategies
 from protocols.scenario.reference import EXAMPLES, reference
-from protocols.scenario.systems import SystemStrategies
 from protocols.strategies import StrategyRecord
 from tests.protocols.scenario.texts import TEXT, changed
 from tests.rows import rows

@@ -5,7 +5,7 @@ import pytest
 from compare.running.systems import read_text, scenario
 from protocols.errors import UserError
 from protocols.scenario.events import Hang, Join
-from protocols.scenario.events.catalogue import described
+from protocols.scenario.events.base import described
 from protocols.scenario.fields import listed_members
 from protocols.scenario.model import Scenario
 from protocols.scenario.writing import as_yaml

@@ -1,7 +1,7 @@
 """A member of the consumer protocol is fenced, refused, does not poll, leaves (spec 6.5, 6.6, 6.7)."""
 
 from kafka_coordinator.consumer import Close, CommitNow, GoOn, StopPolling, Subscribe
-from kafka_coordinator.consumer.kip848.answers import REACTIONS
+from kafka_coordinator.consumer.kip848.polling import REACTIONS
 from kafka_coordinator.consumer.kip848.states import (
     CONSUMER_PROTOCOL,
     FATAL,

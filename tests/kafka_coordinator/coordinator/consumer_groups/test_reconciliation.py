@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.coordinator.consumer_groups.reconciliation import Standing, reconcile
+from kafka_coordinator.coordinator.consumer_groups.member import Standing, reconcile
 from kafka_coordinator.coordinator.consumer_groups.states import M_STABLE, UNRELEASED, UNREVOKED
 from tests.rows import rows
 

@@ -1,0 +1,163 @@
+"""What a group of the consumer protocol answers besides heartbeats: its description, its end (spec 2.13), and its
+offsets; who may commit and fetch them is told by member epochs (spec 2.12, 6.5).
+
+In Kafka `GroupMetadataManager.consumerGroupDescribe`, `ConsumerGroup.asDescribedGroup`, `validateOffsetCommit` and
+`validateOffsetFetch`, `OffsetMetadataManager`.
+"""
+
+from collections.abc import Iterable
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups.conversion import end_consumer_group
+from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
+from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
+from kafka_coordinator.coordinator.core import Core, delete_offset
+from kafka_coordinator.coordinator.offsets import answer_fetch, refuse_commit, store_commit
+from kafka_coordinator.errors import (
+    GROUP_ID_NOT_FOUND,
+    GROUP_SUBSCRIBED_TO_TOPIC,
+    ILLEGAL_GENERATION,
+    NON_EMPTY_GROUP,
+    NONE,
+    STALE_MEMBER_EPOCH,
+    UNKNOWN_MEMBER_ID,
+    UNSUPPORTED_VERSION,
+)
+from kafka_coordinator.messages import (
+    ConsumerGroupDescribe,
+    ConsumerGroupDescribeAnswer,
+    DeleteGroup,
+    DeleteGroupAnswer,
+    DescribedConsumer,
+    OffsetCommit,
+    OffsetDelete,
+    OffsetDeleteAnswer,
+    OffsetFetch,
+    OffsetFetchAnswer,
+)
+from protocols.engine.nodes import Outbox, Time
+from protocols.java import sorted_as_java
+
+
+def describe_consumer_group(core: Core, now: Time, sender: str, request: ConsumerGroupDescribe, out: Outbox) -> None:
+    """Epochs, state and members; partitions of topics that are gone are left out."""
+    group = core.consumer_groups.get(request.group)
+    if group is None:
+        out.send(sender, description_refused(request, GROUP_ID_NOT_FOUND))
+        return
+    members = tuple([_described(core, group, group.members[each]) for each in sorted_as_java(group.members)])
+    assignor = group.preferred_assignor() or core.settings.assignors[0]
+    out.send(
+        sender,
+        ConsumerGroupDescribeAnswer(
+            request.correlation, NONE, group.state, group.epoch, group.target_epoch, assignor, members
+        ),
+    )
+
+
+def description_refused(request: ConsumerGroupDescribe, error: str) -> ConsumerGroupDescribeAnswer:
+    """The answer where there is nothing to describe."""
+    return ConsumerGroupDescribeAnswer(request.correlation, error, "", 0, 0, "", ())
+
+
+def _described(core: Core, group: ConsumerGroup, member: ConsumerMember) -> DescribedConsumer:
+    profile = member.profile
+    return DescribedConsumer(
+        member.id,
+        profile.instance_id,
+        profile.rack,
+        profile.client_id,
+        profile.host,
+        member.standing.epoch,
+        profile.classic is not None,
+        profile.topics,
+        profile.regex,
+        _known(core, member.standing.assigned),
+        _known(core, group.target.get(member.id, ())),
+    )
+
+
+def _known(core: Core, partitions: Iterable[Partition]) -> tuple[Partition, ...]:
+    return tuple(sorted(partition for partition in partitions if partition[0] in core.partition_counts))
+
+
+def delete(core: Core, group: ConsumerGroup, now: Time, sender: str, request: DeleteGroup, out: Outbox) -> None:
+    """Delete a group without members, with its offsets."""
+    error = NON_EMPTY_GROUP if group.members else NONE
+    if error == NONE:
+        delete_empty(core, group, states.DELETED, out)
+    out.send(sender, DeleteGroupAnswer(request.correlation, error))
+
+
+def delete_empty(core: Core, group: ConsumerGroup, event: str, out: Outbox) -> None:
+    """The group ends, with its offsets."""
+    for partition in list(group.offsets):
+        delete_offset(core, group, partition)
+    end_consumer_group(core, group, event, out)
+
+
+MEMBER_EPOCHS_SINCE = 9
+"""From this version of OffsetCommit on a member of the consumer protocol may commit."""
+
+
+def commit(core: Core, group: ConsumerGroup, now: Time, sender: str, request: OffsetCommit, out: Outbox) -> None:
+    """Store offsets of a member that names its very epoch."""
+    error = _commit_error(group, request)
+    member = group.members.get(request.member_id)
+    name = None if member is None else member.profile.client_id
+    if error == NONE:
+        store_commit(core, group, name, now, sender, request, out)
+    else:
+        refuse_commit(core, request, name, error, sender, out)
+
+
+def _commit_error(group: ConsumerGroup, request: OffsetCommit) -> str:
+    if request.generation < 0 and not group.members:
+        return NONE
+    member = group.members.get(request.member_id)
+    if member is None:
+        return UNKNOWN_MEMBER_ID
+    if member.profile.classic is None and request.version < MEMBER_EPOCHS_SINCE:
+        return UNSUPPORTED_VERSION
+    return _epoch_error(group, request.member_id, request.generation)
+
+
+def _epoch_error(group: ConsumerGroup, member_id: str, epoch: int) -> str:
+    member = group.members.get(member_id)
+    if member is None:
+        return UNKNOWN_MEMBER_ID
+    if epoch == member.standing.epoch:
+        return NONE
+    return STALE_MEMBER_EPOCH if member.profile.classic is None else ILLEGAL_GENERATION
+
+
+def fetch(core: Core, group: ConsumerGroup, now: Time, sender: str, request: OffsetFetch, out: Outbox) -> None:
+    """Look up offsets; a request that names a member must name its epoch."""
+    if request.member_id is not None or request.generation >= 0:
+        error = _epoch_error(group, request.member_id or "", request.generation)
+        if error != NONE:
+            out.send(sender, OffsetFetchAnswer(request.correlation, error, ()))
+            return
+    answer_fetch(group.offsets, sender, request, out)
+
+
+def delete_offsets(
+    core: Core, group: ConsumerGroup, now: Time, sender: str, request: OffsetDelete, out: Outbox
+) -> None:
+    """Forget offsets, but not those of topics to which the group subscribes."""
+    errors = []
+    for partition in request.partitions:
+        subscribed = group.subscribes(partition[0])
+        errors.append((partition, GROUP_SUBSCRIBED_TO_TOPIC if subscribed else NONE))
+        if not subscribed:
+            delete_offset(core, group, partition)
+    out.send(sender, OffsetDeleteAnswer(request.correlation, NONE, tuple(errors)))
+
+
+def expire_offsets(core: Core, group: ConsumerGroup, now: Time) -> None:
+    """Forget offsets that are old and of topics to which the group does not subscribe."""
+    oldest = now - core.settings.offsets_retention_ms
+    for partition, committed in list(group.offsets.items()):
+        if not group.subscribes(partition[0]) and committed.committed_at <= oldest:
+            delete_offset(core, group, partition)
