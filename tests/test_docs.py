@@ -29,19 +29,21 @@ def test_pages_that_are_made_are_as_the_programs_are_now() -> None:
         assert path.read_text(encoding="utf-8") == text, f"{path.relative_to(ROOT)}: {RUN_AGAIN}"
 
 
-@pytest.mark.parametrize("example", [path.stem for path in examples()])
-def test_examples_print_what_is_kept_beside_them(example: str) -> None:
-    kept = EXPECTED / f"{example}.md"
-    assert printed(SCENARIOS / f"{example}.yaml") == kept.read_text(encoding="utf-8"), RUN_AGAIN
+def test_examples_print_what_is_kept_beside_them(subtests: pytest.Subtests) -> None:
+    for example in [path.stem for path in examples()]:
+        with subtests.test(example=example):
+            kept = EXPECTED / f"{example}.md"
+            assert printed(SCENARIOS / f"{example}.yaml") == kept.read_text(encoding="utf-8"), RUN_AGAIN
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.name)
-def test_whole_scenarios_and_sweeps_on_pages_can_be_read(page: Path, tmp_path: Path) -> None:
-    path = tmp_path / "scenario.yaml"
-    for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
-        if block.startswith("name:"):
-            path.write_text(block, encoding="utf-8")
-            assert read_sweep(path).sweep.cells if "\nkind:" in block else variants_of(read_scenario(path), ())
+def test_whole_scenarios_and_sweeps_on_pages_can_be_read(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for page in [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]:
+        with subtests.test(page=page):
+            path = tmp_path / "scenario.yaml"
+            for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+                if block.startswith("name:"):
+                    path.write_text(block, encoding="utf-8")
+                    assert read_sweep(path).sweep.cells if "\nkind:" in block else variants_of(read_scenario(path), ())
 
 
 def test_no_output_is_kept_of_an_example_that_is_gone() -> None:

@@ -129,11 +129,10 @@ def test_a_baseline_goes_through_the_command(tmp_path: Path) -> None:
     assert [(each["label"], each["change"]) for each in more["changes"]] == [("kafka:sticky", "new")]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{}", "[]", '{"scenario": "s"}', '{"scenario": "s", "variants": [1]}', '{"scenarios": {}}']
-)
-def test_what_is_no_baseline_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "old.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError, match="expected a file that `equipoise compare --format json` wrote"):
-        read_baseline(path, "compare", documents_of)
+def test_what_is_no_baseline_is_refused_in_one_line(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for text in ["", "{}", "[]", '{"scenario": "s"}', '{"scenario": "s", "variants": [1]}', '{"scenarios": {}}']:
+        with subtests.test(text=text):
+            path = tmp_path / "old.json"
+            path.write_text(text, encoding="utf-8")
+            with pytest.raises(UserError, match="expected a file that `equipoise compare --format json` wrote"):
+                read_baseline(path, "compare", documents_of)

@@ -58,12 +58,13 @@ def advice(group: ObservedGroup) -> str:
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_is_recognised_and_gets_no_advice_that_is_not_for_it(kind: str) -> None:
-    group = KINDS[kind]
-    assert kind_of(group) == kind
-    said = advice(group)
-    assert not [each for each in FORBIDDEN.get(kind, ()) if each in said]
+def test_a_kind_is_recognised_and_gets_no_advice_that_is_not_for_it(subtests: pytest.Subtests) -> None:
+    for kind in KINDS:
+        with subtests.test(kind=kind):
+            group = KINDS[kind]
+            assert kind_of(group) == kind
+            said = advice(group)
+            assert not [each for each in FORBIDDEN.get(kind, ()) if each in said]
 
 
 def test_each_kind_is_advised_in_the_settings_of_those_who_run_it() -> None:

@@ -91,18 +91,19 @@ def assert_agrees(group: ObservedGroup, truth: Truth) -> None:
     assert set(group.queues or ()) <= truth.read | set(truth.committed)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda path: f"{path.parent.name}/{path.name[:40]}")
-def test_every_file_alone_tells_the_truth_or_nothing(file: Path) -> None:
-    groups, _ = read_files(file)
-    known = truths(file.parent.name)
-    for name, group in groups.items():
-        if name in known:
-            assert_agrees(group, known[name])
-        else:
-            # Listings name groups of the same cluster that truth.json leaves out; nothing else does.
-            assert file.name.startswith(("list-", "kafka-groups-list", "share-list", "streams-list"))
-            assert group.members in (None, ())
-            assert group.queues is None
+def test_every_file_alone_tells_the_truth_or_nothing(subtests: pytest.Subtests) -> None:
+    for file in FILES:
+        with subtests.test(file=file):
+            groups, _ = read_files(file)
+            known = truths(file.parent.name)
+            for name, group in groups.items():
+                if name in known:
+                    assert_agrees(group, known[name])
+                else:
+                    # Listings name groups of the same cluster that truth.json leaves out; nothing else does.
+                    assert file.name.startswith(("list-", "kafka-groups-list", "share-list", "streams-list"))
+                    assert group.members in (None, ())
+                    assert group.queues is None
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -152,48 +153,51 @@ def of_group(name: str, *views: str) -> ObservedGroup | None:
     return groups.get(name)
 
 
-@pytest.mark.parametrize("name", PREFIXES)
-def test_what_each_view_tells(name: str) -> None:
-    truth = truths("groups")[name]
-    owners = {id: owned for id, owned in truth.owned.items() if owned}
+def test_what_each_view_tells(subtests: pytest.Subtests) -> None:
+    for name in PREFIXES:
+        with subtests.test(name=name):
+            truth = truths("groups")[name]
+            owners = {id: owned for id, owned in truth.owned.items() if owned}
 
-    for view in ("offsets", "offsets-verbose"):
-        shown = of_group(name, view)
-        assert shown is not None
-        assert shown.members is None
-        assert {each.id: set(each.owned or ()) for each in shown.seen} == owners
-        assert set(shown.queues or ()) == truth.read
+            for view in ("offsets", "offsets-verbose"):
+                shown = of_group(name, view)
+                assert shown is not None
+                assert shown.members is None
+                assert {each.id: set(each.owned or ()) for each in shown.seen} == owners
+                assert set(shown.queues or ()) == truth.read
 
-        with_state = of_group(name, view, "state")
-        assert with_state is not None
-        if len(owners) == len(truth.owned):
-            assert with_state.members is not None
-        else:
-            assert with_state.members is None
-            assert with_state.member_count == len(truth.owned)
-            assert with_state.idle_count == len(truth.owned) - len(owners)
+                with_state = of_group(name, view, "state")
+                assert with_state is not None
+                if len(owners) == len(truth.owned):
+                    assert with_state.members is not None
+                else:
+                    assert with_state.members is None
+                    assert with_state.member_count == len(truth.owned)
+                    assert with_state.idle_count == len(truth.owned) - len(owners)
 
-        both = of_group(name, view, "members")
-        assert both is not None
-        if truth.owned:
-            assert {each.id: set(each.owned or ()) for each in both.members or ()} == truth.owned
+                both = of_group(name, view, "members")
+                assert both is not None
+                if truth.owned:
+                    assert {each.id: set(each.owned or ()) for each in both.members or ()} == truth.owned
 
-    state = of_group(name, "state")
-    assert state is not None
-    assert state.queues is None
-    assert (state.member_count if truth.owned else state.members) == (len(truth.owned) or ())
+            state = of_group(name, "state")
+            assert state is not None
+            assert state.queues is None
+            assert (state.member_count if truth.owned else state.members) == (len(truth.owned) or ())
 
-    short, verbose = of_group(name, "members"), of_group(name, "members-verbose")
-    if not truth.owned:
-        # Only the header is left, and it names nobody.
-        assert (short, verbose) == (None, None)
-        return
-    assert short is not None
-    assert verbose is not None
-    counts = {each.id: len(each.owned) if each.owned is not None else each.queue_count for each in short.members or ()}
-    assert counts == {id: len(owned) for id, owned in truth.owned.items()}
-    assert {each.id: set(each.owned or ()) for each in verbose.members or ()} == truth.owned
-    assert set(verbose.queues or ()) == truth.read
+            short, verbose = of_group(name, "members"), of_group(name, "members-verbose")
+            if not truth.owned:
+                # Only the header is left, and it names nobody.
+                assert (short, verbose) == (None, None)
+                continue
+            assert short is not None
+            assert verbose is not None
+            counts = {
+                each.id: len(each.owned) if each.owned is not None else each.queue_count for each in short.members or ()
+            }
+            assert counts == {id: len(owned) for id, owned in truth.owned.items()}
+            assert {each.id: set(each.owned or ()) for each in verbose.members or ()} == truth.owned
+            assert set(verbose.queues or ()) == truth.read
 
 
 def test_a_group_that_only_a_notice_calls_empty_has_no_members() -> None:

@@ -245,19 +245,17 @@ def test_sources_of_different_times_are_noted() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("evidence", "strategy"),
-    [
+def test_range_of_the_consumer_protocol_is_another_strategy(subtests: pytest.Subtests) -> None:
+    for evidence, strategy in [
         ([], "range"),
         (list_view({"g": ("Consumer", "Stable")}), "server-range"),
         (list_view({"g": ("Classic", "Stable")}), "range"),
         (members_view("g", [ToolMember("8O876wWRSH6gvmJKR1CN9A", "a", {}, epoch=3)], verbose=True), "server-range"),
         (members_view("g", [ToolMember("8O876wWRSH6gvmJKR1CN9A", "a", {})]), "server-range"),
         (members_view("g", [A], verbose=True), "range"),
-    ],
-)
-def test_range_of_the_consumer_protocol_is_another_strategy(evidence: list[str], strategy: str) -> None:
-    assert only(state_view("g", "h:1", "range", "Stable", 1), evidence).strategy == strategy
+    ]:
+        with subtests.test(evidence=evidence, strategy=strategy):
+            assert only(state_view("g", "h:1", "range", "Stable", 1), evidence).strategy == strategy
 
 
 def test_numbers_that_do_not_fit_their_column_push_the_others() -> None:

@@ -320,10 +320,11 @@ def test_every_restart_shares_anew_twice_in_rocketmq() -> None:
     assert found["longest_gap_s"] < 2
 
 
-@pytest.mark.parametrize("example", sorted(file.stem for file in EXAMPLES.glob("*.yaml")))
-def test_every_example_holds_what_it_expects_in_rocketmq(example: str) -> None:
-    scenario = read(EXAMPLES / f"{example}.yaml", known_strategies())
-    for variant in [each.label for each in scenario.systems if each.system.startswith("rocketmq")]:
-        found = told(example, variant)
-        assert [check for check in found["checks"] if check["demanded"] and not check["held"]] == []
-        assert any(isinstance(each.fact, Owns) for each in lived(example, variant).timeline.facts)
+def test_every_example_holds_what_it_expects_in_rocketmq(subtests: pytest.Subtests) -> None:
+    for example in sorted(file.stem for file in EXAMPLES.glob("*.yaml")):
+        with subtests.test(example=example):
+            scenario = read(EXAMPLES / f"{example}.yaml", known_strategies())
+            for variant in [each.label for each in scenario.systems if each.system.startswith("rocketmq")]:
+                found = told(example, variant)
+                assert [check for check in found["checks"] if check["demanded"] and not check["held"]] == []
+                assert any(isinstance(each.fact, Owns) for each in lived(example, variant).timeline.facts)

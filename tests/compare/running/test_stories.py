@@ -47,15 +47,16 @@ def loads(example: str, variant: str) -> list[int]:
     return [len(queues) for _, queues in sorted(told(example, variant)["owners"].items())]
 
 
-@pytest.mark.parametrize("example", sorted({file.stem for file in EXAMPLES.glob("*.yaml")} - NOBODY_LEFT))
-def test_every_example_holds_what_it_expects_and_owns_every_queue_at_the_end(example: str) -> None:
-    scenario = read(EXAMPLES / f"{example}.yaml", known_strategies())
-    for variant in [each.label for each in scenario.systems if each.system.startswith("kafka")]:
-        found = told(example, variant)
-        broken = [BROKEN[example, variant]] if (example, variant) in BROKEN else []
-        assert [check["name"] for check in found["checks"] if not check["held"]] == broken
-        if SETTLES not in broken:
-            assert found["fairness"]["unowned_queues"] == found["fairness"]["double_owned_queues"] == 0
+def test_every_example_holds_what_it_expects_and_owns_every_queue_at_the_end(subtests: pytest.Subtests) -> None:
+    for example in sorted({file.stem for file in EXAMPLES.glob("*.yaml")} - NOBODY_LEFT):
+        with subtests.test(example=example):
+            scenario = read(EXAMPLES / f"{example}.yaml", known_strategies())
+            for variant in [each.label for each in scenario.systems if each.system.startswith("kafka")]:
+                found = told(example, variant)
+                broken = [BROKEN[example, variant]] if (example, variant) in BROKEN else []
+                assert [check["name"] for check in found["checks"] if not check["held"]] == broken
+                if SETTLES not in broken:
+                    assert found["fairness"]["unowned_queues"] == found["fairness"]["double_owned_queues"] == 0
 
 
 def test_range_leaves_half_of_four_members_idle_and_the_others_do_not() -> None:

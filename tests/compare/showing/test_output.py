@@ -113,19 +113,21 @@ def test_a_name_longer_than_the_terminal_leaves_room_for_a_figure(
     assert sum(line.rstrip().endswith(" 7") for line in lines) == 1
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize(
-    "arguments",
-    [["audit", "--engine", "local", str(EXAMPLES)], ["states", "kafka"], ["states", "kafka", "--format", "json"]],
-)
-def test_a_reader_that_goes_away_is_no_failure(arguments: list[str], unbuffered: str) -> None:
-    command = [sys.executable, "-m", "compare", *arguments]
-    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, env=environment
-    ) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        running.stdout.close()
-        assert running.stderr.read() == b""
-    assert running.returncode == 0
+def test_a_reader_that_goes_away_is_no_failure(subtests: pytest.Subtests) -> None:
+    for unbuffered in ["", "1"]:
+        for arguments in [
+            ["audit", "--engine", "local", str(EXAMPLES)],
+            ["states", "kafka"],
+            ["states", "kafka", "--format", "json"],
+        ]:
+            with subtests.test(unbuffered=unbuffered, arguments=arguments):
+                command = [sys.executable, "-m", "compare", *arguments]
+                environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+                with subprocess.Popen(
+                    command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, env=environment
+                ) as running:
+                    assert running.stdout is not None
+                    assert running.stderr is not None
+                    running.stdout.close()
+                    assert running.stderr.read() == b""
+                assert running.returncode == 0

@@ -47,19 +47,23 @@ def mended() -> Mapping[str, tuple[str, str]]:
     return _run("mended")
 
 
-@pytest.mark.parametrize("bug", STORIES)
-def test_the_bug_is_found_and_told(bug: str, buggy: Mapping[str, tuple[str, str]]) -> None:
-    outcome, told = buggy[bug]
-    assert outcome == "FAILED"
-    story = "\n".join(re.findall(r"^E +(.*)$", told.partition("Failing test case")[0], re.MULTILINE))
-    assert story.startswith("AssertionError: kafka at")
-    assert [each for each in STORIES[bug] if each not in story] == []
-    assert "simulated consumers stand for your own code of" in told
+def test_the_bug_is_found_and_told(subtests: pytest.Subtests, buggy: Mapping[str, tuple[str, str]]) -> None:
+    for bug in STORIES:
+        with subtests.test(bug=bug):
+            outcome, told = buggy[bug]
+            assert outcome == "FAILED"
+            story = "\n".join(re.findall(r"^E +(.*)$", told.partition("Failing test case")[0], re.MULTILINE))
+            assert story.startswith("AssertionError: kafka at")
+            assert [each for each in STORIES[bug] if each not in story] == []
+            assert "simulated consumers stand for your own code of" in told
 
 
-@pytest.mark.parametrize("bug", STORIES)
-def test_the_mended_version_passes_the_same_test(bug: str, mended: Mapping[str, tuple[str, str]]) -> None:
-    assert mended[bug] == ("PASSED", "")
+def test_the_mended_version_passes_the_same_test(
+    subtests: pytest.Subtests, mended: Mapping[str, tuple[str, str]]
+) -> None:
+    for bug in STORIES:
+        with subtests.test(bug=bug):
+            assert mended[bug] == ("PASSED", "")
 
 
 def test_there_is_a_test_for_every_program() -> None:

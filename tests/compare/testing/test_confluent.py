@@ -129,21 +129,19 @@ def test_delivery_reports_come_in_poll_or_flush(group: Group) -> None:
     assert producer.flush() == 0
 
 
-@pytest.mark.parametrize(
-    ("key", "hashed"),
-    [
+def test_murmur2_is_javas(subtests: pytest.Subtests) -> None:
+    """As Kafka's own UtilsTest says; signs are taken away before partitions are counted off."""
+    for key, hashed in [
         ("21", -973932308),
         ("foobar", -790332482),
         ("a-little-bit-long-string", -985981536),
         ("a-little-bit-longer-string", -1486304829),
         ("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
         ("abc", 479470107),
-    ],
-)
-def test_murmur2_is_javas(key: str, hashed: int) -> None:
-    """As Kafka's own UtilsTest says; signs are taken away before partitions are counted off."""
-    assert murmur2(key.encode(), 2**31) == hashed & 0x7FFFFFFF
-    assert murmur2(key.encode(), 7) == (hashed & 0x7FFFFFFF) % 7
+    ]:
+        with subtests.test(key=key, hashed=hashed):
+            assert murmur2(key.encode(), 2**31) == hashed & 0x7FFFFFFF
+            assert murmur2(key.encode(), 7) == (hashed & 0x7FFFFFFF) % 7
 
 
 def test_a_topic_that_is_not_there_fails_after_its_time(group: Group) -> None:

@@ -115,11 +115,12 @@ def assert_refused(session: SparkSession, ownership: pa.Table, members: pa.Table
     assert expected in str(failed.value)
 
 
-@pytest.mark.parametrize("fault", BAD_ROWS)
-def test_bad_row_fails_with_column_and_group(session: SparkSession, tmp_path: Path, fault: str) -> None:
-    changes, expected = BAD_ROWS[fault]
-    good = {**ROW, "run": 6, "group": "another"}
-    assert_refused(session, table([good, {**ROW, **changes}]), table([MEMBER]), expected, tmp_path)
+def test_bad_row_fails_with_column_and_group(subtests: pytest.Subtests, session: SparkSession, tmp_path: Path) -> None:
+    for fault in BAD_ROWS:
+        with subtests.test(fault=fault):
+            changes, expected = BAD_ROWS[fault]
+            good = {**ROW, "run": 6, "group": "another"}
+            assert_refused(session, table([good, {**ROW, **changes}]), table([MEMBER]), expected, tmp_path)
 
 
 CAST = ("exact decimal below 0", "NaN", "infinite", "weight beyond 2^62")
@@ -230,19 +231,20 @@ SCHEMAS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", SCHEMAS)
-def test_wrong_type_is_refused_at_the_call(session: SparkSession, tmp_path: Path, fault: str) -> None:
-    types, expected = SCHEMAS[fault]
-    ownership = pa.Table.from_pylist([], pa.schema([(name, {**TYPES, **types}[name]) for name in ROW]))
-    members = table([MEMBER])
-    with pytest.raises(UserError, match=expected):
-        table_fairness(ownership, members)
-    frames = session.createDataFrame(ownership), session.createDataFrame(members)
-    with pytest.raises(UserError, match=expected):
-        spark.fairness(*frames)
-    for tables in ((ownership, members), frames):
-        with pytest.raises(UserError, match=expected):
-            spark.write_snapshot(*tables, tmp_path)
+def test_wrong_type_is_refused_at_the_call(subtests: pytest.Subtests, session: SparkSession, tmp_path: Path) -> None:
+    for fault in SCHEMAS:
+        with subtests.test(fault=fault):
+            types, expected = SCHEMAS[fault]
+            ownership = pa.Table.from_pylist([], pa.schema([(name, {**TYPES, **types}[name]) for name in ROW]))
+            members = table([MEMBER])
+            with pytest.raises(UserError, match=expected):
+                table_fairness(ownership, members)
+            frames = session.createDataFrame(ownership), session.createDataFrame(members)
+            with pytest.raises(UserError, match=expected):
+                spark.fairness(*frames)
+            for tables in ((ownership, members), frames):
+                with pytest.raises(UserError, match=expected):
+                    spark.write_snapshot(*tables, tmp_path)
 
 
 def test_wrong_columns_are_refused_at_the_call(session: SparkSession) -> None:

@@ -268,24 +268,22 @@ def test_the_report_shows_the_worst_groups(tmp_path: Path) -> None:
     assert "http" not in text.replace("http-equiv", "")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
+def test_bad_input_is_one_line(
+    subtests: pytest.Subtests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, session: SparkSession
+) -> None:
+    for arguments, why in [
         (["missing"], "there is no such folder"),
         (["."], "no snapshots, expected a folder that `equipoise watch --out` has written"),
         ([".", "--unfair", "max > "], "--unfair 'max > ': expected COLUMN SIGN NUMBER"),
         ([".", "--unfair", "state == 3"], "no column 'state'"),
         ([".", "--since", "yesterday"], "--since yesterday: expected a day such as 2026-11-22"),
         ([".", "--calm", "5"], "--calm: "),
-    ],
-)
-def test_bad_input_is_one_line(
-    arguments: list[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, session: SparkSession
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = ran(*arguments)
-    assert isinstance(result.exception, UserError)
-    assert why in str(result.exception)
+    ]:
+        with subtests.test(arguments=arguments, why=why):
+            monkeypatch.chdir(tmp_path)
+            result = ran(*arguments)
+            assert isinstance(result.exception, UserError)
+            assert why in str(result.exception)
 
 
 @pytest.mark.usefixtures("session")

@@ -124,11 +124,12 @@ def unusual() -> dict[str, tuple[pa.Table, pa.Table]]:
     }
 
 
-@pytest.mark.parametrize("case", list(unusual()))
-def test_unusual_columns(session: SparkSession, tmp_path: Path, many_tasks: None, case: str) -> None:
-    ownership, members = unusual()[case]
-    folder = written(tmp_path, ownership, members)
-    assert_figures(folder, ownership, members)
+def test_unusual_columns(subtests: pytest.Subtests, session: SparkSession, tmp_path: Path, many_tasks: None) -> None:
+    for case in list(unusual()):
+        with subtests.test(case=case):
+            ownership, members = unusual()[case]
+            folder = written(tmp_path, ownership, members)
+            assert_figures(folder, ownership, members)
 
 
 def test_random_weights_and_one_huge_group(session: SparkSession, tmp_path: Path, many_tasks: None) -> None:

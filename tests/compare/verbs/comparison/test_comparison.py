@@ -172,9 +172,8 @@ def test_parquet_files_are_what_spark_reads(folder: Path, tmp_path: Path) -> Non
     assert pq.read_table(tmp_path / "out/messages.parquet").num_rows > 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
+def test_bad_input_gives_one_line(subtests: pytest.Subtests, folder: Path) -> None:
+    for arguments, says in [
         (["--story", "nobody"], "no variant 'nobody', expected one of kafka-zookeeper:range, dealt"),
         (["--system", "pulsar"], "--system pulsar: expected one of kafka-zookeeper:range, dealt"),
         (
@@ -190,14 +189,13 @@ def test_parquet_files_are_what_spark_reads(folder: Path, tmp_path: Path) -> Non
             "--system kafka:Foo: unknown strategy 'Foo' of kafka, expected one of range, roundrobin, sticky, ",
         ),
         (["--system", "rocketmq:AVGG"], "unknown strategy 'AVGG' of rocketmq, did you mean AVG?"),
-    ],
-)
-def test_bad_input_gives_one_line(folder: Path, arguments: list[str], says: str) -> None:
-    done = equipoise("compare", str(folder / "s.yaml"), *arguments)
-    assert done.returncode == 2
-    assert says in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert done.stdout == ""
+    ]:
+        with subtests.test(arguments=arguments, says=says):
+            done = equipoise("compare", str(folder / "s.yaml"), *arguments)
+            assert done.returncode == 2
+            assert says in done.stderr
+            assert len(done.stderr.splitlines()) == 1
+            assert done.stdout == ""
 
 
 def made(**more: Any) -> Any:

@@ -104,13 +104,14 @@ def test_the_hash_seed_changes_nothing(path: str) -> None:
     assert len(outputs) == 1
 
 
-@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
-def test_phases_of_other_times_are_those_of_the_shifted_scenario(example: Path) -> None:
-    written = read(example)
-    for variant in variants_of(written, (), (1, 2))[:2]:
-        numbering = system_of(variant.part.system).numbering
-        lived = jittered(variant).scenario
-        assert at_other_times(phases_of(written, numbering), lived) == phases_of(lived, numbering)
+def test_phases_of_other_times_are_those_of_the_shifted_scenario(subtests: pytest.Subtests) -> None:
+    for example in sorted(EXAMPLES.glob("*.yaml")):
+        with subtests.test(example=example):
+            written = read(example)
+            for variant in variants_of(written, (), (1, 2))[:2]:
+                numbering = system_of(variant.part.system).numbering
+                lived = jittered(variant).scenario
+                assert at_other_times(phases_of(written, numbering), lived) == phases_of(lived, numbering)
 
 
 def test_the_gap_after_a_crash_varies_with_the_phase_of_the_locks() -> None:

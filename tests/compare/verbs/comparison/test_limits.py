@@ -144,12 +144,17 @@ def test_without_the_limit_it_begins(path: str, monkeypatch: pytest.MonkeyPatch)
     assert str(begun.exception) == "begun"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "told"),
-    [(0.4, "0 s"), (70.0, "70 s"), (720.0, "12 min"), (54_000.0, "15 h"), (9 * 86_400.0, "9 days"), (1e9, "32 years")],
-)
-def test_how_long_is_told_roughly(seconds: float, told: str) -> None:
-    assert about(seconds) == told
+def test_how_long_is_told_roughly(subtests: pytest.Subtests) -> None:
+    for seconds, told in [
+        (0.4, "0 s"),
+        (70.0, "70 s"),
+        (720.0, "12 min"),
+        (54_000.0, "15 h"),
+        (9 * 86_400.0, "9 days"),
+        (1e9, "32 years"),
+    ]:
+        with subtests.test(seconds=seconds, told=told):
+            assert about(seconds) == told
 
 
 def test_the_rest_takes_as_long_as_what_is_done() -> None:

@@ -75,19 +75,23 @@ def test_the_ranked_table_is_there_without_a_script() -> None:
     assert 'aria-label="4 members own 0 to 9 queues"' in rows[0]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_never_becomes_markup(name: str) -> None:
-    plain, evil = Page(write_report(hostile("harmless"))), Page(write_report(hostile(name)))
-    assert [tag for tag, _ in evil.elements] == [tag for tag, _ in plain.elements]
-    assert [sorted(attributes) for _, attributes in evil.elements] == [sorted(given) for _, given in plain.elements]
+def test_a_name_never_becomes_markup(subtests: pytest.Subtests) -> None:
+    for name in HOSTILE:
+        with subtests.test(name=name):
+            plain, evil = Page(write_report(hostile("harmless"))), Page(write_report(hostile(name)))
+            assert [tag for tag, _ in evil.elements] == [tag for tag, _ in plain.elements]
+            assert [sorted(attributes) for _, attributes in evil.elements] == [
+                sorted(given) for _, given in plain.elements
+            ]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_no_hidden_character_reaches_the_page(name: str) -> None:
-    text = write_report(hostile(name))
-    text.encode("utf-8")
-    assert not re.search("[\u202a-\u202e\u2066-\u2069\u2028\u2029\x00\x1b]", text)
-    assert payload(text)["groups"][0]["members"][0][0] in "".join(Page(text).texts)
+def test_no_hidden_character_reaches_the_page(subtests: pytest.Subtests) -> None:
+    for name in HOSTILE:
+        with subtests.test(name=name):
+            text = write_report(hostile(name))
+            text.encode("utf-8")
+            assert not re.search("[\u202a-\u202e\u2066-\u2069\u2028\u2029\x00\x1b]", text)
+            assert payload(text)["groups"][0]["members"][0][0] in "".join(Page(text).texts)
 
 
 def test_the_page_may_load_nothing_and_run_only_its_own_script() -> None:
@@ -127,9 +131,8 @@ def test_every_captured_group_is_reported() -> None:
     assert text == write_report(captured())
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
+def test_what_is_missing_is_left_out(subtests: pytest.Subtests) -> None:
+    for made in [
         {},
         {"groups": [], "skipped": []},
         {"groups": [{}]},
@@ -140,12 +143,11 @@ def test_every_captured_group_is_reported() -> None:
             {"system": "rocketmq", "group": "untold", "owners": {"c1": None, "c2": [["t", "b", 0]]}, "members": 2}
         ),
         document({"system": "rocketmq", "group": "all", "mode": "broadcasting", "members": 3, "owners": {}}),
-    ],
-)
-def test_what_is_missing_is_left_out(made: dict[str, Any]) -> None:
-    text = write_report(made)
-    assert text.startswith("<!doctype html>")
-    assert len(payload(text)["groups"]) == len(made.get("groups", []))
+    ]:
+        with subtests.test(made=made):
+            text = write_report(made)
+            assert text.startswith("<!doctype html>")
+            assert len(payload(text)["groups"]) == len(made.get("groups", []))
 
 
 def test_a_thousand_groups_stay_below_five_megabytes() -> None:
