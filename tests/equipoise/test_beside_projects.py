@@ -41,6 +41,7 @@ def test_a_project_with_one_of_our_names(tmp_path: Path, name: str) -> None:
     assert passed(project(tmp_path, {**EACH[name], **BOTH}), *PYTEST) == (4 if name == "compare" else 3)
 
 
+@pytest.mark.slow
 def test_a_project_with_all_of_our_names_in_several_processes(tmp_path: Path) -> None:
     assert passed(project(tmp_path, {**ALL, **BOTH}), *PYTEST, "-n", "2") == TESTS_OF_ALL + 2
 
@@ -103,6 +104,7 @@ def test_a_project_without_compare_has_ours(tmp_path: Path) -> None:
     assert passed(project(tmp_path, files), *PYTEST) == 8
 
 
+@pytest.mark.slow
 def test_a_module_may_turn_up_after_ours_were_imported(tmp_path: Path) -> None:
     files = {
         "lib/protocols.py": "WHOSE = 'of the project'\n",

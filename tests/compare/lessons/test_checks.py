@@ -138,7 +138,7 @@ RIGHT: dict[str, Any] = {
     "1.1": 12,
     "1.2": share,
     "2.1": [JOINING, {"at": "50s", "leave": "c3"}, {"at": "70s", "leave": "c2"}],
-    "2.2": 8900,
+    "2.2": 8000,
     "2.3": reconcile,
     "3.1": {4, 5, 6, 7},
     "3.2": {name: ["c1", "c2", "c3", "c4"] for name in ("c1", "c2", "c3")},
@@ -148,7 +148,7 @@ RIGHT: dict[str, Any] = {
     "5.2": committable,
     "6.1": [6, 6, 0, 0],
     "6.2": {"c1": each_alone("A"), "c2": each_alone("B"), "c3": each_alone("C")},
-    "7.1": 25_000,
+    "7.1": 20_500,
     "7.2": [*VISITORS, {"at": "5min", "leave": "c5"}, {"at": "5min", "leave": "c6"}],
     "8.1": owner,
     "9.1": in_batches,
@@ -183,12 +183,10 @@ WRONG: dict[str, list[Any]] = {
 
 
 ALSO_RIGHT: list[tuple[str, Any]] = [
-    ("2.2", 8000),
     ("2.2", 8980),
     ("2.3", reconcile_in_a_list),
     ("5.1", "65100ms"),
     ("5.1", "66s"),
-    ("7.1", 20_500),
     ("7.1", 26_900),
     ("9.1", commit_per_partition),
 ]

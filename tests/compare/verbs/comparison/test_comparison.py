@@ -123,10 +123,17 @@ def test_every_rebalance_has_a_cause(document: dict[str, Any]) -> None:
             assert each["chain"][0][1] == each["cause"]
 
 
-def test_equal_seeds_give_equal_bytes_under_any_hash_seed(folder: Path, document: dict[str, Any]) -> None:
-    for verb in (["--format", "json"], ["--story", "dealt"], ["--sequence", "dealt"]):
-        runs = {equipoise("compare", str(folder / "s.yaml"), *verb, hash_seed=seed).stdout for seed in ("1", "77")}
-        assert len(runs) == 1
+def test_equal_seeds_give_equal_bytes_under_any_hash_seed(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "out.html"
+    systems = ("--system", "dealt", "--system", "kafka:sticky", "--system", "rocketmq:AVG")
+    for verb in (["--seeds", "2", *systems, "--format", "json", "--report", str(page)], ["--sequence", "dealt"]):
+        runs, pages = set(), set()
+        for seed in ("1", "77"):
+            done = equipoise("compare", str(folder / "s.yaml"), *verb, hash_seed=seed)
+            assert done.returncode == 0, done.stderr
+            runs.add(done.stdout)
+            pages.add(page.read_bytes())
+        assert len(runs) == len(pages) == 1
         assert runs != {""}
 
 
