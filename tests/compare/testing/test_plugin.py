@@ -34,7 +34,7 @@ def _compared(path: Path) -> dict[str, Any]:
 
 
 def _failures(output: str) -> dict[str, str]:
-    """What a report tells of each test that failed, without the last lines, in which pytest repeats it where CI is set."""
+    """What a report tells of each test that failed; its last lines, in which pytest may repeat failures, left out."""
     parts = re.split(r"^_+ (test_\w+) _+$", output.partition("short test summary info")[0], flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
