@@ -2,21 +2,15 @@
 
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from compare.auditing import group_figures, score
-from compare.explaining.diagnosis import MOST_DETAILED
-from compare.explaining.remedies import remedy
 from compare.figures.definitions import NAMES
-from compare.reading.group_kinds import Kind
 from compare.running.record import run_record
 from compare.running.run_variant import run_variant
 from compare.running.systems import known_strategies
 from compare.running.systems import read as read_scenario
 from compare.running.variants import variants_of
-from compare.showing.audit.tables import NAMES as COLUMN_NAMES
 from compare.sweeping.reading import read as read_sweep
 from protocols.scenario.reading import read
 from protocols.timeline.properties import ONE_OWNER, SETTLES
@@ -101,37 +95,6 @@ def test_every_figure_is_explained() -> None:
     told = [name for name in run_record(run_variant(one)) if name not in others]
     for name in (*NAMES, *told):
         assert f"`{name}`" in text or name == "fairness", name
-
-
-def test_the_page_on_auditing_has_every_kind_and_column_and_the_weights_as_they_are() -> None:
-    text = (DOCS / "audit.md").read_text(encoding="utf-8")
-    # Share groups are recognised and left out, so that no audit shows the kind.
-    assert [kind for kind in get_args(Kind) if f"| `{kind}` |" not in text] == ["share"]
-    assert [name for name in COLUMN_NAMES if f"`{name}`" not in text] == []
-    assert f"first {MOST_DETAILED}, which" in text
-    points = {
-        "a rolling restart": remedy.RESTARTS["rolling"][0],
-        "a restart of all members at once": remedy.RESTARTS["all at once"][0],
-        "an irreversible change": remedy.IRREVERSIBLE,
-        "a light risk: users may notice": remedy.LIGHT,
-        "a serious risk: records out of order or handled in vain": remedy.SERIOUS,
-        "a grave risk: queues without a reader, positions lost": remedy.GRAVE,
-        "heaviest load beyond the optimum's": score.HEAVIEST,
-        "misplaced queues": score.MISPLACED,
-    }
-    rows = [f"| {what} | {number:g} |" for what, number in points.items()]
-    rows += [
-        f"| records that wait in queues without a reader (no owner, no member) | {group_figures.UNREAD:g} log",
-        f"| other records that wait | {group_figures.WAITING:g} log",
-        f"| queues without owner | {group_figures.UNOWNED:g} √",
-        f"| queues with two owners | {group_figures.DOUBLE_OWNED:g} √",
-        f"| idle members | {group_figures.IDLE:g} ×",
-        f"| heaviest load over the mean | {group_figures.HEAVIEST:g} (",
-        f"| idle members | {score.IDLE:g} |",
-        f"| queues without owner | {score.UNOWNED:g} |",
-        f"| queues with two owners | {score.DOUBLE_OWNED:g} |",
-    ]
-    assert [row for row in rows if row not in text] == []
 
 
 def test_every_target_that_make_lists_runs_although_a_folder_has_its_name() -> None:

@@ -19,24 +19,25 @@ def joined(seed: int = 1) -> Scenario:
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_epochs_of_the_worked_example_as_the_tools_show_them(seed: int) -> None:
+def test_the_epochs_of_the_worked_example_as_the_tools_show_them(subtests: pytest.Subtests) -> None:
     """Spec kafka 6.11: B joins at 12 s, A is told at 15 s, B gets its partitions at 17 s."""
-    told = [
-        (
-            moment,
-            group.epochs,
-            group.state,
-            {member.client_id: (member.member_epoch, len(member.assignment)) for member in group.members},  # type: ignore[union-attr]
-        )
-        for moment, group in descriptions(joined(seed), "kafka:uniform", (11, 14, 16, 18))
-    ]
-    assert told == [
-        (11, (1, 1), "Stable", {"c1": (1, 4)}),
-        (14, (2, 2), "Reconciling", {"c1": (1, 4), "c2": (2, 0)}),
-        (16, (2, 2), "Reconciling", {"c1": (2, 2), "c2": (2, 0)}),
-        (18, (2, 2), "Stable", {"c1": (2, 2), "c2": (2, 2)}),
-    ]
+    for seed in range(4):
+        with subtests.test(seed=seed):
+            told = [
+                (
+                    moment,
+                    group.epochs,
+                    group.state,
+                    {member.client_id: (member.member_epoch, len(member.assignment)) for member in group.members},  # type: ignore[union-attr]
+                )
+                for moment, group in descriptions(joined(seed), "kafka:uniform", (11, 14, 16, 18))
+            ]
+            assert told == [
+                (11, (1, 1), "Stable", {"c1": (1, 4)}),
+                (14, (2, 2), "Reconciling", {"c1": (1, 4), "c2": (2, 0)}),
+                (16, (2, 2), "Reconciling", {"c1": (2, 2), "c2": (2, 0)}),
+                (18, (2, 2), "Stable", {"c1": (2, 2), "c2": (2, 2)}),
+            ]
 
 
 def test_a_classic_group_has_no_epochs_and_rocketmq_no_coordinator() -> None:

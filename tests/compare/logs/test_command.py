@@ -100,19 +100,17 @@ def test_a_zone_that_the_logs_do_not_tell(zone: str) -> None:
     assert group["notes"] == [note for note in group["notes"] if "taken as UTC" not in note]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
+def test_bad_arguments(subtests: pytest.Subtests) -> None:
+    for arguments, line in [
         (["/nowhere.log"], "no such file or folder"),
         (["--zone", "x", "."], "expected NAME=ZONE"),
         (["--zone", "x=Mars/Olympus", "."], "no such zone"),
         ([], "Missing argument"),
-    ],
-)
-def test_bad_arguments(arguments: list[str], line: str) -> None:
-    answer = logs(*arguments)
-    assert answer.exit_code != 0
-    assert line in (answer.output + str(answer.exception or ""))
+    ]:
+        with subtests.test(arguments=arguments, line=line):
+            answer = logs(*arguments)
+            assert answer.exit_code != 0
+            assert line in (answer.output + str(answer.exception or ""))
 
 
 def test_streams_are_named_as_such(tmp_path: Path) -> None:

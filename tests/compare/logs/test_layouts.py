@@ -28,19 +28,17 @@ def test_exact_times(subtests: pytest.Subtests) -> None:
             assert found.container is None
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_times_without_zone_are_local(subtests: pytest.Subtests) -> None:
+    for line in [
         f"[2026-11-22 01:39:11,250] INFO {JOINS} (org.apache.kafka.ConsumerCoordinator)",
         f"2026-11-22 01:39:11.250  INFO 1 --- [           main] o.a.k.ConsumerCoordinator : {JOINS}",
         f"11/22/2026 01:39:11.250 AM [INFO ] ConsumerCoordinator: {JOINS}",
         f"22/11/2026 01:39:11.250 INFO {JOINS}",
         f"22 Nov 2026 01:39:11,250 INFO {JOINS}",
-    ],
-)
-def test_times_without_zone_are_local(line: str) -> None:
-    found = unwrapped(line)
-    assert (found.clock, found.stamp) == ("local", pytest.approx(AT))
+    ]:
+        with subtests.test(line=line):
+            found = unwrapped(line)
+            assert (found.clock, found.stamp) == ("local", pytest.approx(AT))
 
 
 def test_a_time_of_day() -> None:

@@ -68,24 +68,28 @@ def test_whom_everybody_waited_for_has_a_ring() -> None:
     assert any(group["lanes"][lane] == "print-1" and length > 8000 for lane, _, length in group["paused"])
 
 
-@pytest.mark.parametrize("name", ["rebalance-storm-41", "storm-28", "rmq-crash", "kip848-41", "twin-41"])
-def test_every_bar_comes_with_its_lines_word_for_word(name: str) -> None:
-    group = only_group(page(name))
-    texts = {path.name: path.read_text(encoding="utf-8").split("\n") for path in logs_of(name, "both")}
-    assert set(group["lines"]) == {str(place) for place in range(len(group["bars"]))}
-    for lines in group["lines"].values():
-        assert lines
-        for file, number, text in lines:
-            assert text.removesuffix("…") in texts[file][number - 1]
+def test_every_bar_comes_with_its_lines_word_for_word(subtests: pytest.Subtests) -> None:
+    for name in ["rebalance-storm-41", "storm-28", "rmq-crash", "kip848-41", "twin-41"]:
+        with subtests.test(name=name):
+            group = only_group(page(name))
+            texts = {path.name: path.read_text(encoding="utf-8").split("\n") for path in logs_of(name, "both")}
+            assert set(group["lines"]) == {str(place) for place in range(len(group["bars"]))}
+            for lines in group["lines"].values():
+                assert lines
+                for file, number, text in lines:
+                    assert text.removesuffix("…") in texts[file][number - 1]
 
 
-@pytest.mark.parametrize("name", ["rmq-frozen-short", "rmq-clean-leave", "rmq-join", "rmq-crash"])
-def test_pauses_of_rocketmq_are_those_of_the_recorder(name: str) -> None:
+def test_pauses_of_rocketmq_are_those_of_the_recorder(subtests: pytest.Subtests) -> None:
     """The recorder polled the clients' own tables of queues every 50 ms."""
-    group = only_group(page(name))
-    truth = [each["ms"] for each in truth_of(name)["queues_without_owner"] if not each["queue"].startswith("%RETRY%")]
-    told = max((length for _, _, length in group["paused"]), default=0)
-    assert abs(told - max(truth, default=0)) < 400
+    for name in ["rmq-frozen-short", "rmq-clean-leave", "rmq-join", "rmq-crash"]:
+        with subtests.test(name=name):
+            group = only_group(page(name))
+            truth = [
+                each["ms"] for each in truth_of(name)["queues_without_owner"] if not each["queue"].startswith("%RETRY%")
+            ]
+            told = max((length for _, _, length in group["paused"]), default=0)
+            assert abs(told - max(truth, default=0)) < 400
 
 
 def test_causes_and_remedies_are_read_without_a_script() -> None:

@@ -78,22 +78,20 @@ def test_client_ids_that_tell_nothing_are_said_to_be_taken_for_javas() -> None:
     assert not any("Nothing tells" in each for each in route(subject_of("consumer-g-17"), parse("uniform")).notes)
 
 
-@pytest.mark.parametrize(
-    ("client_id", "option"),
-    [
+def test_how_a_library_calls_its_assignors_is_said(subtests: pytest.Subtests) -> None:
+    for client_id, option in [
         ("kafka-python-2.2.15", "partition_assignment_strategy, a list of classes"),
         ("sarama", "Consumer.Group.Rebalance.GroupStrategies"),
         ("kafkajs", "partitionAssigners"),
         ("kgo", "kgo.Balancers"),
-    ],
-)
-def test_how_a_library_calls_its_assignors_is_said(client_id: str, option: str) -> None:
-    found = route(subject_of("consumer-g-1", client_id), parse("roundrobin"))
-    assert f"What {ASSIGNORS} is in Java's client, is in {DEFAULTS[client_id]} {option}." in found.notes
-    assert {step.settings["m1"][ASSIGNORS] for step in found.steps} == {"roundrobin,range", "roundrobin"}
-    assert not any(
-        "is in Java's client, is" in note for note in route(subject_of("rdkafka"), parse("roundrobin")).notes
-    )
+    ]:
+        with subtests.test(client_id=client_id, option=option):
+            found = route(subject_of("consumer-g-1", client_id), parse("roundrobin"))
+            assert f"What {ASSIGNORS} is in Java's client, is in {DEFAULTS[client_id]} {option}." in found.notes
+            assert {step.settings["m1"][ASSIGNORS] for step in found.steps} == {"roundrobin,range", "roundrobin"}
+            assert not any(
+                "is in Java's client, is" in note for note in route(subject_of("rdkafka"), parse("roundrobin")).notes
+            )
 
 
 def test_an_assignor_that_a_library_lacks_is_refused() -> None:

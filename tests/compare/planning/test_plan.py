@@ -231,9 +231,3 @@ def test_the_text_names_steps_checks_ways_back_and_costs(tmp_path: Path) -> None
     assert "   Back: Set partition.assignment.strategy to range alone" in told
     assert "pause p95" in told
     assert "What goes wrong in another order" in told
-
-
-def test_markdown_has_the_same_steps(tmp_path: Path) -> None:
-    told = called(tmp_path, "--to", "cooperative-sticky", "--seeds", "1", "--format", "markdown").stdout
-    assert "## Group billing" in told
-    assert "|   step |" in told

@@ -106,45 +106,49 @@ def test_every_file_alone_tells_the_truth_or_nothing(subtests: pytest.Subtests) 
                     assert group.queues is None
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_tells_everything(folder: str) -> None:
-    groups, _ = read_files(CAPTURES / folder)
-    known = truths(folder)
-    assert known.keys() <= groups.keys()
-    for name, truth in known.items():
-        group = groups[name]
-        assert_agrees(group, truth)
-        assert group.members is not None
-        assert all(member.owned is not None for member in group.members)
-        assert {m.id for m in group.members if not m.owned} == {id for id, owned in truth.owned.items() if not owned}
-        assert group.state == truth.raw["state"]
-        assert group.strategy == truth.strategy
-        assert set(group.queues or ()) == truth.read
-        assert group.queues is None or list(group.queues) == sorted(group.queues)
-        assert group.notes == ()
-        static = {m.id: m.instance_id for m in group.members}
-        assert static == {each["consumer_id"]: each.get("instance_id") for each in truth.raw["members"]}
-        behind = {
-            queue: max(0, truth.topics[queue.topic]["log_end"][queue.number] - offset)
-            for queue, offset in truth.committed.items()
-        }
-        assert group.lag == {queue: behind.get(queue) for queue in group.queues or ()}
+def test_a_folder_tells_everything(subtests: pytest.Subtests) -> None:
+    for folder in FOLDERS:
+        with subtests.test(folder=folder):
+            groups, _ = read_files(CAPTURES / folder)
+            known = truths(folder)
+            assert known.keys() <= groups.keys()
+            for name, truth in known.items():
+                group = groups[name]
+                assert_agrees(group, truth)
+                assert group.members is not None
+                assert all(member.owned is not None for member in group.members)
+                assert {m.id for m in group.members if not m.owned} == {
+                    id for id, owned in truth.owned.items() if not owned
+                }
+                assert group.state == truth.raw["state"]
+                assert group.strategy == truth.strategy
+                assert set(group.queues or ()) == truth.read
+                assert group.queues is None or list(group.queues) == sorted(group.queues)
+                assert group.notes == ()
+                static = {m.id: m.instance_id for m in group.members}
+                assert static == {each["consumer_id"]: each.get("instance_id") for each in truth.raw["members"]}
+                behind = {
+                    queue: max(0, truth.topics[queue.topic]["log_end"][queue.number] - offset)
+                    for queue, offset in truth.committed.items()
+                }
+                assert group.lag == {queue: behind.get(queue) for queue in group.queues or ()}
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_all_views_in_one_stream_tell_the_same_as_the_folder(folder: str) -> None:
+def test_all_views_in_one_stream_tell_the_same_as_the_folder(subtests: pytest.Subtests) -> None:
     """As ``(tool ...; tool ...) 2>&1 | equipoise audit -`` gives them; the plain lists have no header and stay out."""
-    files = [each for each in sorted((CAPTURES / folder).glob("*.txt")) if "list.txt" not in each.name]
-    stream = text(*(each.read_bytes().decode("utf-8") for each in files), name="-")
-    groups, _ = read(stream)
-    alone, _ = read_files(*files)
-    assert groups.keys() == alone.keys()
-    for name, group in groups.items():
-        assert (group.members, group.queues, group.state) == (
-            alone[name].members,
-            alone[name].queues,
-            alone[name].state,
-        )
+    for folder in FOLDERS:
+        with subtests.test(folder=folder):
+            files = [each for each in sorted((CAPTURES / folder).glob("*.txt")) if "list.txt" not in each.name]
+            stream = text(*(each.read_bytes().decode("utf-8") for each in files), name="-")
+            groups, _ = read(stream)
+            alone, _ = read_files(*files)
+            assert groups.keys() == alone.keys()
+            for name, group in groups.items():
+                assert (group.members, group.queues, group.state) == (
+                    alone[name].members,
+                    alone[name].queues,
+                    alone[name].state,
+                )
 
 
 def of_group(name: str, *views: str) -> ObservedGroup | None:
@@ -224,27 +228,28 @@ def test_while_a_group_reconciles_queues_of_the_target_assignment_are_unowned() 
         }
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_errors_lists_and_other_tools_give_one_line_each(folder: str) -> None:
-    expected = {
-        "no-such-group": "look up the group's name with --list",
-        "by-consumer-tool": "share and streams groups",
-        "list-error-no-broker": "no broker answered: check --bootstrap-server",
-        "share-grp.": "judge",
-        "list.txt": "plain list of names",
-    }
-    for file in sorted((CAPTURES / folder).glob("*.txt")):
-        why = next((why for part, why in expected.items() if part in file.name), None)
-        if why is None or file.name == "kafka-groups-list.txt":
-            continue
-        groups, skipped = read_files(file)
-        assert groups == {}
-        if "by-consumer-tool" in file.name:
-            why = expected["by-consumer-tool"]
-        assert [each.source for each in skipped] == [str(file)], file
-        assert why in skipped[0].why
-        assert "\n" not in skipped[0].why
-        assert skipped[0].line in (1, 2)
+def test_errors_lists_and_other_tools_give_one_line_each(subtests: pytest.Subtests) -> None:
+    for folder in FOLDERS:
+        with subtests.test(folder=folder):
+            expected = {
+                "no-such-group": "look up the group's name with --list",
+                "by-consumer-tool": "share and streams groups",
+                "list-error-no-broker": "no broker answered: check --bootstrap-server",
+                "share-grp.": "judge",
+                "list.txt": "plain list of names",
+            }
+            for file in sorted((CAPTURES / folder).glob("*.txt")):
+                why = next((why for part, why in expected.items() if part in file.name), None)
+                if why is None or file.name == "kafka-groups-list.txt":
+                    continue
+                groups, skipped = read_files(file)
+                assert groups == {}
+                if "by-consumer-tool" in file.name:
+                    why = expected["by-consumer-tool"]
+                assert [each.source for each in skipped] == [str(file)], file
+                assert why in skipped[0].why
+                assert "\n" not in skipped[0].why
+                assert skipped[0].line in (1, 2)
 
 
 def test_share_and_streams_groups_of_a_listing_are_named_and_left_out() -> None:

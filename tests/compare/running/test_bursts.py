@@ -130,28 +130,26 @@ BROKER_DOWN: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("system", "events"),
-    [
+def test_nothing_is_left_of_what_nobody_wrote(subtests: pytest.Subtests) -> None:
+    for system, events in [
         ("kafka:range", BROKER_DOWN),
         ("kafka:range", RENEWED),
         ("rocketmq:AVG", BROKER_DOWN),
         ("rocketmq:AVG", RENEWED),
         ("rocketmq:AVG", FEWER),
-    ],
-)
-def test_nothing_is_left_of_what_nobody_wrote(system: str, events: list[dict[str, Any]]) -> None:
-    run = lived(system, *events, load={"produce": "2/s"}, run={"for": "5min", "seed": 3})
-    production = productions(run)
-    if "delete_topic" not in events[0]:
-        got = handled(run)
-        assert all(0 <= each.end_offset(300_000.0) - got[queue] <= 2 for queue, each in production.items())
-    at_the_end = lag_of(run, production, [299_990.0])
-    assert {each.queue for each in at_the_end} == set(production)
-    assert max(each.records for each in at_the_end) <= 2
-    found = lag_peak(run)
-    assert found is not None
-    assert found.drain is not None
+    ]:
+        with subtests.test(system=system, events=events):
+            run = lived(system, *events, load={"produce": "2/s"}, run={"for": "5min", "seed": 3})
+            production = productions(run)
+            if "delete_topic" not in events[0]:
+                got = handled(run)
+                assert all(0 <= each.end_offset(300_000.0) - got[queue] <= 2 for queue, each in production.items())
+            at_the_end = lag_of(run, production, [299_990.0])
+            assert {each.queue for each in at_the_end} == set(production)
+            assert max(each.records for each in at_the_end) <= 2
+            found = lag_peak(run)
+            assert found is not None
+            assert found.drain is not None
 
 
 def test_a_broker_that_is_down_takes_nothing() -> None:

@@ -7,7 +7,6 @@ import pytest
 from compare.running.production import lag_of, productions
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.variants import variants_of
-from compare.showing.comparison.page import _facts
 from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.reading import scenario
@@ -137,16 +136,3 @@ def test_more_threads_than_rocketmq_allows_are_one_line() -> None:
     with pytest.raises(UserError) as refused:
         lived("rocketmq:AVG", [], {"threads": 2000}, load={})
     assert "member c1: consumeThreadMax is 2000, expected a whole number from 1 to 1000" in str(refused.value)
-
-
-def test_the_report_tells_the_rates() -> None:
-    def fact(load: dict[str, Any]) -> str:
-        more = {f"t{number}": 1 for number in range(7)}
-        day = scenario(name="s", topics=more, group={"name": "g"}, run={"for": "1min"}, load=load)
-        return _facts(day, 1, 1)[2]
-
-    assert fact({}) == "60s"
-    assert fact({"produce": "10/s"}) == "10 records per second and queue"
-    assert fact({"rates": {"t1": "5/s", "t2-0": "90/min"}}) == "0 records per second and queue, 5 to t1, 1.5 to t2-0"
-    many = fact({"produce": "1/s", "rates": {f"t{number}": "5/s" for number in range(7)}})
-    assert many.endswith(", 5 to t4, 2 more rates")

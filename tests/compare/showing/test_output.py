@@ -81,16 +81,17 @@ def in_a_terminal(
     return re.sub("\x1b[^m]*m", "", capsys.readouterr().out).splitlines()
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 132])
 def test_in_a_narrow_terminal_every_number_is_whole_and_beside_its_group(
-    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = in_a_terminal(width, monkeypatch, capsys)
-    assert all(len(line) <= width for line in lines)
-    for figure in ROWS[0][2:]:
-        (line,) = (line for line in lines if figure in line)
-        assert line.startswith(" orders-consumers ")
-    assert " ".join(" ".join(lines).split()).count("session") == 1
+    for width in [40, 60, 80, 100, 132]:
+        with subtests.test(width=width):
+            lines = in_a_terminal(width, monkeypatch, capsys)
+            assert all(len(line) <= width for line in lines)
+            for figure in ROWS[0][2:]:
+                (line,) = (line for line in lines if figure in line)
+                assert line.startswith(" orders-consumers ")
+            assert " ".join(" ".join(lines).split()).count("session") == 1
 
 
 def test_a_wide_terminal_and_a_file_have_one_table(

@@ -11,7 +11,7 @@ import pytest
 
 from compare import fairness, optimum
 from compare.running.event_outcomes import combined_fairness
-from compare.running.run_variant import ending, run_variant
+from compare.running.run_variant import ending
 from compare.running.systems import SYSTEMS, known_strategies, registered
 from compare.running.variants import variants_of
 from compare.spark import write_snapshot
@@ -19,7 +19,6 @@ from protocols import Allocation, Group, Queue, UserError
 from protocols.scenario.reading import scenario
 from protocols.scenario.topology import MemberKey
 from protocols.timeline import PER_BROKER, THROUGHOUT
-from protocols.timeline.properties import measure
 from tests.compare.showing import equipoise
 
 SCENARIO = """
@@ -282,29 +281,3 @@ def test_groups_side_by_side_are_judged_together() -> None:
     found = combined_fairness(allocations)
     assert (found["members"], found["idle_members"], found["queues"], found["max"]) == (3, 1, 8, 4)
     assert found["double_owned_queues"] == 0
-
-
-def test_a_static_member_comes_back_without_a_rebalance_and_a_dynamic_one_causes_two() -> None:
-    restarted = scenario(
-        name="a restart",
-        topics={"orders": 4},
-        group={"name": "g", "members": {"c1": ["orders"], "c2": ["orders"]}},
-        load={"produce": "10/s"},
-        run={"for": "90s", "seed": 1},
-        events=[{"at": "30s", "leave": "c2"}, {"at": "40s", "restart": "c2"}],
-    )
-    found = {each.label: run_variant(each) for each in variants_of(restarted, ["kafka:range", "kafka:range+static"])}
-    dynamic, static = (found[label].timeline for label in ("kafka:range", "kafka:range+static"))
-    assert [each.cause.text for each in dynamic.rebalances] == ["the scenario begins", "c2 leaves", "c2 restarts"]
-    assert [each.cause.text for each in static.rebalances] == ["the scenario begins"]
-    assert (dynamic.ownership.moves, static.ownership.moves) == (4, 0)
-    # Its queues wait for the static member; the other one takes over from the dynamic one at once.
-    assert static.ownership.longest_gap >= 10_000 > 5000 > dynamic.ownership.longest_gap
-    for each in found.values():
-        assert all(measured.held for measured in measure(each.timeline, each.ending.expected()))
-
-
-def test_computed_quiet_times_and_simulated_ones_give_the_same(folder: Path) -> None:
-    path = str(folder / "s.yaml")
-    options = ["--system", "kafka:cooperative-sticky", "--system", "kafka-zookeeper:range", "--format", "json"]
-    assert equipoise("compare", path, *options).stdout == equipoise("compare", path, *options, "--full").stdout
