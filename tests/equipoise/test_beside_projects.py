@@ -35,11 +35,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return installed(tmp_path_factory.mktemp("installed"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EACH)
 def test_a_project_with_one_of_our_names(tmp_path: Path, name: str) -> None:
     assert passed(project(tmp_path, {**EACH[name], **BOTH}), *PYTEST) == (4 if name == "compare" else 3)
 
 
+@pytest.mark.slow
 def test_a_project_with_all_of_our_names_in_several_processes(tmp_path: Path) -> None:
     assert passed(project(tmp_path, {**ALL, **BOTH}), *PYTEST, "-n", "2") == TESTS_OF_ALL + 2
 
@@ -51,7 +53,10 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("command", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(command, id=way, marks=[] if way == "script" else pytest.mark.slow) for way, command in WAYS.items()],
+)
 def test_a_project_with_all_of_our_names_beside_a_wheel(tmp_path: Path, wheel: Path, command: tuple[str, ...]) -> None:
     where = f"""
     def test_the_wheel_is_used(kafka_group):
@@ -99,6 +104,7 @@ def test_a_project_without_compare_has_ours(tmp_path: Path) -> None:
     assert passed(project(tmp_path, files), *PYTEST) == 8
 
 
+@pytest.mark.slow
 def test_a_module_may_turn_up_after_ours_were_imported(tmp_path: Path) -> None:
     files = {
         "lib/protocols.py": "WHOSE = 'of the project'\n",
@@ -139,7 +145,7 @@ FOLDERS = {
 }
 
 
-@pytest.mark.parametrize("mode", ["prepend", "importlib"])
+@pytest.mark.parametrize("mode", ["prepend", pytest.param("importlib", marks=pytest.mark.slow)])
 def test_folders_without_init_hide_nothing(tmp_path: Path, mode: str) -> None:
     assert passed(project(tmp_path, FOLDERS), *PYTEST, f"--import-mode={mode}") == 1
 

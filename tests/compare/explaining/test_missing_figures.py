@@ -173,13 +173,14 @@ def test_a_model_leaves_out_topics_that_are_not_told() -> None:
     assert model_of(observed({"a": partitions("t", 0)}, system="rocketmq", subscriptions_differ=True)) is None
 
 
-@pytest.mark.parametrize("folder", [f"{system}/{folder}" for system, each in FOLDERS.items() for folder in each])
-def test_nothing_is_null_without_a_reason(folder: str) -> None:
-    found = {name: group for name, group in captured().items() if name.startswith(f"{folder}/")}
-    assert found
-    for name, group in found.items():
-        (told,) = documented([group])
-        assert_reasons(name, told)
+def test_nothing_is_null_without_a_reason(subtests: pytest.Subtests) -> None:
+    for folder in [f"{system}/{folder}" for system, each in FOLDERS.items() for folder in each]:
+        with subtests.test(folder=folder):
+            found = {name: group for name, group in captured().items() if name.startswith(f"{folder}/")}
+            assert found
+            for name, group in found.items():
+                (told,) = documented([group])
+                assert_reasons(name, told)
 
 
 def assert_reasons(name: str, group: Mapping[str, Any]) -> None:

@@ -11,15 +11,16 @@ from compare.testing.removed import REMOVED
 from protocols.errors import UserError
 
 
-@pytest.mark.parametrize("package", ["compare.testing", "equipoise.testing", "equipoise.compare.testing"])
-@pytest.mark.parametrize("name", sorted(REMOVED))
-def test_an_import_tells_it(name: str, package: str) -> None:
-    for statement in (f"import {package}.{name}", f"from {package}.{name} import *"):
-        with pytest.raises(ImportError) as raised:
-            exec(statement)
-        assert str(raised.value) == REMOVED[name]
-    assert "see docs/" in REMOVED[name]
-    assert "\n" not in REMOVED[name]
+def test_an_import_tells_it(subtests: pytest.Subtests) -> None:
+    for package in ["compare.testing", "equipoise.testing", "equipoise.compare.testing"]:
+        for name in sorted(REMOVED):
+            with subtests.test(package=package, name=name):
+                for statement in (f"import {package}.{name}", f"from {package}.{name} import *"):
+                    with pytest.raises(ImportError) as raised:
+                        exec(statement)
+                    assert str(raised.value) == REMOVED[name]
+                assert "see docs/" in REMOVED[name]
+                assert "\n" not in REMOVED[name]
 
 
 def test_an_import_from_the_package_and_of_a_module_within_tells_it() -> None:
