@@ -1,6 +1,7 @@
-"""Which files of a folder hold snapshots, and which are left out, with the reason.
+"""The verb `history`: which files of a folder hold snapshots, which are left out and why, and the document of what
+Spark counts in them.
 
-What `history --format json` writes, and what tables and report are made of.
+`history --format json` writes the document, tables and report are made of it:
 
     {"unfair": "distance > 0", "from": ..., "to": ..., "snapshots": ..., "clusters": [...],
      "groups": [HistoryRecord, ...], "left_out": [{"file", "why"}, ...]}

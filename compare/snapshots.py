@@ -1,4 +1,5 @@
-"""The columns of a snapshot: one row for each group that a poll found. docs/watch.md explains them.
+"""What `equipoise watch` leaves: the columns of a snapshot (one row for each group that a poll found; docs/watch.md),
+where its files lie, and how the files of a day that is over become one.
 
 `VERSION` grows where a column changes its meaning or type. A new column does not change it: readers take columns by
 name, and files that lack one read as null there.

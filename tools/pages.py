@@ -11,13 +11,16 @@
 | examples/scenarios/expected/NAME.md | what `equipoise compare --format markdown` prints of each scenario |
 | numbers in the other pages of docs | the runs of the scenarios |
 | the audit's example in README.md | what `equipoise audit` prints of examples/captures |
+| the table of rooms in DEVELOPERS.md | the first paragraph of each package's docstring |
 
 A number in a page has a comment behind it, ``3.02 s<!--=eager-and-cooperative; kafka:sticky; longest_gap_s-->``: the
 scenario, the label of the variant, the field of its JSON (with dots where it lies deeper; an object of numbers is added
 up).
 """
 
+import ast
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from functools import cache
@@ -48,6 +51,8 @@ EXPECTED = SCENARIOS / "expected"
 HELP_WIDTH = 100
 
 NUMBER = re.compile(r"(?P<number>\d[\d,.]*)(?P<unit>[^\d<|]*)<!--=(?P<where>[^>]*)-->")
+
+ROOMS = re.compile(r"(<!--rooms-->)\n.*?(<!--end of rooms-->)", re.DOTALL)
 
 MORE: Mapping[str, str] = {
     "audit": "[audit.md](audit.md) describes the audit, [figures.md](figures.md) the figures.",
@@ -105,6 +110,30 @@ def pages() -> Iterator[tuple[Path, str]]:
             yield path, with_made(with_numbers(path.read_text(encoding="utf-8")))
     readme = ROOT / "README.md"
     yield readme, with_example(readme.read_text(encoding="utf-8"), ROOT)
+    developers = ROOT / "DEVELOPERS.md"
+    yield developers, with_rooms(developers.read_text(encoding="utf-8"))
+
+
+# Rooms.
+
+
+def with_rooms(text: str) -> str:
+    """The page with a row for each package; those of `compare` stand in the order of the contract, top down."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract.get("containers") == ["compare"])
+    rooms = ["equipoise", "compare", *(f"compare/{room.strip()}" for layer in layers for room in layer.split("|"))]
+    for package in ("kafka_coordinator", "rocketmq_selfbalance", "protocols"):
+        rooms += [package, *sorted(f"{package}/{path.parent.name}" for path in (ROOT / package).glob("*/__init__.py"))]
+    rows = [_room(room) for room in rooms if (ROOT / room).is_dir()]
+    table = "\n".join(["| room | holds |", "|---|---|", *rows])
+    return ROOMS.sub(lambda found: f"{found[1]}\n{table}\n{found[2]}", text)
+
+
+def _room(room: str) -> str:
+    source = (ROOT / room / "__init__.py").read_text(encoding="utf-8")
+    holds = (ast.get_docstring(ast.parse(source)) or "").partition("\n\n")[0]
+    return f"| `{room.replace('/', '.')}` | {' '.join(holds.replace('``', '`').split())} |"
 
 
 # Commands.

@@ -28,9 +28,9 @@ from math import log10, sqrt
 from compare.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures
 from compare.reading.group_model import KnownOwnership, known_ownership, missing_share, unowned_queues
 from compare.reading.observed import ObservedGroup, ObservedMember
+from compare.reading.rocketmq.lines import is_retry
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
-from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 UNREAD, WAITING = 10.0, 3.0
 """Points for each power of ten of the records that wait."""
@@ -156,7 +156,7 @@ def _rank(group: AuditedGroup) -> tuple[object, ...]:
 def _loads(group: ObservedGroup, told: KnownOwnership, weight: str | None, with_retry: bool) -> GroupLoads:
     """What the engines are given. Where nobody tells how many members there are, only the owners are counted."""
     weights = _weights(group, told.owners, weight)
-    counted = [item for item in told.owners.items() if with_retry or not item[0].topic.startswith(RETRY_PREFIX)]
+    counted = [item for item in told.owners.items() if with_retry or not is_retry(item[0].topic)]
     owners = 1 + max((position for _, at in counted for position in at), default=-1)
     return GroupLoads(
         members=owners if told.members is None else told.members,
@@ -255,7 +255,7 @@ def _total(lags: Iterable[int | None]) -> int | None:
 
 
 def _counted(queues: Iterable[Queue], with_retry: bool) -> list[Queue]:
-    return [queue for queue in queues if with_retry or not queue.topic.startswith(RETRY_PREFIX)]
+    return [queue for queue in queues if with_retry or not is_retry(queue.topic)]
 
 
 def _owners(group: ObservedGroup) -> dict[str, tuple[Queue, ...] | None]:

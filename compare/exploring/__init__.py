@@ -1,1 +1,1 @@
-"""The verb "explore": what can happen in a scenario, whatever the order of messages, timers and events."""
+"""The verb `explore`: what can happen in a scenario, whatever the order of messages, timers and events."""

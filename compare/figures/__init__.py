@@ -1,4 +1,5 @@
-"""Fairness figures (design: Figures)."""
+"""Figures, each defined once and exactly (docs/figures.md): of one group, of many at once by numpy, and the same digits
+by Spark. `metrics` is the table of all metrics: path, heading, words, unit, what is better."""
 
 from compare.figures.definitions import Figure
 from compare.figures.metrics import NAMES as FIGURES

@@ -1,1 +1,1 @@
-"""Why did my group rebalance? Logs of brokers and clients in, rebalances with their causes out."""
+"""The verb `logs`: why did my group rebalance? Logs of brokers and clients in, rebalances with their causes out."""

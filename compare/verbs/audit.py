@@ -15,7 +15,8 @@ import click
 
 from compare.auditing.baseline import changes, groups_of
 from compare.auditing.group_figures import AuditedGroup, engine_for, judge
-from compare.explaining.audited import Question, answers, document
+from compare.documents.audit import GroupRecord
+from compare.explaining.audited import Answer, Question, answers, document
 from compare.explaining.diagnosis import Explained, explain_all
 from compare.formatting import number, visible
 from compare.reading.gather import check_timeout, gather, live_cluster_options
@@ -188,20 +189,32 @@ def audit(
     with _no_looking_for_cycles():
         explained = sorted_by_column(explain_all(groups, weight), sort)
         asked = answers(question, explained) if ask or question != Question() else None
-    if format == "json" or before is not None:
-        audited = document(explained, gathered.skipped)
-    changed = None if before is None else changes(before, audited["groups"])
-    if format == "json":
-        more = {} if changed is None else {"changes": changed}
-        told = {} if asked is None else {"asked": [asdict(answer) for answer in asked]}
-        print_json(audited | more | told)
-    else:
-        print_audit(explained, format, changed)
-        if asked is not None:
-            print_answers(asked, explained, question, format)
+    _print(explained, gathered.skipped, before, asked, question, format)
     if report is not None:
         _write_report(report, explained, gathered.skipped, weight)
     return _exit_code(conditions, explained)
+
+
+def _print(
+    explained: Sequence[Explained],
+    skipped: Sequence[Skipped],
+    before: Sequence[GroupRecord] | None,
+    asked: Sequence[Answer] | None,
+    question: Question,
+    format: str,
+) -> None:
+    """The groups, what changed since an earlier audit, and the answers that were asked for."""
+    if format == "json" or before is not None:
+        audited = document(explained, skipped)
+    changed = None if before is None else changes(before, audited["groups"])
+    if format == "json":
+        more = {} if changed is None else {"changes": changed}
+        answered = {} if asked is None else {"asked": [asdict(answer) for answer in asked]}
+        print_json(audited | more | answered)
+        return
+    print_audit(explained, format, changed)
+    if asked is not None:
+        print_answers(asked, explained, question, format)
 
 
 def _exit_code(conditions: Sequence[Condition], explained: Sequence[Explained]) -> int:

@@ -20,7 +20,7 @@ from compare.explaining.remedies.remedy import RESTARTS
 from compare.figures import Figure
 from compare.figures.metrics import paths
 from compare.formatting import visible
-from rocketmq_selfbalance.cluster import RETRY_PREFIX
+from compare.reading.rocketmq.lines import is_retry
 
 WIDTH, HEIGHT = 96, 24
 MOST_BARS = 32
@@ -96,7 +96,7 @@ class Drawing:
 def draw(owners: Owners, others: Sequence[Owners | None], topics: Topics) -> Drawing:
     """The drawing of today's ``owners`` beside ``others``; ``topics`` are the figures per topic."""
     told = _view(owners)
-    hidden = {topic for topic in _topics_of(told) if topic.startswith(RETRY_PREFIX) and topic not in topics}
+    hidden = {topic for topic in _topics_of(told) if is_retry(topic) and topic not in topics}
     today = _without(told, hidden)
     views: list[View] = [today, *(_without(_view(view or {}), hidden) for view in others)]
     loads = {member: len(owned or ()) for member, owned in today.items()}
