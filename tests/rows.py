@@ -27,7 +27,6 @@ def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Callab
                 try:
                     test(**dict(zip(fields, values, strict=True)), **fixtures)
                 except (Exception, pytest.fail.Exception) as error:
-                    error.add_note(f"in the row {row!r}")
                     failed.append((row, error))
             if failed:
                 told = "\n".join(f"{row!r}: {type(error).__name__}: {error}" for row, error in failed)
