@@ -117,7 +117,7 @@ def _is_gone(about: GroupDescription | Exception) -> bool:
     """Newer nodes answer with an error, older ones with a state."""
     if isinstance(about, Exception):
         return name(about) == "GROUP_ID_NOT_FOUND"
-    return about.state.name == "DEAD"
+    return bool(about.state.name == "DEAD")
 
 
 def _leaders(connection: Connection) -> Leaders:
