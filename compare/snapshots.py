@@ -15,8 +15,6 @@ The file's name holds the times of its first and its last snapshot:
 ``20261122T000012.000Z--20261122T235942.000Z.parquet``. It appears whole, and only then what it replaces is removed.
 Where that was interrupted, single snapshots within the times of such a file are superfluous: readers leave them out
 (`superseded`), and the next watch removes them.
-
-What one rebalance is to somebody who looks at a group from time to time.
 """
 
 import os

@@ -1,6 +1,5 @@
-"""A story as one word, to be told again anywhere: the variant, the property, the bounds and all actions.
-
-From a subject and the properties asked for to answers: proofs by a reduced search, stories by one in full.
+"""From a subject and the properties asked for to answers: proofs by a reduced search, stories by one in full, each also
+as one word to be told again anywhere (the variant, the property, the bounds and all actions).
 """
 
 import json

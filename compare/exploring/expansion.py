@@ -1,8 +1,4 @@
-"""Many states as columns of numbers.
-
-The states that a search has seen.
-
-The successors of many states at once.
+"""Many states as columns of numbers: those that a search has seen, and the successors of many at once.
 
 What an action does depends on few columns of a state. So each action is carried out once for each combination of
 values that it looks at, and its outcome is written to all states that have this combination. Nothing is left out: the

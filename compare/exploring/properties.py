@@ -1,11 +1,9 @@
-"""What never may be, whatever the system does: an invariant that is broken in a state that the explorer comes to is a
-mistake of the model (`protocols.timeline.invariants`).
+"""What is explored: one variant of a scenario, its world, and the properties that watch it, with what is remembered of
+each process and which states violate them.
 
-The properties of the verb "explore": what is remembered of each process, and which states violate it.
-
-Beliefs are what members take for their own (`protocols.facts.Owns`). Queues of RocketMQ's retry topics are left out.
-
-What is explored: one variant of a scenario, its world, and the properties that watch it.
+An invariant that is broken in a state that the explorer comes to is a mistake of the model
+(`protocols.timeline.invariants`). Beliefs are what members take for their own (`protocols.facts.Owns`); queues of
+RocketMQ's retry topics are left out.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -213,20 +211,16 @@ class CommitsNeverGoBack:
         if not isinstance(fact, Committed) or fact.error or fact.member is None or fact.queue.topic.startswith("%"):
             return before
         others, went_back = [], before.went_back
-        for each in before.last:
-            if each[:2] != (fact.group, fact.queue):
-                others.append(each)
-            elif each[2] == fact.generation and fact.offset < each[3]:
+        for last in before.last:
+            if last[:2] != (fact.group, fact.queue):
+                others.append(last)
+            elif last[2] == fact.generation and fact.offset < last[3]:
                 went_back = True
-        last = (fact.group, fact.queue, fact.generation, fact.offset)
-        return Offsets(tuple(sorted((*others, last), key=_order)), went_back)
+        others.append((fact.group, fact.queue, fact.generation, fact.offset))
+        return Offsets(tuple(sorted(others, key=lambda last: last[:2])), went_back)
 
     def is_violated(self, remembered: Sequence[Offsets]) -> bool:
         return any(name.went_back for name in remembered)
-
-
-def _order(last: tuple[str, Queue, int | None, int]) -> tuple[str, Queue]:
-    return last[:2]
 
 
 class Ownership(SingleOwner):

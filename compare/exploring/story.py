@@ -1,6 +1,5 @@
-"""A story that the explorer has found, step by step, in words.
-
-A story as a run: a timeline in which each step takes a tenth of a second, for diagrams and the report's player.
+"""A story that the explorer has found: step by step in words, and as a run, a timeline in which each step takes a tenth
+of a second, for diagrams and the report's player.
 
 The steps of a story have an order, but no times. A message is sent in one step and arrives in another, which caused
 what follows from it there.
@@ -16,7 +15,7 @@ from protocols.engine.exploration import Action, Happened, State, World
 from protocols.engine.exploration.states import SENDINGS
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL, CLOCK, TIMER
-from protocols.facts import Granted, Owns
+from protocols.facts import Committed, Delivered, Granted, Owns, Position
 from protocols.scenario.events import Event
 from protocols.scenario.running import BEGINNING
 from protocols.scenario.topology import ProcessPeers, Topology
@@ -57,14 +56,11 @@ def _sentence(world: World, before: State, step: Step) -> str:
     said += [
         describe_fact(each.what)
         for each in step.happened
-        if each.kind == "fact" and (is_significant(each.what) or _is_worth_telling(each.what))
+        if each.kind == "fact"
+        and (is_significant(each.what) or isinstance(each.what, Committed | Position | Delivered))
     ]
     said += _sendings(step.happened)
     return "; ".join(said)
-
-
-def _is_worth_telling(fact: object) -> bool:
-    return type(fact).__name__ in ("Committed", "Position", "Delivered")
 
 
 def _sendings(happened: Sequence[Happened]) -> list[str]:

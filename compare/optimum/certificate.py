@@ -14,11 +14,9 @@ pay, per queue, 1 if it moves, less the price of the member who gets it, and per
 it has. The prices cancel, so it pays its moves. Per queue it pays at least what the cheapest member of the block would
 cost, and per member at least what the cheaper of l and l + 1 queues would: the sum bounds the moves of every fairest
 allocation.
-
-What the search for the optimum answers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -74,7 +72,7 @@ def least_moves(certificate: Certificate, group: Group, today: Allocation) -> in
 
     ``today`` may be of an earlier group. A move is a queue that has an owner today and gets another.
     """
-    owners = _owners(today)
+    owners = owners_of(today)
     subscribers = group.subscribers()
     moves = 0
     for block in certificate.blocks:
@@ -88,7 +86,8 @@ def least_moves(certificate: Certificate, group: Group, today: Allocation) -> in
     return moves
 
 
-def _owners(today: Allocation) -> dict[Queue, list[str]]:
+def owners_of(today: Mapping[str, Iterable[Queue]]) -> dict[Queue, list[str]]:
+    """Queue to the members that own it."""
     found: dict[Queue, list[str]] = {}
     for member, queues in today.items():
         for queue in queues:
@@ -174,10 +173,7 @@ def changes(
     after: Allocation, today: Mapping[str, tuple[Queue, ...]] | None
 ) -> tuple[tuple[tuple[Queue, str], ...], tuple[tuple[Queue, str], ...]]:
     """(queue, new owner) of the queues that move, and of those that get their first owner."""
-    owners: dict[Queue, set[str]] = {}
-    for member, queues in (today or {}).items():
-        for queue in queues:
-            owners.setdefault(queue, set()).add(member)
+    owners = owners_of(today or {})
     gained = [
         (queue, member)
         for member, queues in after.items()

@@ -9,13 +9,14 @@ from typing import Any
 
 import networkx as nx
 
-from protocols import Allocation, Group, Queue
+from compare.optimum.certificate import owners_of
+from protocols import Allocation, Group
 
 
 def optimum_by_flow(group: Group, today: Allocation | None = None) -> tuple[tuple[int, ...], int]:
     """The loads, descending, and the number of moves of the optimum; arguments and meaning as in `optimum`."""
     graph: nx.MultiDiGraph[object] = nx.MultiDiGraph()
-    owners = _owners(today)
+    owners = owners_of(today or {})
     subscribers = {topic: [group.members[n].id for n in who] for topic, who in group.subscribers().items() if who}
     queues = sum(len(group.topics[topic]) for topic in subscribers)
     # Topic by topic in even parts is an allocation, so nobody needs more in a fairest one.
@@ -47,11 +48,3 @@ def optimum_by_flow(group: Group, today: Allocation | None = None) -> tuple[tupl
     cost = sum(arcs.get("moved", 0) for node in flow if node[0] == "topic" for arcs in flow[node].values())
     first = sum(1 for topic in subscribers for queue in group.topics[topic] if queue not in owners)
     return tuple(loads), cost - first
-
-
-def _owners(today: Allocation | None) -> dict[Queue, list[str]]:
-    found: dict[Queue, list[str]] = {}
-    for member, queues in (today or {}).items():
-        for queue in queues:
-            found.setdefault(queue, []).append(member)
-    return found

@@ -1,20 +1,17 @@
-"""Fewest moves where everybody in a block may take every queue of it: no search, only counting.
+"""From the fairest loads to who gets which queue, with fewest moves.
 
-With `level` = l, members who own more than l + 1 queues must give the rest up; those who own less than l must be given.
-The larger of these two counts (with queues whose owner is gone, and without those that nobody owns yet) bounds the
-moves from below, and giving the larger shares to those who own most reaches it.
+Where everybody in a block may take every queue of it, counting is enough. With `level` = l, members who own more than
+l + 1 queues must give the rest up; those who own less than l must be given. The larger of these two counts (with queues
+whose owner is gone, and without those that nobody owns yet) bounds the moves from below, and giving the larger shares
+to those who own most reaches it.
 
-From numbers of queues to the queues themselves, and from queues to their owners.
-
-Fewest moves within a block: a flow of kinds of queues to members at least cost (primal-dual).
+In any other block it is a flow of kinds of queues to members at least cost (primal-dual).
 
 Everything stays where it is to begin with. That costs nothing, but some members have more than `level + 1` queues, some
 less than `level`, and some queues nobody. A queue that its taker does not own today costs 1, one that it owns
 costs 0, and the surplus goes where it is wanted along cheapest paths. Each node has a potential, its distance from the
 surplus so far; an arc of cost c from u to v is on a cheapest path if potential(v) = potential(u) + c. In the end the
 potentials of the members prove that no other distribution moves less: they are the prices of the certificate.
-
-From the fairest loads to who gets which queue.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

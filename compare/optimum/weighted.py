@@ -1,10 +1,5 @@
-"""Weights as whole units, exactly: sums and comparisons of lags and rates without rounding.
-
-Weighted loads: what some member must carry at least, whoever gets what.
-
-Improving a sharing of weighted queues: the most loaded member gives a queue away or swaps one for a lighter one.
-
-Weighted loads: a good allocation, heaviest queues first (Graham 1969), then improved by single moves and swaps.
+"""Weighted loads: a good allocation, heaviest queues first (Graham 1969), then improved by single moves and swaps, and
+what some member must carry at least, whoever gets what. Weights are whole units, so that nothing is rounded.
 
 The least maximum with weights is NP-hard even for two members, so this is no optimum; `bound` says how far from one it
 can be. Several starts compete. Three are fresh: to whichever subscriber has least; the same within the blocks of the

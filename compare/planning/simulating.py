@@ -1,6 +1,5 @@
-"""A step as events of a scenario: who stops and starts when, with which settings.
-
-What a step costs: the group lives through it with many seeds, each with starts, clocks and events of its own.
+"""A step as events of a scenario (who stops and starts when, with which settings), and what it costs: the group lives
+through it with many seeds, each with starts, clocks and events of its own.
 """
 
 import os

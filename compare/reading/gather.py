@@ -1,6 +1,5 @@
-"""The options of every verb that reads running clusters.
-
-From sources to observed groups: each block to the reader that knows its kind, then each system's join.
+"""From sources to observed groups: each block to the reader that knows its kind, then each system's join; and the
+options of every verb that reads running clusters.
 """
 
 import math

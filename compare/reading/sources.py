@@ -1,8 +1,5 @@
-"""How a server is written: ``host``, ``host:port``, ``[::1]:port``.
-
-How long a running cluster is waited for: for everything together, and for a single answer.
-
-From command-line arguments to texts: files, folders, standard input, ``NAME=FILE``.
+"""From command-line arguments to texts (files, folders, standard input, ``NAME=FILE``); how a server is written, and
+how long a running cluster is waited for.
 """
 
 import re

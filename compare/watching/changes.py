@@ -1,6 +1,4 @@
-"""A group as one poll found it: the audit's figures, score and distance to the optimum.
-
-What changed in a group from poll to poll, and what that adds up to since the watching began.
+"""A group as one poll found it, and what changed in it from poll to poll and since the watching began.
 
 A queue has moved where its single owner is another one than the last single owner that was seen, also if a poll between
 saw it without an owner. Changes of owners or members that follow each other within `CALM_S` are one rebalance.

@@ -1,11 +1,8 @@
-"""When a cluster is polled: at even intervals, and later and later while it does not answer.
-
-The clusters that are watched, as the user names them.
+"""The core of `watch`: which cluster is due (at even intervals, and later and later while it does not answer), what its
+polls gave, what changed. It is told the time and does no I/O.
 
 A live address is a cluster, and so is a folder; single files together are one, because several files tell of one group.
 ``NAME=ADDRESS`` and ``NAME=FOLDER`` give a cluster its name; before a file it is the group's, as in the audit.
-
-The core of `watch`: which cluster is due, what its polls gave, what changed. It is told the time and does no I/O.
 """
 
 import os

@@ -57,14 +57,10 @@ def undecorated(source: SourceText, told: Iterable[object], kinds: Sequence[Bloc
         )
     if not texts:
         return (source,)
-    kept = [(number, text) for each in texts for number, text in zip(each.numbers or (), each.lines, strict=True)]
-    if len(texts) <= 1 and all(text.command is None for text in texts) and _same(kept, source):
+    kept = [line for text in texts for line in text.lines]
+    if len(texts) <= 1 and all(text.command is None for text in texts) and kept == list(source.lines):
         return (source,)
     return tuple(texts)
-
-
-def _same(kept: list[tuple[int, str]], source: SourceText) -> bool:
-    return [text for _, text in kept] == list(source.lines)
 
 
 def _split_at_returns(lines: list[Line]) -> list[Line]:

@@ -1,6 +1,5 @@
-"""Cut a text into stretches of lines, each from one view's beginning to the next: decoration changes between them.
-
-Choose among the ways to read a stretch of lines: the one that tells most and leaves least unread.
+"""Cut a text into stretches of lines, each from one view's beginning to the next (decoration changes between them),
+and choose among the ways to read each: the one that tells most and leaves least unread.
 
 Where two tell the same, the one that changes less is right, and that is the text as it is, except for escape
 sequences: no name holds one, while a coloured name would be taken for another.

@@ -1,6 +1,5 @@
-"""JSON as RocketMQ's servers write it: a map's key may be an object or a bare number.
-
-What servers and clients answer, as values: JSON bodies, of which nothing is believed before it was looked at.
+"""What servers and clients answer, as values: JSON bodies, of which nothing is believed before it was looked at. As
+RocketMQ's servers write it, a map's key may be an object or a bare number.
 """
 
 import json

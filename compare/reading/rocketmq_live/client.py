@@ -1,12 +1,8 @@
-"""``rocketmq://host:port[;host:port...]``: name servers.
+"""Ask servers (``rocketmq://host:port[;host:port...]`` are name servers): one connection each, many requests at once;
+every answer is waited for no longer than a timeout, and nothing beyond the end of the time for all of them.
 
-Names of hosts to addresses, without waiting for a name service that is silent.
-
-The event loop's own way works in threads that are waited for when the loop ends, for as long as the name service
-takes; nobody waits for these.
-
-Ask servers: one connection each, many requests at once; every answer is waited for no longer than a timeout, and
-nothing beyond the end of the time for all of them.
+Hosts are looked up in threads of ours, because the event loop's own are waited for when it ends, for as long as a
+silent name service takes.
 """
 
 import asyncio

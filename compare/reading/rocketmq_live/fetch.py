@@ -3,8 +3,6 @@
 Asked for are: the topics (206), the route of each group's retry topic and of each topic read (105); at every broker of
 a group its connections (203) and offsets (208); at every client what it owns (307). Brokers know different members
 for a while, so all of them are asked.
-
-The door: an address in, the cluster's groups out.
 """
 
 import asyncio
