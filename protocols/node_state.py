@@ -51,7 +51,6 @@ class NodeState:
             cls.copy = _derived(cls) if "__slots__" in vars(cls) else NodeState.copy  # type: ignore[method-assign]
 
     def copy(self) -> Self:
-        """An independent copy."""
         raise TypeError(f"{type(self).__name__} is no plain state: expected __slots__")
 
 

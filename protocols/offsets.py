@@ -60,7 +60,6 @@ class OffsetSet(NodeState):
         return sum(self.add(first, end) for first, end in ranges)
 
     def count(self, first: int, end: int) -> int:
-        """How many offsets of a range are in the set."""
         if first >= end or not self._bounds or first >= self._bounds[-1]:
             return 0
         return self._held(first, end, bisect_left(self._bounds, first), bisect_right(self._bounds, end))
@@ -103,7 +102,6 @@ class OffsetSet(NodeState):
         return self._bounds[-1]
 
     def clear(self) -> None:
-        """Take everything out."""
         self._bounds.clear()
 
     def __contains__(self, offset: int) -> bool:

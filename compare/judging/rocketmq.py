@@ -30,7 +30,7 @@ from compare.serving.rocketmq import RocketMQService
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Interference, Sockets
 from protocols.java import Queue
-from protocols.poison import PoisonRecord
+from protocols.load import PoisonRecord
 from rocketmq_selfbalance.catalogue import Averagely
 from rocketmq_selfbalance.cluster import (
     CONSUME_FROM_FIRST_OFFSET,

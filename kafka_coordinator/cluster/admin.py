@@ -47,7 +47,6 @@ class Admin(NodeState):
         """Nothing to do yet."""
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        """A command, or an answer to what was asked last."""
         if isinstance(message, ResetOffsets):
             self.todo = (*self.todo, message)
             if len(self.todo) == 1:
@@ -56,7 +55,6 @@ class Admin(NodeState):
             self._answered(now, message, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
-        """The pause is over."""
         self._begin(now, out)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:

@@ -54,13 +54,11 @@ class Broker(NodeState):
         self._answers = {}
 
     def start(self, now: Time, out: Outbox) -> None:
-        """The broker takes over what it leads."""
         self.coordinator.start(now, out)
         self._tell_topics(now, out)
         self._tell_group_settings(now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        """A request, or the controller's news of the cluster."""
         kind = type(message)
         if kind is MetadataRequest:
             correlation, topics = message
@@ -71,7 +69,6 @@ class Broker(NodeState):
             self.coordinator.receive(now, sender, message, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
-        """All timers are the coordinator's."""
         self.coordinator.timeout(now, timer, out)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
@@ -79,7 +76,6 @@ class Broker(NodeState):
         self.coordinator.connected(now, peer, out)
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        """Nobody reads answers on this connection any more."""
         self.coordinator.closed(now, peer, out)
 
     def _learn(self, now: Time, sender: str, state: ClusterState, out: Outbox) -> None:

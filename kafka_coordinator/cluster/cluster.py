@@ -75,7 +75,6 @@ class KafkaCluster:
         self._start_member(key, self.members.config(*key, self.members.parts[key], self.topics.load))
 
     def apply(self, event: Event) -> None:
-        """The event happens now."""
         apply_event(event, self, _OWN, self.simulation, self.topology)
 
     def fast_forward(self) -> None:

@@ -78,7 +78,6 @@ class Controller:
 
     @property
     def state(self) -> ClusterState:
-        """What brokers know of the cluster."""
         racks: ReplicaRacks = dict(self.racks)
         ids, leaders = dict(self.topic_ids), dict(self._leaders)
         return ClusterState(tuple(self.alive), leaders, self._offsets_leaders, racks, self.group_settings, ids)
@@ -107,7 +106,6 @@ class Controller:
             self.racks.pop(topic, None)
 
     def delete_topic(self, topic: str) -> None:
-        """The topic is gone."""
         for held in (self.preferred, self._leaders, self.assigned, self.racks, self.topic_ids):
             held.pop(topic, None)
 
@@ -188,19 +186,16 @@ class Brokers:
         self._served_otherwise = served_otherwise
 
     def start_all(self) -> None:
-        """All of them start, in order."""
         for broker in self._controller.brokers:
             self._start(broker)
 
     def tell(self) -> None:
-        """Those that run learn what the controller knows."""
         state = self._controller.state
         for broker in self._controller.brokers:
             if self._simulation.is_running(broker):
                 self._simulation.command(broker, state)
 
     def change(self, event: BrokerEvent) -> None:
-        """A broker stops, is killed or returns."""
         name, simulation = event.broker, self._simulation
         if event.does == "return":
             if not simulation.is_running(name):

@@ -56,7 +56,6 @@ class GroupConfigs:
 
 
 def _there(given: Mapping[str, object]) -> dict[str, object]:
-    """The settings without those that are null."""
     return {name: value for name, value in given.items() if value is not None}
 
 

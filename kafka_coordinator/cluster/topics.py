@@ -12,7 +12,7 @@ from kafka_coordinator.cluster.controller import Controller
 from kafka_coordinator.consumer.settings import Load
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.poison import PoisonRecord, with_poison
+from protocols.load import PoisonRecord, with_poison
 from protocols.scenario.events import AddTopic, DeleteTopic, Event, Poison, Produce, Queues, Reset
 from protocols.scenario.events.records import records_of
 from protocols.scenario.fields import NamedCount, NamedOffset, after_growth, brokers_of, queue_index
@@ -45,12 +45,10 @@ class Outages:
         return self._pauses != before
 
     def are_over(self, partition: Partition) -> bool:
-        """Whether the partition has a leader now."""
         pauses = self._pauses.get(partition)
         return not pauses or pauses[-1][1] < inf
 
     def forget(self, topic: str) -> None:
-        """The topic is gone."""
         self._pauses = {partition: pauses for partition, pauses in self._pauses.items() if partition[0] != topic}
 
     def on(self, load: Load) -> Load:
@@ -88,7 +86,6 @@ class TopicTable:
 
     @property
     def load(self) -> Load:
-        """What producers write from now on."""
         load = Load(
             self._per_second,
             MappingProxyType(dict(self._since)),
@@ -111,7 +108,6 @@ class TopicTable:
         return named.topic, queue_index(self._brokers_of[named.topic], named.broker, named.number)
 
     def write(self, event: Produce, now: Time) -> None:
-        """Records are written at once."""
         for record in records_of(event, self.per_broker):
             partition = self.partition(record)
             if self.is_served(partition):
@@ -155,13 +151,11 @@ class TopicTable:
                 self._put(topic, after_growth(self._brokers_of[topic], per_broker), now)
 
     def add(self, event: AddTopic, now: Time) -> None:
-        """Topics are created."""
         self._rates.change(event.queue_changes())
         for topic, part in event.add_topic.items():
             self._put(topic, brokers_of(part.queues), now, part.replica_racks)
 
     def delete(self, event: DeleteTopic) -> None:
-        """A topic and its records are gone."""
         self._rates.change(event.queue_changes())
         brokers = self._brokers_of.pop(event.delete_topic, ())
         self._since.update(((event.delete_topic, number), inf) for number in range(len(brokers)))

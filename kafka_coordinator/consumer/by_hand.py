@@ -33,7 +33,6 @@ from protocols.load import Reading
 
 
 def begin_poll(c: ConsumerState, now: Time, command: BeginPoll, out: Outbox) -> None:
-    """The user's loop polls."""
     if not c.user.closing:
         c.user.away = False
         out.cancel_timer(states.POLL)

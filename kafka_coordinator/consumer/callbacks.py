@@ -32,7 +32,6 @@ def in_order(partitions: Iterable[Partition]) -> tuple[Partition, ...]:
 
 
 def as_queues(partitions: tuple[Partition, ...]) -> tuple[Queue, ...]:
-    """Partitions as queues of the shared model, which have no broker here."""
     return tuple(map(queue_of, partitions))
 
 
@@ -95,7 +94,6 @@ ARRIVED: Final = "arrived"
 
 
 def on_join_complete(c: ConsumerState, now: Time, assigned: tuple[Partition, ...], out: Outbox) -> None:
-    """onJoinComplete."""
     if not c.assigning.is_leader:
         c.assigning.snapshot = None
     if not _subscribed(c, assigned):

@@ -37,12 +37,10 @@ def enable(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def disable(c: ConsumerState, out: Outbox) -> None:
-    """No heartbeats without a membership."""
     out.cancel_timer(states.HEARTBEAT)
 
 
 def due(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """The timer is due."""
     if c.membership.state not in HEARTBEATS:
         return
     settings = c.config.settings

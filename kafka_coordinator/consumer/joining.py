@@ -171,7 +171,6 @@ def _send_join(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def join_answered(c: ConsumerState, now: Time, answer: JoinGroupAnswer, about: None, out: Outbox) -> None:
-    """The coordinator's answer to a JoinGroup."""
     c.joining.awaiting = NOTHING
     error = answer.error
     if c.membership.state != PREPARING_REBALANCE:

@@ -45,7 +45,6 @@ def commit(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
-    """The last commit has this outcome."""
     if c.user.closing != COMMITTING:
         return
     if outcome == commits.RETRIABLE:

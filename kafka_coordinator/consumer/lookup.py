@@ -60,7 +60,6 @@ def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def retry(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """The pause is over."""
     c.lookup.in_progress = False
     if c.lookup.awaiting_reconnect:
         c.lookup.coordinator, c.lookup.awaiting_reconnect = c.lookup.awaiting_reconnect, ""

@@ -69,7 +69,6 @@ class Consumer(NodeState):
         self._settle(now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        """An answer of a broker's, or a command of `OPERATOR`."""
         c = self.state
         if sender == OPERATOR:
             if not c.user.closed:
@@ -95,7 +94,6 @@ class Consumer(NodeState):
         self._settle(now, out)
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
-        """A timer is due."""
         _DUE[timer](self.state, now, out)
         self._settle(now, out)
 
@@ -103,7 +101,6 @@ class Consumer(NodeState):
         """Nothing waits for a connection: requests are sent as soon as there is something to ask."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        """A connection is gone."""
         connections.refused(self.state, now, peer, out)
         self._settle(now, out)
 

@@ -1,4 +1,4 @@
-"""The user's loop stands still on a record that it cannot handle (`protocols.poison`).
+"""The user's loop stands still on a record that it cannot handle (`protocols.load`).
 
 Kafka's client knows no retry: the loop tries the record again in place, until it skips it. Meanwhile it does not poll,
 which is noticed after ``max.poll.interval.ms``, counted from when the loop came to the record. Whoever comes to the
@@ -21,7 +21,7 @@ from kafka_coordinator.messages import SUBSCRIPTION_CHANGED
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import PassedOver, StandsStill
 from protocols.java import Queue
-from protocols.poison import StuckOn, reached
+from protocols.load import StuckOn, reached
 
 
 def begin(c: ConsumerState, now: Time, out: Outbox) -> None:

@@ -1,4 +1,4 @@
-"""When the user's loop comes to a record that it cannot handle (`protocols.poison`).
+"""When the user's loop comes to a record that it cannot handle (`protocols.load`).
 
 What the user's code reads, as functions of time (`protocols.load`): no record and no fetch is ever an event.
 
@@ -20,8 +20,7 @@ from kafka_coordinator.consumer import states
 from kafka_coordinator.consumer.state import ConsumerState
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Delivered
-from protocols.load import Reading, quickly_made, shared_anew
-from protocols.poison import moved_on, next_reached, not_beyond
+from protocols.load import Reading, moved_on, next_reached, not_beyond, quickly_made, shared_anew
 
 
 def watch(c: ConsumerState, now: Time, positions: Mapping[Partition, Reading], out: Outbox) -> None:

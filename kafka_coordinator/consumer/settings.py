@@ -17,8 +17,7 @@ from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.catalogue import CATALOGUE, CLASSIC, CONSUMER, of_protocol
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
-from protocols.load import Production, changed
-from protocols.poison import PoisonRecords
+from protocols.load import PoisonRecords, Production, changed
 
 EAGER, COOPERATIVE = "EAGER", "COOPERATIVE"
 
@@ -80,12 +79,10 @@ class ConsumerSettings:
 
     @property
     def rebalance_within_ms(self) -> int:
-        """The rebalance timeout of a JoinGroup."""
         return self.rebalance_timeout_ms or self.max_poll_interval_ms
 
     @property
     def is_classic(self) -> bool:
-        """Whether the member uses the classic protocol."""
         return self.group_protocol == CLASSIC
 
     @property
@@ -218,7 +215,6 @@ class Load(NamedTuple):
 
     @property
     def writes(self) -> bool:
-        """Whether anything is written at all."""
         return self.per_second > 0 or bool(self.bursts) or bool(self.rates)
 
     @property

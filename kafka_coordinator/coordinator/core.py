@@ -80,15 +80,12 @@ class Core(NodeState):
         return COORDINATOR_LOAD_IN_PROGRESS if partition in self.loading else NONE
 
     def log(self, partition: int) -> PartitionLog:
-        """The log of a partition."""
         return self.storage.partitions[partition]
 
     def write(self, partition: int, key: Key, value: Value | None) -> None:
-        """Append a record to the log of a partition."""
         self.log(partition).append(key, value)
 
     def parked(self, sender: str, correlation: int) -> Parked:
-        """A request that is answered later."""
         return _parked((sender, correlation, self.closes.get(sender, 0)))
 
     def answer(self, parked: Parked, message: Message, out: Outbox) -> None:
@@ -157,7 +154,6 @@ def create_group(core: Core, group_id: str, now: Time, out: Outbox) -> Group:
 
 
 def store_group(core: Core, group: Group) -> None:
-    """Write the group as it is."""
     protocol = group.protocol
     members = tuple(
         [

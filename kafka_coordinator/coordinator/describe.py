@@ -83,7 +83,6 @@ def list_groups(core: Core, now: Time, sender: str, request: ListGroups, out: Ou
 
 
 def delete(core: Core, now: Time, sender: str, request: DeleteGroup, out: Outbox) -> None:
-    """Delete a group without members, with its offsets."""
     group = core.groups.get(request.group)
     if group is None:
         error = GROUP_ID_NOT_FOUND
@@ -111,12 +110,10 @@ def expire(core: Core, partition: int, now: Time, out: Outbox) -> None:
 
 
 def start_expiry(core: Core, partition: int, now: Time, out: Outbox) -> None:
-    """Set the timer of the next run."""
     out.set_timer(expiry_timer(partition), now + core.settings.offsets_retention_check_interval_ms)
 
 
 def expiry_timer(partition: int) -> tuple[str, int]:
-    """Name of the timer of a partition's next run."""
     return "expiry", partition
 
 

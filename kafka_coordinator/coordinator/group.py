@@ -169,7 +169,6 @@ class Group(NodeState):
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest of the members' rebalance timeouts."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def ordered(self) -> list[Member]:

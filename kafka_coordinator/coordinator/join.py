@@ -91,7 +91,6 @@ def _has_room(core: Core, group: Group, member_id: str) -> bool:
 
 
 def _join_new(core: Core, group: Group, now: Time, sender: str, request: JoinGroup, out: Outbox) -> None:
-    """A JoinGroup without a member id."""
     instance_id = request.instance_id
     if instance_id is not None:
         new_id = out.new_id(instance_id)
@@ -137,7 +136,6 @@ def _add(core: Core, group: Group, member_id: str, now: Time, sender: str, reque
 def _join_again(
     core: Core, group: Group, member: Member, now: Time, sender: str, request: JoinGroup, out: Outbox
 ) -> None:
-    """A JoinGroup of a member."""
     same = member.protocols == request.protocols
     leads = member.id == group.leader
     guard = ALWAYS

@@ -87,7 +87,6 @@ def resign(core: Core, partition: int, now: Time, out: Outbox) -> None:
 
 
 def load_timer(partition: int) -> tuple[str, int]:
-    """Name of the timer that ends the reading of a log."""
     return "load", partition
 
 

@@ -182,7 +182,6 @@ class Coordinator(NodeState):
         self.core = Core(name, settings, storage, (name,) * len(storage.partitions) if leaders is None else leaders)
 
     def start(self, now: Time, out: Outbox) -> None:
-        """Take over what this broker leads."""
         for partition, leader in enumerate(self.core.leaders):
             if leader == self.core.name:
                 take_over(self.core, partition, now, out)

@@ -63,7 +63,6 @@ def observe_removed(core: Core, group: Group, names: list[str], out: Outbox) -> 
 
 
 def observe_emptied(group: Group, out: Outbox) -> None:
-    """The generation without members is complete."""
     changed, group.changed = group.changed, False
     out.observe(RebalanceEnded(group.id, group.generation, changed))
 
@@ -92,7 +91,6 @@ def rebalance(core: Core, group: Group, cause: Cause, now: Time, out: Outbox) ->
 
 
 def prepare(core: Core, group: Group, cause: Cause, now: Time, out: Outbox) -> None:
-    """Start a rebalance (PREPARE)."""
     if group.state == states.COMPLETING_REBALANCE:
         for member in group.ordered():
             member.assignment = NO_BYTES
@@ -177,7 +175,6 @@ def initial_delay_over(core: Core, group: Group, now: Time, out: Outbox) -> None
 
 
 def join_timed_out(core: Core, group: Group, now: Time, out: Outbox) -> None:
-    """The join timer, of which the initial delay is one kind."""
     if group.delay is None:
         complete(core, group, now, out)
     else:
@@ -219,10 +216,8 @@ def restart_session(member: Member, now: Time, out: Outbox) -> None:
 
 
 def join_timer(group: Group) -> tuple[str, str]:
-    """Name of the timer of the join phase."""
     return "join", group.id
 
 
 def sync_timer(group: Group) -> tuple[str, str]:
-    """Name of the timer of the sync phase."""
     return "sync", group.id

@@ -64,7 +64,6 @@ def join_refused(correlation: int, error: str, member_id: str, protocol: str | N
 
 
 def sync_refused(correlation: int, error: str) -> SyncGroupAnswer:
-    """A SyncGroup that got nowhere."""
     return SyncGroupAnswer(correlation, error, None, None, NO_BYTES)
 
 

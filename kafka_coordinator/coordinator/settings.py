@@ -74,7 +74,6 @@ class BrokerSettings:
 
     @property
     def offsets_retention_ms(self) -> int:
-        """How long an offset is kept."""
         return self.offsets_retention_minutes * 60_000
 
 

@@ -41,16 +41,15 @@ if TYPE_CHECKING:
 
 _CLUSTER_KEY, _PARTITIONS_KEY = 60, 75
 _OF_BROKERS, _OF_CONTROLLERS = 1, 2
-_NO_OPERATIONS: Final = -(2**31)
-_CLUSTER_OPERATIONS: Final = sum(1 << number for number in (5, 7, 8, 9, 10, 11, 12))
-_TOPIC_OPERATIONS: Final = sum(1 << number for number in (3, 4, 5, 6, 7, 8, 10, 11))
-"""Everybody may do everything: there are no ACLs."""
+NO_OPERATIONS: Final = -(2**31)
+CLUSTER_OPERATIONS: Final = sum(1 << number for number in (5, 7, 8, 9, 10, 11, 12))
+TOPIC_OPERATIONS: Final = sum(1 << number for number in (3, 4, 5, 6, 7, 8, 10, 11))
+"""Read, write, create, delete, alter, describe, describe and alter configs: without ACLs everybody may."""
 _MOST_PARTITIONS: Final = 2000
 """Per answer (``max.request.partition.size.limit``)."""
 
 
 def describe_cluster(state: BrokerState, now: Time, sender: str, request: DescribeCluster, out: Outbox) -> None:
-    """The live brokers."""
     kind = entities.response(_CLUSTER_KEY, request.version)
     wanted = getattr(request.body, "endpoint_type", _OF_BROKERS)
     if wanted != _OF_BROKERS:
@@ -89,7 +88,7 @@ def describe_cluster(state: BrokerState, now: Time, sender: str, request: Descri
                 for address in addresses
             ]
         ),
-        cluster_authorized_operations=_CLUSTER_OPERATIONS if operations else _NO_OPERATIONS,
+        cluster_authorized_operations=CLUSTER_OPERATIONS if operations else NO_OPERATIONS,
     )
     out.send(sender, Answer(request.correlation, answer))
 
@@ -104,7 +103,7 @@ def describe_topic_partitions(
     names = [topic.name for topic in body.topics]
     cursor = body.cursor
     if cursor is not None and cursor.partition_index < 0:
-        topics = tuple([_without(item, name, ErrorCode.invalid_request, _NO_OPERATIONS) for name in names])
+        topics = tuple([_without(item, name, ErrorCode.invalid_request, NO_OPERATIONS) for name in names])
         refused = entities.make(kind, throttle_time=NO_THROTTLE, topics=topics, next_cursor=None)
         out.send(sender, Answer(request.correlation, refused))
         return
@@ -123,7 +122,7 @@ def describe_topic_partitions(
             break
         numbers = range(first, min(len(leaders), first + left))
         left -= len(numbers)
-        parts = tuple([_partition(item, state, name, number) for number in numbers])
+        parts = tuple([partition(entities.part(item, "partitions"), state, name, number) for number in numbers])
         described.append(
             item(
                 error_code=ErrorCode.none,
@@ -131,7 +130,7 @@ def describe_topic_partitions(
                 topic_id=state.topic_ids.get(name, NO_ID),
                 is_internal=False,
                 partitions=parts,
-                topic_authorized_operations=_TOPIC_OPERATIONS,
+                topic_authorized_operations=TOPIC_OPERATIONS,
             )
         )
         if numbers.stop < len(leaders):
@@ -148,8 +147,8 @@ def describe_topic_partitions(
 
 def _missing(item: entities.Kind, name: str) -> Entity:
     if name == "":
-        return _without(item, name, ErrorCode.unknown_server_error, _NO_OPERATIONS)
-    return _without(item, name, ErrorCode.unknown_topic_or_partition, _TOPIC_OPERATIONS)
+        return _without(item, name, ErrorCode.unknown_server_error, NO_OPERATIONS)
+    return _without(item, name, ErrorCode.unknown_topic_or_partition, TOPIC_OPERATIONS)
 
 
 def _without(item: entities.Kind, name: str, code: ErrorCode, operations: int) -> Entity:
@@ -163,23 +162,24 @@ def _without(item: entities.Kind, name: str, code: ErrorCode, operations: int) -
     )
 
 
-def _partition(item: entities.Kind, state: BrokerState, topic: str, number: int) -> Entity:
-    kind = entities.part(item, "partitions")
+def partition(kind: entities.Kind, state: BrokerState, topic: str, number: int) -> Entity:
+    """A partition with its leader and replicas, in the answers to Metadata and DescribeTopicPartitions."""
     leader = state.cluster.topics[topic][number]
     kept = state.storage.replicas.get(topic, ())
     replicas = kept[number] if number < len(kept) else (leader,) * bool(leader)
     alive = state.cluster.brokers
     ids = {name: state.addresses[name].node_id for name in replicas}
-    return kind(
+    return entities.make(
+        kind,
         error_code=ErrorCode.none if leader else ErrorCode.leader_not_available,
         partition_index=number,
         leader_id=state.addresses[leader].node_id if leader else -1,
         leader_epoch=state.storage.log(topic, number).leader_epoch,
         replica_nodes=tuple(ids.values()),
-        isr_nodes=tuple([ids[name] for name in replicas if name in alive]),
+        isr_nodes=tuple([node_id for name, node_id in ids.items() if name in alive]),
         eligible_leader_replicas=(),
         last_known_elr=(),
-        offline_replicas=tuple([ids[name] for name in replicas if name not in alive]),
+        offline_replicas=tuple([node_id for name, node_id in ids.items() if name not in alive]),
     )
 
 

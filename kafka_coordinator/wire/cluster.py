@@ -37,7 +37,6 @@ class ClusterRecord:
         return self.controller.preferred
 
     def ids(self) -> Mapping[str, UUID]:
-        """Topic to its id."""
         return {topic: UUID(int=self.controller.topic_ids.get(topic, 0)) for topic in self.controller.preferred}
 
     def replicas(self, topic: str) -> Replicas | None:
@@ -58,7 +57,6 @@ class ClusterRecord:
         return tuple([self._ring(brokers[number % len(brokers)], factor) for number in numbers])
 
     def create(self, topic: str, replicas: Replicas, configs: Mapping[str, str | None], number: UUID) -> None:
-        """The topic is there."""
         self.storage.replicas[topic] = replicas
         if configs:
             given = {name: value for name, value in configs.items() if value is not None}
@@ -67,13 +65,11 @@ class ClusterRecord:
         self.controller.put_topic(topic, tuple([replica[0] for replica in replicas]), replicas=replicas)
 
     def grow(self, topic: str, more: Replicas) -> None:
-        """The topic has these partitions, too."""
         replicas = self.storage.replicas[topic] = (*self.storage.replicas[topic], *more)
         racks = self.controller.racks.get(topic)
         self.controller.put_topic(topic, tuple([replica[0] for replica in replicas]), racks, replicas=replicas)
 
     def delete(self, topic: str) -> None:
-        """The topic is gone, with its records and settings."""
         self.storage.delete(topic)
         self.controller.delete_topic(topic)
 

@@ -83,7 +83,6 @@ class ControllerNode:
         """Brokers start with the state that they are given."""
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        """A request that a broker passes on, or a command."""
         controller = self.cluster.controller
         if isinstance(message, Administer):
             body = self._answer(message, out)

@@ -36,7 +36,6 @@ _Class: TypeAlias = Kind | type[Entity]
 
 @cache
 def response(key: int, version: int) -> Kind:
-    """The class of an API's response in this version."""
     return cast(Kind, load_response_schema(key, version))
 
 
@@ -57,7 +56,6 @@ def make(kind: Kind, **values: object) -> Entity:
 
 
 def has(kind: _Class, name: str) -> bool:
-    """Whether entities of this class have this field."""
     return name in _names(kind)
 
 

@@ -4,14 +4,19 @@ In Kafka `ApiVersionManager`, `KafkaApis.handleTopicMetadataRequest` and `AutoTo
 """
 
 import re
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
-from kafka_coordinator.wire.administration import create_missing
+from kafka_coordinator.wire.administration import (
+    CLUSTER_OPERATIONS,
+    NO_OPERATIONS,
+    TOPIC_OPERATIONS,
+    create_missing,
+    partition,
+)
 from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.entities import Kind, make, part, response
 from kafka_coordinator.wire.requests import Answer, ApiVersions, Metadata
@@ -35,10 +40,6 @@ _NULL_IS_ALL_SINCE: Final = 1
 _IDS_SINCE: Final = 12
 """From this version of Metadata on topics may be asked for by id."""
 _TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-TOPIC_OPERATIONS: Final = sum(1 << number for number in (3, 4, 5, 6, 7, 8, 10, 11))
-"""Read, write, create, delete, alter, describe, describe and alter configs: without ACLs everybody may."""
-CLUSTER_OPERATIONS: Final = sum(1 << number for number in (5, 7, 8, 9, 10, 11, 12))
-_NO_OPERATIONS: Final = -(2**31)
 
 
 def api_versions(state: BrokerState, now: Time, sender: str, request: ApiVersions, out: Outbox) -> None:
@@ -118,7 +119,6 @@ def metadata(state: BrokerState, now: Time, sender: str, request: Metadata, out:
 
 
 def brokers(kind: Kind, state: BrokerState) -> tuple[Entity, ...]:
-    """The brokers that are alive."""
     found = [state.addresses[name] for name in state.cluster.brokers]
     return tuple([make(kind, node_id=each.node_id, host=each.host, port=each.port, rack=None) for each in found])
 
@@ -155,29 +155,10 @@ def _topic(kind: Kind, state: BrokerState, body: "MetadataRequest", name: str) -
         name=name,
         topic_id=state.topic_ids.get(name, NO_ID),
         is_internal=False,
-        partitions=tuple([_partition(item, state, name, number, leader) for number, leader in enumerate(leaders)]),
+        partitions=tuple([partition(item, state, name, number) for number in range(len(leaders))]),
         topic_authorized_operations=_allowed(body, "include_topic_authorized_operations", TOPIC_OPERATIONS),
     )
 
 
-def _partition(kind: Kind, state: BrokerState, topic: str, number: int, leader: str) -> Entity:
-    replicas: Iterable[str] = (leader,) if leader else ()
-    kept: Mapping[str, tuple[tuple[str, ...], ...]] = state.storage.replicas
-    if number < len(kept.get(topic, ())):
-        replicas = kept[topic][number]
-    alive = state.cluster.brokers
-    ids = {name: state.addresses[name].node_id for name in replicas}
-    return make(
-        kind,
-        error_code=ErrorCode.none if leader else ErrorCode.leader_not_available,
-        partition_index=number,
-        leader_id=state.addresses[leader].node_id if leader else -1,
-        leader_epoch=state.storage.log(topic, number).leader_epoch,
-        replica_nodes=tuple(ids.values()),
-        isr_nodes=tuple([node_id for name, node_id in ids.items() if name in alive]),
-        offline_replicas=tuple([node_id for name, node_id in ids.items() if name not in alive]),
-    )
-
-
 def _allowed(body: "MetadataRequest", field: str, operations: int) -> int:
-    return operations if getattr(body, field, False) else _NO_OPERATIONS
+    return operations if getattr(body, field, False) else NO_OPERATIONS

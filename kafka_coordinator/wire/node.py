@@ -95,11 +95,9 @@ class ServedBroker:
         self._out: _CoordinatorOutbox | None = None
 
     def start(self, now: Time, out: Outbox) -> None:
-        """The broker takes over what it leads."""
         self.state.broker.start(now, self._outbox(out))
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        """A request, the controller's news, or a command."""
         handle = HANDLERS.get(type(message))
         if type(message) is requests.Fetch:
             observe_positions(self.state, self.beliefs, message, out.observe)
@@ -113,7 +111,6 @@ class ServedBroker:
             self.state.broker.receive(now, sender, message, self._outbox(out))
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
-        """A timer of the coordinator or of the records is due."""
         if timer[0] == RECORDS:
             time_is_over(self.state, now, timer[2], out)
         else:
@@ -123,7 +120,6 @@ class ServedBroker:
         """Nothing changes before the peer sends a request."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        """Nobody reads answers on this connection any more."""
         connection = connection_of(self.state, peer)
         self.beliefs.closed(connection, out.observe)
         self.names.closed(connection)

@@ -1,6 +1,6 @@
 """Requests that are not about groups, as the wire brings them: one type per API, whatever its version.
 
-What groups are about has records of its own (`kafka_coordinator.messages` and `consumer_group_messages` beside it),
+What groups are about has records of its own (`kafka_coordinator.messages`),
 because the coordinator of the simulation reads them, too. These here are for brokers on sockets alone: ``body`` is the
 entity that the codec has read, of the request's own version, and has the type of the newest one
 (`kafka_coordinator.wire.entities`).

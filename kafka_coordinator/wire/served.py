@@ -109,7 +109,6 @@ class Operations:
     # Topics.
 
     def create_topic(self, topic: str, partitions: int, replicas: int = 1) -> None:
-        """There is a topic more."""
         record = self.cluster.record
         if topic in record.topics():
             raise UserError(f"topic {topic!r} exists already")
@@ -129,7 +128,6 @@ class Operations:
         self._tell()
 
     def delete_topic(self, topic: str) -> None:
-        """The topic and its records are gone."""
         if topic not in self.cluster.record.topics():
             raise UserError(f"there is no topic {topic!r}")
         self.cluster.record.delete(topic)

@@ -83,18 +83,15 @@ class BrokerState:
 
     @property
     def topic_ids(self) -> Mapping[str, UUID]:
-        """Topic to its id."""
         self._look()
         return self._ids
 
     @property
     def topic_names(self) -> Mapping[UUID, str]:
-        """Id to its topic."""
         self._look()
         return self._names
 
     def leads(self, topic: str, partition: int) -> bool:
-        """Whether this broker leads the partition."""
         leaders = self.cluster.topics.get(topic, ())
         return 0 <= partition < len(leaders) and leaders[partition] == self.name
 
@@ -149,5 +146,4 @@ class Translation(NamedTuple):
 
 
 def milliseconds(given: timedelta) -> int:
-    """Whole milliseconds."""
     return given // _MILLISECOND

@@ -38,7 +38,6 @@ class NewTopic(NamedTuple):
 
 
 def create_topics(cluster: ClusterRecord, request: CreateTopics, new_id: NewId) -> Entity:
-    """Answers CreateTopics."""
     kind = entities.response(_CREATE, request.version)
     item = entities.part(kind, "topics")
     names = [topic.name for topic in request.body.topics]
@@ -155,7 +154,6 @@ def _named(cluster: ClusterRecord, places: Iterable[Sequence[int]]) -> Replicas:
 
 
 def delete_topics(cluster: ClusterRecord, request: DeleteTopics) -> Entity:
-    """Answers DeleteTopics."""
     kind = entities.response(_DELETE, request.version)
     item = entities.part(kind, "responses")
     if hasattr(request.body, "topics"):
@@ -197,7 +195,6 @@ def _known(
 
 
 def create_partitions(cluster: ClusterRecord, request: CreatePartitions) -> Entity:
-    """Answers CreatePartitions."""
     kind = entities.response(_GROW, request.version)
     item = entities.part(kind, "results")
     names = [topic.name for topic in request.body.topics]

@@ -94,14 +94,12 @@ class ZooKeeperCluster:
             start_later(self._simulation, beginning.starts.get(key, 0.0), partial(self._start_member, key))
 
     def apply(self, event: Event) -> None:
-        """The event happens now."""
         apply_event(event, self, _OWN, self._simulation, self.topology)
 
     def fast_forward(self) -> None:
         """No quiet time is skipped."""
 
     def finish(self) -> None:
-        """Let the consumers report what was delivered."""
         for node in self.topology.members:
             self._tell(node, ReportDelivered())
 

@@ -95,13 +95,11 @@ class Connection(NodeState):
         out.set_timer(CONNECT, now + self._settings.reconnect_pause_ms)
 
     def lost(self, now: Time, out: Outbox) -> None:
-        """There is no connection any more."""
         self.state = CONNECTING
         out.cancel_timer(PING)
         out.set_timer(CONNECT, now + self._settings.reconnect_pause_ms)
 
     def heard(self, now: Time) -> None:
-        """Something has arrived."""
         self._heard = now
 
     def opened(self, now: Time, message: SessionOpened, out: Outbox) -> bool:

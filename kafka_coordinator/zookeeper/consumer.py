@@ -34,9 +34,8 @@ from kafka_coordinator.zookeeper.topics import CommitNow, Freeze, NewLoad, Reope
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Noted
 from protocols.java import Queue
-from protocols.load import Production
+from protocols.load import PoisonRecords, Production
 from protocols.node_state import NodeState
-from protocols.poison import PoisonRecords
 
 COMMITTING: Final = "committing"
 """What a request is for: offsets to store; `WORKING` is the other purpose."""
@@ -93,14 +92,12 @@ class Consumer(NodeState):
         self._rebalancer = Rebalancer(self._who.group, self._who.member, self._settings)
 
     def start(self, now: Time, out: Outbox) -> None:
-        """Make an id and open a session."""
         who = self._who
         made_up = out.new_id(f"{who.group}_{who.host}-{int(now)}")
         self._id = made_up[: len(made_up) - _UUID + _DIGITS]
         self.connection.first(now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        """An answer, a watch that fired, a command."""
         if sender == OPERATOR:
             self._command(now, message, out)
             self._watch_poison(now, out)

@@ -12,9 +12,18 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Callback, Delivered, Owns, PassedOver, StandsStill
 from protocols.facts import Position as Began
 from protocols.java import Queue, sort_queues
-from protocols.load import Production, Reading, shared_anew
+from protocols.load import (
+    PoisonRecords,
+    Production,
+    Reading,
+    StuckOn,
+    moved_on,
+    next_reached,
+    not_beyond,
+    reached,
+    shared_anew,
+)
 from protocols.node_state import NodeState
-from protocols.poison import PoisonRecords, StuckOn, moved_on, next_reached, not_beyond, reached
 
 SHARE: Final = "share"
 """The timer that is due when a queue has caught up: that is reported, and its time is for others."""
@@ -91,7 +100,6 @@ class Consumption(NodeState):
         return positions
 
     def freeze(self, now: Time, out: Outbox) -> None:
-        """The user's loop stands still."""
         if self._stuck is not None:
             self._stuck = self._stuck.held(now)
             return
@@ -100,7 +108,6 @@ class Consumption(NodeState):
         out.cancel_timer(SHARE)
 
     def thaw(self, now: Time, out: Outbox) -> None:
-        """The user's loop continues where it stood."""
         if self._stuck is not None:
             self._stuck = self._stuck.released(now)
             return
@@ -169,7 +176,6 @@ class Consumption(NodeState):
         }
 
     def partitions(self, now: Time) -> dict[Partition, int]:
-        """`positions` by partition."""
         return {(queue.topic, queue.number): offset for queue, offset in self.positions(now).items()}
 
     def report_delivered(self, now: Time, out: Outbox) -> None:
@@ -199,5 +205,4 @@ class Consumption(NodeState):
 
 
 def as_queues(partitions: Iterable[Partition]) -> tuple[Queue, ...]:
-    """Partitions as queues, sorted."""
     return sort_queues(Queue(topic, "", number) for topic, number in partitions)

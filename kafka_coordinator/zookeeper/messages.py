@@ -24,7 +24,6 @@ TOPICS = "/brokers/topics"
 
 
 def broker(name: str) -> str:
-    """A broker that runs."""
     return f"{BROKERS}/{name}"
 
 
@@ -34,22 +33,18 @@ def topic(name: str) -> str:
 
 
 def members(group: str) -> str:
-    """The consumers of a group."""
     return f"/consumers/{group}/ids"
 
 
 def member(group: str, consumer_id: str) -> str:
-    """A consumer's registration."""
     return f"/consumers/{group}/ids/{consumer_id}"
 
 
 def owner(group: str, topic: str, number: int) -> str:
-    """Who owns a partition."""
     return f"/consumers/{group}/owners/{topic}/{number}"
 
 
 def offset(group: str, topic: str, number: int) -> str:
-    """The group's offset of a partition."""
     return f"/consumers/{group}/offsets/{topic}/{number}"
 
 

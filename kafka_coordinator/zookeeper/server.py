@@ -86,7 +86,6 @@ class ZooKeeper(NodeState):
             out.close(peer)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
-        """A request, or an operator's command."""
         if sender == OPERATOR:
             self._command(message, out)
             return

@@ -13,8 +13,7 @@ from kafka_coordinator.zookeeper.messages import NodeData
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from protocols.engine.nodes import Time
 from protocols.java import Queue
-from protocols.load import Production
-from protocols.poison import PoisonRecord, PoisonRecords, with_poison
+from protocols.load import PoisonRecord, PoisonRecords, Production, with_poison
 from protocols.scenario.events import AddTopic, DeleteTopic, Poison, Produce, Queues
 from protocols.scenario.events.records import records_of
 from protocols.scenario.fields import NamedCount, after_growth, brokers_of, queue_index
@@ -88,7 +87,6 @@ class TopicTable:
 
     @property
     def load(self) -> NewLoad:
-        """What producers write from now on."""
         return NewLoad(dict(self._production), dict(self._poison))
 
     @property
@@ -105,14 +103,12 @@ class TopicTable:
         return {topic: len(self._brokers_of[topic]) for topic in event.queues}
 
     def add(self, event: AddTopic, now: Time) -> Mapping[str, int]:
-        """Topics are created; with how many partitions."""
         self._rates.change(event.queue_changes())
         self._brokers_of.update({topic: brokers_of(part.queues) for topic, part in event.add_topic.items()})
         self._begin(now)
         return {topic: len(self._brokers_of[topic]) for topic in event.add_topic}
 
     def delete(self, event: DeleteTopic) -> None:
-        """A topic and its records are gone."""
         self._rates.change(event.queue_changes())
         topic = event.delete_topic
         self._brokers_of.pop(topic, None)
@@ -120,7 +116,6 @@ class TopicTable:
         self._poison = {queue: each for queue, each in self._poison.items() if queue.topic != topic}
 
     def write(self, event: Produce, now: Time) -> None:
-        """Records are written at once."""
         for named in records_of(event, self._per_broker()):
             self._write(self._queue(named), now, named.records)
 

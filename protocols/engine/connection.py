@@ -155,7 +155,6 @@ class Connection(asyncio.Protocol):
             self._send()
 
     def write(self, message: Message) -> None:
-        """Write what the node sends; the next request may follow."""
         assert self._conversation is not None
         assert self._transport is not None
         content = self._conversation.encode(message)
@@ -169,13 +168,11 @@ class Connection(asyncio.Protocol):
         self.pump()
 
     def hang_up(self) -> None:
-        """Write what is left, and close."""
         if self._transport is not None:
             self._send()
             self._transport.close()
 
     def abort(self) -> None:
-        """Close at once."""
         if self._transport is not None:
             self._send()
             self._transport.abort()
@@ -200,7 +197,6 @@ class Connection(asyncio.Protocol):
         return self._conversation.next()
 
     def _send(self) -> None:
-        """Hand what is written to the system."""
         ready, self._ready, self._ready_bytes = self._ready, [], 0
         if not ready or self.is_closing:
             return

@@ -230,7 +230,6 @@ class Process:
             self.node.closed(self.simulation.now, peer, self)
 
     def commanded(self, message: Message) -> None:
-        """The operator tells us something."""
         if self.hung:
             self.wait(self.commanded, message)
         elif self.running:

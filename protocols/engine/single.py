@@ -24,7 +24,6 @@ NewId: TypeAlias = Callable[[str], str]
 
 
 def first_option(label: str, options: Sequence[T]) -> T:
-    """Chooses what comes first."""
     return options[0]
 
 
@@ -84,21 +83,17 @@ class SingleNode(Generic[N]):
     # What the world does to the node.
 
     def start(self, now: Time | None = None) -> None:
-        """The process starts (now, if no time is given)."""
         self.advance(self.now if now is None else now)
         self.node.start(self.now, self)
 
     def receive(self, now: Time, sender: str, message: Message) -> None:
-        """A message arrives."""
         self.advance(now)
         self.node.receive(now, sender, message, self)
 
     def command(self, now: Time, message: Message) -> None:
-        """The operator tells the node something."""
         self.receive(now, OPERATOR, message)
 
     def connected(self, now: Time, peer: str) -> None:
-        """A connection with this peer is open."""
         self.advance(now)
         self.node.connected(now, peer, self)
 

@@ -117,7 +117,6 @@ class Sockets:
         return self._turns.failures
 
     def is_running(self, name: str) -> bool:
-        """Whether a node of this name runs."""
         return name in self.processes
 
     def hangs(self, name: str) -> bool:
@@ -209,7 +208,6 @@ class Sockets:
             self._turns.take(process, lambda: process.node.closed(self.now, connection.peer, process))
 
     def hang_up(self, connection: Connection) -> None:
-        """Close a connection from our side."""
         self._closing[connection] = None
         connection.hang_up()
 

@@ -52,7 +52,6 @@ class _Told(Unobserved):
         self.facts: list[tuple[str, tuple[object, ...]]] = []
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
-        """See `protocols.engine.nodes.Observer`."""
         self.facts.append((node, fact))
         if isinstance(fact, Owns | Granted):
             self.changed = now
@@ -176,7 +175,6 @@ class _Owners(Unobserved):
         return all(count.get(each) == 1 for each in expected)
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
-        """See `protocols.engine.nodes.Observer`."""
         if isinstance(fact, Owns) and self.owned.get((fact.group, fact.member), ()) != fact.queues:
             self.owned[fact.group, fact.member] = fact.queues
             self.changed = now

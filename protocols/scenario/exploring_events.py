@@ -54,7 +54,6 @@ class _Processes:
         self._seen: dict[tuple[str, int], _Process] = {}
 
     def get(self, name: str) -> _Process | None:
-        """The process of this name; None where none runs."""
         life, look = self._stage.sees(name)
         if look is None:
             return None
@@ -97,22 +96,18 @@ class Stage:
         return run.life, world.steps.rules.seen(living.node)
 
     def sees(self, name: str) -> tuple[int, Hashable]:
-        """The same, for the record."""
         found = self.looks(name)
         self.items.append(_Item("sees", name, found))
         return found
 
     def does(self, what: str, *given: object) -> None:
-        """Something happens to the explorer's world."""
         self.items.append(_Item(what, "", given))
         getattr(self.turn, what)(*given)
 
     def is_running(self, name: str) -> bool:
-        """Whether a process of this name runs (or hangs)."""
         return name in self.processes
 
     def start(self, name: str, node: Node) -> None:
-        """See `protocols.engine.simulation.Simulation`, as for all that follows."""
         prepare = self.turn.world.steps.rules.adopt.get(type(node))
         if prepare is not None:
             prepare(node)
@@ -180,11 +175,9 @@ class Happening(Script):
         self._done: dict[tuple[int, int, int | None], list[tuple[list[_Item], int]]] = {}
 
     def befalls(self, since: int, name: str) -> bool:
-        """See `Script`."""
         return any(not isinstance(event, OF_ONE_MEMBER) or self._is_about(event, name) for event in self.events[since:])
 
     def ends(self, since: int, name: str) -> bool:
-        """See `Script`."""
         about = [
             event
             for event in self.events[since:]
@@ -198,15 +191,12 @@ class Happening(Script):
         return any(name in (topology.node[key], *topology.together[key]) for key in keys)
 
     def happen(self, turn: Turn, number: int) -> None:
-        """See `Script`."""
         self._act(turn, number, None)
 
     def go_on(self, turn: Turn, left: tuple[int, int, str]) -> None:
-        """See `Script`."""
         self._act(turn, *left[:2])
 
     def _act(self, turn: Turn, number: int, place: int | None) -> None:
-        """The event of this number happens, or what it has left to come."""
         before = turn.progress.script
         done = self._done.setdefault((before, number, place), [])
         for items, after in done:

@@ -134,7 +134,6 @@ class SystemStrategies:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The strategies' names."""
         return tuple(record.name for record in self.records)
 
     def has(self, strategy: str) -> bool:

@@ -62,7 +62,6 @@ class Topology:
 
     @classmethod
     def of(cls, scenario: Scenario, *, one_node_per_member: bool = False) -> "Topology":
-        """The topology of a scenario."""
         process_of = {key: part.process for key, part in listed_members(scenario).items()}
         for event in scenario.events:
             if event.member_change is MemberChange.JOINS:
@@ -115,7 +114,6 @@ class Topology:
         return self.key(event.group, name)
 
     def names(self) -> frozenset[str]:
-        """All names that `named` knows."""
         times = Counter(key.member for key in self.node)
         alone = (name for name, count in times.items() if count == 1)
         return frozenset((*self.processes, *self.brokers, *INFRASTRUCTURE, *alone))
@@ -152,7 +150,6 @@ class ProcessPeers(NamedTuple):
 
     @classmethod
     def of(cls, topology: Topology) -> "ProcessPeers":
-        """The peers in a scenario."""
         of_node: dict[str, list[str]] = {}
         for key, node in topology.node.items():
             of_node.setdefault(node, []).append(key.member)

@@ -126,7 +126,6 @@ class Timeline:
 
     @cached_property
     def deliveries(self) -> tuple[Delivery, ...]:
-        """What the users' code handled."""
         return tuple(delivered(self.facts))
 
     @cached_property

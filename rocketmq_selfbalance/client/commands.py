@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.java import Queue
-from protocols.poison import PoisonRecords
+from protocols.load import PoisonRecords
 from rocketmq_selfbalance.client.offset_store import OffsetsFile
 from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.strategies import Strategy

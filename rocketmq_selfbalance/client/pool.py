@@ -1,4 +1,4 @@
-"""Records that the user's code cannot handle (`protocols.poison`): which they are, how often each was tried, and what
+"""Records that the user's code cannot handle (`protocols.load`): which they are, how often each was tried, and what
 becomes of it (spec 6.5, 6.6, 6.7).
 
 A record is known by the queue where it was first. What comes back through a retry topic is a copy that says so, and how
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Time
 from protocols.java import Queue
+from protocols.load import PoisonRecord, PoisonRecords
 from protocols.node_state import NodeState
-from protocols.poison import PoisonRecord, PoisonRecords
 from rocketmq_selfbalance.messages.offsets import Retried
 
 

@@ -13,7 +13,7 @@ from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.java import Queue
-from protocols.poison import PoisonRecord, with_poison
+from protocols.load import PoisonRecord, with_poison
 from protocols.scenario import events
 from protocols.scenario.events import Event
 from protocols.scenario.events.records import offsets_of

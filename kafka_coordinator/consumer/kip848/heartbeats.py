@@ -60,7 +60,6 @@ def send(c: ConsumerState, now: Time, out: Outbox, *, is_last: bool = False) -> 
 
 
 def succeeded(c: ConsumerState, now: Time, interval: float, out: Outbox) -> None:
-    """The coordinator has answered."""
     m = protocol_member(c)
     m.awaits_answer = False
     m.failures = 0

@@ -40,7 +40,6 @@ RELEASE: Final = "release"
 
 
 def join(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """The next heartbeat joins."""
     m = protocol_member(c)
     m.wants_to_join = False
     if m.reconciliation is not None:

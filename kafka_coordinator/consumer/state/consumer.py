@@ -59,7 +59,6 @@ class ConsumerState(NodeState):
 
     @classmethod
     def of(cls, config: ConsumerConfig) -> Self:
-        """The state of a consumer that is about to start."""
         subscribes = bool(config.topics) or config.pattern is not None or config.broker_pattern is not None
         classic = config.settings.is_classic
         return cls(
@@ -81,7 +80,6 @@ class ConsumerState(NodeState):
         )
 
     def transition(self, event: str, out: Outbox, guard: str = ALWAYS) -> None:
-        """Take an edge of the protocol's table of states."""
         before = self.membership.state
         machine = CONSUMER if self.kip848 is None else CONSUMER_PROTOCOL
         after = self.membership.state = machine.next_state(before, event, guard)

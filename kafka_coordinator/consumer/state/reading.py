@@ -18,9 +18,8 @@ from typing import NamedTuple, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
 from protocols.engine.nodes import Message, Time
-from protocols.load import Reading
+from protocols.load import Reading, StuckOn
 from protocols.node_state import NodeState
-from protocols.poison import StuckOn
 
 Offsets: TypeAlias = tuple[tuple[Partition, int, str], ...]
 """Partition, offset and the user's metadata."""

@@ -83,7 +83,6 @@ def _known(core: Core, partitions: Iterable[Partition]) -> tuple[Partition, ...]
 
 
 def delete(core: Core, group: ConsumerGroup, now: Time, sender: str, request: DeleteGroup, out: Outbox) -> None:
-    """Delete a group without members, with its offsets."""
     error = NON_EMPTY_GROUP if group.members else NONE
     if error == NONE:
         delete_empty(core, group, states.DELETED, out)
@@ -91,7 +90,6 @@ def delete(core: Core, group: ConsumerGroup, now: Time, sender: str, request: De
 
 
 def delete_empty(core: Core, group: ConsumerGroup, event: str, out: Outbox) -> None:
-    """The group ends, with its offsets."""
     for partition in list(group.offsets):
         delete_offset(core, group, partition)
     end_consumer_group(core, group, event, out)

@@ -114,7 +114,6 @@ class ConsumerGroup(NodeState):
         self.told_epochs = observe_epochs(self.id, self.told_epochs, (self.epoch, self.target_epoch), out)
 
     def end(self, event: str, out: Outbox) -> None:
-        """The group ends here."""
         self._take(event, ALWAYS, out)
 
     def _take(self, event: str, guard: str, out: Outbox) -> None:
@@ -163,7 +162,6 @@ class ConsumerGroup(NodeState):
             self.forget_unused(before.regex)
 
     def set_standing(self, member: ConsumerMember, standing: Standing) -> None:
-        """The member stands elsewhere now."""
         before = member.standing
         self._count_standing(before, -1)
         self._count_standing(standing, 1)
@@ -227,7 +225,6 @@ class ConsumerGroup(NodeState):
         return frozenset([*self.by_name, *self.by_pattern])
 
     def subscribes(self, topic: str) -> bool:
-        """Whether a member subscribes to the topic."""
         return topic in self.by_name or topic in self.by_pattern
 
     def homogeneous(self) -> bool:

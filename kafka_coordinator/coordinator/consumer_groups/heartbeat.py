@@ -185,7 +185,6 @@ def _told(profile: Profile, request: ConsumerGroupHeartbeat, sender: str) -> Pro
 
 
 def _leave(core: Core, now: Time, request: ConsumerGroupHeartbeat, out: Outbox) -> ConsumerGroupHeartbeatAnswer:
-    """A member leaves, for good or for a while."""
     group = core.consumer_groups.get(request.group)
     if group is None:
         raise Refused(GROUP_ID_NOT_FOUND)

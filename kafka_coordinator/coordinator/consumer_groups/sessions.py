@@ -36,7 +36,6 @@ def session_timeout_ms(core: Core, group: ConsumerGroup, member: ConsumerMember)
 
 
 def heartbeat_interval_ms(core: Core, group: ConsumerGroup) -> int:
-    """How often members shall heartbeat."""
     settings = core.settings
     own = core.group_settings.get(group.id, {}).get(HEARTBEAT_INTERVAL, settings.group_consumer_heartbeat_interval_ms)
     least, most = settings.group_consumer_min_heartbeat_interval_ms, settings.group_consumer_max_heartbeat_interval_ms
@@ -44,7 +43,6 @@ def heartbeat_interval_ms(core: Core, group: ConsumerGroup) -> int:
 
 
 def restart_session(core: Core, group: ConsumerGroup, member: ConsumerMember, now: Time, out: Outbox) -> None:
-    """The member was heard from."""
     out.set_timer(session_timer(group.id, member.id), now + session_timeout_ms(core, group, member))
 
 
@@ -70,7 +68,6 @@ def sync_timer(group: str, member_id: str) -> tuple[str, str, str]:
 
 
 def resolve_timer(group: str) -> TimerName:
-    """Name of the timer at which the patterns of a group are resolved."""
     return RESOLVE, group
 
 

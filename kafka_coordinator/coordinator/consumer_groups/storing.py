@@ -86,22 +86,18 @@ Target = tuple[Partition, ...]
 
 
 def store_epoch(core: Core, group: ConsumerGroup) -> None:
-    """Write the group epoch."""
     core.write(group.partition, EpochKey(group.id), EpochValue(group.epoch, group.metadata_hash))
 
 
 def store_profile(core: Core, group: ConsumerGroup, member: ConsumerMember) -> None:
-    """Write what the member has told about itself."""
     core.write(group.partition, MemberKey(group.id, member.id), member.profile)
 
 
 def store_standing(core: Core, group: ConsumerGroup, member: ConsumerMember) -> None:
-    """Write where the member stands."""
     core.write(group.partition, CurrentKey(group.id, member.id), member.standing)
 
 
 def store_target(core: Core, group: ConsumerGroup, member_id: str) -> None:
-    """Write the member's target."""
     core.write(group.partition, TargetKey(group.id, member_id), group.target[member_id])
 
 
@@ -128,7 +124,6 @@ def store_whole(core: Core, group: ConsumerGroup) -> None:
 
 
 def erase_member(core: Core, group: ConsumerGroup, member_id: str) -> None:
-    """Write that the member is gone."""
     for key in (CurrentKey, TargetKey, MemberKey):
         core.write(group.partition, key(group.id, member_id), None)
 

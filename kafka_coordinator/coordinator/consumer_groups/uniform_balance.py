@@ -28,7 +28,6 @@ Counts: TypeAlias = dict[T, int]
 
 
 def count(counts: dict[T, int], what: T, by: int) -> None:
-    """Count ``what`` up or down."""
     left = counts.get(what, 0) + by
     if left:
         counts[what] = left
@@ -60,7 +59,6 @@ def timeline_shift(most: int) -> int:
 
 
 def slot(key: str, shift: int) -> int:
-    """The slot of a text in a `TimelineHashMap`."""
     code = string_hash(key)
     signed = code - (1 << 32) if code >= 1 << 31 else code
     return (signed * _MULTIPLIER & (1 << 64) - 1) >> shift
@@ -88,7 +86,6 @@ class IteratedTargets:
         self._known: dict[str, tuple[tuple[Partition, ...], tuple[Partition, ...]]] = {}
 
     def of(self, member_id: str, target: tuple[Partition, ...]) -> tuple[Partition, ...]:
-        """The target of this member."""
         known = self._known.get(member_id)
         if known is None or known[0] is not target:
             there = [partition for partition in target if partition[1] < self.counts.get(partition[0], 0)]

@@ -49,7 +49,6 @@ class PartitionLog:
 
     @property
     def cost(self) -> int:
-        """Bytes that it takes."""
         if not self._batches:
             return 0
         return self._written - self._positions[0] + BATCH_COST * len(self._batches)

@@ -195,24 +195,20 @@ class _Answers:
         self.any_refused = False
 
     def topic(self, topic: "TopicProduceData") -> None:
-        """What follows is about this topic of the request."""
         self._topics.append((topic, []))
 
     def took(self, index: int, appended: Appended) -> None:
-        """The batch is there."""
         time = appended.append_time
         at = None if time < 0 else datetime.fromtimestamp(time // 1000, UTC).replace(microsecond=time % 1000 * 1000)
         self._add(index, ErrorCode.none, appended.base_offset, at, appended.log_start, (), None, None)
 
     def refused(self, topic: str, index: int, error: RefusedError) -> None:
-        """The batch is not taken."""
         self.any_refused = True
         leader = self._hints.leader(topic, index) if error.code is ErrorCode.not_leader_or_follower else None
         start = error.log_start if isinstance(error, _BatchRefusedError) else -1
         self._add(index, error.code, -1, None, start, error.details, error.message, leader)
 
     def body(self) -> Entity:
-        """The whole answer."""
         topics = tuple(
             [
                 entities.make(

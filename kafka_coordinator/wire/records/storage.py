@@ -70,7 +70,6 @@ class Storage:
         return found
 
     def delete(self, topic: str) -> None:
-        """The topic is gone with all its records."""
         logs = self._logs.pop(topic, {})
         self._total -= sum(log.cost for log in logs.values())
         self.replicas.pop(topic, None)

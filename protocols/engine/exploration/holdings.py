@@ -126,7 +126,6 @@ class Draft:
         return self.world.progress.values[self.state[0]]
 
     def run(self, name: str) -> Run:
-        """A process as it is now."""
         return self.world.runs.values[self.state[self.world.column[name]]]
 
     def put(self, name: str, run: Run) -> None:

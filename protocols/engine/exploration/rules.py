@@ -137,7 +137,6 @@ class Unnumbered:
     """Of nodes that match no answers."""
 
     def outstanding(self, node: object) -> Mapping[int, str]:
-        """None."""
         return {}
 
     def restart(self, node: object, number: int) -> None:

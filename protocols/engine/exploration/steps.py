@@ -132,7 +132,6 @@ class Steps:
         self._steps: dict[tuple[int, int], tuple[Branch, ...]] = {}
 
     def message(self, message: Message) -> int:
-        """The number of a message."""
         key = self.keys.key(message)
         number = self._messages.get(key)
         if number is None:
@@ -141,7 +140,6 @@ class Steps:
         return number
 
     def event(self, event: NodeEvent) -> int:
-        """The number of an event."""
         number = self._events.get(event)
         if number is None:
             number = self._events[event] = len(self.events)

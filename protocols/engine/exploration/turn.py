@@ -45,7 +45,6 @@ class Turn(Draft):
         self._is_busy = False
 
     def act(self, action: Action) -> None:
-        """The action happens."""
         world = self.world
         if action.kind == DELIVER:
             self._deliver(action.of, str(action.what))
@@ -62,7 +61,6 @@ class Turn(Draft):
     # What events do.
 
     def start(self, name: str, node: ExploredNode) -> None:
-        """A process starts."""
         before = self.run(name)
         if before.living:
             raise ValueError(f"process {name!r} runs already")
@@ -78,7 +76,6 @@ class Turn(Draft):
         self._settle()
 
     def end(self, name: str) -> None:
-        """A process ends at once."""
         run = self.run(name)
         self._tell("end", name, "", None)
         world = self.world
@@ -91,11 +88,9 @@ class Turn(Draft):
                 self._hang_up(name, other, states.end)
 
     def hang(self, name: str) -> None:
-        """A process stops; what comes for it waits."""
         self.put(name, self.run(name)._replace(hangs=True))
 
     def wake(self, name: str) -> None:
-        """A process goes on."""
         run = self.run(name)
         self.put(name, run._replace(hangs=False, backlog=()))
         living = self.world.steps.livings[run.living]
@@ -128,7 +123,6 @@ class Turn(Draft):
             self.tell_node(name, NodeEvent(RECEIVE, OPERATOR, number))
 
     def cut(self, name: str, peer: str) -> None:
-        """The connection between two processes is cut; both are told."""
         column, side = self.world.pair_column[name, peer]
         pair = self._pair(column)
         if pair.is_open[side]:

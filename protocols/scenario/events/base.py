@@ -63,7 +63,6 @@ class ClusterState:
 
 
 def need_server(name: str, servers: Iterable[str], path: Path) -> None:
-    """Raises `PartError` where the server is none of these."""
     if name not in servers:
         raise PartError(path, f"unknown broker {name!r}, {suggestion(name, servers)}")
 

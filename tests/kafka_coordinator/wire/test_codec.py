@@ -30,8 +30,7 @@ from kafka_coordinator.messages import (
     SyncGroupAnswer,
 )
 from kafka_coordinator.wire.apis import APIS
-from kafka_coordinator.wire.conversation import KafkaConversation
-from kafka_coordinator.wire.frames import Frames
+from kafka_coordinator.wire.conversation import Frames, KafkaConversation
 from kafka_coordinator.wire.group_views import host_of
 from kafka_coordinator.wire.names import ClientName, Names
 from kafka_coordinator.wire.opaque import assignment, bytes_of, subscription

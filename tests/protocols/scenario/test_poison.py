@@ -3,7 +3,7 @@
 import pytest
 
 from protocols.errors import UserError
-from protocols.poison import PoisonRecord
+from protocols.load import PoisonRecord
 from protocols.scenario.events import Poison
 from protocols.scenario.fields import NamedCount
 from protocols.scenario.reading import read_text
