@@ -1,23 +1,16 @@
-"""Member lists of a thousand ids that a thousand clients get again and again: each is looked into once.
+"""What one consumer (a group within a client) knows and holds (RocketMQ's ``DefaultMQPushConsumerImpl`` and
+``DefaultLitePullConsumerImpl``, with the tables of their ``RebalanceImpl``), what the rebalance thread remembers
+(``RebalanceService``), and what a strategy gives a consumer of one topic (spec 4.2, 4.3).
 
-Brokers give the same object while a list does not change, so a list is known by its identity; what is computed from
-it depends on its value alone.
-
-What one consumer (a group within a client) knows and holds (RocketMQ's ``DefaultMQPushConsumerImpl`` and
-``DefaultLitePullConsumerImpl``, with the tables of their ``RebalanceImpl``).
-
-What the rebalance thread remembers (``RebalanceService``), and what is told of its passes. What it does is in
-`rebalance_service`.
-
-What a consumer's strategy gives it of one topic (``AllocateMessageQueueStrategy.allocate``; spec 4.2, 4.3).
-
-Every client of a group computes the same from equal inputs, so that equal allocations are computed once.
+A thousand clients get member lists of a thousand ids again and again. Brokers give the same object while a list does
+not change, so a list is known by its identity, and what follows of it by value alone is computed once; so are equal
+allocations.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
-from typing import NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import ParamSpec, TypeAlias, TypeVar
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import RebalanceBegan, RebalanceEnded
@@ -197,7 +190,6 @@ class Consumer(NodeState):
         self.data = None
 
     def set_route(self, topic: str, queues: tuple[Queue, ...]) -> None:
-        """The topic's readable queues are these."""
         self.routes[topic] = queues
 
     def current(self, queue: Queue, number: int) -> ProcessQueue | None:
@@ -214,12 +206,6 @@ class Consumer(NodeState):
 
 PERIODIC = "periodic"
 """The trigger of a pass that nothing but the time caused."""
-
-
-class WakeUp(NamedTuple):
-    """Wake the rebalance thread; ``why`` says what for."""
-
-    why: str
 
 
 @dataclass(slots=True, eq=False)
@@ -250,7 +236,6 @@ class RebalanceService(NodeState):
             out.observe(RebalanceBegan(consumer.group, self.trigger, None, None, consumer.member))
 
     def tell_end(self, out: Outbox) -> None:
-        """The pass is over."""
         for group, member in self.told.items():
             out.observe(RebalanceEnded(group, None, group in self.changed, member))
         self.told.clear()

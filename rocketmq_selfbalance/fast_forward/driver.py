@@ -14,9 +14,8 @@ from protocols.engine.links import Link
 from protocols.engine.nodes import Time, TimerName
 from protocols.engine.process import CLOCK, Entry, Happening, Process
 from protocols.engine.simulation import Simulation
-from rocketmq_selfbalance.fast_forward.adapters import Adapter, adapter_of
-from rocketmq_selfbalance.fast_forward.around import ReplayOutbox, Troubles
-from rocketmq_selfbalance.fast_forward.flows import Currents
+from rocketmq_selfbalance.fast_forward.contract import ReplayOutbox, Troubles
+from rocketmq_selfbalance.fast_forward.flows import Adapter, Currents, adapter_of
 from rocketmq_selfbalance.fast_forward.quiescent import Active, QuiescentWorld
 from rocketmq_selfbalance.fast_forward.rounds import Rounds
 from rocketmq_selfbalance.fast_forward.scheduled import Passed, ScheduledExchange

@@ -1,7 +1,7 @@
 """What comes of records that are sent back to a broker (spec 6.7)."""
 
 from protocols.engine.nodes import OPERATOR
-from rocketmq_selfbalance.broker.settings import DELAY_LEVELS_S
+from rocketmq_selfbalance.broker.state import DELAY_LEVELS_S
 from rocketmq_selfbalance.codes import (
     PULL_NOT_FOUND,
 )
