@@ -88,10 +88,7 @@ CATALOGUE: tuple[StrategyRecord[Make], ...] = (
         " without members.",
         CLIENTS,
         java_class="AllocateMachineRoomNearby",
-        settings=(
-            *machine_room.SETTINGS,
-            *dict.fromkeys(setting for record in _INNER for setting in record.settings),
-        ),
+        settings=(*machine_room.SETTINGS, *dict.fromkeys(setting for record in _INNER for setting in record.settings)),
         needs="a rack for every member, and broker names of the form room-broker",
         by_default=machine_room.nearby_by_default,
     ),

@@ -17,7 +17,7 @@ from protocols.node_state import Apart, NodeState
 from rocketmq_selfbalance.broker.consumers import ConsumerManager
 from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, PersistedOffsets
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.codes import PERM_READ, PERM_WRITE, RETRY_PREFIX
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import DataVersion, TopicConfig
 from rocketmq_selfbalance.messages.offsets import PullMessage
@@ -125,11 +125,9 @@ class TopicConfigManager(NodeState):
     def _changed(self, now: Time) -> None:
         self.version = DataVersion(self.version.state_version, now, self.version.counter + 1)
 
-    def to_register(self, broker_perm: int = PERM_READ | PERM_WRITE) -> tuple[TopicConfig, ...]:
-        """The topics of a full registration: a broker that may not read or write says so of each topic."""
-        if broker_perm & PERM_READ and broker_perm & PERM_WRITE:
-            return tuple(self.configs.values())
-        return tuple(config._replace(perm=config.perm & broker_perm) for config in self.configs.values())
+    def to_register(self) -> tuple[TopicConfig, ...]:
+        """The topics of a full registration."""
+        return tuple(self.configs.values())
 
 
 @dataclass(slots=True, eq=False)

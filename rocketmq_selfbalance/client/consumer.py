@@ -8,7 +8,7 @@ allocations.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import lru_cache, wraps
 from typing import ParamSpec, TypeAlias, TypeVar
 
@@ -84,7 +84,7 @@ class Rebalancing(NodeState):
     """Queues added and not yet pulled, with their starting offsets."""
 
 
-@dataclass(slots=True, init=False, eq=False)
+@dataclass(slots=True, eq=False)
 class Consumer(NodeState):
     """One consumer. ``created``: when, in milliseconds of virtual time; ``member``: its name in the scenario."""
 
@@ -94,51 +94,39 @@ class Consumer(NodeState):
     strategy: Apart[Shared[Strategy]]
     store: OffsetStore
     settings: Apart[ClientSettings]
-    by_position: Apart[Shared[PositionStrategy | None]]
-    """The strategy, where it can tell everybody's share at once; the same object for all who have an equal one."""
-    kind: str
-    orderly: bool
-    message_model: str
-    consume_from_where: str
-    consume_timestamp: Apart[Time]
-    state: str
-    by_hand: bool
-    """Whether the listener is somebody's own (`ConsumerSpec.by_hand`)."""
-    handle: Time
+    created: InitVar[Time] = 0.0
+    handle: Time = 0.0
     """How long the user's code takes for one record."""
-    pool: Pool
-    numbers: int
+    by_hand: bool = False
+    """Whether the listener is somebody's own (`ConsumerSpec.by_hand`)."""
+    by_position: Apart[Shared[PositionStrategy | None]] = field(default=None, init=False)
+    """The strategy, where it can tell everybody's share at once; the same object for all who have an equal one."""
+    kind: str = field(init=False)
+    orderly: bool = field(init=False)
+    message_model: str = field(init=False)
+    consume_from_where: str = field(init=False)
+    consume_timestamp: Apart[Time] = field(init=False)
+    state: str = CREATE_JUST
+    pool: Pool = field(default_factory=Pool)
+    numbers: int = 0
     """How many process queues it has made."""
-    data: ConsumerData | None
+    data: ConsumerData | None = None
     """What heartbeats say of it, while that does not change."""
-    paused: bool
-    subscriptions: Apart[dict[str, Time]]
+    paused: bool = False
+    subscriptions: Apart[dict[str, Time]] = field(default_factory=dict)
     """Topic to the version of its subscription: the time when it was made or changed."""
-    routes: dict[str, tuple[Queue, ...]]
+    routes: dict[str, tuple[Queue, ...]] = field(default_factory=dict)
     """Topic to its readable queues as this consumer knows them, sorted."""
-    table: dict[Queue, ProcessQueue]
+    table: dict[Queue, ProcessQueue] = field(default_factory=dict)
     """The process queue table: what the consumer holds, dropped leftovers included."""
-    leaving: dict[Queue, ProcessQueue]
+    leaving: dict[Queue, ProcessQueue] = field(default_factory=dict)
     """Process queues that have left the table before they were given up properly."""
-    pull_threshold_for_queue: int
-    pull_threshold_size_for_queue: int
-    rebalancing: Rebalancing
+    pull_threshold_for_queue: int = field(init=False)
+    pull_threshold_size_for_queue: int = field(init=False)
+    rebalancing: Rebalancing = field(default_factory=Rebalancing)
 
-    def __init__(
-        self,
-        group: str,
-        member: str,
-        client_id: str,
-        strategy: Strategy,
-        store: OffsetStore,
-        settings: ClientSettings,
-        created: Time = 0.0,
-        handle: Time = 0.0,
-        by_hand: bool = False,
-    ) -> None:
-        self.group, self.member, self.client_id = group, member, client_id
-        self.strategy, self.store, self.settings = strategy, store, settings
-        self.by_position = None
+    def __post_init__(self, created: Time) -> None:
+        strategy, settings = self.strategy, self.settings
         if isinstance(strategy, PositionStrategy) and isinstance(strategy, Hashable):
             self.by_position = first_of_its_value(strategy)
         self.kind = settings.kind
@@ -146,20 +134,8 @@ class Consumer(NodeState):
         self.message_model = settings.message_model
         self.consume_from_where = settings.consume_from_where
         self.consume_timestamp = (created - settings.consume_timestamp_back_ms) // 1000 * 1000.0
-        self.state = CREATE_JUST
-        self.by_hand = by_hand
-        self.handle = handle
-        self.pool = Pool()
-        self.numbers = 0
-        self.data = None
-        self.paused = False
-        self.subscriptions = {}
-        self.routes = {}
-        self.table = {}
-        self.leaving = {}
         self.pull_threshold_for_queue = settings.pulling.pull_threshold_for_queue
         self.pull_threshold_size_for_queue = settings.pulling.pull_threshold_size_for_queue
-        self.rebalancing = Rebalancing()
 
     @property
     def locks(self) -> bool:

@@ -97,6 +97,8 @@ def _tell_granted(consumer: Consumer, granted: Mapping[str, tuple[Queue, ...]], 
     out.observe(Granted(consumer.group, consumer.member, queues, None))
 
 
+Queues: TypeAlias = tuple[Queue, ...]
+
 DEFAULT_INSTANCE = "DEFAULT"
 
 
@@ -264,15 +266,7 @@ class Instance(NodeState):
         consumer.table[queue].next_offset = offset
         out.set_timer(("pull", consumer.group, queue), now + delay)
 
-    def listener(
-        self,
-        now: Time,
-        consumer: Consumer,
-        topic: str,
-        all_queues: tuple[Queue, ...],
-        own: tuple[Queue, ...],
-        out: Outbox,
-    ) -> None:
+    def listener(self, now: Time, consumer: Consumer, topic: str, all_queues: Queues, own: Queues, out: Outbox) -> None:
         out.observe(Callback(consumer.group, consumer.member, "assigned", own))
         if consumer.kind != PUSH:
             # Their own listener begins to pull what is new.

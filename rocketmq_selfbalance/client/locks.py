@@ -16,8 +16,7 @@ class LockAll(NamedTuple):
     group: str
 
     def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
-        holds = world.consumer(self.group).holds()
-        thread.push(*(_AskToLock(self.group, queues) for queues in by_broker(holds)))
+        thread.push(*(_Ask(LockQueues, self.group, queues) for queues in by_broker(world.consumer(self.group).holds())))
 
 
 class UnlockAll(NamedTuple):
@@ -26,8 +25,8 @@ class UnlockAll(NamedTuple):
     group: str
 
     def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
-        holds = world.consumer(self.group).holds()
-        thread.push(*(_AskToUnlock(self.group, queues) for queues in by_broker(holds)))
+        queues_of = by_broker(world.consumer(self.group).holds())
+        thread.push(*(_Ask(UnlockQueues, self.group, queues) for queues in queues_of))
 
 
 class LockOne(NamedTuple):
@@ -45,28 +44,31 @@ class LockOne(NamedTuple):
         return LockQueues(self.group, (self.queue,), address)
 
 
-class _LocksAnswered(NamedTuple):
+class _Ask(NamedTuple):
+    call: type[LockQueues] | type[UnlockQueues]
+    group: str
+    queues: tuple[Queue, ...]
+
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> Call | None:
+        address = world.master(self.queues[0].broker)
+        if address is None:
+            return None
+        thread.push(_Answered(*self))
+        return self.call(self.group, self.queues, address)
+
+
+class _Answered(NamedTuple):
+    call: type[LockQueues] | type[UnlockQueues]
     group: str
     queues: tuple[Queue, ...]
 
     def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
-        locked = thread.value
-        if isinstance(locked, tuple):
-            consumer = world.consumer(self.group)
-            for queue in self.queues:
-                mark(world, now, consumer, queue, queue in locked)
-
-
-class _UnlocksAnswered(NamedTuple):
-    group: str
-    queues: tuple[Queue, ...]
-
-    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
-        if thread.value is not Failure.FAILED:
-            table = world.consumer(self.group).table
-            for queue in self.queues:
-                if queue in table:
-                    table[queue].locked = False
+        consumer, answer = world.consumer(self.group), thread.value
+        for queue in self.queues if answer is not Failure.FAILED else ():
+            if self.call is LockQueues:
+                mark(world, now, consumer, queue, queue in answer)
+            elif queue in consumer.table:
+                consumer.table[queue].locked = False
 
 
 class _OneAnswered(NamedTuple):
@@ -79,30 +81,6 @@ class _OneAnswered(NamedTuple):
         if granted:
             mark(world, now, world.consumer(self.group), self.queue, True)
         thread.value = granted
-
-
-class _AskToLock(NamedTuple):
-    group: str
-    queues: tuple[Queue, ...]
-
-    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> Call | None:
-        address = world.master(self.queues[0].broker)
-        if address is None:
-            return None
-        thread.push(_LocksAnswered(*self))
-        return LockQueues(self.group, self.queues, address)
-
-
-class _AskToUnlock(NamedTuple):
-    group: str
-    queues: tuple[Queue, ...]
-
-    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> Call | None:
-        address = world.master(self.queues[0].broker)
-        if address is None:
-            return None
-        thread.push(_UnlocksAnswered(*self))
-        return UnlockQueues(self.group, self.queues, address)
 
 
 def by_broker(queues: list[Queue]) -> list[tuple[Queue, ...]]:

@@ -18,10 +18,7 @@ from protocols.java import Queue, string_entry_order
 from rocketmq_selfbalance.client import blocking
 from rocketmq_selfbalance.client.consumer import PERIODIC, PUSH, Consumer, share_of
 from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.process_queue_table import (
-    MessageQueueChanged,
-    UpdateProcessQueueTable,
-)
+from rocketmq_selfbalance.client.process_queue_table import MessageQueueChanged, UpdateProcessQueueTable
 from rocketmq_selfbalance.client.removal import World
 from rocketmq_selfbalance.client.requests import tell_new_connection
 from rocketmq_selfbalance.client.settings import ClientSettings

@@ -5,7 +5,7 @@ Steps name the queue; ``taken_out`` says whether its process queue has left the 
 `Consumer.leaving`).
 """
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import Queue
@@ -13,6 +13,8 @@ from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.threads import AwaitConsumeLock, Call, RefreshRoute, Thread
 from rocketmq_selfbalance.states import NOT_REMOVABLE, REMOVED
+
+Queues: TypeAlias = tuple[Queue, ...]
 
 
 class World(Protocol):
@@ -54,15 +56,7 @@ class World(Protocol):
     def pull(self, now: Time, consumer: Consumer, queue: Queue, offset: int, delay: Time, out: Outbox) -> None:
         """Begin to pull the queue."""
 
-    def listener(
-        self,
-        now: Time,
-        consumer: Consumer,
-        topic: str,
-        all_queues: tuple[Queue, ...],
-        own: tuple[Queue, ...],
-        out: Outbox,
-    ) -> None:
+    def listener(self, now: Time, consumer: Consumer, topic: str, all_queues: Queues, own: Queues, out: Outbox) -> None:
         """``messageQueueChanged``: the user's listener is called, or the lite pull consumer's own."""
 
     def rebalance_later(self, now: Time, delay: Time, out: Outbox) -> None:

@@ -71,19 +71,13 @@ class Task(NamedTuple):
 
 TASKS: Mapping[str, Task] = {
     "routes": Task(
-        UpdateRoutes,
-        lambda its: its.poll_name_server_first_ms,
-        lambda its: its.poll_name_server_interval_ms,
+        UpdateRoutes, lambda its: its.poll_name_server_first_ms, lambda its: its.poll_name_server_interval_ms
     ),
     "heartbeat": Task(
-        PeriodicHeartbeat,
-        lambda its: its.heartbeat_first_ms,
-        lambda its: its.heartbeat_broker_interval_ms,
+        PeriodicHeartbeat, lambda its: its.heartbeat_first_ms, lambda its: its.heartbeat_broker_interval_ms
     ),
     "persist": Task(
-        PersistOffsets,
-        lambda its: its.persist_first_ms,
-        lambda its: its.persist_consumer_offset_interval_ms,
+        PersistOffsets, lambda its: its.persist_first_ms, lambda its: its.persist_consumer_offset_interval_ms
     ),
 }
 

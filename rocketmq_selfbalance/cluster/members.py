@@ -248,11 +248,7 @@ class Members:
         group = self._groups.get(name)
         if group is None:
             members: Mapping[str, Mapping[str, object]] = {
-                key.member: {
-                    "subscribe": (),
-                    "rack": other.rack,
-                    "client_id": self.client_id(self._topology.node[key]),
-                }
+                key.member: {"subscribe": (), "rack": other.rack, "client_id": self.client_id(self._topology.node[key])}
                 for key, other in self._everyone.items()
                 if key.group == name
             }

@@ -29,11 +29,7 @@ class _Row(NamedTuple):
 
 
 def consumer_progress(
-    group: str,
-    brokers: Iterable[Broker],
-    now: Time,
-    owners: Mapping[Queue, str] | None = None,
-    epoch_ms: Time = 0.0,
+    group: str, brokers: Iterable[Broker], now: Time, owners: Mapping[Queue, str] | None = None, epoch_ms: Time = 0.0
 ) -> str:
     """``consumerProgress -g GROUP``; with ``owners`` (queue to client id) as with ``-s true``.
 

@@ -225,10 +225,7 @@ def flows(client: Instance, consumer: Consumer, pulls: Mapping[PulledBy, int]) -
                 pulling.request(consumer, queue, process_queue, number),
                 _handled_to(process_queue),
                 consumer.handle,
-                [
-                    ("pull timeout", consumer.group, queue),
-                    *[("consumed", consumer.group, serial) for serial in works],
-                ],
+                [("pull timeout", consumer.group, queue), *[("consumed", consumer.group, serial) for serial in works]],
                 (client.task_due["persist"], client.settings.instance.persist_consumer_offset_interval_ms),
                 consumer.settings.pulling.consumer_timeout_when_suspend_ms,
                 _BUSY_THREADS * consumer.settings.consuming.consume_thread_max,

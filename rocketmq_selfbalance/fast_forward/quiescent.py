@@ -95,11 +95,7 @@ class QuiescentWorld(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        simulation: "Simulation",
-        adapter_of: Callable[[Process], Adapter | None],
-        first: str,
-        troubles: Troubles,
+        cls, simulation: "Simulation", adapter_of: Callable[[Process], Adapter | None], first: str, troubles: Troubles
     ) -> "QuiescentWorld | Active":
         """One who is not quiescent, if there is one; ``first`` is asked first."""
         states: dict[str, Quiescence] = {}

@@ -231,15 +231,6 @@ class ServedBroker:
         if asked is not None:
             out.send(asked[0], messages.Reply(asked[1], message.code, body=message.body, remark=message.remark))
 
-    def send(self, now: Time, sender: str, message: messages.SendMessage, out: Outbox) -> None:
-        sending.send(self.served, now, sender, message, out)
-
-    def pull(self, now: Time, sender: str, message: messages.Pull, out: Outbox) -> None:
-        pulling.pull(self.served, now, sender, message, out)
-
-    def send_back(self, now: Time, sender: str, message: messages.SendBack, out: Outbox) -> None:
-        sending.send_back(self.served, now, sender, message, out)
-
     def malformed(self, now: Time, sender: str, message: messages.Malformed, out: Outbox) -> None:
         out.send(sender, messages.Reply(message.correlation, SYSTEM_ERROR, remark=message.why))
 
@@ -256,9 +247,9 @@ def not_supported(message: messages.Unsupported) -> messages.Reply:
 _Handle: TypeAlias = Callable[[ServedBroker, Time, str, Any, Outbox], None]
 
 _REQUESTS: Mapping[type[Message], _Handle] = {
-    messages.Pull: ServedBroker.pull,
-    messages.SendMessage: ServedBroker.send,
-    messages.SendBack: ServedBroker.send_back,
+    messages.Pull: lambda broker, *event: pulling.pull(broker.served, *event),
+    messages.SendMessage: lambda broker, *event: sending.send(broker.served, *event),
+    messages.SendBack: lambda broker, *event: sending.send_back(broker.served, *event),
     messages.ClientHeartbeat: ServedBroker.heartbeat,
     UnregisterClient: ServedBroker.unregister,
     GetConsumerListByGroup: ServedBroker.member_list,

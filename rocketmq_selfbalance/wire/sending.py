@@ -214,12 +214,7 @@ def send_back(served: Served, now: Time, sender: str, message: SendBack, out: Ou
 
 
 def _retry(
-    served: Served,
-    now: Time,
-    message: SendBack,
-    config: SubscriptionGroup,
-    before: stored_messages.Stored,
-    out: Outbox,
+    served: Served, now: Time, message: SendBack, config: SubscriptionGroup, before: stored_messages.Stored, out: Outbox
 ) -> None:
     broker, store, record = served.broker, served.store, before.record
     properties = stored_messages.parse_properties(record.properties)

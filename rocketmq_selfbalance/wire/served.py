@@ -239,13 +239,7 @@ class Served:
     from 1970 to the beginning of the world; ``ownership`` is shared by the brokers of a cluster."""
 
     def __init__(
-        self,
-        broker: Broker,
-        store: RecordStore,
-        wire: WireSettings,
-        ownership: Ownership,
-        address: str,
-        epoch_ms: Time,
+        self, broker: Broker, store: RecordStore, wire: WireSettings, ownership: Ownership, address: str, epoch_ms: Time
     ) -> None:
         self.broker, self.store, self.wire, self.ownership = broker, store, wire, ownership
         self.address, self.epoch_ms = address, epoch_ms
