@@ -15,13 +15,13 @@ from rocketmq_selfbalance.client import (
     rebalance_service,
     requests,
 )
+from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.pool import Batch
 from rocketmq_selfbalance.client.removal import PersistAll
 from rocketmq_selfbalance.client.requests import Beat, drop_offline
 from rocketmq_selfbalance.client.settings import PUSH, InstanceSettings
 from rocketmq_selfbalance.client.threads import Call, Failure, RefreshRoute, Thread
-from rocketmq_selfbalance.messages.requests import UnlockBatchMq
 
 THREAD = "scheduled"
 
@@ -111,9 +111,8 @@ def _thread_waited(client: Instance, now: Time, thread: str, out: Outbox) -> Non
     blocking.waited_enough(client, now, thread, out)
 
 
-def _consumed(client: Instance, now: Time, group: str, serial: int, out: Outbox) -> None:
-    consumer = client.consumers.get(group)
-    if consumer is None or serial not in consumer.pool.running:
+def _consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: Outbox) -> None:
+    if serial not in consumer.pool.running:
         return
     if consumer.kind != PUSH:
         polling.consumed(client, now, consumer, serial, out)
@@ -124,24 +123,21 @@ def _consumed(client: Instance, now: Time, group: str, serial: int, out: Outbox)
 
 
 def _again(
-    client: Instance, now: Time, group: str, queue: Queue, number: int, first: int, end: int, out: Outbox
+    client: Instance, now: Time, consumer: Consumer, queue: Queue, number: int, first: int, end: int, out: Outbox
 ) -> None:
-    consumer = client.consumers.get(group)
-    if consumer is not None:
-        consuming.submit(client, now, consumer, Batch(queue, number, first, end), out)
+    consuming.submit(client, now, consumer, Batch(queue, number, first, end), out)
 
 
-def _task(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> None:
-    consumer = client.consumers.get(group)
-    process_queue = consumer.table.get(queue) if consumer is not None else None
-    if consumer is not None and process_queue is not None:
+def _task(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:
+    process_queue = consumer.table.get(queue)
+    if process_queue is not None:
         consuming_orderly.submit(client, now, consumer, queue, process_queue.number, out)
 
 
-def _unlock(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> None:
-    consumer, address = client.consumers.get(group), client.master(queue.broker)
-    if consumer is not None and address is not None:
-        out.send(address, UnlockBatchMq(client.next_correlation(), group, client.client_id, (queue,), True))
+def _unlock(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:
+    address = client.master(queue.broker)
+    if address is not None:
+        client.unlock(consumer, (queue,), address, out)
 
 
 def _of_consumer(work: Callable[..., None]) -> Callable[..., None]:
@@ -166,10 +162,10 @@ DUE: Mapping[str, Callable[..., None]] = {
     "pull": pulling.due,
     "pull timeout": pulling.overdue,
     "repair": pulling.repair,
-    "consumed": _consumed,
-    "again": _again,
-    "task": _task,
-    "unlock": _unlock,
+    "consumed": _of_consumer(_consumed),
+    "again": _of_consumer(_again),
+    "task": _of_consumer(_task),
+    "unlock": _of_consumer(_unlock),
     "lock": _of_consumer(consuming_orderly.renew_locks),
     "try lock": _of_consumer(consuming_orderly.try_lock),
     "expired": _of_consumer(consuming.clean_expired),

@@ -234,7 +234,7 @@ BROKER_ASKED = {
     351: "GET_TOPIC_CONFIG",
     352: "GET_SUBSCRIPTIONGROUP_CONFIG",
 }
-"""Numbers of what tools ask a broker, answered by `views`, to their names."""
+"""Numbers of what tools ask a broker, answered by `offset_views`, to their names."""
 
 NAME_SERVER_ASKED = {
     100: "PUT_KV_CONFIG",
