@@ -1,8 +1,6 @@
-"""What a member sees of its group, which may differ from what is there and from what others see (spec 7.1).
+"""What a whole group ends up with: every member computes for itself, topic by topic, of what it sees (spec 4.1, 4.2).
 
-What a whole group ends up with: every member computes for itself, topic by topic (spec 4.1, 4.2).
-
-There is no coordinator, so nothing makes the members' answers fit together. Where their client ids, views,
+There is no coordinator, so nothing makes the members' answers fit together. Where their client ids, views (spec 7.1),
 strategies, settings or subscriptions differ, queues with two owners and queues with none come out, as they do
 in reality (spec 7.4 to 7.7).
 """
@@ -62,7 +60,6 @@ def seen_by_all(group: Group) -> dict[str, Seen]:
 
 
 def seen_through(view: View, everyone: Mapping[str, Seen]) -> dict[str, Seen]:
-    """Topic to what a member with this view sees."""
     of_topics: Mapping[str, MemberIds] = view.members if isinstance(view.members, Mapping) else {}
     of_all = None if view.members is None or isinstance(view.members, Mapping) else tuple(sorted_as_java(view.members))
     found = dict(everyone)

@@ -1,9 +1,7 @@
-"""Strategies that users write: a plain function, or a class with ``allocate``.
+"""From a strategy's name and settings, as users write them, to the strategy object of each member.
 
-From a strategy's name and settings, as users write them, to the strategy object of each member.
-
-The strategies and their settings are those of `rocketmq_selfbalance.catalogue`; what a setting means is written in the
-file of its strategy.
+The strategies and their settings are those of `rocketmq_selfbalance.catalogue`, and those that users write: a plain
+function, or a class with ``allocate``. What a setting means is written in the file of its strategy.
 """
 
 import inspect

@@ -67,7 +67,6 @@ class Frame(NamedTuple):
 
     @property
     def is_answer(self) -> bool:
-        """Whether it answers a request."""
         return bool(self.flag & RESPONSE)
 
 

@@ -11,8 +11,8 @@ from kafka_coordinator.consumer.settings import ConsumerSettings
 from kafka_coordinator.coordinator.settings import BrokerSettings as KafkaBrokerSettings
 from protocols import Group
 from rocketmq_selfbalance import allocate
-from rocketmq_selfbalance.broker.settings import REAL_NAMES as BROKER_NAMES
-from rocketmq_selfbalance.broker.settings import BrokerSettings as RocketMQBrokerSettings
+from rocketmq_selfbalance.broker.state import REAL_NAMES as BROKER_NAMES
+from rocketmq_selfbalance.broker.state import BrokerSettings as RocketMQBrokerSettings
 from rocketmq_selfbalance.client.settings import REAL_NAMES as CLIENT_NAMES
 from rocketmq_selfbalance.client.settings import ClientSettings, field_of
 from tools.pages import DOCS

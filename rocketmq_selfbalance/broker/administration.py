@@ -1,9 +1,6 @@
-"""A broker's topics change: ``TopicConfigManager.updateTopicConfig`` and ``deleteTopicConfig`` with what follows for
-records, held pulls and name servers (spec 1.1, 1.4).
-
-What an administrator can do to a broker: RocketMQ's ``AdminBrokerProcessor``, and ``Broker2Client.resetOffset``
-(spec 1.4, 2.5, 2.8). Commands are not answered.
-"""
+"""What an administrator can do to a broker: RocketMQ's ``AdminBrokerProcessor``, ``Broker2Client.resetOffset``, and
+``TopicConfigManager`` with what follows of a changed topic for records, held pulls and name servers (spec 1.1, 1.4,
+2.5, 2.8). Commands are not answered."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,18 +9,10 @@ from protocols.engine.nodes import Message, Outbox, Time
 from protocols.facts import Committed, Noted
 from protocols.java import Queue
 from rocketmq_selfbalance.broker import connections, pulls
-from rocketmq_selfbalance.broker.state import Broker, Handler
+from rocketmq_selfbalance.broker.state import SYSTEM_TOPICS, Broker, Handler
 from rocketmq_selfbalance.broker.store import Produce, StopBroker, Write
-from rocketmq_selfbalance.broker.topics import SYSTEM_TOPICS
 from rocketmq_selfbalance.codes import PERM_WRITE
-from rocketmq_selfbalance.messages.membership import (
-    DeleteSubscriptionGroup,
-    DeleteTopicInBroker,
-    ResetOffset,
-    UpdateBrokerConfig,
-    UpdateSubscriptionGroup,
-    UpdateTopic,
-)
+from rocketmq_selfbalance.messages import membership
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.messages.offsets import ResetConsumerClientOffset
 
@@ -66,30 +55,34 @@ def _takes_load(config: TopicConfig) -> bool:
     return bool(config.perm & PERM_WRITE) and not config.topic.startswith(NOT_PRODUCED)
 
 
-def _update_topic(broker: Broker, now: Time, sender: str, message: UpdateTopic, out: Outbox) -> None:
+def _update_topic(broker: Broker, now: Time, sender: str, message: membership.UpdateTopic, out: Outbox) -> None:
     put(broker, now, message.config, out)
 
 
-def _delete_topic(broker: Broker, now: Time, sender: str, message: DeleteTopicInBroker, out: Outbox) -> None:
+def _delete_topic(broker: Broker, now: Time, sender: str, message: membership.DeleteTopicInBroker, out: Outbox) -> None:
     delete(broker, now, message.topic, out)
 
 
-def _update_group(broker: Broker, now: Time, sender: str, message: UpdateSubscriptionGroup, out: Outbox) -> None:
+def _update_group(
+    broker: Broker, now: Time, sender: str, message: membership.UpdateSubscriptionGroup, out: Outbox
+) -> None:
     broker.disk.groups.put(message.config)
 
 
-def _delete_group(broker: Broker, now: Time, sender: str, message: DeleteSubscriptionGroup, out: Outbox) -> None:
+def _delete_group(
+    broker: Broker, now: Time, sender: str, message: membership.DeleteSubscriptionGroup, out: Outbox
+) -> None:
     broker.disk.groups.delete(message.group)
     if message.clean_offset:
         broker.offsets.remove_group(message.group)
         broker.unflushed = True
 
 
-def _configure(broker: Broker, now: Time, sender: str, message: UpdateBrokerConfig, out: Outbox) -> None:
+def _configure(broker: Broker, now: Time, sender: str, message: membership.UpdateBrokerConfig, out: Outbox) -> None:
     broker.settings = replace(broker.settings, use_server_side_reset_offset=message.use_server_side_reset_offset)
 
 
-def _reset(broker: Broker, now: Time, sender: str, message: ResetOffset, out: Outbox) -> None:
+def _reset(broker: Broker, now: Time, sender: str, message: membership.ResetOffset, out: Outbox) -> None:
     config = broker.disk.topics.configs.get(message.topic)
     if config is None or not broker.disk.groups.knows(message.group):
         out.observe(Noted(f"{broker.name} resets nothing: it does not know {message.topic} or {message.group}"))
@@ -105,7 +98,7 @@ def _reset(broker: Broker, now: Time, sender: str, message: ResetOffset, out: Ou
     broker.unflushed = True
 
 
-def _offset(broker: Broker, now: Time, message: ResetOffset, number: int) -> int:
+def _offset(broker: Broker, now: Time, message: membership.ResetOffset, number: int) -> int:
     """The offset to go back to, of one queue."""
     queue = broker.disk.store.queue(message.topic, number)
     if message.offset is not None:
@@ -116,7 +109,7 @@ def _offset(broker: Broker, now: Time, message: ResetOffset, number: int) -> int
 
 
 def _reset_through_clients(
-    broker: Broker, now: Time, message: ResetOffset, found: Mapping[Queue, int], out: Outbox
+    broker: Broker, now: Time, message: membership.ResetOffset, found: Mapping[Queue, int], out: Outbox
 ) -> None:
     """Every connection of the group gets the new offsets, one way (``Broker2Client.resetOffset``). Without ``force`` no
     offset moves forward."""
@@ -153,12 +146,12 @@ def _stop(broker: Broker, now: Time, sender: str, message: StopBroker, out: Outb
 
 
 COMMANDS: Mapping[type[Message], Handler] = {
-    UpdateTopic: _update_topic,
-    DeleteTopicInBroker: _delete_topic,
-    UpdateSubscriptionGroup: _update_group,
-    DeleteSubscriptionGroup: _delete_group,
-    UpdateBrokerConfig: _configure,
-    ResetOffset: _reset,
+    membership.UpdateTopic: _update_topic,
+    membership.DeleteTopicInBroker: _delete_topic,
+    membership.UpdateSubscriptionGroup: _update_group,
+    membership.DeleteSubscriptionGroup: _delete_group,
+    membership.UpdateBrokerConfig: _configure,
+    membership.ResetOffset: _reset,
     Produce: _produce,
     Write: _write,
     StopBroker: _stop,

@@ -1,21 +1,13 @@
-"""A broker tells everybody in a group that its members or topics have changed: RocketMQ's
-``DefaultConsumerIdsChangeListener`` and ``Broker2Client.notifyConsumerIdsChanged`` (spec 2.3).
-
-Connections of clients at a broker: RocketMQ's ``ClientHousekeepingService``, and its remoting server's idle check
-(``IdleStateHandler``) (spec 2.4).
-
-A broker writes its committed offsets to its disk: ``ConsumerOffsetManager.persist``, called every few seconds and
-when the broker shuts down (spec 2.7).
-
-A broker registers with the name servers: all its topics at the start and every period, changes at once, and takes
-leave at the end (``BrokerController.registerBrokerAll``, ``BrokerOuterAPI.registerBrokerAll``) (spec 1.1).
-"""
+"""A broker's connections, and what it does by the clock. It notices clients that are gone
+(``ClientHousekeepingService``, ``IdleStateHandler``; spec 2.4), tells everybody in a group that its members or topics
+have changed (``DefaultConsumerIdsChangeListener``; spec 2.3), writes its committed offsets to its disk
+(``ConsumerOffsetManager.persist``; spec 2.7), and registers its topics with the name servers
+(``BrokerController.registerBrokerAll``; spec 1.1)."""
 
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.broker import pulls
 from rocketmq_selfbalance.broker.consumers import CHANGE, CLIENT_UNREGISTER, ConsumerEvent
-from rocketmq_selfbalance.broker.settings import BrokerSettings
-from rocketmq_selfbalance.broker.state import Broker
+from rocketmq_selfbalance.broker.state import Broker, BrokerSettings
 from rocketmq_selfbalance.codes import MASTER_ID
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker, TopicConfig, UnregisterBroker
@@ -120,7 +112,6 @@ def persist(broker: Broker) -> None:
 
 
 def persist_again(broker: Broker, now: Time, out: Outbox) -> None:
-    """The interval is over."""
     persist(broker)
     out.set_timer(FLUSH, now + broker.settings.flush_consumer_offset_interval_ms)
 
@@ -148,7 +139,6 @@ def register_again(broker: Broker, now: Time, out: Outbox) -> None:
 
 
 def unregister(broker: Broker, out: Outbox) -> None:
-    """The broker takes leave of every name server."""
     for name_server in broker.name_servers:
         out.send(name_server, UnregisterBroker(0, CLUSTER, broker.name, MASTER_ID, broker.name))
 

@@ -1,11 +1,8 @@
-"""A group as a broker knows it: the connections of its members and one table of subscriptions (spec 2.2), RocketMQ's
-``ConsumerGroupInfo``.
+"""A broker's registry of consumers, RocketMQ's ``ConsumerManager``: groups (``ConsumerGroupInfo``) with the connections
+of their members and one table of subscriptions each (spec 2.2 to 2.4).
 
-A *channel* is one connection of a client to this broker; the key of a member is its channel, not its client id.
-
-A broker's registry of consumers, RocketMQ's ``ConsumerManager``: groups and their connections (spec 2.2 to 2.4).
-
-A plain object: it is given the time and answers with what changed and with the events that concern others.
+A plain object: it is given the time and answers with what changed and with the events that concern others. A *channel*
+is one connection of a client to this broker; the key of a member is its channel, not its client id.
 """
 
 from collections.abc import Iterable
@@ -263,10 +260,8 @@ class ConsumerManager(NodeState):
         return None if group is None else group.ids
 
     def find_subscription(self, name: str, topic: str) -> Subscription | None:
-        """The group's present subscription to the topic."""
         group = self.groups.get(name)
         return None if group is None else group.topics.get(topic)
 
     def groups_of(self, topic: str) -> Iterable[str]:
-        """The groups that subscribe to the topic."""
         return (name for name, group in self.groups.items() if topic in group.topics)

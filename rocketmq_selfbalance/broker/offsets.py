@@ -2,10 +2,8 @@
 (spec 2.7, 2.8).
 
 Whoever sends a commit wins; nobody is asked whether it owns the queue. The key of the table is ``topic@group``, as in
-the file; what RocketMQ derives by splitting it concerns only keys that fall into exactly two parts.
-
-The text of a broker's ``consumerOffset.json``, as ``ConsumerOffsetManager.encode`` writes and ``decode`` reads it.
-It is no JSON: queue numbers are keys without quotes (spec 6.8).
+the file; what RocketMQ derives by splitting it concerns only keys that fall into exactly two parts. The file
+``consumerOffset.json`` is no JSON: queue numbers are keys without quotes (spec 6.8).
 """
 
 import json
@@ -31,7 +29,6 @@ class PersistedOffsets(NamedTuple):
     offsets: Table
 
     def with_offset(self, group: str, topic: str, number: int, offset: int) -> "PersistedOffsets":
-        """The same with another offset of this queue."""
         key = _key(topic, group)
         return self._replace(offsets={**self.offsets, key: {**self.offsets.get(key, {}), number: offset}})
 
@@ -140,7 +137,6 @@ class ConsumerOffsetManager(NodeState):
         return self.query(group, topic, number) if pulled is None else pulled
 
     def clear_pull(self, group: str, topic: str) -> None:
-        """Forget where the group's pulls of the topic ended."""
         self.pulls.pop(_key(topic, group), None)
 
     def clone(self, source: str, target: str, topic: str) -> None:

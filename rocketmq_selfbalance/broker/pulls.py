@@ -157,7 +157,6 @@ def forget(broker: Broker, sender: str, out: Outbox) -> None:
 
 
 def release(broker: Broker, held: HeldPull, out: Outbox) -> None:
-    """The pull is held no more."""
     queue = held.message.queue
     left = [each for each in broker.held[queue] if each is not held]
     if left:

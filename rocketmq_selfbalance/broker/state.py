@@ -1,20 +1,13 @@
-"""What a broker has on its disk: it outlives the process and is given to the next one. (RocketMQ's
-``topics.json``, ``subscriptionGroup.json`` and ``consumerOffset.json``, each written by its ``ConfigManager``, and its
-``CommitLog``.)
+"""What a broker holds: the managers and tables of RocketMQ's ``BrokerController`` (spec 2), with its settings
+(``BrokerConfig``, ``NettyServerConfig``; spec 10.1, defaults of 5.3.3).
 
-A pull that a broker holds because its queue has nothing for it yet: a ``PullRequest`` in the table of RocketMQ's
-``PullRequestHoldService`` (spec 6.3). What is done with it is in `pulls`.
-
-A broker's locks on queues, for consumers that work in order: RocketMQ's ``RebalanceLockManager`` (spec 2.9). In
-memory only.
-
-What a broker holds: the managers and tables of RocketMQ's ``BrokerController`` (spec 2).
-
-Plain state without entry points. The modules beside this one each do one part of a broker's work on it; `node` gives
-them the broker's events.
+Plain state without entry points: the modules beside this one each do one part of a broker's work on it. What is on its
+`Disk` outlives the process and is given to the next one: topics (``TopicConfigManager``; spec 1.1, 1.4), subscription
+groups (``SubscriptionGroupManager``; spec 2.5), committed offsets, records. Locks (``RebalanceLockManager``; spec 2.9)
+and held pulls (``PullRequestHoldService``; spec 6.3) are in memory only.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,11 +16,149 @@ from protocols.java import Queue
 from protocols.node_state import Apart, NodeState
 from rocketmq_selfbalance.broker.consumers import ConsumerManager
 from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, PersistedOffsets
-from rocketmq_selfbalance.broker.settings import BrokerSettings
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
-from rocketmq_selfbalance.messages.nameserver import DataVersion
+from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.messages.membership import SubscriptionGroup
+from rocketmq_selfbalance.messages.nameserver import DataVersion, TopicConfig
 from rocketmq_selfbalance.messages.offsets import PullMessage
+
+DELAY_LEVELS_S = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
+"""``messageDelayLevel``: seconds of levels 1, 2, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSettings:
+    """Times are milliseconds. `REAL_NAMES` gives the system's own configuration names."""
+
+    register_name_server_period_ms: Time = 30_000.0
+    """Kept between 10 s and 60 s."""
+    register_first_ms: Time = 10_000.0
+    """The first of the periodic registrations, after the one at the start."""
+    channel_expired_timeout_ms: Time = 120_000.0
+    """A consumer without a heartbeat for longer is removed by the scan."""
+    scan_channels_interval_ms: Time = 10_000.0
+    scan_channels_first_ms: Time = 10_000.0
+    server_channel_max_idle_ms: Time = 120_000.0
+    """A connection on which nothing was read and written for so long is closed."""
+    notify_consumer_ids_changed_enable: bool = True
+    real_time_notify_consumer_change: bool = True
+    """False: changes are collected and notified every ``collected_notify_interval_ms``."""
+    collected_notify_first_ms: Time = 30_000.0
+    collected_notify_interval_ms: Time = 15_000.0
+    notify_broadcasting: bool = False
+    """4.x: groups in BROADCASTING mode are notified of changes as well."""
+    enable_fast_channel_event_process: bool = False
+    auto_create_subscription_group: bool = True
+    reject_pull_consumer_enable: bool = False
+    flush_consumer_offset_interval_ms: Time = 5_000.0
+    flush_first_ms: Time = 10_000.0
+    consumer_offset_update_version_step: int = 500
+    use_server_side_reset_offset: bool = True
+    check_commits: bool = True
+    """4.x: False; a commit is taken without looking at group and topic."""
+    zero_for_empty_queues: bool = False
+    """4.x: a group without an offset begins at 0 in an empty queue as well."""
+    lock_max_live_time_ms: Time = 60_000.0
+    delay_levels_s: tuple[int, ...] = DELAY_LEVELS_S
+
+
+REAL_NAMES: Mapping[str, str] = {
+    "registerNameServerPeriod": "register_name_server_period_ms",
+    "channelExpiredTimeout": "channel_expired_timeout_ms",
+    "serverChannelMaxIdleTime": "server_channel_max_idle_ms",
+    "notifyConsumerIdsChangedEnable": "notify_consumer_ids_changed_enable",
+    "realTimeNotifyConsumerChange": "real_time_notify_consumer_change",
+    "enableFastChannelEventProcess": "enable_fast_channel_event_process",
+    "autoCreateSubscriptionGroup": "auto_create_subscription_group",
+    "rejectPullConsumerEnable": "reject_pull_consumer_enable",
+    "flushConsumerOffsetInterval": "flush_consumer_offset_interval_ms",
+    "consumerOffsetUpdateVersionStep": "consumer_offset_update_version_step",
+    "useServerSideResetOffset": "use_server_side_reset_offset",
+    "rocketmq.broker.rebalance.lockMaxLiveTime": "lock_max_live_time_ms",
+}
+"""The system's own configuration name to the field; times are milliseconds (RocketMQ gives
+``serverChannelMaxIdleTimeSeconds`` in seconds)."""
+
+VERSION_4_5: Mapping[str, object] = {
+    "notify_broadcasting": True,
+    "use_server_side_reset_offset": False,
+    "check_commits": False,
+    "zero_for_empty_queues": True,
+}
+"""What 4.5.2 does otherwise (spec 12), as fields."""
+
+VERSIONS: Mapping[str, Mapping[str, object]] = {"5.3": {}, "4.5": VERSION_4_5}
+"""Value of the setting ``version`` to what it changes."""
+
+
+SYSTEM_TOPICS = ("SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT")
+"""Topics that every broker has: a name server refuses the first registration of a broker with a single topic."""
+
+
+@dataclass(slots=True, init=False, eq=False)
+class TopicConfigManager(NodeState):
+    """Topic to its configuration at this broker."""
+
+    configs: dict[str, TopicConfig]
+    version: DataVersion
+
+    def __init__(self, now: Time = 0.0, configs: Iterable[TopicConfig] = ()) -> None:
+        self.configs = {topic: TopicConfig(topic, 1, 1) for topic in SYSTEM_TOPICS}
+        self.configs.update((config.topic, config) for config in configs)
+        self.version = DataVersion(timestamp=now)
+
+    def put(self, now: Time, config: TopicConfig) -> bool:
+        """The topic is like this from now on; whether that changed anything."""
+        if self.configs.get(config.topic) == config:
+            return False
+        self.configs[config.topic] = config
+        self._changed(now)
+        return True
+
+    def delete(self, now: Time, topic: str) -> bool:
+        """The topic is no more; whether it was there."""
+        if self.configs.pop(topic, None) is None:
+            return False
+        self._changed(now)
+        return True
+
+    def _changed(self, now: Time) -> None:
+        self.version = DataVersion(self.version.state_version, now, self.version.counter + 1)
+
+    def to_register(self) -> tuple[TopicConfig, ...]:
+        """The topics of a full registration."""
+        return tuple(self.configs.values())
+
+
+@dataclass(slots=True, eq=False)
+class SubscriptionGroupManager(NodeState):
+    """Group to its configuration. ``auto_create`` is ``autoCreateSubscriptionGroup``."""
+
+    auto_create: bool = field(default=True, kw_only=True)
+    configs: dict[str, SubscriptionGroup] = field(default_factory=dict)
+
+    def find(self, group: str) -> SubscriptionGroup | None:
+        """The group's configuration, made with the defaults where it may be; None where the group is unknown."""
+        config = self.configs.get(group)
+        if config is None and self.auto_create:
+            config = self.configs[group] = SubscriptionGroup(group)
+        return config
+
+    def knows(self, group: str) -> bool:
+        """Whether the group is known, or is made whenever somebody asks."""
+        return self.auto_create or group in self.configs
+
+    def put(self, config: SubscriptionGroup) -> None:
+        """The group is like this from now on."""
+        self.configs[config.group] = config
+
+    def delete(self, group: str) -> None:
+        """The group is no more; auto creation may bring it back."""
+        self.configs.pop(group, None)
+
+
+def retry_topic(config: SubscriptionGroup) -> TopicConfig:
+    return TopicConfig(RETRY_PREFIX + config.group, config.retry_queue_nums, config.retry_queue_nums)
 
 
 @dataclass(slots=True, eq=False)
@@ -62,7 +193,6 @@ class HeldPull(NamedTuple):
 
     @property
     def timer(self) -> TimerName:
-        """Its timer's name."""
         return HELD, self.message.queue, self.sender, self.message.correlation
 
 

@@ -1,13 +1,9 @@
-"""Commands that reach a broker without any network: what producers write, and that its process is to end.
-
-RocketMQ has no such messages: producers (``SendMessageProcessor``) are no nodes here, a process is ended by a signal
-(``BrokerController.shutdown``).
-
-A broker's message store: RocketMQ's ``DefaultMessageStore`` with a ``ConsumeQueue`` per queue.
+"""A broker's message store: RocketMQ's ``DefaultMessageStore`` with a ``ConsumeQueue`` per queue.
 
 Queues are functions of time: no record is ever an object, but those sent back. The store outlives the broker's
 process. A queue of a topic takes in records evenly while its broker runs and writes to it; a queue of a retry topic
-takes in what consumers sent back, each after its delay (spec 6.7).
+takes in what consumers sent back, each after its delay (spec 6.7). The commands reach a broker without any network, as
+producers are no nodes here and a process is ended by a signal (``BrokerController.shutdown``).
 """
 
 from bisect import bisect_left, insort
@@ -85,7 +81,6 @@ class StoredQueue(NodeState):
 
     @property
     def production(self) -> Production:
-        """What comes in from now on."""
         return self.segments[-1]
 
     def produce(self, now: Time, per_second: float) -> None:
@@ -171,7 +166,6 @@ class MessageStore(NodeState):
         return self.queues.get(topic, {}).get(number)
 
     def set_rates(self, command: Produce) -> None:
-        """So many records come to the topic's queues, once they are opened."""
         self.rates[command.topic] = command.per_second, MappingProxyType(dict(command.queues))
 
     def open(self, now: Time, topic: str, count: int, *, write: bool) -> None:

@@ -1,7 +1,7 @@
 """The threads of a client instance at work: each is run until it makes a call that blocks, and goes on when the call is
 answered, fails, or has waited long enough (the synchronous invocations of RocketMQ's ``NettyRemotingClient``).
 
-What to do with steps, calls and answers is in the tables that the node gives its instance.
+What to do with calls and answers is in the tables that the node gives its instance.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,7 +11,6 @@ from protocols.engine.nodes import Message, Outbox, Time
 from protocols.load import quickly_made
 from rocketmq_selfbalance.client.instance import WAIT, Asked, Instance, Wait
 from rocketmq_selfbalance.client.threads import AwaitConsumeLock, Call, Failure, Sleep, Step, Thread
-from rocketmq_selfbalance.client.threads import answer as go_on
 from rocketmq_selfbalance.client.threads import run as go
 
 _asked = quickly_made(Asked)
@@ -24,28 +23,28 @@ def run(client: Instance, now: Time, name: str, steps: Sequence[Step], out: Outb
         thread.left[:0] = reversed(steps)
         return
     thread = client.threads[name] = Thread(*steps)
-    _drive(client, now, name, thread, go(client, now, thread, client.tables.steps, out), out)
+    _drive(client, now, name, thread, go(client, now, thread, out), out)
 
 
 def resume(client: Instance, now: Time, name: str, value: object, out: Outbox) -> None:
-    """The call that the thread waits for has this answer."""
     thread = client.threads[name]
-    _drive(client, now, name, thread, go_on(client, now, thread, value, client.tables.steps, out), out)
+    thread.value = value
+    _drive(client, now, name, thread, go(client, now, thread, out), out)
 
 
 def _drive(client: Instance, now: Time, name: str, thread: Thread, call: Call | None, out: Outbox) -> None:
-    tables = client.tables
+    calls = client.tables.calls
     while call is not None:
-        value = tables.calls[type(call)](client, now, name, thread, call, out)
+        value = calls[type(call)](client, now, name, thread, call, out)
         if value is WAIT:
             return
-        call = go_on(client, now, thread, value, tables.steps, out)
+        thread.value = value
+        call = go(client, now, thread, out)
     if client.threads.get(name) is thread:
         del client.threads[name]
 
 
 def stop(client: Instance, name: str, out: Outbox) -> None:
-    """End the thread where it stands."""
     if client.threads.pop(name, None) is not None:
         client.watched.pop(name, None)
         out.cancel_timer(("thread", name))
@@ -81,7 +80,6 @@ def wait(client: Instance, now: Time, thread: str, duration: Time, out: Outbox) 
 
 
 def answered(client: Instance, now: Time, message: Any, out: Outbox) -> None:
-    """An answer has come in; nobody waits any more for one that is late."""
     asked = client.asked.pop(message.correlation, None)
     if asked is not None:
         call = client.threads[asked.thread].waiting
@@ -107,7 +105,6 @@ def is_overdue(client: Instance, now: Time, name: str, out: Outbox) -> bool:
 
 
 def waited_enough(client: Instance, now: Time, name: str, out: Outbox) -> None:
-    """A thread has waited long enough."""
     thread = client.threads.get(name)
     if thread is None:
         return

@@ -1,23 +1,16 @@
-"""Member lists of a thousand ids that a thousand clients get again and again: each is looked into once.
+"""What one consumer (a group within a client) knows and holds (RocketMQ's ``DefaultMQPushConsumerImpl`` and
+``DefaultLitePullConsumerImpl``, with the tables of their ``RebalanceImpl``), what the rebalance thread remembers
+(``RebalanceService``), and what a strategy gives a consumer of one topic (spec 4.2, 4.3).
 
-Brokers give the same object while a list does not change, so a list is known by its identity; what is computed from
-it depends on its value alone.
-
-What one consumer (a group within a client) knows and holds (RocketMQ's ``DefaultMQPushConsumerImpl`` and
-``DefaultLitePullConsumerImpl``, with the tables of their ``RebalanceImpl``).
-
-What the rebalance thread remembers (``RebalanceService``), and what is told of its passes. What it does is in
-`rebalance_service`.
-
-What a consumer's strategy gives it of one topic (``AllocateMessageQueueStrategy.allocate``; spec 4.2, 4.3).
-
-Every client of a group computes the same from equal inputs, so that equal allocations are computed once.
+A thousand clients get member lists of a thousand ids again and again. Brokers give the same object while a list does
+not change, so a list is known by its identity, and what follows of it by value alone is computed once; so are equal
+allocations.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import lru_cache, wraps
-from typing import NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import ParamSpec, TypeAlias, TypeVar
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import RebalanceBegan, RebalanceEnded
@@ -91,7 +84,7 @@ class Rebalancing(NodeState):
     """Queues added and not yet pulled, with their starting offsets."""
 
 
-@dataclass(slots=True, init=False, eq=False)
+@dataclass(slots=True, eq=False)
 class Consumer(NodeState):
     """One consumer. ``created``: when, in milliseconds of virtual time; ``member``: its name in the scenario."""
 
@@ -101,51 +94,39 @@ class Consumer(NodeState):
     strategy: Apart[Shared[Strategy]]
     store: OffsetStore
     settings: Apart[ClientSettings]
-    by_position: Apart[Shared[PositionStrategy | None]]
-    """The strategy, where it can tell everybody's share at once; the same object for all who have an equal one."""
-    kind: str
-    orderly: bool
-    message_model: str
-    consume_from_where: str
-    consume_timestamp: Apart[Time]
-    state: str
-    by_hand: bool
-    """Whether the listener is somebody's own (`ConsumerSpec.by_hand`)."""
-    handle: Time
+    created: InitVar[Time] = 0.0
+    handle: Time = 0.0
     """How long the user's code takes for one record."""
-    pool: Pool
-    numbers: int
+    by_hand: bool = False
+    """Whether the listener is somebody's own (`ConsumerSpec.by_hand`)."""
+    by_position: Apart[Shared[PositionStrategy | None]] = field(default=None, init=False)
+    """The strategy, where it can tell everybody's share at once; the same object for all who have an equal one."""
+    kind: str = field(init=False)
+    orderly: bool = field(init=False)
+    message_model: str = field(init=False)
+    consume_from_where: str = field(init=False)
+    consume_timestamp: Apart[Time] = field(init=False)
+    state: str = CREATE_JUST
+    pool: Pool = field(default_factory=Pool)
+    numbers: int = 0
     """How many process queues it has made."""
-    data: ConsumerData | None
+    data: ConsumerData | None = None
     """What heartbeats say of it, while that does not change."""
-    paused: bool
-    subscriptions: Apart[dict[str, Time]]
+    paused: bool = False
+    subscriptions: Apart[dict[str, Time]] = field(default_factory=dict)
     """Topic to the version of its subscription: the time when it was made or changed."""
-    routes: dict[str, tuple[Queue, ...]]
+    routes: dict[str, tuple[Queue, ...]] = field(default_factory=dict)
     """Topic to its readable queues as this consumer knows them, sorted."""
-    table: dict[Queue, ProcessQueue]
+    table: dict[Queue, ProcessQueue] = field(default_factory=dict)
     """The process queue table: what the consumer holds, dropped leftovers included."""
-    leaving: dict[Queue, ProcessQueue]
+    leaving: dict[Queue, ProcessQueue] = field(default_factory=dict)
     """Process queues that have left the table before they were given up properly."""
-    pull_threshold_for_queue: int
-    pull_threshold_size_for_queue: int
-    rebalancing: Rebalancing
+    pull_threshold_for_queue: int = field(init=False)
+    pull_threshold_size_for_queue: int = field(init=False)
+    rebalancing: Rebalancing = field(default_factory=Rebalancing)
 
-    def __init__(
-        self,
-        group: str,
-        member: str,
-        client_id: str,
-        strategy: Strategy,
-        store: OffsetStore,
-        settings: ClientSettings,
-        created: Time = 0.0,
-        handle: Time = 0.0,
-        by_hand: bool = False,
-    ) -> None:
-        self.group, self.member, self.client_id = group, member, client_id
-        self.strategy, self.store, self.settings = strategy, store, settings
-        self.by_position = None
+    def __post_init__(self, created: Time) -> None:
+        strategy, settings = self.strategy, self.settings
         if isinstance(strategy, PositionStrategy) and isinstance(strategy, Hashable):
             self.by_position = first_of_its_value(strategy)
         self.kind = settings.kind
@@ -153,20 +134,8 @@ class Consumer(NodeState):
         self.message_model = settings.message_model
         self.consume_from_where = settings.consume_from_where
         self.consume_timestamp = (created - settings.consume_timestamp_back_ms) // 1000 * 1000.0
-        self.state = CREATE_JUST
-        self.by_hand = by_hand
-        self.handle = handle
-        self.pool = Pool()
-        self.numbers = 0
-        self.data = None
-        self.paused = False
-        self.subscriptions = {}
-        self.routes = {}
-        self.table = {}
-        self.leaving = {}
         self.pull_threshold_for_queue = settings.pulling.pull_threshold_for_queue
         self.pull_threshold_size_for_queue = settings.pulling.pull_threshold_size_for_queue
-        self.rebalancing = Rebalancing()
 
     @property
     def locks(self) -> bool:
@@ -197,7 +166,6 @@ class Consumer(NodeState):
         self.data = None
 
     def set_route(self, topic: str, queues: tuple[Queue, ...]) -> None:
-        """The topic's readable queues are these."""
         self.routes[topic] = queues
 
     def current(self, queue: Queue, number: int) -> ProcessQueue | None:
@@ -214,12 +182,6 @@ class Consumer(NodeState):
 
 PERIODIC = "periodic"
 """The trigger of a pass that nothing but the time caused."""
-
-
-class WakeUp(NamedTuple):
-    """Wake the rebalance thread; ``why`` says what for."""
-
-    why: str
 
 
 @dataclass(slots=True, eq=False)
@@ -250,7 +212,6 @@ class RebalanceService(NodeState):
             out.observe(RebalanceBegan(consumer.group, self.trigger, None, None, consumer.member))
 
     def tell_end(self, out: Outbox) -> None:
-        """The pass is over."""
         for group, member in self.told.items():
             out.observe(RebalanceEnded(group, None, group in self.changed, member))
         self.told.clear()

@@ -1,10 +1,6 @@
-"""What is told of records that the user's code could not handle.
-
-Concurrent consumption (``ConsumeMessageConcurrentlyService``): batches go to a pool of threads, the smallest
-unfinished offset is kept (spec 6.5).
-
-Records of a range that begin together and take equally long are one piece of work.
-"""
+"""Concurrent consumption (``ConsumeMessageConcurrentlyService``): batches go to a pool of threads, the smallest
+unfinished offset is kept (spec 6.5). Records of a range that begin together and take equally long are one piece of
+work."""
 
 from collections.abc import Callable
 
@@ -30,7 +26,6 @@ def passed_over(consumer: Consumer, queue: Queue, offset: int, why: str, out: Ou
 
 
 def stands_still(consumer: Consumer, queue: Queue, offset: int, out: Outbox) -> None:
-    """The queue waits for this record."""
     out.observe(StandsStill(consumer.group, consumer.member, queue, offset))
 
 
@@ -101,7 +96,6 @@ def _begin(
 
 
 def consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: Outbox) -> None:
-    """The time of a piece of work is over."""
     work = consumer.pool.finish(serial)
     if work is None:
         return

@@ -1,8 +1,5 @@
-"""Ordered consumption (``ConsumeMessageOrderlyService``): one task per queue at a time, under the broker's lock
-(spec 6.6).
-
-What comes of records that were given back to their broker with ``sendMessageBack`` (spec 6.6, 6.7).
-"""
+"""Ordered consumption (``ConsumeMessageOrderlyService``): one task per queue at a time, under the broker's lock, and
+what comes of records that were given back with ``sendMessageBack`` (spec 6.6, 6.7)."""
 
 from typing import NamedTuple
 
@@ -17,7 +14,7 @@ from rocketmq_selfbalance.client.locks import LockAll, LockOne
 from rocketmq_selfbalance.client.pool import Batch, Copy, Work
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.requests import consume_lock_free
-from rocketmq_selfbalance.client.threads import Call, Handlers, Thread
+from rocketmq_selfbalance.client.threads import Thread
 from rocketmq_selfbalance.codes import SUCCESS
 
 _LEAST_SUSPENSION = 10.0
@@ -31,6 +28,15 @@ class _LockedLater(NamedTuple):
     group: str
     queue: Queue
     number: int
+
+    def do(self, client: Instance, now: Time, thread: Thread, out: Outbox) -> None:
+        consumer = client.consumer(self.group)
+        if consumer.current(self.queue, self.number) is not None:
+            settings = consumer.settings
+            delay = (
+                settings.ordered.locked_then_consume_ms if thread.value else settings.ordered.not_locked_then_consume_ms
+            )
+            later(client, now, consumer, self.queue, delay, out)
 
 
 OWN, POP = SERVICES = "own", "POP"
@@ -46,12 +52,10 @@ def services(consumer: Consumer) -> tuple[str, ...]:
 
 
 def lock_thread(group: str, service: str = OWN) -> str:
-    """The scheduled thread of a service."""
     return f"locks of {group} ({service})"
 
 
 def lock_timer(group: str, service: str) -> TimerName:
-    """When the service renews the locks next."""
     return "lock", group, service
 
 
@@ -143,7 +147,6 @@ def _begin(
 
 
 def consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: Outbox) -> None:
-    """A call of the listener ends."""
     work = consumer.pool.finish(serial)
     if work is None:
         return
@@ -255,20 +258,7 @@ def try_lock(client: Instance, now: Time, consumer: Consumer, queue: Queue, out:
         blocking.run(client, now, lock_thread(consumer.group), (LockOne(consumer.group, queue), step), out)
 
 
-def _locked_later(client: Instance, now: Time, thread: Thread, step: _LockedLater, out: Outbox) -> Call | None:
-    consumer = client.consumer(step.group)
-    if consumer.current(step.queue, step.number) is not None:
-        settings = consumer.settings
-        delay = settings.ordered.locked_then_consume_ms if thread.value else settings.ordered.not_locked_then_consume_ms
-        later(client, now, consumer, step.queue, delay, out)
-    return None
-
-
-HANDLERS: Handlers = {_LockedLater: _locked_later}
-
-
 def answered(client: Instance, now: Time, number: int, code: int | None, out: Outbox) -> None:
-    """A broker has the records back, or (None: no answer came) has not."""
     sent = client.sent_back.pop(number)
     out.cancel_timer(("sent back", number))
     consumer = client.consumers.get(sent.group)
@@ -280,6 +270,5 @@ def answered(client: Instance, now: Time, number: int, code: int | None, out: Ou
 
 
 def connection_lost(client: Instance, now: Time, peer: str, out: Outbox) -> None:
-    """What is on its way to this peer does not arrive."""
     for number in [number for number, sent in client.sent_back.items() if sent.address == peer]:
         answered(client, now, number, None, out)

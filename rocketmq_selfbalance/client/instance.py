@@ -1,32 +1,103 @@
-"""The client id, under which brokers and members know a client (``ClientConfig.buildMQClientId``; spec 3.1).
+"""The client instance: what all its consumers share (RocketMQ's ``MQClientInstance``; spec 3.1), its client id
+(``ClientConfig.buildMQClientId``), and its requests that were not answered yet (``responseTable``).
 
-Requests of a client that were not answered yet, by the kind of who waits for them (the ``ResponseFuture`` objects of
-RocketMQ's ``responseTable``).
-
-The client instance: what all its consumers share (RocketMQ's ``MQClientInstance``; spec 3.1).
-
-The parts see it as their `World`. What it tells the observer is in `observed`, how its threads run in `blocking`.
+The parts see it as their `World`; how its threads run is in `blocking`. `Observed` is what the observer was told last:
+nothing in RocketMQ corresponds to it, and nothing that the client does depends on it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Outbox, Time
-from protocols.facts import Callback, Position
-from protocols.java import Queue
+from protocols.facts import Callback, Granted, Owns, Position, Transition
+from protocols.java import Queue, sort_queues
+from protocols.load import quickly_made
 from protocols.node_state import Apart, NodeState
 from rocketmq_selfbalance.client.consumer import LITE_PULL, PUSH, Consumer, RebalanceService
-from rocketmq_selfbalance.client.observed import Observed
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.client.threads import Handlers, Thread
+from rocketmq_selfbalance.client.threads import Thread
 from rocketmq_selfbalance.codes import BROADCASTING, CLUSTERING, MASTER_ID
 from rocketmq_selfbalance.messages.nameserver import Route
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.requests import UnlockBatchMq
-from rocketmq_selfbalance.states import DROP, RUNNING
+from rocketmq_selfbalance.states import ABANDONED, ABSENT, DROP, LOCATING, LOCKING, PROCESS_QUEUE, RUNNING
+
+_transition = quickly_made(Transition)
+
+
+@dataclass(slots=True, eq=False)
+class Observed(NodeState):
+    """``life_of``: group and queue to the state of `PROCESS_QUEUE`, where it is not ``ABSENT``."""
+
+    dirty: dict[str, None] = field(default_factory=dict)
+    """Groups whose consumer's belief may have changed by the event at hand."""
+    owned: dict[str, tuple[Queue, ...]] = field(default_factory=dict)
+    granted: dict[str, dict[str, tuple[Queue, ...]]] = field(default_factory=dict)
+    """Group to topic to the queues that the last pass computed."""
+    life_of: dict[tuple[str, Queue], str] = field(default_factory=dict)
+
+    def computed(
+        self, service: RebalanceService, consumer: Consumer, topic: str, target: tuple[Queue, ...], out: Outbox
+    ) -> None:
+        """The consumer is to own this of the topic, and is about to act on it."""
+        granted = self.granted.setdefault(consumer.group, {})
+        if granted.get(topic, ()) == target:
+            return
+        service.begin(consumer, out)
+        granted[topic] = target
+        _tell_granted(consumer, granted, out)
+
+    def forget_granted(self, consumer: Consumer, topics: Collection[str], out: Outbox) -> None:
+        """Only of these topics anything is computed any more."""
+        granted = self.granted.get(consumer.group, {})
+        gone = [topic for topic in granted if topic not in topics]
+        for topic in gone:
+            del granted[topic]
+        if gone:
+            _tell_granted(consumer, granted, out)
+
+    def life(self, consumer: Consumer, queue: Queue, event: str, out: Outbox, guard: str = "") -> None:
+        key = consumer.group, queue
+        before = self.life_of.get(key, ABSENT)
+        after = PROCESS_QUEUE.next_state(before, event, guard)
+        if after == before:
+            return
+        if after == ABSENT:
+            del self.life_of[key]
+        else:
+            self.life_of[key] = after
+        of = f"{consumer.member} {queue.topic}-{queue.broker}-{queue.number}"
+        out.observe(_transition((PROCESS_QUEUE.name, of, before, event, after)))
+
+    def abandon(self, consumer: Consumer, out: Outbox) -> None:
+        """Nobody goes on to lock and locate queues for this consumer."""
+        for (group, queue), state in list(self.life_of.items()):
+            if group == consumer.group and state in (LOCKING, LOCATING):
+                self.life(consumer, queue, ABANDONED, out)
+
+    def tell_owned(self, service: RebalanceService, consumers: Mapping[str, Consumer], out: Outbox) -> None:
+        for group in self.dirty:
+            consumer = consumers.get(group)
+            if consumer is None:
+                continue
+            queues = sort_queues(consumer.holds())
+            if queues != self.owned.get(group, ()):
+                self.owned[group] = queues
+                service.begin(consumer, out)
+                service.changed.add(group)
+                out.observe(Owns(group, consumer.member, queues, None))
+        self.dirty.clear()
+
+
+def _tell_granted(consumer: Consumer, granted: Mapping[str, tuple[Queue, ...]], out: Outbox) -> None:
+    queues = sort_queues({queue for target in granted.values() for queue in target})
+    out.observe(Granted(consumer.group, consumer.member, queues, None))
+
+
+Queues: TypeAlias = tuple[Queue, ...]
 
 DEFAULT_INSTANCE = "DEFAULT"
 
@@ -100,11 +171,20 @@ Understand: TypeAlias = Callable[["Instance", Any, Any], object]
 
 
 class Tables(NamedTuple):
-    """Who takes what: steps of threads, calls, messages that answer calls."""
+    """Who takes what: wake-ups of the rebalance thread, calls of threads, messages that answer calls."""
 
-    steps: Handlers
+    wake: Callable[["Instance", Time, str, Outbox], None]
     calls: Mapping[type, Begin]
     answers: Mapping[type, Understand]
+
+
+class WakeUp(NamedTuple):
+    """Wake the rebalance thread; ``why`` says what for."""
+
+    why: str
+
+    def do(self, client: "Instance", now: Time, thread: Thread, out: Outbox) -> None:
+        client.tables.wake(client, now, self.why, out)
 
 
 @dataclass(slots=True, eq=False)
@@ -152,12 +232,10 @@ class Instance(NodeState):
         return [consumer for consumer in self.consumers.values() if consumer.state == RUNNING]
 
     def next_correlation(self) -> int:
-        """A number for the next request."""
         self.correlation += 1
         return self.correlation
 
     def tell_owned(self, out: Outbox) -> None:
-        """Tell whose belief has changed by the event at hand."""
         self.observed.tell_owned(self.service, self.consumers, out)
 
     # The world of the parts.
@@ -188,15 +266,7 @@ class Instance(NodeState):
         consumer.table[queue].next_offset = offset
         out.set_timer(("pull", consumer.group, queue), now + delay)
 
-    def listener(
-        self,
-        now: Time,
-        consumer: Consumer,
-        topic: str,
-        all_queues: tuple[Queue, ...],
-        own: tuple[Queue, ...],
-        out: Outbox,
-    ) -> None:
+    def listener(self, now: Time, consumer: Consumer, topic: str, all_queues: Queues, own: Queues, out: Outbox) -> None:
         out.observe(Callback(consumer.group, consumer.member, "assigned", own))
         if consumer.kind != PUSH:
             # Their own listener begins to pull what is new.

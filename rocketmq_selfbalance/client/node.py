@@ -13,56 +13,21 @@ from protocols.node_state import NodeState
 from rocketmq_selfbalance.client import (
     blocking,
     consuming_orderly,
-    heartbeat,
     lifecycle,
-    locks,
-    message_queue_changed,
     operator,
-    persisting,
-    polling,
-    process_queue_table,
-    pull_from_where,
     pulling,
     rebalance_service,
-    removal,
-    repairing,
     requests,
-    shutdown,
     tasks,
 )
-from rocketmq_selfbalance.client import consuming_orderly as giving_back
-from rocketmq_selfbalance.client import operator as resetting
-from rocketmq_selfbalance.client import requests as routing
-from rocketmq_selfbalance.client import tasks as timers
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.instance import Instance, Tables
 from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.client.threads import Handlers
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from rocketmq_selfbalance.messages.offsets import PullAnswer, ResetConsumerClientOffset
 from rocketmq_selfbalance.messages.requests import Answer
 
-STEPS: Handlers = {
-    **pull_from_where.HANDLERS,
-    **persisting.HANDLERS,
-    **removal.HANDLERS,
-    **message_queue_changed.HANDLERS,
-    **process_queue_table.HANDLERS,
-    **locks.HANDLERS,
-    **resetting.HANDLERS,
-    **heartbeat.HANDLERS,
-    **rebalance_service.HANDLERS,
-    **tasks.HANDLERS,
-    **lifecycle.HANDLERS,
-    **shutdown.HANDLERS,
-    **pulling.HANDLERS,
-    **repairing.HANDLERS,
-    **polling.HANDLERS,
-    **consuming_orderly.HANDLERS,
-}
-"""All steps that threads take."""
-
-TABLES = Tables(STEPS, requests.CALLS, requests.ANSWERS)
+TABLES = Tables(rebalance_service.rebalance_immediately, requests.CALLS, requests.ANSWERS)
 
 
 @dataclass(slots=True, init=False, eq=False)
@@ -118,7 +83,7 @@ class Client(NodeState):
         if timer == rebalance_service.TIMER:
             rebalance_service.run(client, now, out)
         else:
-            timers.DUE[timer[0]](client, now, *timer[1:], out)
+            tasks.DUE[timer[0]](client, now, *timer[1:], out)
         if client.observed.dirty:
             client.tell_owned(out)
 
@@ -126,7 +91,7 @@ class Client(NodeState):
         client = self.instance
         client.connections.add(peer)
         if client.settings.instance.enable_heartbeat_channel_event_listener and _is_broker(client, peer):
-            heartbeat.on_channel_active(client, now, peer, out)
+            requests.on_channel_active(client, now, peer, out)
             client.tell_owned(out)
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
@@ -143,11 +108,11 @@ class Client(NodeState):
         client.connections.difference_update(peers)
         for peer in peers:
             if peer in client.name_servers:
-                routing.name_server_failed(client, peer)
+                requests.name_server_failed(client, peer)
         blocking.failed(client, now, peers, out)
         for peer in peers:
             pulling.connection_lost(client, now, peer, out)
-            giving_back.connection_lost(client, now, peer, out)
+            consuming_orderly.connection_lost(client, now, peer, out)
         client.tell_owned(out)
 
 
@@ -177,7 +142,7 @@ def _pull_answered(client: Instance, now: Time, sender: str, message: PullAnswer
 
 def _answer(client: Instance, now: Time, sender: str, message: Answer, out: Outbox) -> None:
     if message.correlation in client.sent_back:
-        giving_back.answered(client, now, message.correlation, message.code, out)
+        consuming_orderly.answered(client, now, message.correlation, message.code, out)
     else:
         blocking.answered(client, now, message, out)
 

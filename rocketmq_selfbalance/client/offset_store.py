@@ -1,14 +1,10 @@
-"""The text of ``offsets.json``, where a BROADCASTING consumer keeps how far it has come (``LocalFileOffsetStore``
-with its ``OffsetSerializeWrapper``; spec 6.8).
-
-It is no valid JSON, as the keys of its map are objects: ``{"offsetTable":{{"brokerName":..,"queueId":..,
-"topic":..}:5}}``. Entries stand in the order of Java's ConcurrentHashMap.
-
-How far a consumer has come, queue by queue, and how that is kept: at the brokers (CLUSTERING) or in a file of the
+"""How far a consumer has come, queue by queue, and how that is kept: at the brokers (CLUSTERING) or in a file of the
 machine (BROADCASTING): RocketMQ's ``OffsetStore`` (spec 6.8).
 
 Neither store talks to anybody: what has to be sent to a broker is returned to the caller, and a value that the caller
-got from a broker is handed back by `RemoteOffsets.found`.
+got from a broker is handed back by `RemoteOffsets.found`. The file ``offsets.json`` (``OffsetSerializeWrapper``) is no
+valid JSON, as the keys of its map are objects: ``{"offsetTable":{{"brokerName":..,"queueId":..,"topic":..}:5}}``.
+Entries stand in the order of Java's ConcurrentHashMap.
 """
 
 import json
@@ -34,7 +30,6 @@ def queue_hash(queue: Queue) -> int:
 
 
 def write_offsets(offsets: Mapping[Queue, int]) -> str:
-    """The file's text."""
     ordered = _concurrent_order(list(offsets))
     entries = ",".join(_entry(queue, offsets[queue]) for queue in ordered)
     return f'{{\n\t"offsetTable":{{{entries}\n\t}}\n}}' if entries else '{\n\t"offsetTable":{}\n}'
@@ -128,7 +123,6 @@ class Table(NodeState):
             self.frozen.add(queue)
 
     def remove(self, queue: Queue | None) -> None:
-        """Forget the queue."""
         if queue is not None:
             self.offsets.pop(queue, None)
             self.frozen.discard(queue)
@@ -164,7 +158,6 @@ class RemoteOffsets(NodeState):
         return answer
 
     def persist(self, queue: Queue) -> int | None:
-        """The offset to send to the queue's broker, None where there is none in memory."""
         return self.table.offsets.get(queue)
 
     def persist_all(self, queues: Iterable[Queue]) -> list[tuple[Queue, int]]:
@@ -234,7 +227,6 @@ class LocalOffsets(NodeState):
         return offset
 
     def persist(self, queue: Queue) -> None:
-        """Write this queue's offset into the file."""
         if queue in self.table.offsets:
             self._write([queue])
 

@@ -1,35 +1,16 @@
-"""An administrator sets offsets back through the running clients (``MQClientInstance.resetOffset``; spec 2.8, client
-side).
-
-What the operator tells the client: the user's calls of ``DefaultMQPushConsumer`` and the like, see
-`rocketmq_selfbalance.client.commands`.
-"""
+"""What the operator tells the client (the user's calls of ``DefaultMQPushConsumer`` and the like: `commands`), and how
+an administrator sets offsets back through running clients (``MQClientInstance.resetOffset``; spec 2.8, client side)."""
 
 from typing import NamedTuple
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.java import Queue, sorted_as_java
-from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, lifecycle, polling, shutdown
-from rocketmq_selfbalance.client.commands import (
-    CommitNow,
-    GoOn,
-    KnowPoison,
-    ListenerReturned,
-    RecordFails,
-    RecordTakes,
-    RecordWorks,
-    Shutdown,
-    StartConsumer,
-    StopPolling,
-    Subscribe,
-    Unsubscribe,
-)
+from rocketmq_selfbalance.client import blocking, commands, consuming, consuming_orderly, lifecycle, polling
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.persisting import World
 from rocketmq_selfbalance.client.rebalance_service import DoRebalance
-from rocketmq_selfbalance.client.removal import RemoveProcessQueue
-from rocketmq_selfbalance.client.threads import Call, Handlers, Sleep, Thread
+from rocketmq_selfbalance.client.removal import RemoveProcessQueue, World
+from rocketmq_selfbalance.client.threads import Call, Sleep, Thread
 
 
 class ResetOffsets(NamedTuple):
@@ -41,15 +22,35 @@ class ResetOffsets(NamedTuple):
     offsets: tuple[tuple[Queue, int], ...]
     topics: tuple[str, ...]
 
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> Call | None:
+        consumer = world.consumer(self.group)
+        consumer.paused = True
+        for queue, _ in self.offsets:
+            process_queue = consumer.table.get(queue)
+            if process_queue is not None and queue.topic == self.topic:
+                world.drop(consumer, queue, process_queue, "offset reset", out)
+                process_queue.clear()
+        thread.push(_SetOffsets(*self[:3]), _Resume(self.group), DoRebalance(self.group, self.topics))
+        return Sleep(consumer.settings.rebalance.reset_offset_pause_ms)
+
 
 class _SetOffset(NamedTuple):
     group: str
     queue: Queue
     offset: int
 
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
+        consumer = world.consumer(self.group)
+        if self.queue in consumer.table:
+            consumer.store.table.update(self.queue, self.offset, False)
+            thread.push(RemoveProcessQueue(self.group, self.queue, "offset reset"))
+
 
 class _Resume(NamedTuple):
     group: str
+
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
+        world.consumer(self.group).paused = False
 
 
 class _SetOffsets(NamedTuple):
@@ -57,63 +58,41 @@ class _SetOffsets(NamedTuple):
     topic: str
     offsets: tuple[tuple[Queue, int], ...]
 
-
-def _reset(world: World, now: Time, thread: Thread, step: ResetOffsets, out: Outbox) -> Call | None:
-    consumer = world.consumer(step.group)
-    consumer.paused = True
-    for queue, _ in step.offsets:
-        process_queue = consumer.table.get(queue)
-        if process_queue is not None and queue.topic == step.topic:
-            world.drop(consumer, queue, process_queue, "offset reset", out)
-            process_queue.clear()
-    thread.push(_SetOffsets(*step[:3]), _Resume(step.group), DoRebalance(step.group, step.topics))
-    return Sleep(consumer.settings.rebalance.reset_offset_pause_ms)
-
-
-def _set_offsets(world: World, now: Time, thread: Thread, step: _SetOffsets, out: Outbox) -> Call | None:
-    table = world.consumer(step.group).table
-    thread.push(
-        *(
-            _SetOffset(step.group, queue, offset)
-            for queue, offset in step.offsets
-            if queue in table and queue.topic == step.topic
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
+        table = world.consumer(self.group).table
+        thread.push(
+            *(
+                _SetOffset(self.group, queue, offset)
+                for queue, offset in self.offsets
+                if queue in table and queue.topic == self.topic
+            )
         )
-    )
-    return None
-
-
-def _set_offset(world: World, now: Time, thread: Thread, step: _SetOffset, out: Outbox) -> Call | None:
-    consumer = world.consumer(step.group)
-    if step.queue in consumer.table:
-        consumer.store.table.update(step.queue, step.offset, False)
-        thread.push(RemoveProcessQueue(step.group, step.queue, "offset reset"))
-    return None
-
-
-def _resume(world: World, now: Time, thread: Thread, step: _Resume, out: Outbox) -> Call | None:
-    world.consumer(step.group).paused = False
-    return None
-
-
-HANDLERS: Handlers = {ResetOffsets: _reset, _SetOffsets: _set_offsets, _SetOffset: _set_offset, _Resume: _resume}
 
 
 COMMANDS = (
-    *(StartConsumer, Shutdown, Subscribe, Unsubscribe, CommitNow),
-    *(StopPolling, GoOn, RecordTakes, RecordFails, RecordWorks, KnowPoison, ListenerReturned),
+    *(commands.StartConsumer, commands.Shutdown, commands.Subscribe, commands.Unsubscribe, commands.CommitNow),
+    *(
+        commands.StopPolling,
+        commands.GoOn,
+        commands.RecordTakes,
+        commands.RecordFails,
+        commands.RecordWorks,
+        commands.KnowPoison,
+        commands.ListenerReturned,
+    ),
 )
 
 
 def take(client: Instance, now: Time, sender: str, command: Message, out: Outbox) -> None:
     """Do what the operator says. A group that is not there is none of our business any more."""
     match command:
-        case StartConsumer(spec):
+        case commands.StartConsumer(spec):
             blocking.run(client, now, lifecycle.THREAD, (lifecycle.StartUp(spec),), out)
-        case Shutdown(None):
-            steps = [shutdown.ShutDown(group) for group in client.consumers]
+        case commands.Shutdown(None):
+            steps = [lifecycle.ShutDown(group) for group in client.consumers]
             blocking.run(client, now, lifecycle.THREAD, steps, out)
-        case Shutdown(group) if group is not None:
-            blocking.run(client, now, lifecycle.THREAD, (shutdown.ShutDown(group),), out)
+        case commands.Shutdown(group) if group is not None:
+            blocking.run(client, now, lifecycle.THREAD, (lifecycle.ShutDown(group),), out)
         case _ if (consumer := client.consumers.get(getattr(command, "group", ""))) is not None:
             _of_consumer(client, now, consumer, command, out)
 
@@ -121,34 +100,34 @@ def take(client: Instance, now: Time, sender: str, command: Message, out: Outbox
 def _of_consumer(client: Instance, now: Time, consumer: Consumer, command: Message, out: Outbox) -> None:
     pool = consumer.pool
     match command:
-        case Subscribe(group, topic):
+        case commands.Subscribe(group, topic):
             lifecycle.subscribe(client, now, group, topic, out)
-        case Unsubscribe(_, topic):
+        case commands.Unsubscribe(_, topic):
             consumer.unsubscribe(topic)
-        case CommitNow(group, offsets):
+        case commands.CommitNow(group, offsets):
             if consumer.kind != PUSH:
                 polling.keep_positions(consumer)
             for queue, offset in offsets:
                 consumer.store.table.update(queue, offset, False)
             blocking.run(client, now, lifecycle.THREAD, (lifecycle.KeepOffsets(group),), out)
-        case StopPolling():
+        case commands.StopPolling():
             pool.standing_still = True
-        case GoOn():
+        case commands.GoOn():
             consuming.move_again(client, now, consumer, out)
             if consumer.kind != PUSH:
                 polling.poll(client, now, consumer, out)
             elif consumer.orderly:
                 consuming_orderly.go_on(client, now, consumer, out)
-        case ListenerReturned(_, serial, success):
+        case commands.ListenerReturned(_, serial, success):
             end = consuming_orderly.consumed if consumer.orderly else consuming.consumed
             consuming.returned(client, now, consumer, serial, end, out, success=success)
-        case RecordTakes(_, queue, offset, duration):
+        case commands.RecordTakes(_, queue, offset, duration):
             pool.takes[queue, offset] = duration
-        case RecordFails(_, queue, offset):
+        case commands.RecordFails(_, queue, offset):
             pool.fails.add((queue, offset))
-        case KnowPoison(_, poison):
+        case commands.KnowPoison(_, poison):
             pool.poison.learn(poison)
-        case RecordWorks(_, queue, offset):
+        case commands.RecordWorks(_, queue, offset):
             pool.fails.discard((queue, offset))
 
 

@@ -20,7 +20,7 @@ from rocketmq_selfbalance.client.offset_store import ReadFrom
 from rocketmq_selfbalance.client.pool import Batch, Work
 from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, ReadStored, Start
 from rocketmq_selfbalance.client.settings import PULL
-from rocketmq_selfbalance.client.threads import Call, Handlers, Thread
+from rocketmq_selfbalance.client.threads import Thread
 
 _RETRY_START_MS = 3_000.0
 """A lite pull task that could not find its starting offset tries again after this time."""
@@ -30,6 +30,19 @@ class _StartPulling(NamedTuple):
     group: str
     queue: Queue
     number: int
+
+    def do(self, client: Instance, now: Time, thread: Thread, out: Outbox) -> None:
+        consumer = client.consumer(self.group)
+        process_queue = consumer.current(self.queue, self.number)
+        if process_queue is None or process_queue.dropped:
+            return
+        found = thread.value
+        start = found if isinstance(found, Start) else Start(max(found, 0), "committed" if found >= 0 else "first")
+        if start.offset < 0:
+            out.set_timer(("pull task", self.group, self.queue), now + _RETRY_START_MS)
+            return
+        out.observe(Position(consumer.group, consumer.member, self.queue, start.offset, start.why))
+        client.pull(now, consumer, self.queue, start.offset, 0.0, out)
 
 
 def assigned(client: Instance, now: Time, group: str, out: Outbox) -> None:
@@ -63,21 +76,6 @@ def begin_pulling(client: Instance, now: Time, consumer: Consumer, queue: Queue,
         (locate, step),
         out,
     )
-
-
-def _start_pulling(client: Instance, now: Time, thread: Thread, step: _StartPulling, out: Outbox) -> Call | None:
-    consumer = client.consumer(step.group)
-    process_queue = consumer.current(step.queue, step.number)
-    if process_queue is None or process_queue.dropped:
-        return None
-    found = thread.value
-    start = found if isinstance(found, Start) else Start(max(found, 0), "committed" if found >= 0 else "first")
-    if start.offset < 0:
-        out.set_timer(("pull task", step.group, step.queue), now + _RETRY_START_MS)
-        return None
-    out.observe(Position(consumer.group, consumer.member, step.queue, start.offset, start.why))
-    client.pull(now, consumer, step.queue, start.offset, 0.0, out)
-    return None
 
 
 def cached(consumer: Consumer) -> int:
@@ -134,7 +132,6 @@ def _duration(consumer: Consumer, batch: Batch) -> Time | None:
 
 
 def _done(consumer: Consumer, work: Work, out: Outbox) -> None:
-    """The loop is through with these records."""
     queue, _, first, _ = work.batch
     poison = consumer.pool.poison.find(queue, first)
     if poison is None:
@@ -153,7 +150,6 @@ def _time_for(consumer: Consumer, batch: Batch) -> Time:
 
 
 def batch_range(batch: Batch) -> tuple[Queue, int, int]:
-    """Queue, first and end."""
     return batch.queue, batch.first, batch.end
 
 
@@ -201,6 +197,3 @@ def _positions(consumer: Consumer) -> Iterator[tuple[Queue, int]]:
         if process_queue.highest or process_queue.count:
             waiting = process_queue.waiting
             yield queue, waiting.first if waiting else process_queue.highest + 1
-
-
-HANDLERS: Handlers = {_StartPulling: _start_pulling}

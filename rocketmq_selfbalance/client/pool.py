@@ -1,14 +1,9 @@
-"""Records that the user's code cannot handle (`protocols.load`): which they are, how often each was tried, and what
-becomes of it (spec 6.5, 6.6, 6.7).
-
-A record is known by the queue where it was first. What comes back through a retry topic is a copy that says so, and how
-often it was sent back (`Retried`; in RocketMQ ``MessageExt.reconsumeTimes``).
-
-The user's side of one consumer: what waits for his code, and what it is working on (each ``ConsumeRequest`` in the
-``consumeExecutor``).
+"""The user's side of one consumer: what waits for his code, and what it is working on (each ``ConsumeRequest`` in the
+``consumeExecutor``); and the records that it cannot handle (`protocols.load`; spec 6.5 to 6.7).
 
 Work is done on ranges of records. The code of a push consumer runs in so many threads at once; that of a pull consumer
-in one loop of the user's own.
+in one loop of the user's own. A poison record is known by the queue where it was first: what comes back through a retry
+topic is a copy that says so, and how often it was sent back (`Retried`; in RocketMQ ``MessageExt.reconsumeTimes``).
 """
 
 from collections.abc import Iterable, Mapping

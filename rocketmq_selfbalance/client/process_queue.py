@@ -154,7 +154,6 @@ class ProcessQueue(NodeState):
             self.waiting.add(first, end)
 
     def clear(self) -> None:
-        """Forget all records."""
         self.waiting, self.taken = OffsetSet(), OffsetSet()
         self.count, self.bytes, self.highest = 0, 0, 0
         self.tries = {}

@@ -4,26 +4,11 @@ from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import Queue
+from rocketmq_selfbalance import codes
+from rocketmq_selfbalance.client import threads
 from rocketmq_selfbalance.client.consumer import PULL, PUSH
 from rocketmq_selfbalance.client.offset_store import NONE, ReadFrom, RemoteOffsets
-from rocketmq_selfbalance.client.persisting import World
-from rocketmq_selfbalance.client.threads import (
-    AskMaxOffset,
-    AskOffsetAt,
-    Call,
-    Failure,
-    Handlers,
-    QueryOffset,
-    RefreshRoute,
-    Thread,
-)
-from rocketmq_selfbalance.codes import (
-    CONSUME_FROM_FIRST_OFFSET,
-    CONSUME_FROM_TIMESTAMP,
-    QUERY_NOT_FOUND,
-    RETRY_PREFIX,
-    SYSTEM_ERROR,
-)
+from rocketmq_selfbalance.client.removal import World
 
 NO_ANSWER = -1
 """The code of an error that is no broker's answer."""
@@ -44,6 +29,14 @@ class ComputePullFromWhere(NamedTuple):
     group: str
     queue: Queue
 
+    def do(self, world: World, now: Time, thread: threads.Thread, out: Outbox) -> None:
+        consumer = world.consumer(self.group)
+        if consumer.kind == PULL:
+            thread.value = Start(0, "first")
+            return
+        source = ReadFrom.STORE if consumer.kind == PUSH else ReadFrom.MEMORY_FIRST
+        thread.push(ReadStored(self.group, self.queue, source), DecideStart(self.group, self.queue))
+
 
 class ReadStored(NamedTuple):
     """Read the offset from memory or store; leaves the offset, or what stands for none (see `offset_store`)."""
@@ -51,6 +44,12 @@ class ReadStored(NamedTuple):
     group: str
     queue: Queue
     source: ReadFrom
+
+    def do(self, world: World, now: Time, thread: threads.Thread, out: Outbox) -> None:
+        value = world.consumer(self.group).store.read(self.queue, self.source)
+        if value is None:
+            thread.push(QueryBroker(self.group, self.queue, False))
+        thread.value = value
 
 
 class QueryBroker(NamedTuple):
@@ -61,15 +60,56 @@ class QueryBroker(NamedTuple):
     queue: Queue
     refreshed: bool
 
+    def do(self, world: World, now: Time, thread: threads.Thread, out: Outbox) -> threads.Call | None:
+        broker = self.queue.broker
+        address = world.master(broker)
+        if address is None and self.refreshed:
+            address = world.replica(broker)
+        if address is not None:
+            thread.push(QueryAnswered(self.group, self.queue))
+            return threads.QueryOffset(self.group, self.queue, address)
+        if self.refreshed:
+            thread.value = threads.Failure.FAILED
+            thread.push(QueryAnswered(self.group, self.queue))
+            return None
+        thread.push(QueryBroker(self.group, self.queue, True))
+        return threads.RefreshRoute(self.queue.topic)
+
 
 class QueryAnswered(NamedTuple):
     group: str
     queue: Queue
 
+    def do(self, world: World, now: Time, thread: threads.Thread, out: Outbox) -> None:
+        store = world.consumer(self.group).store
+        assert isinstance(store, RemoteOffsets)
+        thread.value = store.found(self.queue, thread.value)
+
 
 class DecideStart(NamedTuple):
     group: str
     queue: Queue
+
+    def do(self, world: World, now: Time, thread: threads.Thread, out: Outbox) -> None:
+        consumer, stored = world.consumer(self.group), thread.value
+        thread.value = None
+        if stored >= 0:
+            thread.value = Start(stored, "committed")
+        elif stored != NONE:
+            # No usable offset: the push consumer throws, the lite pull consumer goes on with -1.
+            thread.value = Start(-1, "", codes.QUERY_NOT_FOUND if consumer.kind == PUSH else None)
+        elif consumer.consume_from_where == codes.CONSUME_FROM_FIRST_OFFSET:
+            thread.value = Start(0, "first")
+        elif consumer.consume_from_where == codes.CONSUME_FROM_TIMESTAMP:
+            if self.queue.topic.startswith(codes.RETRY_PREFIX):
+                thread.push(AskAdmin(self.queue, None, False), AdminAnswered(self.group, "last"))
+            else:
+                time = consumer.consume_timestamp
+                thread.push(AskAdmin(self.queue, time, False), AdminAnswered(self.group, "timestamp"))
+        elif self.queue.topic.startswith(codes.RETRY_PREFIX):
+            thread.value = Start(0, "first")
+        else:
+            thread.push(AskAdmin(self.queue, None, False), AdminAnswered(self.group, "last"))
 
 
 class AskAdmin(NamedTuple):
@@ -79,108 +119,28 @@ class AskAdmin(NamedTuple):
     timestamp: float | None
     refreshed: bool
 
+    def do(self, world: World, now: Time, thread: threads.Thread, out: Outbox) -> threads.Call | None:
+        address = world.master(self.queue.broker)
+        if address is None:
+            if self.refreshed:
+                thread.value = threads.Failure.FAILED
+                return None
+            thread.push(AskAdmin(self.queue, self.timestamp, True))
+            return threads.RefreshRoute(self.queue.topic)
+        if self.timestamp is None:
+            return threads.AskMaxOffset(self.queue, address)
+        return threads.AskOffsetAt(self.queue, address, self.timestamp)
+
 
 class AdminAnswered(NamedTuple):
     group: str
     why: str
 
-
-def compute_pull_from_where(
-    world: World, now: Time, thread: Thread, step: ComputePullFromWhere, out: Outbox
-) -> Call | None:
-    consumer = world.consumer(step.group)
-    if consumer.kind == PULL:
-        thread.value = Start(0, "first")
-        return None
-    source = ReadFrom.STORE if consumer.kind == PUSH else ReadFrom.MEMORY_FIRST
-    thread.push(ReadStored(step.group, step.queue, source), DecideStart(step.group, step.queue))
-    return None
-
-
-def _read(world: World, now: Time, thread: Thread, step: ReadStored, out: Outbox) -> Call | None:
-    value = world.consumer(step.group).store.read(step.queue, step.source)
-    if value is None:
-        thread.push(QueryBroker(step.group, step.queue, False))
-    thread.value = value
-    return None
-
-
-def _query(world: World, now: Time, thread: Thread, step: QueryBroker, out: Outbox) -> Call | None:
-    broker = step.queue.broker
-    address = world.master(broker)
-    if address is None and step.refreshed:
-        address = world.replica(broker)
-    if address is not None:
-        thread.push(QueryAnswered(step.group, step.queue))
-        return QueryOffset(step.group, step.queue, address)
-    if step.refreshed:
-        thread.value = Failure.FAILED
-        thread.push(QueryAnswered(step.group, step.queue))
-        return None
-    thread.push(QueryBroker(step.group, step.queue, True))
-    return RefreshRoute(step.queue.topic)
-
-
-def _answered(world: World, now: Time, thread: Thread, step: QueryAnswered, out: Outbox) -> Call | None:
-    store = world.consumer(step.group).store
-    assert isinstance(store, RemoteOffsets)
-    thread.value = store.found(step.queue, thread.value)
-    return None
-
-
-def _decide(world: World, now: Time, thread: Thread, step: DecideStart, out: Outbox) -> Call | None:
-    consumer, stored = world.consumer(step.group), thread.value
-    thread.value = None
-    if stored >= 0:
-        thread.value = Start(stored, "committed")
-    elif stored != NONE:
-        # No usable offset: the push consumer throws, the lite pull consumer goes on with -1.
-        thread.value = Start(-1, "", QUERY_NOT_FOUND if consumer.kind == PUSH else None)
-    elif consumer.consume_from_where == CONSUME_FROM_FIRST_OFFSET:
-        thread.value = Start(0, "first")
-    elif consumer.consume_from_where == CONSUME_FROM_TIMESTAMP:
-        if step.queue.topic.startswith(RETRY_PREFIX):
-            thread.push(AskAdmin(step.queue, None, False), AdminAnswered(step.group, "last"))
+    def do(self, world: World, now: Time, thread: threads.Thread, out: Outbox) -> None:
+        answer = thread.value
+        if isinstance(answer, threads.Failure):
+            thread.value = Start(-1, "", NO_ANSWER)
+        elif answer < 0 and world.consumer(self.group).kind == PUSH:
+            thread.value = Start(-1, "", codes.SYSTEM_ERROR)
         else:
-            time = consumer.consume_timestamp
-            thread.push(AskAdmin(step.queue, time, False), AdminAnswered(step.group, "timestamp"))
-    elif step.queue.topic.startswith(RETRY_PREFIX):
-        thread.value = Start(0, "first")
-    else:
-        thread.push(AskAdmin(step.queue, None, False), AdminAnswered(step.group, "last"))
-    return None
-
-
-def _ask_admin(world: World, now: Time, thread: Thread, step: AskAdmin, out: Outbox) -> Call | None:
-    address = world.master(step.queue.broker)
-    if address is None:
-        if step.refreshed:
-            thread.value = Failure.FAILED
-            return None
-        thread.push(AskAdmin(step.queue, step.timestamp, True))
-        return RefreshRoute(step.queue.topic)
-    if step.timestamp is None:
-        return AskMaxOffset(step.queue, address)
-    return AskOffsetAt(step.queue, address, step.timestamp)
-
-
-def _admin_answered(world: World, now: Time, thread: Thread, step: AdminAnswered, out: Outbox) -> Call | None:
-    answer = thread.value
-    if isinstance(answer, Failure):
-        thread.value = Start(-1, "", NO_ANSWER)
-    elif answer < 0 and world.consumer(step.group).kind == PUSH:
-        thread.value = Start(-1, "", SYSTEM_ERROR)
-    else:
-        thread.value = Start(answer, step.why)
-    return None
-
-
-HANDLERS: Handlers = {
-    ComputePullFromWhere: compute_pull_from_where,
-    ReadStored: _read,
-    QueryBroker: _query,
-    QueryAnswered: _answered,
-    DecideStart: _decide,
-    AskAdmin: _ask_admin,
-    AdminAnswered: _admin_answered,
-}
+            thread.value = Start(answer, self.why)

@@ -1,21 +1,66 @@
 """Pulling: one request per queue travels in a circle between client and broker (``PullMessageService``, and
-``DefaultMQPushConsumerImpl.pullMessage`` with its ``PullCallback``; spec 6.1 to 6.3)."""
+``DefaultMQPushConsumerImpl.pullMessage`` with its ``PullCallback``; spec 6.1 to 6.3).
+
+Where a pull of a push consumer asked beyond its queue (``OFFSET_ILLEGAL``), the queue is given up, and the next pass of
+the rebalance thread takes it again from the offset that the broker told.
+"""
 
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import Queue
 from protocols.load import quickly_made
-from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, polling, repairing
+from rocketmq_selfbalance.client import blocking, consuming, consuming_orderly, polling
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
-from rocketmq_selfbalance.client.instance import Instance, Pulled
+from rocketmq_selfbalance.client.instance import Instance, Pulled, WakeUp
 from rocketmq_selfbalance.client.pool import Batch
 from rocketmq_selfbalance.client.process_queue import ProcessQueue
 from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, Start
-from rocketmq_selfbalance.client.threads import Call, Handlers, RefreshRoute, Thread
+from rocketmq_selfbalance.client.removal import Persist, RemoveProcessQueue
+from rocketmq_selfbalance.client.threads import Call, RefreshRoute, Step, Thread
 from rocketmq_selfbalance.codes import CLUSTERING, PULL_NOT_FOUND, PULL_OFFSET_MOVED, PULL_RETRY_IMMEDIATELY, SUCCESS
 from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 from rocketmq_selfbalance.states import HELD_BACK, PULL_DUE, PULL_FAILED, RUNNING, SENT
+
+
+class _Freeze(NamedTuple):
+    """``updateAndFreezeOffset``."""
+
+    group: str
+    queue: Queue
+    offset: int
+
+    def do(self, client: Instance, now: Time, thread: Thread, out: Outbox) -> None:
+        consumer = client.consumer(self.group)
+        table = consumer.store.table
+        if consumer.settings.pulling.freeze_repaired_offset:
+            table.update_and_freeze(self.queue, self.offset)
+        else:
+            table.update(self.queue, self.offset, False)
+
+
+def begin(
+    client: Instance, now: Time, consumer: Consumer, queue: Queue, process_queue: ProcessQueue, offset: int, out: Outbox
+) -> None:
+    """Nothing more is consumed of the queue; the rest is done a little later, on another thread."""
+    client.drop(consumer, queue, process_queue, "offset illegal", out)
+    out.set_timer(("repair", consumer.group, queue, offset), now + consumer.settings.pulling.offset_repair_delay_ms)
+
+
+def repair(client: Instance, now: Time, group: str, queue: Queue, offset: int, out: Outbox) -> None:
+    """Keep the offset that the broker told, and give the queue up."""
+    consumer = client.consumers.get(group)
+    if consumer is None or consumer.state != RUNNING:
+        return
+    steps: list[Step] = [
+        _Freeze(group, queue, offset),
+        Persist(group, queue),
+        RemoveProcessQueue(group, queue, "offset illegal"),
+    ]
+    if consumer.settings.pulling.freeze_repaired_offset:
+        steps.append(WakeUp("offset repaired"))
+    blocking.run(client, now, f"repair of {queue.topic}-{queue.broker}-{queue.number} of {group}", steps, out)
+
 
 DISPATCHER = "dispatcher"
 _MIB = 1 << 20
@@ -30,6 +75,18 @@ class _Relocated(NamedTuple):
     queue: Queue
     number: int
 
+    def do(self, client: Instance, now: Time, thread: Thread, out: Outbox) -> None:
+        consumer = client.consumer(self.group)
+        process_queue = consumer.current(self.queue, self.number)
+        if process_queue is None or process_queue.dropped:
+            return
+        start: Start = thread.value
+        if start.offset < 0:
+            failed(client, now, consumer, self.queue, out)
+        else:
+            process_queue.next_offset, process_queue.previously_locked = start.offset, True
+            _send(client, now, consumer, self.queue, process_queue, out, refreshed=False)
+
 
 class _RouteAsked(NamedTuple):
     """The queue's broker was not known: the route is fresh now."""
@@ -37,6 +94,12 @@ class _RouteAsked(NamedTuple):
     group: str
     queue: Queue
     number: int
+
+    def do(self, client: Instance, now: Time, thread: Thread, out: Outbox) -> None:
+        consumer = client.consumer(self.group)
+        process_queue = consumer.current(self.queue, self.number)
+        if process_queue is not None and not process_queue.dropped:
+            _send(client, now, consumer, self.queue, process_queue, out, refreshed=True)
 
 
 def due(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> None:
@@ -63,7 +126,6 @@ def due(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> N
 
 
 def again(client: Instance, now: Time, consumer: Consumer, queue: Queue, delay: Time, out: Outbox) -> None:
-    """The queue's pull request has its next turn after so many milliseconds."""
     out.set_timer(("pull", consumer.group, queue), now + delay)
 
 
@@ -147,7 +209,6 @@ def failed(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: O
 
 
 def overdue(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> None:
-    """The pull of a queue was not answered in time."""
     for correlation, pulled in client.pulled.items():
         if pulled.queue == queue and pulled.group == group:
             _no_answer(client, now, client.pulled.pop(correlation), out)
@@ -170,7 +231,6 @@ def _no_answer(client: Instance, now: Time, pulled: Pulled, out: Outbox) -> None
 
 
 def answered(client: Instance, now: Time, message: PullAnswer, out: Outbox) -> None:
-    """A broker has answered a pull."""
     pulled = client.pulled.pop(message.correlation, None)
     consumer = client.consumers.get(pulled.group) if pulled is not None else None
     if pulled is None or consumer is None:
@@ -223,7 +283,7 @@ def _repair(
 ) -> None:
     """The offset is not within the queue (``OFFSET_ILLEGAL``): go on where the broker says."""
     if consumer.kind == PUSH:
-        repairing.begin(client, now, consumer, queue, process_queue, offset, out)
+        begin(client, now, consumer, queue, process_queue, offset, out)
         return
     process_queue.next_offset = offset
     process_queue.clear()
@@ -234,35 +294,5 @@ def _repair(
 class _AskRoute(NamedTuple):
     topic: str
 
-
-def _ask_route(client: Instance, now: Time, thread: Thread, step: _AskRoute, out: Outbox) -> Call | None:
-    return RefreshRoute(step.topic)
-
-
-def _route_asked(client: Instance, now: Time, thread: Thread, step: _RouteAsked, out: Outbox) -> Call | None:
-    consumer = client.consumer(step.group)
-    process_queue = consumer.current(step.queue, step.number)
-    if process_queue is not None and not process_queue.dropped:
-        _send(client, now, consumer, step.queue, process_queue, out, refreshed=True)
-    return None
-
-
-def _relocated(client: Instance, now: Time, thread: Thread, step: _Relocated, out: Outbox) -> Call | None:
-    consumer = client.consumer(step.group)
-    process_queue = consumer.current(step.queue, step.number)
-    if process_queue is None or process_queue.dropped:
-        return None
-    start: Start = thread.value
-    if start.offset < 0:
-        failed(client, now, consumer, step.queue, out)
-    else:
-        process_queue.next_offset, process_queue.previously_locked = start.offset, True
-        _send(client, now, consumer, step.queue, process_queue, out, refreshed=False)
-    return None
-
-
-HANDLERS: Handlers = {
-    _Relocated: _relocated,
-    _RouteAsked: _route_asked,
-    _AskRoute: _ask_route,
-}
+    def do(self, client: Instance, now: Time, thread: Thread, out: Outbox) -> Call | None:
+        return RefreshRoute(self.topic)

@@ -16,17 +16,13 @@ from typing import NamedTuple
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import Queue, string_entry_order
 from rocketmq_selfbalance.client import blocking
-from rocketmq_selfbalance.client.consumer import PERIODIC, PUSH, Consumer, WakeUp, share_of
-from rocketmq_selfbalance.client.heartbeat import tell_new_connection
+from rocketmq_selfbalance.client.consumer import PERIODIC, PUSH, Consumer, share_of
 from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.message_queue_changed import MessageQueueChanged
-from rocketmq_selfbalance.client.persisting import World
-from rocketmq_selfbalance.client.process_queue_table import (
-    UpdateProcessQueueTable,
-    update_process_queue_table_in_rebalance,
-)
+from rocketmq_selfbalance.client.process_queue_table import MessageQueueChanged, UpdateProcessQueueTable
+from rocketmq_selfbalance.client.removal import World
+from rocketmq_selfbalance.client.requests import tell_new_connection
 from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.client.threads import AskMembers, Call, Handlers, RefreshRoute, Thread
+from rocketmq_selfbalance.client.threads import AskMembers, Call, RefreshRoute, Thread
 from rocketmq_selfbalance.codes import BROADCASTING, RETRY_PREFIX
 from rocketmq_selfbalance.states import REMOVED
 from rocketmq_selfbalance.strategies import AllocationError
@@ -49,11 +45,6 @@ def rebalance_immediately(client: Instance, now: Time, why: str, out: Outbox) ->
     service.notified = True
     if client.running and not service.in_pass:
         run(client, now, out)
-
-
-def _wake_up(client: Instance, now: Time, thread: Thread, step: WakeUp, out: Outbox) -> Call | None:
-    rebalance_immediately(client, now, step.why, out)
-    return None
 
 
 def run(client: Instance, now: Time, out: Outbox) -> None:
@@ -81,14 +72,12 @@ class _TryRebalance(NamedTuple):
 
     group: str
 
-
-def try_rebalance(client: Instance, now: Time, thread: Thread, step: _TryRebalance, out: Outbox) -> Call | None:
-    consumer = client.consumer(step.group)
-    if client.service.trigger != PERIODIC:
-        client.service.begin(consumer, out)
-    client.observed.forget_granted(consumer, consumer.subscriptions, out)
-    thread.push(DoRebalance(step.group, topics_in_turn(consumer)))
-    return None
+    def do(self, client: Instance, now: Time, thread: Thread, out: Outbox) -> None:
+        consumer = client.consumer(self.group)
+        if client.service.trigger != PERIODIC:
+            client.service.begin(consumer, out)
+        client.observed.forget_granted(consumer, consumer.subscriptions, out)
+        thread.push(DoRebalance(self.group, topics_in_turn(consumer)))
 
 
 class DoRebalance(NamedTuple):
@@ -98,13 +87,11 @@ class DoRebalance(NamedTuple):
     group: str
     topics: tuple[str, ...]
 
-
-def do_rebalance(world: World, now: Time, thread: Thread, step: DoRebalance, out: Outbox) -> Call | None:
-    consumer = world.consumer(step.group)
-    consumer.rebalancing.balanced = not (consumer.paused and consumer.kind == PUSH)
-    if consumer.rebalancing.balanced:
-        thread.push(*_each(step), _TruncateMessageQueueNotMyTopic(step.group))
-    return None
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
+        consumer = world.consumer(self.group)
+        consumer.rebalancing.balanced = not (consumer.paused and consumer.kind == PUSH)
+        if consumer.rebalancing.balanced:
+            thread.push(*_each(self), _TruncateMessageQueueNotMyTopic(self.group))
 
 
 @lru_cache(maxsize=1024)
@@ -127,23 +114,22 @@ class _RebalanceByTopic(NamedTuple):
 
     question: AskMembers
 
-
-def rebalance_by_topic(world: World, now: Time, thread: Thread, step: _RebalanceByTopic, out: Outbox) -> Call | None:
-    question = step.question
-    group, topic = question
-    consumer = world.consumer(group)
-    queues = consumer.routes.get(topic)
-    if consumer.message_model != BROADCASTING:
-        thread.push(_Allocate(group, topic, queues))
-        if world.has_route(topic):
-            return question
-        thread.push(_FindConsumerIdList(question))
-        return RefreshRoute(topic)
-    if queues is None:
-        _no_route(consumer, thread, topic)
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> Call | None:
+        question = self.question
+        group, topic = question
+        consumer = world.consumer(group)
+        queues = consumer.routes.get(topic)
+        if consumer.message_model != BROADCASTING:
+            thread.push(_Allocate(group, topic, queues))
+            if world.has_route(topic):
+                return question
+            thread.push(_FindConsumerIdList(question))
+            return RefreshRoute(topic)
+        if queues is None:
+            _no_route(consumer, thread, topic)
+        else:
+            UpdateProcessQueueTable(group, topic, queues, queues).do(world, now, thread, out)
         return None
-    step_for_all = UpdateProcessQueueTable(group, topic, queues, queues)
-    return update_process_queue_table_in_rebalance(world, now, thread, step_for_all, out)
 
 
 class _FindConsumerIdList(NamedTuple):
@@ -151,9 +137,8 @@ class _FindConsumerIdList(NamedTuple):
 
     question: AskMembers
 
-
-def _ask(world: World, now: Time, thread: Thread, step: _FindConsumerIdList, out: Outbox) -> Call | None:
-    return step.question
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> Call | None:
+        return self.question
 
 
 def _no_route(consumer: Consumer, thread: Thread, topic: str) -> None:
@@ -169,22 +154,19 @@ class _Allocate(NamedTuple):
     topic: str
     queues: tuple[Queue, ...] | None
 
-
-def _allocate(world: World, now: Time, thread: Thread, step: _Allocate, out: Outbox) -> Call | None:
-    consumer = world.consumer(step.group)
-    members = thread.value
-    if step.queues is None:
-        if not step.topic.startswith(RETRY_PREFIX):
-            _no_route(consumer, thread, step.topic)
-    elif isinstance(members, tuple):
-        try:
-            target = share_of(consumer, step.queues, members)
-        except AllocationError:
-            consumer.rebalancing.balanced = False
-        else:
-            update = UpdateProcessQueueTable(step.group, step.topic, step.queues, target)
-            return update_process_queue_table_in_rebalance(world, now, thread, update, out)
-    return None
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
+        consumer = world.consumer(self.group)
+        members = thread.value
+        if self.queues is None:
+            if not self.topic.startswith(RETRY_PREFIX):
+                _no_route(consumer, thread, self.topic)
+        elif isinstance(members, tuple):
+            try:
+                target = share_of(consumer, self.queues, members)
+            except AllocationError:
+                consumer.rebalancing.balanced = False
+            else:
+                UpdateProcessQueueTable(self.group, self.topic, self.queues, target).do(world, now, thread, out)
 
 
 class _TruncateMessageQueueNotMyTopic(NamedTuple):
@@ -193,53 +175,35 @@ class _TruncateMessageQueueNotMyTopic(NamedTuple):
 
     group: str
 
-
-def _truncate(
-    world: World, now: Time, thread: Thread, step: _TruncateMessageQueueNotMyTopic, out: Outbox
-) -> Call | None:
-    consumer = world.consumer(step.group)
-    for queue in [queue for queue in consumer.table if queue.topic not in consumer.subscriptions]:
-        world.drop(consumer, queue, consumer.table.pop(queue), "unsubscribed", out)
-        world.life(consumer, queue, REMOVED, out)
-    return None
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
+        consumer = world.consumer(self.group)
+        for queue in [queue for queue in consumer.table if queue.topic not in consumer.subscriptions]:
+            world.drop(consumer, queue, consumer.table.pop(queue), "unsubscribed", out)
+            world.life(consumer, queue, REMOVED, out)
 
 
 class _EndPass(NamedTuple):
     """All consumers had their part."""
 
-
-def _end_pass(client: Instance, now: Time, thread: Thread, step: _EndPass, out: Outbox) -> Call | None:
-    service, settings = client.service, client.settings
-    client.tell_owned(out)
-    service.tell_end(out)
-    service.in_pass = False
-    service.last = now
-    balanced = all(consumer.rebalancing.balanced for consumer in client.active())
-    if service.notified:
-        run(client, now, out)
-    elif balanced or not settings.rebalance.rebalance_min_interval_ms:
-        out.set_timer(TIMER, now + between_passes(settings))
-    else:
-        out.set_timer(TIMER, now + settings.rebalance.rebalance_min_interval_ms)
-    rejoining, service.rejoining = service.rejoining, {}
-    for peer, connected in rejoining.items():
-        if connected:
-            tell_new_connection(client, now, peer, out)
-    return None
+    def do(self, client: Instance, now: Time, thread: Thread, out: Outbox) -> None:
+        service, settings = client.service, client.settings
+        client.tell_owned(out)
+        service.tell_end(out)
+        service.in_pass = False
+        service.last = now
+        balanced = all(consumer.rebalancing.balanced for consumer in client.active())
+        if service.notified:
+            run(client, now, out)
+        elif balanced or not settings.rebalance.rebalance_min_interval_ms:
+            out.set_timer(TIMER, now + between_passes(settings))
+        else:
+            out.set_timer(TIMER, now + settings.rebalance.rebalance_min_interval_ms)
+        rejoining, service.rejoining = service.rejoining, {}
+        for peer, connected in rejoining.items():
+            if connected:
+                tell_new_connection(client, now, peer, out)
 
 
 def between_passes(settings: ClientSettings) -> Time:
     """How long after a pass the next one begins, if all is balanced and nobody wakes the thread."""
     return max(settings.rebalance.rebalance_wait_interval_ms, settings.rebalance.rebalance_min_interval_ms)
-
-
-HANDLERS: Handlers = {
-    WakeUp: _wake_up,
-    _TryRebalance: try_rebalance,
-    DoRebalance: do_rebalance,
-    _RebalanceByTopic: rebalance_by_topic,
-    _FindConsumerIdList: _ask,
-    _Allocate: _allocate,
-    _TruncateMessageQueueNotMyTopic: _truncate,
-    _EndPass: _end_pass,
-}

@@ -1,78 +1,188 @@
-"""What the client knows of topics and brokers, and how it learns it from a name server
-(``updateTopicRouteInfoFromNameServer``; spec 1.5).
-
-The calls of a client's threads as requests to brokers, and the answers as their values (``MQClientAPIImpl``).
-"""
+"""The calls of a client's threads as requests to brokers and name servers, and the answers as their values
+(``MQClientAPIImpl``): with the heartbeats (``sendHeartbeatToAllBrokerWithLock``; spec 2.1, 3.3, 3.5), and the routes
+that a name server tells (``updateTopicRouteInfoFromNameServer``; spec 1.5)."""
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from protocols.engine.nodes import Message, Outbox, Time
-from protocols.java import Queue
-from rocketmq_selfbalance.client import blocking, heartbeat
-from rocketmq_selfbalance.client.instance import Begin, Instance, Understand, Wait
-from rocketmq_selfbalance.client.threads import (
-    BROKER_ASKED,
-    AskMaxOffset,
-    AskMembers,
-    AskOffsetAt,
-    AwaitConsumeLock,
-    Call,
-    Failure,
-    HeartbeatToAll,
-    LockQueues,
-    QueryOffset,
-    RefreshRoute,
-    Sleep,
-    TellBroker,
-    Thread,
-    UnlockQueues,
-    Unregister,
-)
+from protocols.java import Queue, sorted_as_java, string_entry_order
+from rocketmq_selfbalance.client import blocking, threads
+from rocketmq_selfbalance.client.consumer import Consumer
+from rocketmq_selfbalance.client.instance import Begin, Instance, Understand, Wait, WakeUp
 from rocketmq_selfbalance.codes import MASTER_ID, QUERY_NOT_FOUND, SUCCESS
-from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup, UnregisterClient
-from rocketmq_selfbalance.messages.nameserver import (
-    GetRouteInfo,
-    Route,
-    RouteInfoAnswer,
-    addresses_of,
-    askable,
-    subscribe_queues,
-)
-from rocketmq_selfbalance.messages.offsets import (
-    GetMaxOffset,
-    OffsetAnswer,
-    QueryConsumerOffset,
-    SearchOffsetByTimestamp,
+from rocketmq_selfbalance.messages import nameserver, offsets
+from rocketmq_selfbalance.messages.membership import (
+    ConsumerData,
+    ConsumerList,
+    GetConsumerListByGroup,
+    HeartBeat,
+    Subscription,
+    UnregisterClient,
 )
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
 
 
-def refresh(client: Instance, now: Time, name: str, thread: Thread, call: RefreshRoute, out: Outbox) -> Wait:
+class Beat(NamedTuple):
+    """``sendHeartbeatToAllBrokerWithLock``: one round to all known addresses, unless another thread is at it. Leaves
+    whether it was carried out."""
+
+    def do(self, client: Instance, now: Time, thread: threads.Thread, out: Outbox) -> None:
+        thread.value = False
+        if client.heartbeating:
+            return
+        addresses = addresses_in_turn(client)
+        if not addresses or not client.active():
+            return
+        client.heartbeating = True
+        thread.push(_TellNext(addresses), _RoundDone(True))
+
+
+class TellNewConnection(NamedTuple):
+    """A connection to this address became active: ``sendHeartbeatToBroker`` says who is here; where that was told, the
+    rebalance thread is woken."""
+
+    address: str
+
+    def do(self, client: Instance, now: Time, thread: threads.Thread, out: Outbox) -> threads.Call | None:
+        if client.heartbeating or not client.active():
+            return None
+        client.heartbeating = True
+        thread.push(_Told(self.address))
+        return threads.TellBroker(self.address)
+
+
+class _Told(NamedTuple):
+    address: str
+
+    def do(self, client: Instance, now: Time, thread: threads.Thread, out: Outbox) -> None:
+        client.heartbeating = False
+        if thread.value is True:
+            thread.push(WakeUp(f"connection to {self.address}"))
+
+
+class _TellNext(NamedTuple):
+    addresses: tuple[str, ...]
+
+    def do(self, client: Instance, now: Time, thread: threads.Thread, out: Outbox) -> threads.Call | None:
+        if not self.addresses:
+            return None
+        thread.push(_TellNext(self.addresses[1:]))
+        return threads.TellBroker(self.addresses[0])
+
+
+class _RoundDone(NamedTuple):
+    carried_out: bool
+
+    def do(self, client: Instance, now: Time, thread: threads.Thread, out: Outbox) -> None:
+        client.heartbeating = False
+        thread.value = self.carried_out
+
+
+def consumer_data(consumer: Consumer) -> ConsumerData:
+    """What a heartbeat says of this consumer: the same object while that does not change."""
+    if consumer.data is None:
+        topics = sorted_as_java(consumer.subscriptions)
+        consumer.data = ConsumerData(
+            consumer.group,
+            consumer.consume_type,
+            consumer.message_model,
+            consumer.consume_from_where,
+            tuple(Subscription(topic, "*", consumer.subscriptions[topic]) for topic in topics),
+        )
+    return consumer.data
+
+
+def addresses_in_turn(client: Instance) -> tuple[str, ...]:
+    """All known addresses, in the order in which a client goes round the brokers: that of its map of their names."""
+    return tuple(
+        client.addresses[broker][number]
+        for broker in string_entry_order(list(client.addresses))
+        for number in sorted(client.addresses[broker])
+    )
+
+
+def drop_offline(client: Instance) -> None:
+    """``cleanOfflineBroker``: forget the addresses that no cached route mentions any more."""
+    known = {address for route in client.routes.values() for data in route.brokers for _, address in data.addresses}
+    for broker, addresses in list(client.addresses.items()):
+        for number in [number for number, address in addresses.items() if address not in known]:
+            del addresses[number]
+        if not addresses:
+            del client.addresses[broker]
+
+
+def on_channel_active(client: Instance, now: Time, broker: str, out: Outbox) -> None:
+    """``onChannelActive`` (5.x): there is a new connection to this broker, which is to hear who is here.
+
+    When the process has just gone on after it hung, everything happens at once: the pass asks who is in the group, over
+    the connection of which the broker is told. It lists the members sooner than it takes in one (in recordings a
+    heartbeat took it 8 to 22 ms then), so that the whole pass finds that this client is none.
+    """
+    service = client.service
+    if service.in_pass and broker in service.rejoining:
+        service.rejoining[broker] = True
+    else:
+        service.rejoining.pop(broker, None)
+        tell_new_connection(client, now, broker, out)
+
+
+def tell_new_connection(client: Instance, now: Time, broker: str, out: Outbox) -> None:
+    """The thread of connection events tells the broker who is here."""
+    blocking.run(client, now, f"connection to {broker}", (TellNewConnection(broker),), out)
+
+
+def begin_round(
+    client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.HeartbeatToAll, out: Outbox
+) -> None:
+    """The call `HeartbeatToAll`: a round, of which the thread sees only whether it was carried out."""
+    thread.push(Beat())
+
+
+def tell_broker(
+    client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.TellBroker, out: Outbox
+) -> Wait:
+    """The call `TellBroker`."""
+    data = tuple(consumer_data(consumer) for consumer in client.active())
+    timeout = client.settings.instance.mq_client_api_timeout_ms
+    return blocking.ask(
+        client, now, name, call.address, timeout, HeartBeat(client.next_correlation(), client.client_id, data), out
+    )
+
+
+def understood(client: Instance, call: threads.Call, message: Answer) -> bool:
+    return message.code == SUCCESS
+
+
+def refresh(
+    client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.RefreshRoute, out: Outbox
+) -> Wait:
     """The call `RefreshRoute`."""
     server = client.name_servers[client.name_server]
     timeout = client.settings.instance.mq_client_api_timeout_ms
-    return blocking.ask(client, now, name, server, timeout, GetRouteInfo(client.next_correlation(), call.topic), out)
+    return blocking.ask(
+        client, now, name, server, timeout, nameserver.GetRouteInfo(client.next_correlation(), call.topic), out
+    )
 
 
-def answered(client: Instance, call: RefreshRoute, message: RouteInfoAnswer) -> None:
+def answered(client: Instance, call: threads.RefreshRoute, message: nameserver.RouteInfoAnswer) -> None:
     """Take the route over. A topic that does not exist (any more) keeps what the client knew."""
     if message.code == SUCCESS and message.route is not None:
         take_over(client, call.topic, message.route)
 
 
-def take_over(client: Instance, topic: str, route: Route) -> None:
+def take_over(client: Instance, topic: str, route: nameserver.Route) -> None:
     """Replace the cached route, the addresses, and the queue sets of the consumers that subscribe to the topic, where
     the route is another than before or a consumer lacks it. That wakes nobody."""
     readers = [consumer for consumer in client.consumers.values() if topic in consumer.subscriptions]
     if client.routes.get(topic) == route and all(topic in consumer.routes for consumer in readers):
         return
-    client.addresses.update(addresses_of(route))
-    queues = subscribe_queues(topic, route)
+    client.addresses.update(nameserver.addresses_of(route))
+    queues = nameserver.subscribe_queues(topic, route)
     for consumer in readers:
         consumer.set_route(topic, queues)
     client.routes[topic] = route
-    client.askable[topic] = askable(route.brokers)
+    client.askable[topic] = nameserver.askable(route.brokers)
 
 
 def name_server_failed(client: Instance, address: str) -> None:
@@ -81,11 +191,13 @@ def name_server_failed(client: Instance, address: str) -> None:
         client.name_server = (client.name_server + 1) % len(client.name_servers)
 
 
-def _members(client: Instance, now: Time, name: str, thread: Thread, call: AskMembers, out: Outbox) -> Wait | Failure:
+def _members(
+    client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.AskMembers, out: Outbox
+) -> Wait | threads.Failure:
     known = client.askable.get(call.topic)
     if not known:
-        return Failure.FAILED
-    addresses = out.choose(BROKER_ASKED, known)
+        return threads.Failure.FAILED
+    addresses = out.choose(threads.BROKER_ASKED, known)
     address = addresses.get(MASTER_ID) or out.choose("replica asked", sorted(addresses.values()))
     request = GetConsumerListByGroup(client.next_correlation(), call.group)
     return blocking.ask(client, now, name, address, client.settings.instance.mq_client_api_timeout_ms, request, out)
@@ -104,7 +216,7 @@ C = TypeVar("C", bound=_ToBroker)
 def _asks(question: Callable[[Instance, C], tuple[Time, Message]]) -> Begin:
     """How such a call begins. ``question``: milliseconds until it is overdue, and the request."""
 
-    def begin(client: Instance, now: Time, name: str, thread: Thread, call: C, out: Outbox) -> Wait:
+    def begin(client: Instance, now: Time, name: str, thread: threads.Thread, call: C, out: Outbox) -> Wait:
         timeout, request = question(client, call)
         return blocking.ask(client, now, name, call.address, timeout, request, out)
 
@@ -112,45 +224,47 @@ def _asks(question: Callable[[Instance, C], tuple[Time, Message]]) -> Begin:
 
 
 @_asks
-def _query(client: Instance, call: QueryOffset) -> tuple[Time, Message]:
-    request = QueryConsumerOffset(client.next_correlation(), call.group, call.queue)
+def _query(client: Instance, call: threads.QueryOffset) -> tuple[Time, Message]:
+    request = offsets.QueryConsumerOffset(client.next_correlation(), call.group, call.queue)
     return client.settings.instance.offset_timeout_ms, request
 
 
 @_asks
-def _max_offset(client: Instance, call: AskMaxOffset) -> tuple[Time, Message]:
-    return client.settings.instance.offset_timeout_ms, GetMaxOffset(client.next_correlation(), call.queue)
+def _max_offset(client: Instance, call: threads.AskMaxOffset) -> tuple[Time, Message]:
+    return client.settings.instance.offset_timeout_ms, offsets.GetMaxOffset(client.next_correlation(), call.queue)
 
 
 @_asks
-def _offset_at(client: Instance, call: AskOffsetAt) -> tuple[Time, Message]:
-    request = SearchOffsetByTimestamp(client.next_correlation(), call.queue, call.timestamp)
+def _offset_at(client: Instance, call: threads.AskOffsetAt) -> tuple[Time, Message]:
+    request = offsets.SearchOffsetByTimestamp(client.next_correlation(), call.queue, call.timestamp)
     return client.settings.instance.offset_timeout_ms, request
 
 
 @_asks
-def _lock(client: Instance, call: LockQueues) -> tuple[Time, Message]:
+def _lock(client: Instance, call: threads.LockQueues) -> tuple[Time, Message]:
     request = LockBatchMq(client.next_correlation(), call.group, client.client_id, call.queues)
     return client.settings.instance.lock_timeout_ms, request
 
 
 @_asks
-def _unlock(client: Instance, call: UnlockQueues) -> tuple[Time, Message]:
+def _unlock(client: Instance, call: threads.UnlockQueues) -> tuple[Time, Message]:
     request = UnlockBatchMq(client.next_correlation(), call.group, client.client_id, call.queues)
     return client.settings.instance.lock_timeout_ms, request
 
 
 @_asks
-def _unregister(client: Instance, call: Unregister) -> tuple[Time, Message]:
+def _unregister(client: Instance, call: threads.Unregister) -> tuple[Time, Message]:
     request = UnregisterClient(client.next_correlation(), client.client_id, call.group)
     return client.settings.instance.mq_client_api_timeout_ms, request
 
 
-def _sleep(client: Instance, now: Time, name: str, thread: Thread, call: Sleep, out: Outbox) -> Wait:
+def _sleep(client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.Sleep, out: Outbox) -> Wait:
     return blocking.wait(client, now, name, call.duration, out)
 
 
-def _await_lock(client: Instance, now: Time, name: str, thread: Thread, call: AwaitConsumeLock, out: Outbox) -> Wait:
+def _await_lock(
+    client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.AwaitConsumeLock, out: Outbox
+) -> Wait:
     return blocking.wait(client, now, name, call.at_most, out)
 
 
@@ -158,46 +272,46 @@ def consume_lock_free(client: Instance, now: Time, group: str, queue: Queue, out
     """No listener works on the queue any more: the thread that waits for that has the lock."""
     for name, thread in list(client.threads.items()):
         waiting = thread.waiting
-        if isinstance(waiting, AwaitConsumeLock) and waiting.group == group and waiting.queue == queue:
+        if isinstance(waiting, threads.AwaitConsumeLock) and waiting.group == group and waiting.queue == queue:
             out.cancel_timer(("thread", name))
             blocking.resume(client, now, name, True, out)
 
 
 CALLS: Mapping[type, Begin] = {
-    AskMembers: _members,
-    RefreshRoute: refresh,
-    QueryOffset: _query,
-    AskMaxOffset: _max_offset,
-    AskOffsetAt: _offset_at,
-    LockQueues: _lock,
-    UnlockQueues: _unlock,
-    AwaitConsumeLock: _await_lock,
-    HeartbeatToAll: heartbeat.begin_round,
-    Sleep: _sleep,
-    TellBroker: heartbeat.tell_broker,
-    Unregister: _unregister,
+    threads.AskMembers: _members,
+    threads.RefreshRoute: refresh,
+    threads.QueryOffset: _query,
+    threads.AskMaxOffset: _max_offset,
+    threads.AskOffsetAt: _offset_at,
+    threads.LockQueues: _lock,
+    threads.UnlockQueues: _unlock,
+    threads.AwaitConsumeLock: _await_lock,
+    threads.HeartbeatToAll: begin_round,
+    threads.Sleep: _sleep,
+    threads.TellBroker: tell_broker,
+    threads.Unregister: _unregister,
 }
 
 
-def _listed(client: Instance, call: Call, message: ConsumerList) -> tuple[str, ...] | Failure:
-    return message.client_ids if message.code == SUCCESS else Failure.FAILED
+def _listed(client: Instance, call: threads.Call, message: ConsumerList) -> tuple[str, ...] | threads.Failure:
+    return message.client_ids if message.code == SUCCESS else threads.Failure.FAILED
 
 
-def _locked(client: Instance, call: Call, message: LockBatchMqAnswer) -> tuple[Queue, ...] | Failure:
-    return message.locked if message.code == SUCCESS else Failure.FAILED
+def _locked(client: Instance, call: threads.Call, message: LockBatchMqAnswer) -> tuple[Queue, ...] | threads.Failure:
+    return message.locked if message.code == SUCCESS else threads.Failure.FAILED
 
 
-def _offset(client: Instance, call: Call, message: OffsetAnswer) -> int | Failure:
+def _offset(client: Instance, call: threads.Call, message: offsets.OffsetAnswer) -> int | threads.Failure:
     if message.code == SUCCESS:
         return message.offset
-    return Failure.NOT_FOUND if message.code == QUERY_NOT_FOUND else Failure.FAILED
+    return threads.Failure.NOT_FOUND if message.code == QUERY_NOT_FOUND else threads.Failure.FAILED
 
 
 ANSWERS: Mapping[type, Understand] = {
     ConsumerList: _listed,
-    RouteInfoAnswer: answered,
-    OffsetAnswer: _offset,
+    nameserver.RouteInfoAnswer: answered,
+    offsets.OffsetAnswer: _offset,
     LockBatchMqAnswer: _locked,
-    Answer: heartbeat.understood,
+    Answer: understood,
 }
 """Messages that answer a thread's call. (`Answer` to a record that was sent back is another matter.)"""

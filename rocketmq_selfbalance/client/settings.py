@@ -15,13 +15,7 @@ from typing import NamedTuple, TypeGuard
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.load import changed
-from rocketmq_selfbalance.codes import (
-    BROADCASTING,
-    CLUSTERING,
-    CONSUME_FROM_FIRST_OFFSET,
-    CONSUME_FROM_LAST_OFFSET,
-    CONSUME_FROM_TIMESTAMP,
-)
+from rocketmq_selfbalance import codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +148,8 @@ class ClientSettings:
 
     kind: str = PUSH
     orderly: bool = False
-    message_model: str = CLUSTERING
-    consume_from_where: str = CONSUME_FROM_LAST_OFFSET
+    message_model: str = codes.CLUSTERING
+    consume_from_where: str = codes.CONSUME_FROM_LAST_OFFSET
     consume_timestamp_back_ms: Time = 1_800_000.0
     """CONSUME_FROM_TIMESTAMP: so long before the consumer was created, in whole seconds."""
     instance: InstanceSettings = field(default_factory=InstanceSettings)
@@ -234,11 +228,11 @@ RANGES: Mapping[str, Range] = {
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "kind": (PUSH, LITE_PULL, PULL),
-    "message_model": (CLUSTERING, BROADCASTING),
+    "message_model": (codes.CLUSTERING, codes.BROADCASTING),
     "consume_from_where": (
-        CONSUME_FROM_LAST_OFFSET,
-        CONSUME_FROM_FIRST_OFFSET,
-        CONSUME_FROM_TIMESTAMP,
+        codes.CONSUME_FROM_LAST_OFFSET,
+        codes.CONSUME_FROM_FIRST_OFFSET,
+        codes.CONSUME_FROM_TIMESTAMP,
         "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST",
         "CONSUME_FROM_MIN_OFFSET",
         "CONSUME_FROM_MAX_OFFSET",

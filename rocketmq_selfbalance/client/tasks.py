@@ -1,9 +1,5 @@
-"""The periodic tasks of a client instance (``startScheduledTask``): all on one thread, so that a slow one delays the
-others (spec 3.3).
-
-Timers of a client: which of them goes to whom. (In RocketMQ most are tasks of a
-``ScheduledExecutorService``.)
-"""
+"""Timers of a client: which of them goes to whom. The periodic tasks of the instance (``startScheduledTask``) are all
+on one thread, so that a slow one delays the others (spec 3.3)."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -17,17 +13,15 @@ from rocketmq_selfbalance.client import (
     polling,
     pulling,
     rebalance_service,
-    repairing,
     requests,
 )
-from rocketmq_selfbalance.client import consuming_orderly as giving_back
-from rocketmq_selfbalance.client.heartbeat import Beat, drop_offline
+from rocketmq_selfbalance.client.consumer import Consumer
 from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.persisting import PersistAll
 from rocketmq_selfbalance.client.pool import Batch
+from rocketmq_selfbalance.client.removal import PersistAll
+from rocketmq_selfbalance.client.requests import Beat, drop_offline
 from rocketmq_selfbalance.client.settings import PUSH, InstanceSettings
-from rocketmq_selfbalance.client.threads import Call, Failure, Handlers, RefreshRoute, Thread
-from rocketmq_selfbalance.messages.requests import UnlockBatchMq
+from rocketmq_selfbalance.client.threads import Call, Failure, RefreshRoute, Thread
 
 THREAD = "scheduled"
 
@@ -35,17 +29,36 @@ THREAD = "scheduled"
 class UpdateRoutes(NamedTuple):
     """Ask for the route of each topic of all consumers."""
 
+    def do(self, client: Instance, now: Time, thread: Thread, out: Outbox) -> None:
+        topics = sorted_as_java({topic for consumer in client.consumers.values() for topic in consumer.subscriptions})
+        thread.value = None
+        thread.push(_UpdateNext(tuple(topics)))
+
 
 class PeriodicHeartbeat(NamedTuple):
     """Forget offline addresses, then a round."""
+
+    def do(self, client: Instance, now: Time, thread: Thread, out: Outbox) -> None:
+        drop_offline(client)
+        thread.push(Beat())
 
 
 class PersistOffsets(NamedTuple):
     """``persistAllConsumerOffset``: keep the offsets of all consumers."""
 
+    def do(self, client: Instance, now: Time, thread: Thread, out: Outbox) -> None:
+        thread.push(*(PersistAll(consumer.group) for consumer in client.active()))
+
 
 class _UpdateNext(NamedTuple):
     topics: tuple[str, ...]
+
+    def do(self, client: Instance, now: Time, thread: Thread, out: Outbox) -> Call | None:
+        # A name server that does not answer ends this round.
+        if thread.value is Failure.FAILED or not self.topics:
+            return None
+        thread.push(_UpdateNext(self.topics[1:]))
+        return RefreshRoute(self.topics[0])
 
 
 class Task(NamedTuple):
@@ -58,25 +71,18 @@ class Task(NamedTuple):
 
 TASKS: Mapping[str, Task] = {
     "routes": Task(
-        UpdateRoutes,
-        lambda its: its.poll_name_server_first_ms,
-        lambda its: its.poll_name_server_interval_ms,
+        UpdateRoutes, lambda its: its.poll_name_server_first_ms, lambda its: its.poll_name_server_interval_ms
     ),
     "heartbeat": Task(
-        PeriodicHeartbeat,
-        lambda its: its.heartbeat_first_ms,
-        lambda its: its.heartbeat_broker_interval_ms,
+        PeriodicHeartbeat, lambda its: its.heartbeat_first_ms, lambda its: its.heartbeat_broker_interval_ms
     ),
     "persist": Task(
-        PersistOffsets,
-        lambda its: its.persist_first_ms,
-        lambda its: its.persist_consumer_offset_interval_ms,
+        PersistOffsets, lambda its: its.persist_first_ms, lambda its: its.persist_consumer_offset_interval_ms
     ),
 }
 
 
 def begin(client: Instance, now: Time, out: Outbox) -> None:
-    """Set all tasks going."""
     for name, task in TASKS.items():
         its = client.settings.instance
         client.task_due[name] = now + its.tasks_begin_ms + task.first(its)
@@ -95,40 +101,6 @@ def due(client: Instance, now: Time, name: str, out: Outbox) -> None:
         blocking.run(client, now, THREAD, (step,), out)
 
 
-def _update_routes(client: Instance, now: Time, thread: Thread, step: UpdateRoutes, out: Outbox) -> Call | None:
-    topics = sorted_as_java({topic for consumer in client.consumers.values() for topic in consumer.subscriptions})
-    thread.value = None
-    thread.push(_UpdateNext(tuple(topics)))
-    return None
-
-
-def _update_next(client: Instance, now: Time, thread: Thread, step: _UpdateNext, out: Outbox) -> Call | None:
-    # A name server that does not answer ends this round.
-    if thread.value is Failure.FAILED or not step.topics:
-        return None
-    thread.push(_UpdateNext(step.topics[1:]))
-    return RefreshRoute(step.topics[0])
-
-
-def _heartbeat(client: Instance, now: Time, thread: Thread, step: PeriodicHeartbeat, out: Outbox) -> Call | None:
-    drop_offline(client)
-    thread.push(Beat())
-    return None
-
-
-def _persist(client: Instance, now: Time, thread: Thread, step: PersistOffsets, out: Outbox) -> Call | None:
-    thread.push(*(PersistAll(consumer.group) for consumer in client.active()))
-    return None
-
-
-HANDLERS: Handlers = {
-    UpdateRoutes: _update_routes,
-    _UpdateNext: _update_next,
-    PeriodicHeartbeat: _heartbeat,
-    PersistOffsets: _persist,
-}
-
-
 def _thread_waited(client: Instance, now: Time, thread: str, out: Outbox) -> None:
     if not blocking.is_overdue(client, now, thread, out):
         return
@@ -139,9 +111,8 @@ def _thread_waited(client: Instance, now: Time, thread: str, out: Outbox) -> Non
     blocking.waited_enough(client, now, thread, out)
 
 
-def _consumed(client: Instance, now: Time, group: str, serial: int, out: Outbox) -> None:
-    consumer = client.consumers.get(group)
-    if consumer is None or serial not in consumer.pool.running:
+def _consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: Outbox) -> None:
+    if serial not in consumer.pool.running:
         return
     if consumer.kind != PUSH:
         polling.consumed(client, now, consumer, serial, out)
@@ -152,24 +123,21 @@ def _consumed(client: Instance, now: Time, group: str, serial: int, out: Outbox)
 
 
 def _again(
-    client: Instance, now: Time, group: str, queue: Queue, number: int, first: int, end: int, out: Outbox
+    client: Instance, now: Time, consumer: Consumer, queue: Queue, number: int, first: int, end: int, out: Outbox
 ) -> None:
-    consumer = client.consumers.get(group)
-    if consumer is not None:
-        consuming.submit(client, now, consumer, Batch(queue, number, first, end), out)
+    consuming.submit(client, now, consumer, Batch(queue, number, first, end), out)
 
 
-def _task(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> None:
-    consumer = client.consumers.get(group)
-    process_queue = consumer.table.get(queue) if consumer is not None else None
-    if consumer is not None and process_queue is not None:
+def _task(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:
+    process_queue = consumer.table.get(queue)
+    if process_queue is not None:
         consuming_orderly.submit(client, now, consumer, queue, process_queue.number, out)
 
 
-def _unlock(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> None:
-    consumer, address = client.consumers.get(group), client.master(queue.broker)
-    if consumer is not None and address is not None:
-        out.send(address, UnlockBatchMq(client.next_correlation(), group, client.client_id, (queue,), True))
+def _unlock(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:
+    address = client.master(queue.broker)
+    if address is not None:
+        client.unlock(consumer, (queue,), address, out)
 
 
 def _of_consumer(work: Callable[..., None]) -> Callable[..., None]:
@@ -184,7 +152,7 @@ def _of_consumer(work: Callable[..., None]) -> Callable[..., None]:
 
 
 def _not_sent_back(client: Instance, now: Time, number: int, out: Outbox) -> None:
-    giving_back.answered(client, now, number, None, out)
+    consuming_orderly.answered(client, now, number, None, out)
 
 
 DUE: Mapping[str, Callable[..., None]] = {
@@ -193,11 +161,11 @@ DUE: Mapping[str, Callable[..., None]] = {
     "wake": rebalance_service.rebalance_immediately,
     "pull": pulling.due,
     "pull timeout": pulling.overdue,
-    "repair": repairing.repair,
-    "consumed": _consumed,
-    "again": _again,
-    "task": _task,
-    "unlock": _unlock,
+    "repair": pulling.repair,
+    "consumed": _of_consumer(_consumed),
+    "again": _of_consumer(_again),
+    "task": _of_consumer(_task),
+    "unlock": _of_consumer(_unlock),
     "lock": _of_consumer(consuming_orderly.renew_locks),
     "try lock": _of_consumer(consuming_orderly.try_lock),
     "expired": _of_consumer(consuming.clean_expired),

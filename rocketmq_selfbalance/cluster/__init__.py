@@ -17,21 +17,17 @@ if TYPE_CHECKING:
     )
     from rocketmq_selfbalance.broker.node import BrokerNode
     from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table, parse, stored_of, text_of
-    from rocketmq_selfbalance.broker.settings import BrokerSettings
-    from rocketmq_selfbalance.broker.state import Broker, Disk, RebalanceLockManager
+    from rocketmq_selfbalance.broker.state import (
+        Broker,
+        BrokerSettings,
+        Disk,
+        RebalanceLockManager,
+        SubscriptionGroupManager,
+        TopicConfigManager,
+    )
     from rocketmq_selfbalance.broker.store import MessageStore, StopBroker
-    from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
-    from rocketmq_selfbalance.client import locks as client_locks
-    from rocketmq_selfbalance.client import message_queue_changed as client_message_queue_changed
-    from rocketmq_selfbalance.client import operator as client_operator
-    from rocketmq_selfbalance.client import persisting as client_persisting
-    from rocketmq_selfbalance.client import process_queue_table as client_process_queue_table
-    from rocketmq_selfbalance.client import pull_from_where as client_pull_from_where
-    from rocketmq_selfbalance.client import rebalance_service as client_rebalance_service
-    from rocketmq_selfbalance.client import removal as client_removal
     from rocketmq_selfbalance.client.commands import ConsumerSpec, ListenerReturned, Shutdown
     from rocketmq_selfbalance.client.consumer import Consumer
-    from rocketmq_selfbalance.client.heartbeat import consumer_data
     from rocketmq_selfbalance.client.locks import LockAll, UnlockAll
     from rocketmq_selfbalance.client.node import Client
     from rocketmq_selfbalance.client.offset_store import (
@@ -45,12 +41,12 @@ if TYPE_CHECKING:
         read_offsets,
     )
     from rocketmq_selfbalance.client.operator import ResetOffsets
-    from rocketmq_selfbalance.client.persisting import Commit, Persist, PersistAll, RemoveOffset
     from rocketmq_selfbalance.client.pool import Work
     from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
     from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, ReadStored, Start
     from rocketmq_selfbalance.client.rebalance_service import DoRebalance
-    from rocketmq_selfbalance.client.removal import RemoveProcessQueue
+    from rocketmq_selfbalance.client.removal import Commit, Persist, PersistAll, RemoveOffset, RemoveProcessQueue
+    from rocketmq_selfbalance.client.requests import consumer_data
     from rocketmq_selfbalance.client.settings import (
         CHOICES,
         PUSH,
@@ -66,7 +62,6 @@ if TYPE_CHECKING:
         AwaitConsumeLock,
         Call,
         Failure,
-        Handlers,
         HeartbeatToAll,
         LockQueues,
         QueryOffset,
@@ -75,8 +70,6 @@ if TYPE_CHECKING:
         Step,
         Thread,
         UnlockQueues,
-        answer,
-        run,
     )
     from rocketmq_selfbalance.cluster import members as cluster_members
     from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
@@ -89,8 +82,7 @@ if TYPE_CHECKING:
         why_nobody,
         why_several,
     )
-    from rocketmq_selfbalance.cluster.servers import NAME_SERVER
-    from rocketmq_selfbalance.cluster.settings import configuration
+    from rocketmq_selfbalance.cluster.servers import NAME_SERVER, configuration
     from rocketmq_selfbalance.codes import (
         BROADCASTING,
         CLUSTERING,
@@ -131,10 +123,8 @@ if TYPE_CHECKING:
         UpdateConsumerOffset,
     )
     from rocketmq_selfbalance.messages.requests import REQUEST_CODES, ClientRequest, LockBatchMq, UnlockBatchMq
-    from rocketmq_selfbalance.nameserver.node import NameServer
-    from rocketmq_selfbalance.nameserver.route_info import NameServerSettings, RouteInfoManager
-    from rocketmq_selfbalance.pop.ordered import Key, OrderedQueues, WakeAt
-    from rocketmq_selfbalance.pop.topic import (
+    from rocketmq_selfbalance.nameserver import NameServer, NameServerSettings, RouteInfoManager
+    from rocketmq_selfbalance.pop import (
         DEFAULT_INVISIBLE_MS,
         LEAST_INVISIBLE_MS,
         MOST_AT_ONCE,
@@ -143,8 +133,11 @@ if TYPE_CHECKING:
         RETRY_MAX_TIMES,
         CheckPoint,
         Handle,
+        Key,
+        OrderedQueues,
         PopRecord,
         PopTopic,
+        WakeAt,
         polling_time,
         retry_delay,
     )

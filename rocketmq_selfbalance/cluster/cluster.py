@@ -2,7 +2,7 @@
 
 A process is one client instance with a consumer for each of its members; its node has the member's name
 (``group/member`` where that name is in several groups) or the name of the process. Settings of a variant are those of
-`rocketmq_selfbalance.cluster.settings`.
+`rocketmq_selfbalance.cluster.servers`.
 """
 
 from collections.abc import Iterable
@@ -22,23 +22,12 @@ from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.scenario.world import Own, apply_event, end_process, start_later
 from rocketmq_selfbalance.broker import Broker
-from rocketmq_selfbalance.client.commands import (
-    CommitNow,
-    ConsumerSpec,
-    GoOn,
-    KnowPoison,
-    Shutdown,
-    StartConsumer,
-    StopPolling,
-    Subscribe,
-    Unsubscribe,
-)
+from rocketmq_selfbalance.client import commands
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.cluster.members import MemberNames, Members
-from rocketmq_selfbalance.cluster.servers import NAME_SERVER, Servers
-from rocketmq_selfbalance.cluster.settings import configuration
+from rocketmq_selfbalance.cluster.servers import NAME_SERVER, Servers, configuration
 from rocketmq_selfbalance.fast_forward.driver import FastForward
-from rocketmq_selfbalance.pop.ordered import PopMember
+from rocketmq_selfbalance.pop import PopMember
 
 LOOK_AGAIN_MS: Final = 5.0
 """A member that restarts properly is looked at so often until it has shut down."""
@@ -77,7 +66,6 @@ class RocketMQCluster:
             start_later(self.simulation, beginning.starts.get(keys[0], 0.0), start)
 
     def apply(self, event: Event) -> None:
-        """The event happens now."""
         apply_event(event, self, _OWN, self.simulation, self.topology)
 
     def fast_forward(self) -> None:
@@ -129,9 +117,9 @@ class RocketMQCluster:
         if self.client(node) is None:
             self._start_process(node, [key])
         else:
-            self.simulation.command(node, StartConsumer(self._spec(key)))
+            self.simulation.command(node, commands.StartConsumer(self._spec(key)))
 
-    def _spec(self, key: MemberKey) -> ConsumerSpec:
+    def _spec(self, key: MemberKey) -> commands.ConsumerSpec:
         spec = self.members.spec(key, self.servers.topics)
         return spec if spec.by_hand else spec._replace(poison=self._poison)
 
@@ -152,7 +140,7 @@ class RocketMQCluster:
         self._restarting.pop(key, None)
         if key in self.members.popping:
             end_process(self.simulation, self.topology, self.topology.node[key])
-        self._tell(key, Shutdown(key.group))
+        self._tell(key, commands.Shutdown(key.group))
 
     def _restart(self, event: events.Restart) -> None:
         key = self.topology.key(event.group, event.restart)
@@ -165,7 +153,7 @@ class RocketMQCluster:
             mates = [member for member in self.topology.members[node] if member == key or member.group in lived]
             self._start_process(node, mates)
         else:
-            self.simulation.command(node, Shutdown(key.group))
+            self.simulation.command(node, commands.Shutdown(key.group))
             self._restarting[key] = event
             self._start_when_over(key, self.simulation.processes[node], event)
 
@@ -186,13 +174,13 @@ class RocketMQCluster:
         key = self.topology.key(event.group, event.stop_polling)
         node = self.topology.node[key]
         if self.client(node) is not None:
-            self._tell(key, StopPolling(key.group))
+            self._tell(key, commands.StopPolling(key.group))
             until, label = self.simulation.now + event.for_, f"{event.stop_polling} goes on"
             self.simulation.at(until, partial(self._go_on, key, self.simulation.processes[node]), label)
 
     def _go_on(self, key: MemberKey, stopped: object) -> None:
         if self.simulation.processes.get(self.topology.node[key]) is stopped:
-            self._tell(key, GoOn(key.group))
+            self._tell(key, commands.GoOn(key.group))
 
     def _subscribe(self, event: events.Subscribe) -> None:
         for member, topics in event.subscribe.items():
@@ -200,10 +188,10 @@ class RocketMQCluster:
             before = self.members.subscribe(key, topics)
             for topic in before:
                 if topic not in topics:
-                    self._tell(key, Unsubscribe(key.group, topic))
+                    self._tell(key, commands.Unsubscribe(key.group, topic))
             for topic in topics:
                 if topic not in before:
-                    self._tell(key, Subscribe(key.group, topic))
+                    self._tell(key, commands.Subscribe(key.group, topic))
 
     def _commit(self, event: events.Commit) -> None:
         key = self.topology.key(event.group, event.commit)
@@ -211,7 +199,7 @@ class RocketMQCluster:
             (self.servers.queue(offset.topic, offset.broker, offset.number), offset.offset)
             for offset in offsets_of(event, self.servers.topics)
         )
-        self._tell(key, CommitNow(key.group, offsets))
+        self._tell(key, commands.CommitNow(key.group, offsets))
 
     def _write_poison(self, event: events.Poison) -> None:
         queue, offset = self.servers.next_record(event)
@@ -230,11 +218,10 @@ class RocketMQCluster:
     def _tell_poison(self) -> None:
         for key in self.members.parts:
             if key not in self.members.by_hand:
-                self._tell(key, KnowPoison(key.group, self._poison))
+                self._tell(key, commands.KnowPoison(key.group, self._poison))
 
 
 def _is_over(client: Client) -> bool:
-    """Whether all consumers of the client have shut down."""
     return not client.instance.consumers and not client.instance.threads
 
 

@@ -1,9 +1,5 @@
-"""The member behind a commit: a broker knows its clients, the scenario its members.
-
-What keeps members from ever agreeing on who owns a queue, though all of them know all of them (spec 7.4 to 7.7).
-
-From the scenario's members to what RocketMQ's consumers are started with, as they are now.
-"""
+"""From the scenario's members to what RocketMQ's consumers are started with, as they are now; the member behind a
+commit; and what keeps members from ever agreeing on who owns a queue (spec 7.4 to 7.7)."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +18,7 @@ from protocols.scenario.topology import MemberKey, Topology, listed_members
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.offset_store import OffsetsFile
 from rocketmq_selfbalance.client.settings import ONLY_DEFAULT, REAL_NAMES, THREADS, VERSION, ClientSettings, with_fields
-from rocketmq_selfbalance.cluster.settings import Configuration, client_settings
+from rocketmq_selfbalance.cluster.servers import Configuration, client_settings
 from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.registry import STRATEGIES
 from rocketmq_selfbalance.strategies import Strategy
@@ -152,7 +148,7 @@ class Members:
         self.by_hand: set[MemberKey] = set()
         """Members whose listener is somebody's own (`ConsumerSpec.by_hand`)."""
         self.popping: set[MemberKey] = set()
-        """Members that take messages by POP and own no queues (`rocketmq_selfbalance.pop.ordered`)."""
+        """Members that take messages by POP and own no queues (`rocketmq_selfbalance.pop`)."""
         self._strategy = split_system(system.system)[1]
         self._topology, self._configuration = topology, configuration
         self._files: dict[tuple[str, str], OffsetsFile] = {}
@@ -188,7 +184,6 @@ class Members:
         return before
 
     def client_id(self, node: str) -> str:
-        """The client id of a process."""
         given = [self._part(key).client_id for key in self._topology.members[node]]
         return next((id for id in given if id is not None), node)
 
@@ -252,11 +247,7 @@ class Members:
         group = self._groups.get(name)
         if group is None:
             members: Mapping[str, Mapping[str, object]] = {
-                key.member: {
-                    "subscribe": (),
-                    "rack": other.rack,
-                    "client_id": self.client_id(self._topology.node[key]),
-                }
+                key.member: {"subscribe": (), "rack": other.rack, "client_id": self.client_id(self._topology.node[key])}
                 for key, other in self._everyone.items()
                 if key.group == name
             }

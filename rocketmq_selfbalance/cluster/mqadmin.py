@@ -29,11 +29,7 @@ class _Row(NamedTuple):
 
 
 def consumer_progress(
-    group: str,
-    brokers: Iterable[Broker],
-    now: Time,
-    owners: Mapping[Queue, str] | None = None,
-    epoch_ms: Time = 0.0,
+    group: str, brokers: Iterable[Broker], now: Time, owners: Mapping[Queue, str] | None = None, epoch_ms: Time = 0.0
 ) -> str:
     """``consumerProgress -g GROUP``; with ``owners`` (queue to client id) as with ``-s true``.
 
@@ -72,7 +68,6 @@ def _rows(group: str, broker: Broker, now: Time, epoch_ms: Time) -> Iterator[_Ro
 
 
 def _time(stored: StoredQueue, offset: int, epoch_ms: Time) -> str:
-    """When this record was written."""
     written = stored.written_at(offset)
     if written is None:
         return NOBODY
@@ -86,7 +81,6 @@ def _cells(values: Sequence[object]) -> str:
 
 
 def _address(client_id: str | None) -> str:
-    """The part of a client id that is its host's address."""
     return NOBODY if client_id is None else client_id.partition("@")[0]
 
 
@@ -127,5 +121,4 @@ def _json(queue: Queue) -> dict[str, str | int]:
 
 
 def _hash_code(queue: Queue) -> int:
-    """Java's hash of a MessageQueue, unsigned."""
     return (31 * (31 * (31 + string_hash(queue.broker)) + queue.number) + string_hash(queue.topic)) & 0xFFFFFFFF

@@ -1,27 +1,102 @@
-"""The servers of a cluster: its name server, its brokers, and what an administrator does to them."""
+"""The servers of a cluster: its name server, its brokers, and what an administrator does to them; and the settings of a
+variant, sorted by whom they concern (clients, brokers, the name server, the strategy).
+
+Settings are written under RocketMQ's own names, times in milliseconds. ``version`` (``5.3``, ``4.5``) concerns
+everybody: it chooses between what the releases 5.3.3 and 4.5.2 do (spec 12).
+"""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
 
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
+from protocols.errors import UserError
 from protocols.java import Queue
+from protocols.load import changed
 from protocols.scenario import events
 from protocols.scenario.events import Event
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
+from rocketmq_selfbalance import nameserver
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
+from rocketmq_selfbalance.broker import state as of_broker
 from rocketmq_selfbalance.broker.connections import CLUSTER, period
-from rocketmq_selfbalance.broker.settings import BrokerSettings
+from rocketmq_selfbalance.broker.state import BrokerSettings, SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.broker.store import MessageStore, Produce, StopBroker, Write
-from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
-from rocketmq_selfbalance.cluster.settings import Configuration
+from rocketmq_selfbalance.client import settings as of_client
+from rocketmq_selfbalance.client.settings import ClientSettings
 from rocketmq_selfbalance.codes import MASTER_ID
 from rocketmq_selfbalance.messages.membership import DeleteTopicInBroker, ResetOffset, UpdateBrokerConfig, UpdateTopic
 from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer, TopicConfig
-from rocketmq_selfbalance.nameserver import NameServer
+from rocketmq_selfbalance.nameserver import NameServer, NameServerSettings
+from rocketmq_selfbalance.registry import STRATEGIES
+
+VERSION = of_client.VERSION
+
+R = TypeVar("R", NameServerSettings, BrokerSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What a variant sets. ``client``: as given, because members may set more; see `client_settings`."""
+
+    name_server: NameServerSettings
+    broker: BrokerSettings
+    client: Mapping[str, object]
+    strategy: Mapping[str, object]
+
+
+def configuration(given: Mapping[str, object], where: str) -> Configuration:
+    """Sort and check the settings of a variant. Raises `UserError`, naming ``where``, for what nobody knows."""
+    version = of_client.version_of(given, where)
+    strategy_settings = {setting: None for name in STRATEGIES for setting in STRATEGIES[name].settings}
+    of_clients = (*of_client.REAL_NAMES, *of_client.ONLY_DEFAULT, VERSION)
+    known = (of_clients, of_broker.REAL_NAMES, nameserver.REAL_NAMES, strategy_settings)
+    for name in given:
+        if not any(name in names for names in known):
+            listed = ", ".join(sorted({each for names in known for each in names}))
+            raise UserError(f"{where}: unknown setting {name!r} of RocketMQ, expected one of {listed}")
+    found = Configuration(
+        _changed(NameServerSettings(), nameserver.VERSIONS[version], nameserver.REAL_NAMES, given, where),
+        _changed(BrokerSettings(), of_broker.VERSIONS[version], of_broker.REAL_NAMES, given, where),
+        {name: value for name, value in given.items() if name in of_clients},
+        {name: value for name, value in given.items() if name in strategy_settings},
+    )
+    client_settings(found, {}, where)
+    return found
+
+
+def client_settings(variant: Configuration, own: Mapping[str, object], where: str) -> ClientSettings:
+    """The client settings of a member that sets some of its ``own``. Raises `UserError`, naming ``where``."""
+    return of_client.with_settings(ClientSettings(), {**variant.client, **own}, where)
+
+
+def _changed(
+    base: R, of_version: Mapping[str, object], names: Mapping[str, str], given: Mapping[str, object], where: str
+) -> R:
+    changes: dict[str, object] = dict(of_version)
+    for name, value in given.items():
+        if name in names:
+            changes[names[name]] = _checked(name, value, getattr(base, names[name]), where)
+    return changed(base, changes)
+
+
+def _checked(name: str, value: object, default: object, where: str) -> object:
+    """The value, of the default's kind. Whole numbers are milliseconds but where the default is a count."""
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+    match default:
+        case bool():
+            right, expected = isinstance(value, bool), "true or false"
+        case int():
+            right, expected = isinstance(number, int) and number > 0, "a whole number, 1 or more"
+        case _:
+            right, expected = number > 0, "milliseconds, more than 0"
+    if not right:
+        raise UserError(f"{where}: {name} is {value!r}, expected {expected}")
+    return float(number) if isinstance(default, float) else value
+
 
 NAME_SERVER: Final = "namesrv"
 """Node name of the name server."""
@@ -87,7 +162,6 @@ class Servers:
         return process.node.state if process is not None and isinstance(process.node, BrokerNode) else None
 
     def running(self) -> list[Broker]:
-        """The brokers that run."""
         return [broker for name in self.disks if (broker := self.broker(name)) is not None]
 
     def queue(self, topic: str, broker: str, number: int) -> Queue:
@@ -116,18 +190,15 @@ class Servers:
         return queue, self.disks[queue.broker].store.max_offset(topic, queue.number, self._simulation.now)
 
     def write(self, event: Event) -> None:
-        """Records come at once."""
         for topic, broker, number, count in event.written(self.topics):
             queue = self.queue(topic, broker, number)
             self._administer(queue.broker, Write(0, topic, queue.number, count))
 
     def set_queues(self, event: events.Queues) -> None:
-        """Topics have other numbers of queues."""
         for topic, counts in event.queues.items():
             self._put_topic(topic, counts)
 
     def add_topic(self, event: events.AddTopic) -> None:
-        """Topics come into being."""
         for topic, part in event.add_topic.items():
             self._put_topic(topic, part.queues)
 
@@ -144,7 +215,6 @@ class Servers:
                 self._administer(broker, UpdateTopic(0, TopicConfig(topic, count, count)))
 
     def delete_topic(self, event: events.DeleteTopic) -> None:
-        """A topic is deleted at the name server and at all brokers."""
         self.topics.pop(event.delete_topic, None)
         self._rates.change(event.queue_changes())
         for broker in self.disks:

@@ -14,26 +14,12 @@ from protocols.facts import Committed
 from protocols.java import Queue
 from protocols.load import Production
 from rocketmq_selfbalance.broker import connections, pulls
-from rocketmq_selfbalance.broker import connections as persisting
-from rocketmq_selfbalance.broker import connections as registering
 from rocketmq_selfbalance.broker.connections import FLUSH, IDLE, NOTIFY, SCAN
 from rocketmq_selfbalance.broker.node import BrokerNode
 from rocketmq_selfbalance.broker.state import Broker, HeldPull
 from rocketmq_selfbalance.client.consumer import in_order
 from rocketmq_selfbalance.codes import SUCCESS
-from rocketmq_selfbalance.fast_forward.around import ReplayOutbox
-from rocketmq_selfbalance.fast_forward.contract import (
-    Call,
-    Exchange,
-    Flow,
-    Guard,
-    Held,
-    Judge,
-    Judgement,
-    Quiescence,
-    Renewal,
-    Stretch,
-)
+from rocketmq_selfbalance.fast_forward import contract
 from rocketmq_selfbalance.messages.membership import ConsumerData, GetConsumerListByGroup, HeartBeat
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker
 from rocketmq_selfbalance.messages.offsets import PullMessage, UpdateConsumerOffset
@@ -76,7 +62,7 @@ Key: TypeAlias = tuple[str, str, int]
 class Reading(NamedTuple):
     """Reading that is being skipped. ``before``: the committed offset when it began."""
 
-    flow: Flow
+    flow: contract.Flow
     before: int
 
 
@@ -85,12 +71,12 @@ class BrokerAdapter:
 
     def __init__(self, node: BrokerNode) -> None:
         self.broker = node.state
-        self.judges: Mapping[type[Message], Judgement] = {PullMessage: self._judge}
+        self.judges: Mapping[type[Message], contract.Judgement] = {PullMessage: self._judge}
         self._beating: dict[str, Beating] = {}
         """Channel to its heartbeat, as of the last question whether the broker is quiescent."""
         self._readings: dict[Key, Reading] = {}
 
-    def quiescence(self, now: Time) -> Quiescence | None:
+    def quiescence(self, now: Time) -> contract.Quiescence | None:
         """Claims of a client: of heartbeats `Beating`; of member lists whether it would do nothing if it were given
         them; of locks those that it holds, about a group; of commits group and queue to offset."""
         broker = self.broker
@@ -98,7 +84,7 @@ class BrokerAdapter:
         missed: dict[tuple[str, type[Message]], Time] = {}
         patience = min(broker.settings.channel_expired_timeout_ms, broker.settings.server_channel_max_idle_ms)
         lists = {name: in_order(broker.consumers.client_ids(name) or ()) for name in broker.consumers.groups}
-        members = Judge(lambda would_repeat: would_repeat(lists))
+        members = contract.Judge(lambda would_repeat: would_repeat(lists))
         repeated = RepeatedCommits(broker)
         resets = any(broker.offsets.resets.values())
         for group in broker.consumers.groups.values():
@@ -114,11 +100,15 @@ class BrokerAdapter:
             harmless[channel, LockBatchMq] = {data.group: held.get(data.group, ()) for data in beating.consumers}
             harmless[channel, PullMessage] = None
             if not resets:
-                harmless[channel, UpdateConsumerOffset] = Judge(partial(repeated.agrees, channel))
-        guarded: dict[TimerName, Guard] = {(IDLE, peer): Guard(peer, HeartBeat) for peer in broker.active}
-        return Quiescence(_exchanges(broker), harmless, guarded, missed, held=_held(broker, now, resets))
+                harmless[channel, UpdateConsumerOffset] = contract.Judge(partial(repeated.agrees, channel))
+        guarded: dict[TimerName, contract.Guard] = {
+            (IDLE, peer): contract.Guard(peer, HeartBeat) for peer in broker.active
+        }
+        return contract.Quiescence(_exchanges(broker), harmless, guarded, missed, held=_held(broker, now, resets))
 
-    def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Any, out: ReplayOutbox) -> None:
+    def replay_messages(
+        self, now: Time, sender: str, kind: type[Message], about: Any, out: contract.ReplayOutbox
+    ) -> None:
         broker = self.broker
         broker.busy(now, sender)
         if kind is HeartBeat:
@@ -136,35 +126,35 @@ class BrokerAdapter:
 
     def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         if timer == FLUSH:
-            persisting.persist(self.broker)
+            connections.persist(self.broker)
 
     def production(self, now: Time, sender: str, pull: PullMessage) -> Production | None:
         """What the queue takes in for which this is asked; None where anything else would happen than the answer."""
         return _production(self.broker, now, pull) if sender in self._beating else None
 
-    def replay_reader(self, now: Time, sender: str, stretch: Stretch, out: ReplayOutbox) -> None:
+    def replay_reader(self, now: Time, sender: str, stretch: contract.Stretch, out: contract.ReplayOutbox) -> None:
         """So far the sender has come until now."""
         _replay_reader(self.broker, self._readings, now, sender, stretch, out)
 
-    def _judge(self, now: Time, sender: str, pull: PullMessage) -> Renewal | None:
+    def _judge(self, now: Time, sender: str, pull: PullMessage) -> contract.Renewal | None:
         """What follows of a pull that is under way, if it will be held until its time is over, and changes nothing."""
         if pull.suspend_ms <= 0 or any(self.broker.offsets.resets.values()):
             return None
         if not _is_repeated_pull(self.broker, now, pull):
             return None
-        return Renewal(pull.suspend_ms, pull.suspend_ms)
+        return contract.Renewal(pull.suspend_ms, pull.suspend_ms)
 
 
-def _exchanges(broker: Broker) -> tuple[Exchange, ...]:
+def _exchanges(broker: Broker) -> tuple[contract.Exchange, ...]:
     settings, version = broker.settings, broker.disk.topics.version
-    told = tuple(Call((name,), RegisterBroker, None, claim=version) for name in broker.name_servers)
+    told = tuple(contract.Call((name,), RegisterBroker, None, claim=version) for name in broker.name_servers)
     found = [
-        Exchange(registering.REGISTER, registering.period(settings), told),
-        Exchange(SCAN, settings.scan_channels_interval_ms),
-        Exchange(FLUSH, settings.flush_consumer_offset_interval_ms),
+        contract.Exchange(connections.REGISTER, connections.period(settings), told),
+        contract.Exchange(SCAN, settings.scan_channels_interval_ms),
+        contract.Exchange(FLUSH, settings.flush_consumer_offset_interval_ms),
     ]
     if not settings.real_time_notify_consumer_change and not broker.changed_groups:
-        found.append(Exchange(NOTIFY, settings.collected_notify_interval_ms))
+        found.append(contract.Exchange(NOTIFY, settings.collected_notify_interval_ms))
     return tuple(found)
 
 
@@ -190,9 +180,9 @@ def _beating(broker: Broker) -> dict[str, Beating]:
     return found
 
 
-def _held(broker: Broker, now: Time, resets: bool) -> list[Held]:
+def _held(broker: Broker, now: Time, resets: bool) -> list[contract.Held]:
     return [
-        Held(
+        contract.Held(
             each.timer,
             each.sender,
             each.message,
@@ -216,7 +206,7 @@ def _is_repeated_pull(broker: Broker, now: Time, pull: PullMessage) -> bool:
     )
 
 
-def _hold_again(broker: Broker, now: Time, sender: str, about: tuple[str, Queue], out: ReplayOutbox) -> None:
+def _hold_again(broker: Broker, now: Time, sender: str, about: tuple[str, Queue], out: contract.ReplayOutbox) -> None:
     """The pull was answered with nothing, and has come again, now for the last time. (It keeps its number: which it is
     does not matter.)"""
     group, queue = about
@@ -251,7 +241,12 @@ def _production(broker: Broker, now: Time, pull: PullMessage) -> Production | No
 
 
 def _replay_reader(
-    broker: Broker, readings: dict[Key, Reading], now: Time, sender: str, stretch: Stretch, out: ReplayOutbox
+    broker: Broker,
+    readings: dict[Key, Reading],
+    now: Time,
+    sender: str,
+    stretch: contract.Stretch,
+    out: contract.ReplayOutbox,
 ) -> None:
     """The client has read so far until now, and told it by its pulls and commits. ``readings``: of this broker, which
     are kept here."""
@@ -292,7 +287,7 @@ def _correct_file(broker: Broker, key: Key, offset: int) -> None:
         broker.unflushed = True
 
 
-def _put(broker: Broker, held: HeldPull, out: ReplayOutbox) -> None:
+def _put(broker: Broker, held: HeldPull, out: contract.ReplayOutbox) -> None:
     """The pull is held from a time on that lies ahead: others may still come before it."""
     queue = held.message.queue
     broker.held.setdefault(queue, []).append(held)

@@ -13,24 +13,22 @@ from protocols.java import Queue
 from rocketmq_selfbalance.client import polling, rebalance_service, tasks
 from rocketmq_selfbalance.client.consumer import PERIODIC, PUSH, Consumer, RebalanceService
 from rocketmq_selfbalance.client.consuming_orderly import lock_thread, lock_timer, services
-from rocketmq_selfbalance.client.heartbeat import addresses_in_turn, consumer_data
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.locks import by_broker
 from rocketmq_selfbalance.client.node import Client
+from rocketmq_selfbalance.client.requests import addresses_in_turn, consumer_data
 from rocketmq_selfbalance.client.threads import AskMembers, LockQueues, RefreshRoute, TellBroker
 from rocketmq_selfbalance.codes import BROADCASTING
-from rocketmq_selfbalance.fast_forward import client_pulls
-from rocketmq_selfbalance.fast_forward.around import ReplayOutbox
+from rocketmq_selfbalance.fast_forward import client_passes, contract
 from rocketmq_selfbalance.fast_forward.broker import Beating
 from rocketmq_selfbalance.fast_forward.client_passes import Passes
-from rocketmq_selfbalance.fast_forward.contract import Call, Exchange, Flow, Guard, Judgement, Quiescence, Stretch
 from rocketmq_selfbalance.messages.membership import ConsumerList, HeartBeat
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RouteInfoAnswer
 from rocketmq_selfbalance.messages.offsets import PullAnswer, UpdateConsumerOffset
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer
 from rocketmq_selfbalance.states import BACKOFF, RUNNING, WAITING
 
-_NOTHING = Quiescence()
+_NOTHING = contract.Quiescence()
 """Of a client that has shut down."""
 
 _UNDER_WAY = {
@@ -51,9 +49,9 @@ class ClientAdapter:
     def __init__(self, client: Client) -> None:
         self._client = client.instance
         self._passes = Passes(client.instance)
-        self.judges: Mapping[type[Message], Judgement] = {PullAnswer: self._judge}
+        self.judges: Mapping[type[Message], contract.Judgement] = {PullAnswer: self._judge}
 
-    def quiescence(self, now: Time) -> Quiescence | None:
+    def quiescence(self, now: Time) -> contract.Quiescence | None:
         client = self._client
         if client.ended:
             return _NOTHING
@@ -76,13 +74,13 @@ class ClientAdapter:
         )
         harmless = _harmless(exchanges)
         for consumer in consumers:
-            for address, repeated in client_pulls.repeated(client, consumer, pulls).items():
+            for address, repeated in client_passes.repeated(client, consumer, pulls).items():
                 harmless.setdefault((address, PullAnswer), {}).update(repeated)
         idle = [(name, consumer.group) for consumer in consumers for name in ("expired", "poll")]
         guarded = _guarded(client)
         # Timers of requests that were answered meanwhile: nothing comes of them.
         idle += [name for thread in client.watched if (name := ("thread", thread)) not in guarded]
-        return Quiescence(exchanges, harmless, guarded, idle=idle, flows=flows)
+        return contract.Quiescence(exchanges, harmless, guarded, idle=idle, flows=flows)
 
     def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Any, out: Outbox) -> None:
         client = self._client
@@ -91,7 +89,7 @@ class ClientAdapter:
                 if client.master(queue.broker) == sender:
                     process_queue.last_lock = now
         elif kind is PullAnswer:
-            client_pulls.replay_answer(client, now, about, out)
+            client_passes.replay_answer(client, now, about, out)
 
     def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
         client = self._client
@@ -102,13 +100,13 @@ class ClientAdapter:
         if what == "task of":
             client.task_due[of[0]] = begun + tasks.TASKS[of[0]].period(client.settings.instance)
 
-    def replay_reading(self, now: Time, stretch: Stretch, out: ReplayOutbox) -> None:
+    def replay_reading(self, now: Time, stretch: contract.Stretch, out: contract.ReplayOutbox) -> None:
         """So far the client has come until now; it pulls anew, unless its pull is held. Flows of few records are told
         in several stretches, one after the other."""
-        client_pulls.replay_reading(self._client, now, stretch, out)
+        client_passes.replay_reading(self._client, now, stretch, out)
 
     def _judge(self, now: Time, sender: str, message: PullAnswer) -> Any:
-        return client_pulls.judge(self._client, message)
+        return client_passes.judge(self._client, message)
 
 
 def _has_to_tell(service: RebalanceService) -> bool:
@@ -129,18 +127,20 @@ def _waits(consumer: Consumer) -> bool:
 
 
 def _tasks(
-    client: Instance, consumers: list[Consumer], commits: tuple[Call, ...], under_way: set[str]
-) -> Iterator[Exchange]:
+    client: Instance, consumers: list[Consumer], commits: tuple[contract.Call, ...], under_way: set[str]
+) -> Iterator[contract.Exchange]:
     yield _task(client, "routes", _routes(client, consumers), under_way)
     data = sorted((consumer_data(consumer) for consumer in consumers), key=lambda consumer: consumer.group)
     beating = Beating(client.client_id, tuple(data))
-    beats = tuple(Call((at,), HeartBeat, Answer, claim=beating) for at in addresses_in_turn(client))
+    beats = tuple(contract.Call((at,), HeartBeat, Answer, claim=beating) for at in addresses_in_turn(client))
     yield _task(client, "heartbeat", beats, under_way)
     yield _task(client, "persist", commits, under_way)
 
 
-def _passes(client: Instance, calls: tuple[Call, ...], under_way: set[str], *, vital: bool) -> Exchange:
-    return Exchange(
+def _passes(
+    client: Instance, calls: tuple[contract.Call, ...], under_way: set[str], *, vital: bool
+) -> contract.Exchange:
+    return contract.Exchange(
         rebalance_service.TIMER,
         rebalance_service.between_passes(client.settings),
         calls,
@@ -153,19 +153,18 @@ def _passes(client: Instance, calls: tuple[Call, ...], under_way: set[str], *, v
     )
 
 
-def _harmless(exchanges: tuple[Exchange, ...]) -> dict[tuple[str, type[Message]], Any]:
-    """The answers of these exchanges."""
+def _harmless(exchanges: tuple[contract.Exchange, ...]) -> dict[tuple[str, type[Message]], Any]:
     kinds = dict.fromkeys((call.peers, call.answer) for exchange in exchanges for call in exchange.calls)
     return {(peer, answer): None for peers, answer in kinds if answer is not None for peer in peers}
 
 
 def _flows(
-    client: Instance, consumers: list[Consumer], pulls: Mapping[client_pulls.PulledBy, int]
-) -> list[Flow] | None:
+    client: Instance, consumers: list[Consumer], pulls: Mapping[client_passes.PulledBy, int]
+) -> list[contract.Flow] | None:
     """How queues are read as records come in; None where one of them does anything else than that and waiting."""
-    found: list[Flow] = []
+    found: list[contract.Flow] = []
     for consumer in consumers:
-        flows = client_pulls.flows(client, consumer, pulls)
+        flows = client_passes.flows(client, consumer, pulls)
         if flows is None:
             return None
         found += flows
@@ -188,8 +187,8 @@ def _under_way(client: Instance) -> set[str] | None:
 _TASK_STEPS = {task.step for task in tasks.TASKS.values()}
 
 
-def _task(client: Instance, name: str, calls: tuple[Call, ...], under_way: set[str]) -> Exchange:
-    return Exchange(
+def _task(client: Instance, name: str, calls: tuple[contract.Call, ...], under_way: set[str]) -> contract.Exchange:
+    return contract.Exchange(
         ("task of", name),
         tasks.TASKS[name].period(client.settings.instance),
         calls,
@@ -200,7 +199,7 @@ def _task(client: Instance, name: str, calls: tuple[Call, ...], under_way: set[s
     )
 
 
-def _routes(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...]:
+def _routes(client: Instance, consumers: list[Consumer]) -> tuple[contract.Call, ...]:
     server = client.name_servers[client.name_server]
     readers: dict[str, list[Consumer]] = {}
     for consumer in consumers:
@@ -210,11 +209,11 @@ def _routes(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...]:
         (topic, client.routes.get(topic) if all(topic in each.routes for each in reading) else None)
         for topic, reading in readers.items()
     )
-    call = Call((server,), GetRouteInfo, RouteInfoAnswer, claim=claim)
+    call = contract.Call((server,), GetRouteInfo, RouteInfoAnswer, claim=claim)
     return (call,) * len(readers)
 
 
-def _commits(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | None:
+def _commits(client: Instance, consumers: list[Consumer]) -> tuple[contract.Call, ...] | None:
     """The commits of one round; None where a round would change anything here."""
     sent: list[str] = []
     claims: dict[str, dict[tuple[str, Queue], int]] = {}
@@ -232,18 +231,20 @@ def _commits(client: Instance, consumers: list[Consumer]) -> tuple[Call, ...] | 
                 return None
             sent.append(address)
             claims.setdefault(address, {})[consumer.group, queue] = offset
-    told = {address: Call((address,), UpdateConsumerOffset, None, claim=claim) for address, claim in claims.items()}
+    told = {
+        address: contract.Call((address,), UpdateConsumerOffset, None, claim=claim) for address, claim in claims.items()
+    }
     return tuple([told[address] for address in sent])
 
 
-def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> Iterator[Exchange]:
+def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> Iterator[contract.Exchange]:
     for consumer in [consumer for consumer in consumers if consumer.locks]:
         calls = []
         for queues in by_broker(consumer.holds()):
             address = client.master(queues[0].broker) or ""
-            calls.append(Call((address,), LockBatchMq, LockBatchMqAnswer, claim=tuple(sorted(queues))))
+            calls.append(contract.Call((address,), LockBatchMq, LockBatchMqAnswer, claim=tuple(sorted(queues))))
         for service in services(consumer):
-            yield Exchange(
+            yield contract.Exchange(
                 lock_timer(consumer.group, service),
                 consumer.settings.ordered.lock_interval_ms,
                 tuple(calls),
@@ -255,13 +256,12 @@ def _locks(client: Instance, consumers: list[Consumer], under_way: set[str]) -> 
             )
 
 
-def _guarded(client: Instance) -> dict[TimerName, Guard]:
-    """Timers for overdue answers, and the answers."""
-    found: dict[TimerName, Guard] = {}
+def _guarded(client: Instance) -> dict[TimerName, contract.Guard]:
+    found: dict[TimerName, contract.Guard] = {}
     for pulled in client.pulled.values():
         timeout = client.consumers[pulled.group].settings.pulling.consumer_timeout_when_suspend_ms
-        found["pull timeout", pulled.group, pulled.queue] = Guard(pulled.address, PullAnswer, timeout)
+        found["pull timeout", pulled.group, pulled.queue] = contract.Guard(pulled.address, PullAnswer, timeout)
     for asked in client.asked.values():
         waiting = client.threads[asked.thread].waiting
-        found["thread", asked.thread] = Guard(asked.address, _UNDER_WAY[type(waiting)][1])
+        found["thread", asked.thread] = contract.Guard(asked.address, _UNDER_WAY[type(waiting)][1])
     return found

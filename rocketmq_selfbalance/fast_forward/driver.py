@@ -13,9 +13,8 @@ from protocols.engine.links import Link
 from protocols.engine.nodes import Time, TimerName
 from protocols.engine.process import CLOCK, Entry, Happening, Process
 from protocols.engine.simulation import Simulation, no_cycle_search
-from rocketmq_selfbalance.fast_forward.adapters import Adapter, adapter_of
-from rocketmq_selfbalance.fast_forward.around import ReplayOutbox, Troubles
-from rocketmq_selfbalance.fast_forward.flows import Currents
+from rocketmq_selfbalance.fast_forward.contract import ReplayOutbox, Troubles
+from rocketmq_selfbalance.fast_forward.flows import Adapter, Currents, adapter_of
 from rocketmq_selfbalance.fast_forward.quiescent import Active, QuiescentWorld
 from rocketmq_selfbalance.fast_forward.rounds import Rounds
 from rocketmq_selfbalance.fast_forward.scheduled import Passed, ScheduledExchange
@@ -50,16 +49,7 @@ class FastForward:
     """Skips quiet times of this simulation from now on: by one entry of its heap that comes again and again, has no
     number and changes none. While the simulation traces nothing is skipped."""
 
-    __slots__ = (
-        "_active",
-        "_asked",
-        "_known",
-        "_last_number",
-        "_last_time",
-        "_price",
-        "_simulation",
-        "_troubles",
-    )
+    __slots__ = ("_active", "_asked", "_known", "_last_number", "_last_time", "_price", "_simulation", "_troubles")
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation

@@ -1,24 +1,92 @@
-"""Passing over reading that follows what comes in: the flows of `rocketmq_selfbalance.fast_forward.contract`."""
+"""Passing over reading that follows what comes in (`contract.Flow`); what knows a node from outside (`adapter_of`); and
+when a name server is quiescent: brokers repeat what they registered, clients ask for routes that they know."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from heapq import heapify
 from math import floor
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from protocols.engine.links import Latency, Link
-from protocols.engine.nodes import TICK, Message, Time, TimerName
+from protocols.engine.nodes import TICK, Message, Node, Outbox, Time, TimerName
 from protocols.engine.process import CLOCK, Process
 from protocols.load import Production
-from rocketmq_selfbalance.fast_forward.adapters import Adapter
-from rocketmq_selfbalance.fast_forward.around import ReplayOutbox, Troubles, is_sound
+from rocketmq_selfbalance.broker import BrokerNode
+from rocketmq_selfbalance.client.node import Client
+from rocketmq_selfbalance.fast_forward import contract
 from rocketmq_selfbalance.fast_forward.broker import BrokerAdapter
 from rocketmq_selfbalance.fast_forward.client import ClientAdapter
-from rocketmq_selfbalance.fast_forward.contract import Flow, Quiescence, Stretch
+from rocketmq_selfbalance.messages.nameserver import GetRouteInfo, RegisterBroker, Route
 from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
+from rocketmq_selfbalance.nameserver import SCAN, NameServer
 
 if TYPE_CHECKING:
     from protocols.engine.simulation import Simulation
+
+
+_From = tuple[str, type[Message]]
+
+
+class NameServerAdapter:
+    """A name server from outside. It need not know who its clients are: to each it gives the same answer."""
+
+    def __init__(self, name_server: NameServer) -> None:
+        self._node = name_server
+        self.judges: Mapping[type[Message], contract.Judgement] = {}
+        self._known_routes = contract.Judge(self._tells_nothing_new)
+
+    def quiescence(self, now: Time) -> contract.Quiescence | None:
+        table = self._node.table
+        registered: dict[_From, Any] = {}
+        missed: dict[_From, Time] = {}
+        for known in table.live.values():
+            registered[known.channel, RegisterBroker] = known.version
+            missed[known.channel, RegisterBroker] = known.last_update + known.timeout_ms
+        scan = contract.Exchange(SCAN, self._node.settings.scan_not_active_broker_interval_ms)
+        return contract.Quiescence((scan,), _Harmless(registered, self._known_routes), missed=missed)
+
+    def replay_messages(self, now: Time, sender: str, kind: type[Message], about: Hashable, out: Outbox) -> None:
+        table = self._node.table
+        if kind is RegisterBroker:
+            for cluster, address in [key for key, known in table.live.items() if known.channel == sender]:
+                table.heartbeat(now, cluster, address)
+
+    def replay_round(self, now: Time, timer: TimerName, begun: Time, out: Outbox) -> None:
+        """Scans that found nobody silent."""
+
+    def _tells_nothing_new(self, claim: tuple[tuple[str, Route | None], ...]) -> bool:
+        """To a client who has these routes. (That a topic does not exist changes nothing for it.)"""
+        return all(route in (None, has) for topic, has in claim for route in (self._node.route(topic),))
+
+
+class _Harmless(Mapping[_From, Any]):
+    """What brokers registered; and from anybody the question for routes that he knows."""
+
+    def __init__(self, registered: dict[_From, Any], known_routes: contract.Judge) -> None:
+        self._registered, self._known_routes = registered, known_routes
+
+    def __getitem__(self, key: _From) -> Any:
+        return self._known_routes if key[1] is GetRouteInfo else self._registered[key]
+
+    def __iter__(self) -> Iterator[_From]:
+        return iter(self._registered)
+
+    def __len__(self) -> int:
+        return len(self._registered)
+
+
+Adapter: TypeAlias = NameServerAdapter | BrokerAdapter | ClientAdapter
+"""Of one node, for as long as the node's process runs."""
+
+
+def adapter_of(node: Node) -> Adapter | None:
+    """Its adapter; a node without one is never quiescent."""
+    if isinstance(node, Client):
+        return ClientAdapter(node)
+    if isinstance(node, BrokerNode):
+        return BrokerAdapter(node)
+    return NameServerAdapter(node) if isinstance(node, NameServer) else None
+
 
 SHORTEST_MS = 1000.0
 """To pass over less is not worth the while."""
@@ -35,7 +103,7 @@ class Current(NamedTuple):
     bring all that comes in from one to the next; and there is always a hand free for a record."""
 
     client: Process
-    flow: Flow
+    flow: contract.Flow
     link: Link
     """To the broker."""
     production: Production
@@ -57,9 +125,9 @@ class Currents:
     def __init__(
         self,
         simulation: "Simulation",
-        states: Mapping[str, Quiescence],
+        states: Mapping[str, contract.Quiescence],
         adapters: Mapping[Process, Adapter],
-        troubles: Troubles,
+        troubles: contract.Troubles,
     ) -> None:
         """``states`` and ``adapters``: of all processes that run and do not hang."""
         self._simulation = simulation
@@ -87,7 +155,6 @@ class Currents:
         return bool(self._messages) and (link, type(message), *message[:1]) in self._messages
 
     def has_timer(self, name: str, timer: TimerName) -> bool:
-        """Whether the timer of this process belongs to flows alone."""
         return (name, timer) in self._timers
 
     def pass_over(self, horizon: Time) -> bool:
@@ -101,7 +168,7 @@ class Currents:
         if until - since < max(SHORTEST_MS, SETTLING * circle):
             return False
         taken = self._take_back()
-        steps: list[tuple[Time, int, Current, Stretch]] = []
+        steps: list[tuple[Time, int, Current, contract.Stretch]] = []
         ends: list[Time] = []
         for at, current in enumerate(self.alive):
             stretches = list(_stretches(current, since, until, latency))
@@ -115,13 +182,13 @@ class Currents:
         simulation.root = CLOCK
         for simulation.now, _, (client, _, link, _, reader, source), stretch in steps:
             later = stretch.until > first
-            reader.replay_reading(stretch.until, stretch, ReplayOutbox(client, tells=True, later=later))
-            out = ReplayOutbox(cast(Process, link.receiver), tells=True, later=later)
+            reader.replay_reading(stretch.until, stretch, contract.ReplayOutbox(client, tells=True, later=later))
+            out = contract.ReplayOutbox(cast(Process, link.receiver), tells=True, later=later)
             source.replay_reader(stretch.until, client.name, stretch, out)
         simulation.now = since
         return True
 
-    def _count(self, current: Current, last: Stretch, *, answered: bool) -> None:
+    def _count(self, current: Current, last: contract.Stretch, *, answered: bool) -> None:
         """A pull and its answer for each record, or as many as have the time. ``answered``: the first answer was under
         way, and so counted, already. Where none is held in the end, the client sends the last pull itself."""
         link = current.link
@@ -159,7 +226,7 @@ class Currents:
         return taken
 
 
-def _stretches(current: Current, since: Time, until: Time, latency: Latency) -> Iterator[Stretch]:
+def _stretches(current: Current, since: Time, until: Time, latency: Latency) -> Iterator[contract.Stretch]:
     """The flow from now on to about ``until``: in one, or where few records come in one for each."""
     flow, production = current.flow, current.production
     travel = (latency.least + latency.most) / 2
@@ -177,16 +244,16 @@ def _stretches(current: Current, since: Time, until: Time, latency: Latency) -> 
     if production.per_second < EVEN_PER_SECOND:
         for record in range(flow.done, position):
             handled = min(max(production.arrival(record) + late, last), until)
-            yield Stretch(flow, production, last, handled, travel, record + 1, False, held)
+            yield contract.Stretch(flow, production, last, handled, travel, record + 1, False, held)
             last = handled
-    yield Stretch(flow, production, last, until, travel, position, True, held)
+    yield contract.Stretch(flow, production, last, until, travel, position, True, held)
 
 
 def _alive(
     simulation: "Simulation",
-    states: Mapping[str, Quiescence],
+    states: Mapping[str, contract.Quiescence],
     adapters: Mapping[Process, Adapter],
-    troubles: Troubles,
+    troubles: contract.Troubles,
 ) -> Iterator[Current]:
     for name, state in states.items():
         found: list[Current] = []
@@ -203,7 +270,11 @@ def _alive(
 
 
 def _current(
-    simulation: "Simulation", adapters: Mapping[Process, Adapter], name: str, flow: Flow, troubles: Troubles
+    simulation: "Simulation",
+    adapters: Mapping[Process, Adapter],
+    name: str,
+    flow: contract.Flow,
+    troubles: contract.Troubles,
 ) -> Current | None:
     """The flow with what it runs along; None where it is not alive."""
     client = simulation.processes[name]
@@ -211,7 +282,7 @@ def _current(
     if (
         link is None
         or link.receiver is not simulation.processes.get(flow.broker)
-        or not is_sound(link)
+        or not contract.is_sound(link)
         or troubles.may_wait_in_vain(link, simulation.now, flow.within)
     ):
         return None

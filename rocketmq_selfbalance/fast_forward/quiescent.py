@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from protocols.engine.links import Link
 from protocols.engine.nodes import Message, Time
 from protocols.engine.process import CLOCK, Entry, Happening, Process
-from rocketmq_selfbalance.fast_forward.adapters import Adapter
-from rocketmq_selfbalance.fast_forward.around import Troubles, is_sound
-from rocketmq_selfbalance.fast_forward.contract import Call, Exchange, Judge, Quiescence
-from rocketmq_selfbalance.fast_forward.flows import Currents
+from rocketmq_selfbalance.fast_forward.contract import Call, Exchange, Judge, Quiescence, Troubles, is_sound
+from rocketmq_selfbalance.fast_forward.flows import Adapter, Currents
 from rocketmq_selfbalance.fast_forward.scheduled import Passed, ScheduledExchange
 from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 
@@ -59,12 +57,10 @@ class Streams:
                             found[peer, name, call.answer] = _ANSWERS
 
     def add(self, sender: str, receiver: str, kind: type[Message], stream: Stream) -> None:
-        """Such messages flow, too."""
         key = sender, receiver, kind
         self._found[key] = min(stream, self._found.get(key, stream))
 
     def has(self, sender: str, receiver: str, kind: type[Message]) -> bool:
-        """Whether such messages are nothing new."""
         return (sender, receiver, kind) in self._found
 
     def runs_out(
@@ -99,11 +95,7 @@ class QuiescentWorld(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        simulation: "Simulation",
-        adapter_of: Callable[[Process], Adapter | None],
-        first: str,
-        troubles: Troubles,
+        cls, simulation: "Simulation", adapter_of: Callable[[Process], Adapter | None], first: str, troubles: Troubles
     ) -> "QuiescentWorld | Active":
         """One who is not quiescent, if there is one; ``first`` is asked first."""
         states: dict[str, Quiescence] = {}

@@ -126,7 +126,6 @@ class Rounds:
         return scheduled.timer[3] if scheduled.exchange.after_end or self._rounds[at] == 1 else CLOCK
 
     def _over(self, scheduled: ScheduledExchange, at: int, begun: Time, ended: Time) -> None:
-        """A round is over."""
         exchange = scheduled.exchange
         self._busy(exchange, ended)
         self._spans[at] = begun, ended
@@ -178,7 +177,6 @@ class Rounds:
         return self._answer(scheduled, at, number, back, arrives)
 
     def _answer(self, scheduled: ScheduledExchange, at: int, number: int, back: LinkCursor, now: Time) -> Time:
-        """A request has arrived: when its answer does."""
         arrives = back.send(now)
         self._came(
             scheduled, back.link, scheduled.exchange.calls[number].answer, arrives, now, self._root(scheduled, at)
@@ -188,7 +186,6 @@ class Rounds:
     def _came(
         self, scheduled: ScheduledExchange, link: Link, kind: type[Message] | None, time: Time, sent: Time, root: int
     ) -> None:
-        """A message came on this link."""
         assert kind is not None, "calls that are made in turn are answered"
         traffic = cast(Process, link.receiver), link.sender.name, kind, scheduled.exchange.about
         self._last[traffic] = Came(time, sent, scheduled.timer[2], root)

@@ -85,7 +85,6 @@ class LinkCursor:
 
     @property
     def number(self) -> int:
-        """Of the next message."""
         return self._drawn_to - len(self.drawn)
 
     def draw(self) -> list[float]:
@@ -143,7 +142,6 @@ class Cursors:
         self._choices: dict[str, Choices] = {}
 
     def of(self, link: Link) -> LinkCursor:
-        """The cursor of a link."""
         cursor = self._cursors.get(link)
         if cursor is None:
             cursor = self._cursors[link] = LinkCursor(link)

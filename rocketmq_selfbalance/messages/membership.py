@@ -1,7 +1,5 @@
-"""Who is in a group: what clients tell brokers of themselves, ask, and are told (spec 2.1 to 2.6).
-
-What administrators say to a broker.
-"""
+"""Who is in a group: what clients tell brokers of themselves, ask, and are told (spec 2.1 to 2.6); and what
+administrators say to a broker."""
 
 from typing import NamedTuple
 

@@ -1,9 +1,5 @@
-"""A topic as a broker has it, and the version of what it has (spec 1.1).
-
-What brokers, clients and administrators say to a name server, and what it answers (spec 1).
-
-What clients make of a topic's route: the queues they may consume, the queues they may write to (spec 1.4).
-"""
+"""What brokers, clients and administrators say to a name server, and what it answers (spec 1): topics as a broker has
+them (spec 1.1), and the queues that a topic's route lets clients read and write (spec 1.4)."""
 
 from collections.abc import Mapping
 from functools import lru_cache

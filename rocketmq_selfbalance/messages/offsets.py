@@ -1,7 +1,5 @@
-"""How far a group has come and what a queue holds: commits, questions, orders to go on elsewhere (spec 2.7, 2.8).
-
-Records: a client pulls them from a broker, and gives back those that failed (spec 6.2, 6.3, 6.7).
-"""
+"""How far a group has come and what a queue holds: commits, questions, orders to go on elsewhere (spec 2.7, 2.8); and
+records, which a client pulls and gives back where they failed (spec 6.2, 6.3, 6.7)."""
 
 from typing import NamedTuple
 

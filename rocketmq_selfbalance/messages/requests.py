@@ -1,44 +1,10 @@
-"""The answer to most requests: what became of it, and nothing else.
-
-Ordered consumption: a client asks a broker for the queues that it alone may read (spec 2.9).
-
-The numbers of all requests in the real protocol (spec 10.3), and which of them come from clients.
-"""
+"""The answer to most requests, the locks of ordered consumption (spec 2.9), and the numbers of all requests in the real
+protocol (spec 10.3)."""
 
 from typing import NamedTuple, TypeAlias
 
 from protocols.java import Queue
-from rocketmq_selfbalance.messages.membership import (
-    DeleteSubscriptionGroup,
-    DeleteTopicInBroker,
-    GetConsumerListByGroup,
-    HeartBeat,
-    NotifyConsumerIdsChanged,
-    ResetOffset,
-    UnregisterClient,
-    UpdateBrokerConfig,
-    UpdateSubscriptionGroup,
-    UpdateTopic,
-)
-from rocketmq_selfbalance.messages.nameserver import (
-    AddWritePerm,
-    BrokerHeartbeat,
-    DeleteTopicInNameServer,
-    GetRouteInfo,
-    RegisterBroker,
-    UnregisterBroker,
-    WipeWritePerm,
-)
-from rocketmq_selfbalance.messages.offsets import (
-    ConsumerSendMsgBack,
-    GetMaxOffset,
-    GetMinOffset,
-    PullMessage,
-    QueryConsumerOffset,
-    ResetConsumerClientOffset,
-    SearchOffsetByTimestamp,
-    UpdateConsumerOffset,
-)
+from rocketmq_selfbalance.messages import membership, nameserver, offsets
 
 
 class Answer(NamedTuple):
@@ -73,49 +39,49 @@ class UnlockBatchMq(NamedTuple):
 
 
 REQUEST_CODES: dict[type[tuple[object, ...]], int] = {
-    PullMessage: 11,
-    QueryConsumerOffset: 14,
-    UpdateConsumerOffset: 15,
-    UpdateTopic: 17,
-    UpdateBrokerConfig: 25,
-    SearchOffsetByTimestamp: 29,
-    GetMaxOffset: 30,
-    GetMinOffset: 31,
-    HeartBeat: 34,
-    UnregisterClient: 35,
-    ConsumerSendMsgBack: 36,
-    GetConsumerListByGroup: 38,
-    NotifyConsumerIdsChanged: 40,
+    offsets.PullMessage: 11,
+    offsets.QueryConsumerOffset: 14,
+    offsets.UpdateConsumerOffset: 15,
+    membership.UpdateTopic: 17,
+    membership.UpdateBrokerConfig: 25,
+    offsets.SearchOffsetByTimestamp: 29,
+    offsets.GetMaxOffset: 30,
+    offsets.GetMinOffset: 31,
+    membership.HeartBeat: 34,
+    membership.UnregisterClient: 35,
+    offsets.ConsumerSendMsgBack: 36,
+    membership.GetConsumerListByGroup: 38,
+    membership.NotifyConsumerIdsChanged: 40,
     LockBatchMq: 41,
     UnlockBatchMq: 42,
-    RegisterBroker: 103,
-    UnregisterBroker: 104,
-    GetRouteInfo: 105,
-    UpdateSubscriptionGroup: 200,
-    WipeWritePerm: 205,
-    DeleteSubscriptionGroup: 207,
-    DeleteTopicInBroker: 215,
-    DeleteTopicInNameServer: 216,
-    ResetConsumerClientOffset: 220,
-    ResetOffset: 222,
-    AddWritePerm: 327,
-    BrokerHeartbeat: 904,
+    nameserver.RegisterBroker: 103,
+    nameserver.UnregisterBroker: 104,
+    nameserver.GetRouteInfo: 105,
+    membership.UpdateSubscriptionGroup: 200,
+    nameserver.WipeWritePerm: 205,
+    membership.DeleteSubscriptionGroup: 207,
+    membership.DeleteTopicInBroker: 215,
+    nameserver.DeleteTopicInNameServer: 216,
+    offsets.ResetConsumerClientOffset: 220,
+    membership.ResetOffset: 222,
+    nameserver.AddWritePerm: 327,
+    nameserver.BrokerHeartbeat: 904,
 }
 """Type of a request to its code in the real protocol."""
 
 ClientRequest: TypeAlias = (
-    GetRouteInfo
-    | HeartBeat
-    | UnregisterClient
-    | GetConsumerListByGroup
+    nameserver.GetRouteInfo
+    | membership.HeartBeat
+    | membership.UnregisterClient
+    | membership.GetConsumerListByGroup
     | LockBatchMq
     | UnlockBatchMq
-    | UpdateConsumerOffset
-    | QueryConsumerOffset
-    | GetMaxOffset
-    | GetMinOffset
-    | SearchOffsetByTimestamp
-    | PullMessage
-    | ConsumerSendMsgBack
+    | offsets.UpdateConsumerOffset
+    | offsets.QueryConsumerOffset
+    | offsets.GetMaxOffset
+    | offsets.GetMinOffset
+    | offsets.SearchOffsetByTimestamp
+    | offsets.PullMessage
+    | offsets.ConsumerSendMsgBack
 )
 """What a client asks; the rest comes from brokers and administrators."""

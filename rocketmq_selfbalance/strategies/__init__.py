@@ -1,13 +1,11 @@
 """RocketMQ's allocation strategies (spec 4): one record each, with its settings."""
 
-from rocketmq_selfbalance.strategies.averagely import Averagely
-from rocketmq_selfbalance.strategies.averagely_by_circle import AveragelyByCircle
-from rocketmq_selfbalance.strategies.by_config import ByConfig
+from rocketmq_selfbalance.strategies.averagely import Averagely, AveragelyByCircle, ByConfig
 from rocketmq_selfbalance.strategies.consistent_hash import ConsistentHash
 from rocketmq_selfbalance.strategies.interface import AllocationError, PositionStrategy, Strategy
-from rocketmq_selfbalance.strategies.machine_room import ByMachineRoom
-from rocketmq_selfbalance.strategies.machine_room_nearby import (
+from rocketmq_selfbalance.strategies.machine_room import (
     MACHINE_ROOM_NEARBY,
+    ByMachineRoom,
     MachineRoomNearby,
     MachineRoomResolver,
 )

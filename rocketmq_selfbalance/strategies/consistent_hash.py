@@ -10,19 +10,7 @@ from typing import ClassVar, TypeAlias
 
 from protocols.groups import Group
 from protocols.java import Queue
-from rocketmq_selfbalance.strategies.interface import (
-    AllocationError,
-    OfMember,
-    Settings,
-    check,
-    check_lists,
-    first_indexes,
-    illegal_argument,
-    only,
-    queues_at,
-    same,
-    wrong,
-)
+from rocketmq_selfbalance.strategies import interface
 
 SETTINGS = ("virtual_nodes", "hash_function")
 
@@ -88,32 +76,23 @@ class ConsistentHash:
 
     def __post_init__(self) -> None:
         if self.virtual_nodes < 0:
-            raise illegal_argument(f"illegal virtualNodeCnt :{self.virtual_nodes}")
+            raise interface.illegal_argument(f"illegal virtualNodeCnt :{self.virtual_nodes}")
 
     def allocate(
-        self,
-        consumer_group: str | None,
-        current_cid: str | None,
-        mq_all: Sequence[Queue] | None,
-        cid_all: Sequence[str] | None,
+        self, consumer_group: str | None, current_cid: str | None, mq_all: interface.Mqs, cid_all: interface.Cids
     ) -> list[Queue]:
-        """See `Strategy.allocate`."""
-        return queues_at(self.positions(current_cid, mq_all, cid_all), mq_all)
+        return interface.queues_at(self.positions(current_cid, mq_all, cid_all), mq_all)
 
-    def positions(
-        self, current_cid: str | None, mq_all: Sequence[Queue] | None, cid_all: Sequence[str] | None
-    ) -> list[int]:
-        """See `PositionStrategy.positions`."""
-        given = check(current_cid, mq_all, cid_all)
+    def positions(self, current_cid: str | None, mq_all: interface.Mqs, cid_all: interface.Cids) -> list[int]:
+        given = interface.check(current_cid, mq_all, cid_all)
         if given is None:
             return []
         owners = self._owners(given.mq_all, given.cid_all)
         return [position for position, owner in enumerate(owners) if owner == current_cid]
 
-    def positions_of_all(self, mq_all: Sequence[Queue] | None, cid_all: Sequence[str] | None) -> dict[str, list[int]]:
-        """See `PositionStrategy.positions_of_all`."""
-        queues, cids = check_lists(mq_all, cid_all)
-        found: dict[str, list[int]] = {cid: [] for cid in first_indexes(cids)}
+    def positions_of_all(self, mq_all: interface.Mqs, cid_all: interface.Cids) -> dict[str, list[int]]:
+        queues, cids = interface.check_lists(mq_all, cid_all)
+        found: dict[str, list[int]] = {cid: [] for cid in interface.first_indexes(cids)}
         for position, owner in enumerate(self._owners(queues, cids)):
             if owner:
                 found[owner].append(position)
@@ -126,14 +105,14 @@ class ConsistentHash:
         return [ring.member_after(self.hash_function(queue_text(queue))) for queue in mq_all]
 
 
-def make(settings: Settings, group: Group) -> OfMember:
+def make(settings: interface.Settings, group: Group) -> interface.OfMember:
     """``virtual_nodes``: 10 where left out; ``hash_function``: from a text to a whole number, by MD5 where left out."""
     virtual_nodes = settings.get("virtual_nodes", 10)
     if not isinstance(virtual_nodes, int) or isinstance(virtual_nodes, bool):
-        raise wrong("virtual_nodes", virtual_nodes, "a whole number, 0 or more")
+        raise interface.wrong("virtual_nodes", virtual_nodes, "a whole number, 0 or more")
     if not callable(settings.get("hash_function", hash)):
-        raise wrong("hash_function", settings["hash_function"], "a function from a text to a whole number")
+        raise interface.wrong("hash_function", settings["hash_function"], "a function from a text to a whole number")
     try:
-        return same(ConsistentHash(**only(SETTINGS, settings)))
-    except AllocationError:
-        raise wrong("virtual_nodes", virtual_nodes, "a whole number, 0 or more") from None
+        return interface.same(ConsistentHash(**interface.only(SETTINGS, settings)))
+    except interface.AllocationError:
+        raise interface.wrong("virtual_nodes", virtual_nodes, "a whole number, 0 or more") from None

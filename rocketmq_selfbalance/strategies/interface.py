@@ -3,9 +3,8 @@
 Queues are positions in the list that was handed over, so that a queue listed twice stays two; records appear
 only in `Strategy.allocate`, which is what clients call and what users write.
 
-How strategies are made from settings as users write them: what the files of the strategies share.
-
-The parameter checks that every strategy but CONFIG makes first (spec 4.4), and how a strategy fails.
+Here are also the checks that every strategy but CONFIG makes first (spec 4.4), how a strategy fails, and how strategies
+are made from settings as users write them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +18,11 @@ Positions: TypeAlias = Sequence[int]
 """Positions in the list of all queues, in the order in which the strategy returns them."""
 
 
+Mqs: TypeAlias = Sequence[Queue] | None
+Cids: TypeAlias = Sequence[str] | None
+"""``mqAll`` and ``cidAll``, None for Java's null."""
+
+
 class Strategy(Protocol):
     """A strategy object with its settings, as each client has one."""
 
@@ -27,11 +31,7 @@ class Strategy(Protocol):
         """What its ``getName()`` returns."""
 
     def allocate(
-        self,
-        consumer_group: str | None,
-        current_cid: str | None,
-        mq_all: Sequence[Queue] | None,
-        cid_all: Sequence[str] | None,
+        self, consumer_group: str | None, current_cid: str | None, mq_all: Mqs, cid_all: Cids
     ) -> Sequence[Queue] | None:
         """The queues of one topic that the client ``current_cid`` takes; None stands for Java's null.
 
@@ -43,22 +43,17 @@ class Strategy(Protocol):
 class PositionStrategy(Strategy, Protocol):
     """A strategy that picks from the queues it is given. All of RocketMQ's do, except CONFIG."""
 
-    def positions(
-        self, current_cid: str | None, mq_all: Sequence[Queue] | None, cid_all: Sequence[str] | None
-    ) -> Positions:
+    def positions(self, current_cid: str | None, mq_all: Mqs, cid_all: Cids) -> Positions:
         """`allocate` in positions."""
 
-    def positions_of_all(
-        self, mq_all: Sequence[Queue] | None, cid_all: Sequence[str] | None
-    ) -> Mapping[str, Positions]:
+    def positions_of_all(self, mq_all: Mqs, cid_all: Cids) -> Mapping[str, Positions]:
         """`positions` of every (not empty) id of ``cid_all`` at once, at about the price of one client.
 
         Raises `AllocationError` where one of the clients meets it; the others may not, so then ask each.
         """
 
 
-def queues_at(positions: Positions, mq_all: Sequence[Queue] | None) -> list[Queue]:
-    """The queues at these positions."""
+def queues_at(positions: Positions, mq_all: Mqs) -> list[Queue]:
     return [mq_all[position] for position in positions] if mq_all else []
 
 
@@ -72,17 +67,14 @@ Make: TypeAlias = Callable[[Settings, Group], OfMember]
 
 
 def same(strategy: Strategy) -> OfMember:
-    """All members run this object."""
     return lambda member: strategy
 
 
 def only(names: Iterable[str], settings: Settings) -> dict[str, Any]:
-    """The settings that have these names."""
     return {name: settings[name] for name in names if name in settings}
 
 
 def wrong(setting: str, value: object, expected: str) -> StrategyError:
-    """The error for a setting that cannot be."""
     return StrategyError(f"setting {setting} is {value!r}, expected {expected}")
 
 
@@ -107,7 +99,7 @@ class Inputs(NamedTuple):
     own_index: int
 
 
-def check(current_cid: str | None, mq_all: Sequence[Queue] | None, cid_all: Sequence[str] | None) -> Inputs | None:
+def check(current_cid: str | None, mq_all: Mqs, cid_all: Cids) -> Inputs | None:
     """The checks in their order; None if the own id is not in ``cid_all``: the client then owns nothing."""
     if not current_cid:
         raise illegal_argument("currentCID is empty")
@@ -117,7 +109,7 @@ def check(current_cid: str | None, mq_all: Sequence[Queue] | None, cid_all: Sequ
     return Inputs(current_cid, mq_all, cid_all, cid_all.index(current_cid))
 
 
-def check_lists(mq_all: Sequence[Queue] | None, cid_all: Sequence[str] | None) -> tuple[Sequence[Queue], Sequence[str]]:
+def check_lists(mq_all: Mqs, cid_all: Cids) -> tuple[Sequence[Queue], Sequence[str]]:
     """Those of the checks that do not depend on who asks."""
     if not mq_all:
         raise illegal_argument("mqAll is null or mqAll empty")
@@ -127,7 +119,6 @@ def check_lists(mq_all: Sequence[Queue] | None, cid_all: Sequence[str] | None) -
 
 
 def illegal_argument(message: str) -> AllocationError:
-    """A Java IllegalArgumentException."""
     return AllocationError("IllegalArgumentException", message)
 
 

@@ -1,7 +1,5 @@
-"""JSON as RocketMQ's Java servers write it: objects stand as keys of objects.
-
-What nodes answer and say, to the frames that RocketMQ's servers write: code, fields, body and remark.
-"""
+"""What nodes answer and say, to the frames that RocketMQ's servers write: code, fields, body and remark. Their JSON has
+objects as keys of objects."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,13 +7,7 @@ from typing import Any, TypeAlias
 
 from protocols.engine.nodes import Message
 from protocols.java import Queue
-from rocketmq_selfbalance.codes import (
-    QUERY_NOT_FOUND,
-    SUBSCRIPTION_GROUP_NOT_EXIST,
-    SUCCESS,
-    SYSTEM_ERROR,
-    TOPIC_NOT_EXIST,
-)
+from rocketmq_selfbalance import codes
 from rocketmq_selfbalance.messages.membership import ConsumerList, GetConsumerListByGroup, NotifyConsumerIdsChanged
 from rocketmq_selfbalance.messages.offsets import (
     OffsetAnswer,
@@ -52,7 +44,6 @@ _NOT_FOUND = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
 
 
 def to_json(value: object) -> bytes:
-    """A body."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -65,23 +56,23 @@ def _plain(request: Message, answer: Answer) -> Answered:
 
 def _refusal(request: Message, code: int) -> str | None:
     if isinstance(request, UpdateConsumerOffset):
-        if code == TOPIC_NOT_EXIST:
+        if code == codes.TOPIC_NOT_EXIST:
             return f"Topic {request.queue.topic} not exist!"
-        if code == SUBSCRIPTION_GROUP_NOT_EXIST:
+        if code == codes.SUBSCRIPTION_GROUP_NOT_EXIST:
             return f"Group {request.group} not exist!"
     return None
 
 
 def _consumer_list(request: Message, answer: ConsumerList) -> Answered:
-    if answer.code != SUCCESS and isinstance(request, GetConsumerListByGroup):
-        return SYSTEM_ERROR, _NONE, (), f"no consumer for this group, {request.group}"
+    if answer.code != codes.SUCCESS and isinstance(request, GetConsumerListByGroup):
+        return codes.SYSTEM_ERROR, _NONE, (), f"no consumer for this group, {request.group}"
     return answer.code, _NONE, (to_json({"consumerIdList": answer.client_ids}),), None
 
 
 def _offset(request: Message, answer: OffsetAnswer) -> Answered:
-    if answer.code == SUCCESS:
-        return SUCCESS, {"offset": str(answer.offset)}, (), None
-    remark = _NOT_FOUND if answer.code == QUERY_NOT_FOUND and isinstance(request, QueryConsumerOffset) else None
+    if answer.code == codes.SUCCESS:
+        return codes.SUCCESS, {"offset": str(answer.offset)}, (), None
+    remark = _NOT_FOUND if answer.code == codes.QUERY_NOT_FOUND and isinstance(request, QueryConsumerOffset) else None
     return answer.code, _NONE, (), remark
 
 
@@ -117,12 +108,10 @@ _ANSWERS: Mapping[type[Message], Callable[[Message, Any], Answered]] = {
 
 
 def is_answer(message: Message) -> bool:
-    """Whether it answers a request."""
     return type(message) in _ANSWERS
 
 
 def answered(request: Message, answer: Message) -> Answered:
-    """How an answer to this request is written."""
     return _ANSWERS[type(answer)](request, answer)
 
 

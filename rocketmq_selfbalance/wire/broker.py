@@ -1,10 +1,8 @@
-"""The outbox of the simulation's broker before real clients.
-
-A broker before real clients: the simulation's broker with records that have contents, views for tools, and facts
+"""A broker before real clients: the simulation's broker with records that have contents, views for tools, and facts
 under the clients' ids.
 
-Entry points of a node. What the simulation's broker knows (members, offsets, locks, topics, groups, notices) it does
-itself; pulls, records and views are handled here.
+What the simulation's broker knows (members, offsets, locks, topics, groups, notices) it does itself; pulls, records and
+views are handled here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,28 +11,13 @@ from typing import Any, TypeAlias, TypeVar
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Committed
 from rocketmq_selfbalance.broker.connections import IDLE
-from rocketmq_selfbalance.broker.node import BrokerNode
-from rocketmq_selfbalance.broker.requests import DELIVER, schedule_next
+from rocketmq_selfbalance.broker.node import DELIVER, BrokerNode, schedule_next
 from rocketmq_selfbalance.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS, SYSTEM_ERROR
 from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, ResetOffset, UnregisterClient
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker, UnregisterBroker
 from rocketmq_selfbalance.messages.offsets import SearchOffsetByTimestamp
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
-from rocketmq_selfbalance.wire import offset_views, pulling, sending
-from rocketmq_selfbalance.wire import offset_views as views
-from rocketmq_selfbalance.wire import sending as sent_back
-from rocketmq_selfbalance.wire.messages import (
-    Administer,
-    Ask,
-    ClientAnswer,
-    ClientHeartbeat,
-    Malformed,
-    Pull,
-    Reply,
-    SendBack,
-    SendMessage,
-    Unsupported,
-)
+from rocketmq_selfbalance.wire import messages, offset_views, pulling, sending
 from rocketmq_selfbalance.wire.served import ClientKind, Served
 
 T = TypeVar("T")
@@ -146,7 +129,7 @@ class ServedBroker:
             self._find_who_left(now, named, (peer,))
         for question in [number for number, (_, _, whom) in served.questions.items() if whom == peer]:
             asker, correlation, _ = served.questions.pop(question)
-            out.send(asker, Reply(correlation, SYSTEM_ERROR, remark=f"the client at {peer} has left"))
+            out.send(asker, messages.Reply(correlation, SYSTEM_ERROR, remark=f"the client at {peer} has left"))
 
     def _at(self, now: Time, out: Outbox) -> NamedOutbox:
         if self._named is None or self._named.out is not out:
@@ -156,8 +139,7 @@ class ServedBroker:
 
     # Members.
 
-    def heartbeat(self, now: Time, sender: str, message: ClientHeartbeat, out: Outbox) -> None:
-        """A client says what it is."""
+    def heartbeat(self, now: Time, sender: str, message: messages.ClientHeartbeat, out: Outbox) -> None:
         served, broker = self.served, self.served.broker
         beat = message.beat
         kind = ClientKind(beat.client_id, message.language, message.version)
@@ -171,7 +153,7 @@ class ServedBroker:
             )
             if not known:  # a broker that has started again: the client shall send all of it
                 fields = {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
-                out.send(sender, Reply(message.correlation, SUCCESS, fields))
+                out.send(sender, messages.Reply(message.correlation, SUCCESS, fields))
                 return
             for consumer in beat.consumers:
                 broker.consumers.register_without_subscriptions(now, sender, beat.client_id, consumer)
@@ -208,27 +190,23 @@ class ServedBroker:
                 served.places.pop(peer, None)
 
     def member_list(self, now: Time, sender: str, message: GetConsumerListByGroup, out: Outbox) -> None:
-        """A client asks who is in its group."""
         member = self.served.client_id(sender, message.group)
         if member is not None:
             self.served.ownership.asked_for_members(now, message.group, member, out.observe)
         self.node.receive(now, sender, message, out)
 
     def lock(self, now: Time, sender: str, message: LockBatchMq, out: Outbox) -> None:
-        """A client locks queues."""
         self.served.locked = ()
         self.node.receive(now, sender, message, out)
         self.served.ownership.locks(message.group, message.client_id, self.served.locked, out.observe)
 
     def unlock(self, now: Time, sender: str, message: UnlockBatchMq, out: Outbox) -> None:
-        """A client gives up its locks."""
         self.node.receive(now, sender, message, out)
         self.served.ownership.unlocks(message.group, message.client_id, message.queues, out.observe)
 
     # The rest.
 
-    def administer(self, now: Time, sender: str, message: Administer, out: Outbox) -> None:
-        """A tool's order."""
+    def administer(self, now: Time, sender: str, message: messages.Administer, out: Outbox) -> None:
         command = message.command
         if isinstance(command, ResetOffset) and command.timestamp >= 0:
             command = command._replace(timestamp=command.timestamp - self.served.epoch_ms)
@@ -243,60 +221,44 @@ class ServedBroker:
         timestamp = message.timestamp - self.served.epoch_ms
         self.node.receive(now, sender, message._replace(timestamp=timestamp), out)
 
-    def asked(self, now: Time, sender: str, message: Ask, out: Outbox) -> None:
-        """A tool asks for a view."""
-        reply = views.view(self.served, now, sender, message, out)
+    def asked(self, now: Time, sender: str, message: messages.Ask, out: Outbox) -> None:
+        reply = offset_views.view(self.served, now, sender, message, out)
         if reply is not None:
             out.send(sender, reply)
 
-    def client_answered(self, now: Time, sender: str, message: ClientAnswer, out: Outbox) -> None:
-        """A client has answered what a tool asks of it."""
+    def client_answered(self, now: Time, sender: str, message: messages.ClientAnswer, out: Outbox) -> None:
         asked = self.served.questions.pop(message.question, None)
         if asked is not None:
-            out.send(asked[0], Reply(asked[1], message.code, body=message.body, remark=message.remark))
+            out.send(asked[0], messages.Reply(asked[1], message.code, body=message.body, remark=message.remark))
 
-    def send(self, now: Time, sender: str, message: SendMessage, out: Outbox) -> None:
-        """A producer's records."""
-        sending.send(self.served, now, sender, message, out)
+    def malformed(self, now: Time, sender: str, message: messages.Malformed, out: Outbox) -> None:
+        out.send(sender, messages.Reply(message.correlation, SYSTEM_ERROR, remark=message.why))
 
-    def pull(self, now: Time, sender: str, message: Pull, out: Outbox) -> None:
-        """A consumer pulls."""
-        pulling.pull(self.served, now, sender, message, out)
-
-    def send_back(self, now: Time, sender: str, message: SendBack, out: Outbox) -> None:
-        """A consumer sends back a record."""
-        sent_back.send_back(self.served, now, sender, message, out)
-
-    def malformed(self, now: Time, sender: str, message: Malformed, out: Outbox) -> None:
-        """A request that cannot be read."""
-        out.send(sender, Reply(message.correlation, SYSTEM_ERROR, remark=message.why))
-
-    def unsupported(self, now: Time, sender: str, message: Unsupported, out: Outbox) -> None:
-        """A request that is not served."""
+    def unsupported(self, now: Time, sender: str, message: messages.Unsupported, out: Outbox) -> None:
         out.send(sender, not_supported(message))
 
 
-def not_supported(message: Unsupported) -> Reply:
+def not_supported(message: messages.Unsupported) -> messages.Reply:
     """What a real server says to a request number that it does not know."""
     remark = f" request type {message.code} not supported"
-    return Reply(message.correlation, REQUEST_CODE_NOT_SUPPORTED, remark=remark)
+    return messages.Reply(message.correlation, REQUEST_CODE_NOT_SUPPORTED, remark=remark)
 
 
 _Handle: TypeAlias = Callable[[ServedBroker, Time, str, Any, Outbox], None]
 
 _REQUESTS: Mapping[type[Message], _Handle] = {
-    Pull: ServedBroker.pull,
-    SendMessage: ServedBroker.send,
-    SendBack: ServedBroker.send_back,
-    ClientHeartbeat: ServedBroker.heartbeat,
+    messages.Pull: lambda broker, *event: pulling.pull(broker.served, *event),
+    messages.SendMessage: lambda broker, *event: sending.send(broker.served, *event),
+    messages.SendBack: lambda broker, *event: sending.send_back(broker.served, *event),
+    messages.ClientHeartbeat: ServedBroker.heartbeat,
     UnregisterClient: ServedBroker.unregister,
     GetConsumerListByGroup: ServedBroker.member_list,
     LockBatchMq: ServedBroker.lock,
     UnlockBatchMq: ServedBroker.unlock,
     SearchOffsetByTimestamp: ServedBroker.search_offset,
-    Administer: ServedBroker.administer,
-    Ask: ServedBroker.asked,
-    ClientAnswer: ServedBroker.client_answered,
-    Malformed: ServedBroker.malformed,
-    Unsupported: ServedBroker.unsupported,
+    messages.Administer: ServedBroker.administer,
+    messages.Ask: ServedBroker.asked,
+    messages.ClientAnswer: ServedBroker.client_answered,
+    messages.Malformed: ServedBroker.malformed,
+    messages.Unsupported: ServedBroker.unsupported,
 }

@@ -14,9 +14,8 @@ from protocols.engine.nodes import Message, Time, at_port
 from protocols.engine.process import CLOCK
 from protocols.engine.sockets import Sockets
 from rocketmq_selfbalance.broker import Broker, Disk
-from rocketmq_selfbalance.broker.settings import BrokerSettings
+from rocketmq_selfbalance.broker.state import BrokerSettings, SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.broker.store import StopBroker
-from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.messages.membership import DeleteTopicInBroker, ResetOffset, UpdateTopic
 from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer, TopicConfig
 from rocketmq_selfbalance.nameserver import NameServerSettings
@@ -140,7 +139,6 @@ class RocketMQCluster:
         self.kill_broker(name)
 
     def kill_broker(self, name: str) -> None:
-        """End a broker at once."""
         broker = self.broker(name)
         now = self.world.tell_time()
 
@@ -165,7 +163,6 @@ class RocketMQCluster:
             self.administer(broker, UpdateTopic(0, TopicConfig(topic, count, count)))
 
     def delete_topic(self, topic: str) -> None:
-        """Delete a topic everywhere."""
         for broker in self.disks:
             self.administer(broker, DeleteTopicInBroker(0, topic))
         self.world.command(NAME_SERVER, DeleteTopicInNameServer(0, topic))

@@ -1,14 +1,8 @@
 """Views of a broker's topics, groups, settings and records (``AdminBrokerProcessor``, ``QueryMessageProcessor``)."""
 
 from protocols.engine.nodes import Time
-from rocketmq_selfbalance.broker.topics import SYSTEM_TOPICS
-from rocketmq_selfbalance.codes import (
-    QUERY_NOT_FOUND,
-    SUBSCRIPTION_GROUP_NOT_EXIST,
-    SUCCESS,
-    SYSTEM_ERROR,
-    TOPIC_NOT_EXIST,
-)
+from rocketmq_selfbalance import codes
+from rocketmq_selfbalance.broker.state import SYSTEM_TOPICS
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.remoting import VERSION_5_3_3
@@ -40,8 +34,8 @@ def topic(served: Served, now: Time, message: Ask) -> Reply:
     config = served.broker.disk.topics.configs.get(name)
     if config is None:
         remark = f"No topic in this broker. topic: {name}"
-        return Reply(message.correlation, TOPIC_NOT_EXIST, remark=remark)
-    return Reply(message.correlation, SUCCESS, body=to_json(_topic_json(config)))
+        return Reply(message.correlation, codes.TOPIC_NOT_EXIST, remark=remark)
+    return Reply(message.correlation, codes.SUCCESS, body=to_json(_topic_json(config)))
 
 
 def _version(served: Served) -> dict[str, int]:
@@ -54,11 +48,11 @@ def topics(served: Served, now: Time, message: Ask) -> Reply:
     configs = served.broker.disk.topics.configs
     table = {name: _topic_json(config) for name, config in configs.items()}
     told = {"dataVersion": _version(served), "topicConfigTable": table}
-    return Reply(message.correlation, SUCCESS, body=to_json(told))
+    return Reply(message.correlation, codes.SUCCESS, body=to_json(told))
 
 
 def system_topics(served: Served, now: Time, message: Ask) -> Reply:
-    return Reply(message.correlation, SUCCESS, body=to_json({"topicList": [*SYSTEM_TOPICS, AUTO_TOPIC]}))
+    return Reply(message.correlation, codes.SUCCESS, body=to_json({"topicList": [*SYSTEM_TOPICS, AUTO_TOPIC]}))
 
 
 def _group_json(config: SubscriptionGroup) -> dict[str, object]:
@@ -84,15 +78,15 @@ def group(served: Served, now: Time, message: Ask) -> Reply:
     config = served.broker.disk.groups.configs.get(name)
     if config is None:
         remark = f"No group in this broker. group: {name}"
-        return Reply(message.correlation, SUBSCRIPTION_GROUP_NOT_EXIST, remark=remark)
-    return Reply(message.correlation, SUCCESS, body=to_json(_group_json(config)))
+        return Reply(message.correlation, codes.SUBSCRIPTION_GROUP_NOT_EXIST, remark=remark)
+    return Reply(message.correlation, codes.SUCCESS, body=to_json(_group_json(config)))
 
 
 def groups(served: Served, now: Time, message: Ask) -> Reply:
     configs = served.broker.disk.groups.configs
     table = {name: _group_json(config) for name, config in configs.items()}
     told = {"dataVersion": _version(served), "subscriptionGroupTable": table}
-    return Reply(message.correlation, SUCCESS, body=to_json(told))
+    return Reply(message.correlation, codes.SUCCESS, body=to_json(told))
 
 
 # Records.
@@ -104,8 +98,8 @@ def record_by_position(served: Served, now: Time, message: Ask) -> Reply:
     found = served.store.found_at(position)
     if found is None:
         remark = f"can not find message by the offset, {position}"
-        return Reply(message.correlation, SYSTEM_ERROR, remark=remark)
-    return Reply(message.correlation, SUCCESS, body=found.content)
+        return Reply(message.correlation, codes.SYSTEM_ERROR, remark=remark)
+    return Reply(message.correlation, codes.SUCCESS, body=found.content)
 
 
 def records_by_key(served: Served, now: Time, message: Ask) -> Reply:
@@ -125,9 +119,11 @@ def records_by_key(served: Served, now: Time, message: Ask) -> Reply:
                 if key == properties.get("UNIQ_KEY") or key in properties.get("KEYS", "").split():
                     found.append(kept.content)
     if not found:
-        return Reply(message.correlation, QUERY_NOT_FOUND, remark="can not find message, maybe time range not correct")
+        return Reply(
+            message.correlation, codes.QUERY_NOT_FOUND, remark="can not find message, maybe time range not correct"
+        )
     told = {"indexLastUpdatePhyoffset": str(served.store.position), "indexLastUpdateTimestamp": str(served.epoch(now))}
-    return Reply(message.correlation, SUCCESS, told, b"".join(found))
+    return Reply(message.correlation, codes.SUCCESS, told, b"".join(found))
 
 
 def oldest_record(served: Served, now: Time, message: Ask) -> Reply:
@@ -136,7 +132,7 @@ def oldest_record(served: Served, now: Time, message: Ask) -> Reply:
     queue = served.store.queue(fields.text("topic"), fields.whole("queueId"))
     written = None if queue is None else queue.written_at(queue.min_offset)
     told = -1 if written is None else served.epoch(written)
-    return Reply(message.correlation, SUCCESS, {"timestamp": str(told)})
+    return Reply(message.correlation, codes.SUCCESS, {"timestamp": str(told)})
 
 
 # The broker.
@@ -160,7 +156,7 @@ def broker_config(served: Served, now: Time, message: Ask) -> Reply:
         "enablePropertyFilter": "false",
     }
     body = "".join(f"{name}={value}\n" for name, value in told.items()).encode()
-    return Reply(message.correlation, SUCCESS, {"version": "{}"}, body)
+    return Reply(message.correlation, codes.SUCCESS, {"version": "{}"}, body)
 
 
 def runtime(served: Served, now: Time, message: Ask) -> Reply:
@@ -213,4 +209,4 @@ def runtime(served: Served, now: Time, message: Ask) -> Reply:
         "timerCongestNum": 0,
     }
     table = {name: str(value) for name, value in numbers.items()}
-    return Reply(message.correlation, SUCCESS, body=to_json({"table": table}))
+    return Reply(message.correlation, codes.SUCCESS, body=to_json({"table": table}))

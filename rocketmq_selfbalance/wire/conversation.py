@@ -12,15 +12,7 @@ from typing import NamedTuple
 from protocols.engine.connection import MakeConversation, WireError
 from protocols.engine.nodes import Message
 from rocketmq_selfbalance.remoting import ONEWAY, Frame, FrameError, decode, encode, length_of
-from rocketmq_selfbalance.wire import answers
-from rocketmq_selfbalance.wire.messages import (
-    AskClient,
-    ClientAnswer,
-    ClientHeartbeat,
-    FieldError,
-    Malformed,
-    Unsupported,
-)
+from rocketmq_selfbalance.wire import answers, messages
 from rocketmq_selfbalance.wire.requests import Decoder
 from rocketmq_selfbalance.wire.served import WireSettings
 
@@ -45,7 +37,7 @@ class Conversation:
         self._asked: dict[int, int] = {}
         """Opaque number of a question to the client to the node's number of it."""
         self._language = "JAVA"
-        self._last: tuple[bytes, str, int, ClientHeartbeat] | None = None
+        self._last: tuple[bytes, str, int, messages.ClientHeartbeat] | None = None
         """Body, language and version of the last heartbeat, and what it says: most are like the one before."""
 
     def feed(self, data: bytes) -> None:
@@ -56,7 +48,7 @@ class Conversation:
             if frame.is_answer:
                 question = self._asked.pop(frame.opaque, None)
                 if question is not None:
-                    return ClientAnswer(question, frame.code, frame.body, frame.remark)
+                    return messages.ClientAnswer(question, frame.code, frame.body, frame.remark)
             else:
                 return self._request(frame)
         return None
@@ -72,7 +64,7 @@ class Conversation:
             frame = answers.notice(message, self._opaque, for_c=self._language != "JAVA")
             if frame is None:
                 raise WireError(f"RocketMQ's servers do not say {type(message).__name__}")
-            if isinstance(message, AskClient):
+            if isinstance(message, messages.AskClient):
                 self._asked[self._opaque] = message.question
                 if len(self._asked) > self._settings.most_unanswered:
                     del self._asked[next(iter(self._asked))]
@@ -108,15 +100,15 @@ class Conversation:
     def _decoded(self, frame: Frame) -> Message:
         decoder = self._decoders.get(frame.code)
         if decoder is None:
-            return Unsupported(self._count, frame.code)
+            return messages.Unsupported(self._count, frame.code)
         if self._last is not None and frame.code == _HEARTBEAT and self._last[:3] == _identity(frame):
             before = self._last[3]
             return before._replace(correlation=self._count, beat=before.beat._replace(correlation=self._count))
         try:
             request = decoder(self._count, frame, self._server)
-        except (FieldError, UnicodeError) as error:
-            return Malformed(self._count, str(error))
-        if isinstance(request, ClientHeartbeat):
+        except (messages.FieldError, UnicodeError) as error:
+            return messages.Malformed(self._count, str(error))
+        if isinstance(request, messages.ClientHeartbeat):
             self._language = request.language
             self._last = *_identity(frame), request
         return request

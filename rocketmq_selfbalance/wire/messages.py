@@ -1,9 +1,8 @@
-"""The fields of a frame and the JSON of its body, of which nothing is believed before it was looked at.
+"""What clients and tools say over real connections beyond the messages of the simulation, and the answers to it; and
+the fields and JSON of frames, of which nothing is believed before it was looked at.
 
-What clients and tools say over real connections beyond the messages of the simulation, and the answers to it.
-
-The simulation's messages (`rocketmq_selfbalance.messages`) stand for themselves here. The records of this file are for
-what it does not have: contents of records, kinds of clients, views of tools. ``correlation`` is the number that the
+The simulation's messages (`rocketmq_selfbalance.messages`) stand for themselves. The records of this file are for what
+it does not have: contents of records, kinds of clients, views of tools. ``correlation`` is the number that the
 conversation gave to the request; ``oneway``: nobody waits for an answer.
 """
 
@@ -33,7 +32,6 @@ class Fields:
         self.told = told
 
     def text(self, name: str, default: str | None = None) -> str:
-        """A text; `FieldError` where it is missing and has no default."""
         value = self.told.get(name, default)
         if value is None:
             raise FieldError(f"the custom field <{name}> is null")
@@ -49,12 +47,10 @@ class Fields:
         return whole(name, value)
 
     def optional(self, name: str) -> int | None:
-        """A whole number, None where there is none."""
         value = self.told.get(name)
         return None if value is None else whole(name, value)
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """A truth value."""
         value = self.told.get(name)
         return default if value is None else value.lower() == "true"
 
@@ -91,7 +87,6 @@ def objects(value: object) -> list[dict[str, object]]:
 
 
 def text(told: Mapping[str, object], name: str, default: str = "") -> str:
-    """A text of a JSON object."""
     value = told.get(name, default)
     return value if isinstance(value, str) else default
 

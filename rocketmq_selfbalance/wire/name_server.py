@@ -6,23 +6,14 @@ Brokers of this process register as nodes, under their names; others register ov
 from collections.abc import Mapping
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
-from rocketmq_selfbalance.broker.topics import SYSTEM_TOPICS
+from rocketmq_selfbalance.broker.state import SYSTEM_TOPICS
 from rocketmq_selfbalance.codes import QUERY_NOT_FOUND, SUCCESS, SYSTEM_ERROR, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
 from rocketmq_selfbalance.messages.requests import Answer
 from rocketmq_selfbalance.nameserver import NameServer, NameServerSettings
+from rocketmq_selfbalance.wire import messages
 from rocketmq_selfbalance.wire.answers import to_json
 from rocketmq_selfbalance.wire.broker import not_supported
-from rocketmq_selfbalance.wire.messages import (
-    Administer,
-    Ask,
-    FieldError,
-    Fields,
-    Malformed,
-    Registration,
-    Reply,
-    Unsupported,
-)
 
 _HELP = "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 _MOST_SETTINGS = 10_000
@@ -50,21 +41,21 @@ class ServedNameServer:
         match message:
             case GetRouteInfo():
                 code, body, remark = self._route(message.topic)
-                out.send(sender, Reply(message.correlation, code, body=body, remark=remark))
-            case Registration():
+                out.send(sender, messages.Reply(message.correlation, code, body=body, remark=remark))
+            case messages.Registration():
                 self.node.receive(now, sender, message.broker, out)
-                out.send(sender, Reply(message.correlation, SUCCESS))
-            case Administer():
+                out.send(sender, messages.Reply(message.correlation, SUCCESS))
+            case messages.Administer():
                 self.node.receive(now, OPERATOR, message.command, out)
                 out.send(sender, Answer(message.correlation, SUCCESS))
-            case Ask():
+            case messages.Ask():
                 try:
                     out.send(sender, self._view(message))
-                except FieldError as error:
-                    out.send(sender, Reply(message.correlation, SYSTEM_ERROR, remark=str(error)))
-            case Malformed():
-                out.send(sender, Reply(message.correlation, SYSTEM_ERROR, remark=message.why))
-            case Unsupported():
+                except messages.FieldError as error:
+                    out.send(sender, messages.Reply(message.correlation, SYSTEM_ERROR, remark=str(error)))
+            case messages.Malformed():
+                out.send(sender, messages.Reply(message.correlation, SYSTEM_ERROR, remark=message.why))
+            case messages.Unsupported():
                 out.send(sender, not_supported(message))
             case _:
                 self.node.receive(now, sender, message, out)
@@ -120,13 +111,13 @@ class ServedNameServer:
     def _address(self, address: str) -> str:
         return self.addresses.get(address, address)
 
-    def _view(self, message: Ask) -> Reply:
-        fields, table = Fields(message.fields), self.node.table
+    def _view(self, message: messages.Ask) -> messages.Reply:
+        fields, table = messages.Fields(message.fields), self.node.table
         match message.code:
             case 100 | 101 | 102:
                 return self._setting(message, fields)
             case 106:
-                return Reply(message.correlation, SUCCESS, body=to_json(self._cluster()))
+                return messages.Reply(message.correlation, SUCCESS, body=to_json(self._cluster()))
             case 206:
                 told: dict[str, object] = {"topicList": sorted(table.topics)}
             case 219:
@@ -134,7 +125,7 @@ class ServedNameServer:
                 found = {key: value for (each, key), value in self.settings.items() if each == space}
                 if not found:
                     remark = f"No config item, Namespace: {space}"
-                    return Reply(message.correlation, QUERY_NOT_FOUND, remark=remark)
+                    return messages.Reply(message.correlation, QUERY_NOT_FOUND, remark=remark)
                 told = {"table": found}
             case 224:
                 names = table.clusters.get(fields.text("cluster"), set())
@@ -142,7 +133,7 @@ class ServedNameServer:
                 told = {"topicList": sorted(topics)}
             case _:
                 told = {"topicList": sorted({*SYSTEM_TOPICS, *table.clusters, *table.brokers})}
-        return Reply(message.correlation, SUCCESS, body=to_json(told))
+        return messages.Reply(message.correlation, SUCCESS, body=to_json(told))
 
     def _cluster(self) -> dict[str, object]:
         table = self.node.table
@@ -159,17 +150,17 @@ class ServedNameServer:
             "clusterAddrTable": {name: sorted(brokers) for name, brokers in table.clusters.items()},
         }
 
-    def _setting(self, message: Ask, fields: Fields) -> Reply:
+    def _setting(self, message: messages.Ask, fields: messages.Fields) -> messages.Reply:
         place = fields.text("namespace"), fields.text("key")
         if message.code == 100:
             if len(self.settings) >= _MOST_SETTINGS:
-                return Reply(message.correlation, SYSTEM_ERROR, remark="no room for another setting")
+                return messages.Reply(message.correlation, SYSTEM_ERROR, remark="no room for another setting")
             self.settings[place] = fields.text("value")
         elif message.code == 102:
             self.settings.pop(place, None)
         elif place in self.settings:
-            return Reply(message.correlation, SUCCESS, {"value": self.settings[place]})
+            return messages.Reply(message.correlation, SUCCESS, {"value": self.settings[place]})
         else:
             remark = f"No config item, Namespace: {place[0]} Key: {place[1]}"
-            return Reply(message.correlation, QUERY_NOT_FOUND, remark=remark)
-        return Reply(message.correlation, SUCCESS)
+            return messages.Reply(message.correlation, QUERY_NOT_FOUND, remark=remark)
+        return messages.Reply(message.correlation, SUCCESS)

@@ -1,21 +1,12 @@
-"""Views of offsets: how far groups have come, what queues hold (``AdminBrokerProcessor``).
-
-What tools ask a broker, such as mqadmin's views: functions of what the broker holds, in the JSON of its Java classes
-(``AdminBrokerProcessor``).
-"""
+"""What tools such as mqadmin ask a broker: functions of what it holds, in the JSON of its Java classes
+(``AdminBrokerProcessor``); here how far groups have come, what queues hold, and who is there."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import Queue
-from rocketmq_selfbalance.codes import (
-    CONSUMER_NOT_ONLINE,
-    SUBSCRIPTION_GROUP_NOT_EXIST,
-    SUCCESS,
-    SYSTEM_ERROR,
-    TOPIC_NOT_EXIST,
-)
+from rocketmq_selfbalance import codes
 from rocketmq_selfbalance.messages.membership import ResetOffset, Subscription
 from rocketmq_selfbalance.wire import config_views
 from rocketmq_selfbalance.wire.answers import to_json, with_queue_keys
@@ -37,7 +28,7 @@ def consume_stats(served: Served, now: Time, message: Ask) -> Reply:
             continue
         for number in range(config.read):
             rows.append((Queue(topic, broker.name, number), _progress(served, now, group, topic, number)))
-    return Reply(message.correlation, SUCCESS, body=with_queue_keys({"consumeTps": 0.0}, "offsetTable", rows))
+    return Reply(message.correlation, codes.SUCCESS, body=with_queue_keys({"consumeTps": 0.0}, "offsetTable", rows))
 
 
 def _progress(served: Served, now: Time, group: str, topic: str, number: int) -> dict[str, int]:
@@ -57,15 +48,15 @@ def reset_answer(served: Served, now: Time, correlation: int, command: ResetOffs
     broker = served.broker
     config = broker.disk.topics.configs.get(command.topic)
     if config is None:
-        return Reply(correlation, TOPIC_NOT_EXIST, remark=f"Topic {command.topic} does not exist")
+        return Reply(correlation, codes.TOPIC_NOT_EXIST, remark=f"Topic {command.topic} does not exist")
     if not broker.disk.groups.knows(command.group):
-        return Reply(correlation, SUBSCRIPTION_GROUP_NOT_EXIST, remark=f"Group {command.group} does not exist")
+        return Reply(correlation, codes.SUBSCRIPTION_GROUP_NOT_EXIST, remark=f"Group {command.group} does not exist")
     numbers = range(config.write) if command.queue_number < 0 else (command.queue_number,)
     rows = [
         (Queue(command.topic, broker.name, number), max(broker.offsets.query(command.group, command.topic, number), 0))
         for number in numbers
     ]
-    return Reply(correlation, SUCCESS, body=with_queue_keys({}, "offsetTable", rows))
+    return Reply(correlation, codes.SUCCESS, body=with_queue_keys({}, "offsetTable", rows))
 
 
 def all_offsets(served: Served, now: Time, message: Ask) -> Reply:
@@ -75,14 +66,14 @@ def all_offsets(served: Served, now: Time, message: Ask) -> Reply:
             for key, offsets in served.broker.offsets.offsets.items()
         }
     }
-    return Reply(message.correlation, SUCCESS, body=to_json(told))
+    return Reply(message.correlation, codes.SUCCESS, body=to_json(told))
 
 
 def topic_stats(served: Served, now: Time, message: Ask) -> Reply:
     topic = Fields(message.fields).text("topic")
     config = served.broker.disk.topics.configs.get(topic)
     if config is None:
-        return Reply(message.correlation, TOPIC_NOT_EXIST, remark=f"topic[{topic}] not exist")
+        return Reply(message.correlation, codes.TOPIC_NOT_EXIST, remark=f"topic[{topic}] not exist")
     rows: list[tuple[Queue, object]] = []
     for number in range(config.write):
         queue = served.store.queue(topic, number)
@@ -94,18 +85,18 @@ def topic_stats(served: Served, now: Time, message: Ask) -> Reply:
             "minOffset": 0 if queue is None else queue.min_offset,
         }
         rows.append((Queue(topic, served.broker.name, number), row))
-    return Reply(message.correlation, SUCCESS, body=with_queue_keys({}, "offsetTable", rows))
+    return Reply(message.correlation, codes.SUCCESS, body=with_queue_keys({}, "offsetTable", rows))
 
 
 def groups_of_topic(served: Served, now: Time, message: Ask) -> Reply:
     topic, broker = Fields(message.fields).text("topic"), served.broker
     groups = {*broker.consumers.groups_of(topic), *broker.offsets.groups_of(topic)}
-    return Reply(message.correlation, SUCCESS, body=to_json({"groupList": sorted(groups)}))
+    return Reply(message.correlation, codes.SUCCESS, body=to_json({"groupList": sorted(groups)}))
 
 
 def topics_of_group(served: Served, now: Time, message: Ask) -> Reply:
     topics = served.broker.offsets.topics_of(Fields(message.fields).text("group"))
-    return Reply(message.correlation, SUCCESS, body=to_json({"topicList": topics}))
+    return Reply(message.correlation, codes.SUCCESS, body=to_json({"topicList": topics}))
 
 
 _MOST_QUESTIONS = 10_000
@@ -120,7 +111,7 @@ def view(served: Served, now: Time, sender: str, message: Ask, out: Outbox) -> R
             return _ask_client(served, sender, message, out)
         return _VIEWS[message.code](served, now, message)
     except FieldError as error:
-        return Reply(message.correlation, SYSTEM_ERROR, remark=str(error))
+        return Reply(message.correlation, codes.SYSTEM_ERROR, remark=str(error))
 
 
 # Members.
@@ -128,7 +119,7 @@ def view(served: Served, now: Time, sender: str, message: Ask, out: Outbox) -> R
 
 def _offline(message: Ask, group: str) -> Reply:
     remark = f"the consumer group[{group}] not online"
-    return Reply(message.correlation, CONSUMER_NOT_ONLINE, remark=remark)
+    return Reply(message.correlation, codes.CONSUMER_NOT_ONLINE, remark=remark)
 
 
 def _connections(served: Served, now: Time, message: Ask) -> Reply:
@@ -146,7 +137,7 @@ def _connections(served: Served, now: Time, message: Ask) -> Reply:
         "messageModel": members.message_model,
         "subscriptionTable": {topic: _subscription(each) for topic, each in members.topics.items()},
     }
-    return Reply(message.correlation, SUCCESS, body=to_json(told))
+    return Reply(message.correlation, codes.SUCCESS, body=to_json(told))
 
 
 def _producers(served: Served, now: Time, message: Ask) -> Reply:
@@ -154,9 +145,9 @@ def _producers(served: Served, now: Time, message: Ask) -> Reply:
     channels = served.producers.get(group)
     if channels is None:
         remark = f"the producer group[{group}] not exist"
-        return Reply(message.correlation, SYSTEM_ERROR, remark=remark)
+        return Reply(message.correlation, codes.SYSTEM_ERROR, remark=remark)
     told = {"connectionSet": [_connection(kind, channel) for channel, kind in channels.items()]}
-    return Reply(message.correlation, SUCCESS, body=to_json(told))
+    return Reply(message.correlation, codes.SUCCESS, body=to_json(told))
 
 
 def _connection(kind: ClientKind, channel: str) -> dict[str, object]:
@@ -184,7 +175,7 @@ def _ask_client(served: Served, sender: str, message: Ask, out: Outbox) -> Reply
     found = [channel for channel, known in members.channels.items() if known.client_id == client_id] if members else []
     if not found:
         remark = f"The Consumer <{group}> <{client_id}> not online"
-        return Reply(message.correlation, SYSTEM_ERROR, remark=remark)
+        return Reply(message.correlation, codes.SYSTEM_ERROR, remark=remark)
     if len(served.questions) >= _MOST_QUESTIONS:
         del served.questions[next(iter(served.questions))]
     served.asked += 1
@@ -197,9 +188,9 @@ def _check_client(served: Served, now: Time, message: Ask) -> Reply:
     data = parsed(message.body).get("subscriptionData")
     kind = text(data, "expressionType", TAG) if isinstance(data, dict) else TAG
     if kind in (TAG, ""):
-        return Reply(message.correlation, SUCCESS)
+        return Reply(message.correlation, codes.SUCCESS)
     remark = f"The broker does not support consumer to filter message by {kind}"
-    return Reply(message.correlation, SYSTEM_ERROR, remark=remark)
+    return Reply(message.correlation, codes.SYSTEM_ERROR, remark=remark)
 
 
 def _subscription_of(served: Served, now: Time, message: Ask) -> Reply:
@@ -207,7 +198,7 @@ def _subscription_of(served: Served, now: Time, message: Ask) -> Reply:
     group, topic = fields.text("group"), fields.text("topic")
     found = served.broker.consumers.find_subscription(group, topic)
     told = {"group": group, "subscriptionData": None if found is None else _subscription(found), "topic": topic}
-    return Reply(message.correlation, SUCCESS, body=to_json(told))
+    return Reply(message.correlation, codes.SUCCESS, body=to_json(told))
 
 
 _RUNNING_INFO = 307

@@ -1,30 +1,12 @@
-"""Orders of tools and brokers, from frames to the simulation's commands.
-
-REGISTER_BROKER from brokers outside this process: header, and a body that holds the broker's topics (spec 1.1).
-"""
+"""Orders of tools, from frames to the simulation's commands, and REGISTER_BROKER from brokers outside this process
+(spec 1.1)."""
 
 import json
 import re
 import zlib
 
 from protocols.engine.nodes import Message
-from rocketmq_selfbalance.messages.membership import (
-    DeleteSubscriptionGroup,
-    DeleteTopicInBroker,
-    ResetOffset,
-    SubscriptionGroup,
-    UpdateSubscriptionGroup,
-    UpdateTopic,
-)
-from rocketmq_selfbalance.messages.nameserver import (
-    AddWritePerm,
-    DataVersion,
-    DeleteTopicInNameServer,
-    RegisterBroker,
-    TopicConfig,
-    UnregisterBroker,
-    WipeWritePerm,
-)
+from rocketmq_selfbalance.messages import membership, nameserver
 from rocketmq_selfbalance.remoting import LARGEST_FRAME, Frame
 from rocketmq_selfbalance.wire.messages import Administer, FieldError, Fields, Registration, body_of, text, whole
 
@@ -39,13 +21,16 @@ def update_topic(number: int, frame: Frame, server: str) -> Message:
     if not (0 <= read <= 65_536 and 0 <= write <= 65_536):
         raise FieldError(f"a topic of {read} queues to read and {write} to write")
     return Administer(
-        number, UpdateTopic(number, TopicConfig(fields.text("topic"), read, write, fields.whole("perm", 6)))
+        number,
+        membership.UpdateTopic(
+            number, nameserver.TopicConfig(fields.text("topic"), read, write, fields.whole("perm", 6))
+        ),
     )
 
 
 def delete_topic(number: int, frame: Frame, server: str) -> Message:
     """DELETE_TOPIC_IN_BROKER."""
-    return Administer(number, DeleteTopicInBroker(number, Fields(frame.fields).text("topic")))
+    return Administer(number, membership.DeleteTopicInBroker(number, Fields(frame.fields).text("topic")))
 
 
 def update_group(number: int, frame: Frame, server: str) -> Message:
@@ -54,7 +39,7 @@ def update_group(number: int, frame: Frame, server: str) -> Message:
     group = text(told, "groupName")
     if not LEGAL_GROUP.fullmatch(group):
         raise FieldError(f"the group name {group[:40]!r}")
-    config = SubscriptionGroup(
+    config = membership.SubscriptionGroup(
         group,
         told.get("consumeEnable", True) is True,
         told.get("consumeBroadcastEnable", True) is True,
@@ -62,14 +47,14 @@ def update_group(number: int, frame: Frame, server: str) -> Message:
         whole("retryMaxTimes", told.get("retryMaxTimes", 16)),
         told.get("notifyConsumerIdsChangedEnable", True) is True,
     )
-    return Administer(number, UpdateSubscriptionGroup(number, config))
+    return Administer(number, membership.UpdateSubscriptionGroup(number, config))
 
 
 def delete_group(number: int, frame: Frame, server: str) -> Message:
     """DELETE_SUBSCRIPTIONGROUP."""
     fields = Fields(frame.fields)
     clean = fields.flag("cleanOffset")
-    return Administer(number, DeleteSubscriptionGroup(number, fields.text("groupName"), clean))
+    return Administer(number, membership.DeleteSubscriptionGroup(number, fields.text("groupName"), clean))
 
 
 def reset(number: int, frame: Frame, server: str) -> Message:
@@ -78,7 +63,7 @@ def reset(number: int, frame: Frame, server: str) -> Message:
     offset = fields.optional("offset")
     return Administer(
         number,
-        ResetOffset(
+        membership.ResetOffset(
             number,
             fields.text("group"),
             fields.text("topic"),
@@ -94,22 +79,22 @@ def unregister_broker(number: int, frame: Frame, server: str) -> Message:
     """UNREGISTER_BROKER."""
     fields = Fields(frame.fields)
     cluster, broker, address = fields.text("clusterName"), fields.text("brokerName"), fields.text("brokerAddr")
-    return Administer(number, UnregisterBroker(number, cluster, broker, fields.whole("brokerId"), address))
+    return Administer(number, nameserver.UnregisterBroker(number, cluster, broker, fields.whole("brokerId"), address))
 
 
 def wipe(number: int, frame: Frame, server: str) -> Message:
     """WIPE_WRITE_PERM_OF_BROKER."""
-    return Administer(number, WipeWritePerm(number, Fields(frame.fields).text("brokerName")))
+    return Administer(number, nameserver.WipeWritePerm(number, Fields(frame.fields).text("brokerName")))
 
 
 def add_perm(number: int, frame: Frame, server: str) -> Message:
     """ADD_WRITE_PERM_OF_BROKER."""
-    return Administer(number, AddWritePerm(number, Fields(frame.fields).text("brokerName")))
+    return Administer(number, nameserver.AddWritePerm(number, Fields(frame.fields).text("brokerName")))
 
 
 def forget_topic(number: int, frame: Frame, server: str) -> Message:
     """DELETE_TOPIC_IN_NAMESRV."""
-    return Administer(number, DeleteTopicInNameServer(number, Fields(frame.fields).text("topic")))
+    return Administer(number, nameserver.DeleteTopicInNameServer(number, Fields(frame.fields).text("topic")))
 
 
 _TOPIC_PARTS = 5
@@ -124,7 +109,7 @@ def decoded(number: int, frame: Frame, server: str) -> Message:
     if crc and zlib.crc32(told) & 0x7FFFFFFF != crc:
         raise FieldError("a body with another CRC than its header says")
     topics, version = _compressed(told) if compressed else _plain(told)
-    broker = RegisterBroker(
+    broker = nameserver.RegisterBroker(
         number,
         fields.text("clusterName"),
         fields.text("brokerName"),
@@ -136,12 +121,12 @@ def decoded(number: int, frame: Frame, server: str) -> Message:
     return Registration(number, broker)
 
 
-def _plain(body: bytes) -> tuple[tuple[TopicConfig, ...], DataVersion]:
+def _plain(body: bytes) -> tuple[tuple[nameserver.TopicConfig, ...], nameserver.DataVersion]:
     try:
         told = json.loads(body)["topicConfigSerializeWrapper"]
         configs = told.get("topicConfigTable") or {}
         topics = tuple(
-            TopicConfig(
+            nameserver.TopicConfig(
                 topic,
                 whole("readQueueNums", config.get("readQueueNums", 16)),
                 whole("writeQueueNums", config.get("writeQueueNums", 16)),
@@ -154,16 +139,16 @@ def _plain(body: bytes) -> tuple[tuple[TopicConfig, ...], DataVersion]:
         raise FieldError("a registration whose body cannot be read") from None
 
 
-def _version(told: dict[str, object]) -> DataVersion:
+def _version(told: dict[str, object]) -> nameserver.DataVersion:
     counter = told.get("counter")  # older brokers: a number; fastjson writes an atomic one as such
-    return DataVersion(
+    return nameserver.DataVersion(
         whole("stateVersion", told.get("stateVersion", 0)),
         float(whole("timestamp", told.get("timestamp", 0))),
         whole("counter", counter if counter is not None else 0),
     )
 
 
-def _compressed(body: bytes) -> tuple[tuple[TopicConfig, ...], DataVersion]:
+def _compressed(body: bytes) -> tuple[tuple[nameserver.TopicConfig, ...], nameserver.DataVersion]:
     """Deflated: the data version as JSON, then each topic as a text, each after its length; servers that filter and
     static topics, which follow, are not read."""
     unpacking = zlib.decompressobj()
@@ -187,9 +172,9 @@ def _chunk(content: bytes, at: int) -> tuple[bytes, int]:
     return content[at + 4 : end], end
 
 
-def _topic(told: str) -> TopicConfig:
+def _topic(told: str) -> nameserver.TopicConfig:
     parts = told.split(" ")
     if len(parts) < _TOPIC_PARTS:
         raise FieldError(f"a topic registered as {told[:40]!r}")
     read, write, perm = (whole("topic", part) for part in parts[1:4])
-    return TopicConfig(parts[0], read, write, perm)
+    return nameserver.TopicConfig(parts[0], read, write, perm)

@@ -47,7 +47,6 @@ _REMARKS = {
 
 
 def pull(served: Served, now: Time, sender: str, message: Pull, out: Outbox) -> None:
-    """A client pulls."""
     broker, asked = served.broker, message.pull
     refused = _refusal(served, message)
     if refused is not None:
@@ -76,7 +75,6 @@ def _answer(served: Served, now: Time, sender: str, message: Pull, answer: Pulle
 
 
 def _refusal(served: Served, message: Pull) -> Reply | None:
-    """What is wrong with a pull; None if nothing is."""
     asked = message.pull
     if message.kind not in (TAG, ""):
         why = f"The broker does not support consumer to filter message by {message.kind}"
@@ -89,7 +87,6 @@ def _refusal(served: Served, message: Pull) -> Reply | None:
 
 
 def _found(served: Served, now: Time, message: Pull) -> Pulled:
-    """What the queue has for it, with its records."""
     broker, asked = served.broker, message.pull
     reset = broker.offsets.has_reset(asked.group, asked.queue.topic, asked.queue.number)
     answer = pulls.get_message(broker, now, asked)
@@ -175,7 +172,6 @@ def _wants(served: Served, queue: RecordQueue, message: Pull) -> bool:
 
 
 def held_due(served: Served, now: Time, timer: TimerName, out: Outbox) -> None:
-    """A held pull has waited for its time."""
     for held in served.broker.held.get(timer[1], ()):
         if held.timer == timer:
             _wake(served, now, held, out)

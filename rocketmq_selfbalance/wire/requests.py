@@ -5,39 +5,11 @@ from typing import TypeAlias
 
 from protocols.engine.nodes import Message
 from protocols.java import Queue
-from rocketmq_selfbalance.messages.membership import (
-    ConsumerData,
-    GetConsumerListByGroup,
-    HeartBeat,
-    Subscription,
-    UnregisterClient,
-)
+from rocketmq_selfbalance.messages import membership, offsets
 from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
-from rocketmq_selfbalance.messages.offsets import (
-    GetMaxOffset,
-    GetMinOffset,
-    PullMessage,
-    QueryConsumerOffset,
-    SearchOffsetByTimestamp,
-    UpdateConsumerOffset,
-)
 from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
 from rocketmq_selfbalance.remoting import ONEWAY, Frame
-from rocketmq_selfbalance.wire import orders
-from rocketmq_selfbalance.wire import orders as registrations
-from rocketmq_selfbalance.wire.messages import (
-    Ask,
-    ClientHeartbeat,
-    FieldError,
-    Fields,
-    Pull,
-    SendBack,
-    SendMessage,
-    body_of,
-    objects,
-    text,
-    whole,
-)
+from rocketmq_selfbalance.wire import messages, orders
 
 _COMMIT, _SUSPEND, _FILTER = 1, 2, 4
 """Bits of a pull's system flag: it commits, it may be held, it brings a filter of its own."""
@@ -48,23 +20,23 @@ Decoder: TypeAlias = Callable[[int, Frame, str], Message]
 """The request's number, its frame, the name of the server; raises `FieldError`."""
 
 
-def _queue(fields: Fields, server: str) -> Queue:
+def _queue(fields: messages.Fields, server: str) -> Queue:
     return Queue(fields.text("topic"), server, fields.whole("queueId"))
 
 
 def _heartbeat(number: int, frame: Frame, server: str) -> Message:
-    told = body_of(frame)
-    client_id = text(told, "clientID") or text(told, "clientId")
+    told = messages.body_of(frame)
+    client_id = messages.text(told, "clientID") or messages.text(told, "clientId")
     if not client_id:
-        raise FieldError("a heartbeat without clientID")
-    fingerprint = whole("heartbeatFingerprint", told.get("heartbeatFingerprint") or 0)
-    consumers = tuple(map(_consumer, objects(told.get("consumerDataSet"))))
-    return ClientHeartbeat(
+        raise messages.FieldError("a heartbeat without clientID")
+    fingerprint = messages.whole("heartbeatFingerprint", told.get("heartbeatFingerprint") or 0)
+    consumers = tuple(map(_consumer, messages.objects(told.get("consumerDataSet"))))
+    return messages.ClientHeartbeat(
         number,
-        HeartBeat(
+        membership.HeartBeat(
             number, client_id, tuple(consumer for consumer in consumers if orders.LEGAL_GROUP.fullmatch(consumer.group))
         ),
-        tuple(text(each, "groupName") for each in objects(told.get("producerDataSet"))),
+        tuple(messages.text(each, "groupName") for each in messages.objects(told.get("producerDataSet"))),
         fingerprint,
         told.get("withoutSub") is True,
         frame.language,
@@ -72,36 +44,38 @@ def _heartbeat(number: int, frame: Frame, server: str) -> Message:
     )
 
 
-def _consumer(told: Mapping[str, object]) -> ConsumerData:
+def _consumer(told: Mapping[str, object]) -> membership.ConsumerData:
     subscriptions = (
-        Subscription(
-            text(each, "topic"), text(each, "subString", "*"), float(whole("subVersion", each.get("subVersion") or 0))
+        membership.Subscription(
+            messages.text(each, "topic"),
+            messages.text(each, "subString", "*"),
+            float(messages.whole("subVersion", each.get("subVersion") or 0)),
         )
-        for each in objects(told.get("subscriptionDataSet"))
+        for each in messages.objects(told.get("subscriptionDataSet"))
     )
-    return ConsumerData(
-        text(told, "groupName"),
-        text(told, "consumeType"),
-        text(told, "messageModel"),
-        text(told, "consumeFromWhere"),
+    return membership.ConsumerData(
+        messages.text(told, "groupName"),
+        messages.text(told, "consumeType"),
+        messages.text(told, "messageModel"),
+        messages.text(told, "consumeFromWhere"),
         tuple(sorted(subscriptions)),
     )
 
 
 def _unregister(number: int, frame: Frame, server: str) -> Message:
-    fields = Fields(frame.fields)
-    return UnregisterClient(number, fields.text("clientID"), fields.text("consumerGroup", ""))
+    fields = messages.Fields(frame.fields)
+    return membership.UnregisterClient(number, fields.text("clientID"), fields.text("consumerGroup", ""))
 
 
 def _consumer_list(number: int, frame: Frame, server: str) -> Message:
-    return GetConsumerListByGroup(number, Fields(frame.fields).text("consumerGroup"))
+    return membership.GetConsumerListByGroup(number, messages.Fields(frame.fields).text("consumerGroup"))
 
 
 def _pull(number: int, frame: Frame, server: str) -> Message:
-    fields = Fields(frame.fields)
+    fields = messages.Fields(frame.fields)
     flags = fields.whole("sysFlag")
     held = min(max(fields.whole("suspendTimeoutMillis", 0), 0), _MOST_HELD_MS)
-    pull = PullMessage(
+    pull = offsets.PullMessage(
         number,
         fields.text("consumerGroup"),
         _queue(fields, server),
@@ -112,42 +86,48 @@ def _pull(number: int, frame: Frame, server: str) -> Message:
         float(fields.whole("subVersion", 0)),
     )
     expression = fields.text("subscription", "*") if flags & _FILTER else None
-    return Pull(number, pull, fields.whole("maxMsgBytes", 2**31 - 1), expression, fields.text("expressionType", "TAG"))
+    return messages.Pull(
+        number, pull, fields.whole("maxMsgBytes", 2**31 - 1), expression, fields.text("expressionType", "TAG")
+    )
 
 
 def _commit(number: int, frame: Frame, server: str) -> Message:
-    fields = Fields(frame.fields)
+    fields = messages.Fields(frame.fields)
     oneway = bool(frame.flag & ONEWAY)
     queue, offset = _queue(fields, server), fields.whole("commitOffset")
-    return UpdateConsumerOffset(number, fields.text("consumerGroup"), queue, offset, oneway)
+    return offsets.UpdateConsumerOffset(number, fields.text("consumerGroup"), queue, offset, oneway)
 
 
 def _query_offset(number: int, frame: Frame, server: str) -> Message:
-    fields = Fields(frame.fields)
+    fields = messages.Fields(frame.fields)
     zero = fields.flag("setZeroIfNotFound", default=True)
-    return QueryConsumerOffset(number, fields.text("consumerGroup"), _queue(fields, server), zero)
+    return offsets.QueryConsumerOffset(number, fields.text("consumerGroup"), _queue(fields, server), zero)
 
 
 def _max_offset(number: int, frame: Frame, server: str) -> Message:
-    return GetMaxOffset(number, _queue(Fields(frame.fields), server))
+    return offsets.GetMaxOffset(number, _queue(messages.Fields(frame.fields), server))
 
 
 def _min_offset(number: int, frame: Frame, server: str) -> Message:
-    return GetMinOffset(number, _queue(Fields(frame.fields), server))
+    return offsets.GetMinOffset(number, _queue(messages.Fields(frame.fields), server))
 
 
 def _search_offset(number: int, frame: Frame, server: str) -> Message:
-    fields = Fields(frame.fields)
-    return SearchOffsetByTimestamp(number, _queue(fields, server), float(fields.whole("timestamp")))
+    fields = messages.Fields(frame.fields)
+    return offsets.SearchOffsetByTimestamp(number, _queue(fields, server), float(fields.whole("timestamp")))
 
 
 def _locks(frame: Frame) -> tuple[str, str, tuple[Queue, ...]]:
-    told = body_of(frame)
+    told = messages.body_of(frame)
     queues = tuple(
-        Queue(text(each, "topic"), text(each, "brokerName"), whole("queueId", each.get("queueId")))
-        for each in objects(told.get("mqSet"))
+        Queue(
+            messages.text(each, "topic"),
+            messages.text(each, "brokerName"),
+            messages.whole("queueId", each.get("queueId")),
+        )
+        for each in messages.objects(told.get("mqSet"))
     )
-    return text(told, "consumerGroup"), text(told, "clientId"), queues
+    return messages.text(told, "consumerGroup"), messages.text(told, "clientId"), queues
 
 
 def _lock(number: int, frame: Frame, server: str) -> Message:
@@ -176,8 +156,8 @@ _LONG_NAMES = {
 
 
 def _send(number: int, frame: Frame, server: str, names: Mapping[str, str], *, batch: bool = False) -> Message:
-    fields = Fields(frame.fields)
-    return SendMessage(
+    fields = messages.Fields(frame.fields)
+    return messages.SendMessage(
         number,
         fields.text(names["producerGroup"]),
         fields.text(names["topic"]),
@@ -213,8 +193,8 @@ def _send_batch(number: int, frame: Frame, server: str) -> Message:
 
 
 def _send_back(number: int, frame: Frame, server: str) -> Message:
-    fields = Fields(frame.fields)
-    return SendBack(
+    fields = messages.Fields(frame.fields)
+    return messages.SendBack(
         number,
         fields.text("group"),
         fields.whole("offset"),
@@ -225,11 +205,11 @@ def _send_back(number: int, frame: Frame, server: str) -> Message:
 
 
 def _ask(number: int, frame: Frame, server: str) -> Message:
-    return Ask(number, frame.code, frame.fields, frame.body)
+    return messages.Ask(number, frame.code, frame.fields, frame.body)
 
 
 def _route(number: int, frame: Frame, server: str) -> Message:
-    return GetRouteInfo(number, Fields(frame.fields).text("topic"))
+    return GetRouteInfo(number, messages.Fields(frame.fields).text("topic"))
 
 
 BROKER_ASKED = {
@@ -254,7 +234,7 @@ BROKER_ASKED = {
     351: "GET_TOPIC_CONFIG",
     352: "GET_SUBSCRIPTIONGROUP_CONFIG",
 }
-"""Numbers of what tools ask a broker, answered by `views`, to their names."""
+"""Numbers of what tools ask a broker, answered by `offset_views`, to their names."""
 
 NAME_SERVER_ASKED = {
     100: "PUT_KV_CONFIG",
@@ -295,7 +275,7 @@ BROKER: Mapping[int, Decoder] = {
 """Number of a request to a broker to what it says."""
 
 NAME_SERVER: Mapping[int, Decoder] = {
-    103: registrations.decoded,
+    103: orders.decoded,
     104: orders.unregister_broker,
     105: _route,
     205: orders.wipe,

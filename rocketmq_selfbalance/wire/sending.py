@@ -1,27 +1,14 @@
-"""Producers' records: RocketMQ's ``SendMessageProcessor``, ``ScheduleMessageService`` and the creation of topics by
-``TopicConfigManager.createTopicInSendMessageMethod``.
-
-Consumers send back records that they could not handle: ``SendMessageProcessor.consumerSendMsgBack`` for records with
-contents (spec 6.7). The rules are those of `rocketmq_selfbalance.broker.sent_back`.
-"""
+"""Producers' records (``SendMessageProcessor``, ``ScheduleMessageService``, and the creation of topics by
+``TopicConfigManager.createTopicInSendMessageMethod``), and those that consumers send back
+(``consumerSendMsgBack``; spec 6.7), by the rules of `rocketmq_selfbalance.broker.node`."""
 
 from collections.abc import Mapping
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
-from rocketmq_selfbalance.broker import administration, requests
-from rocketmq_selfbalance.broker.topics import retry_topic
-from rocketmq_selfbalance.codes import (
-    DLQ_PREFIX,
-    MESSAGE_ILLEGAL,
-    NO_PERMISSION,
-    PERM_WRITE,
-    RETRY_PREFIX,
-    SUBSCRIPTION_GROUP_NOT_EXIST,
-    SUCCESS,
-    SYSTEM_ERROR,
-    TOPIC_NOT_EXIST,
-)
+from rocketmq_selfbalance import codes
+from rocketmq_selfbalance.broker import administration, node
+from rocketmq_selfbalance.broker.state import retry_topic
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.wire import pulling, stored_messages
@@ -51,11 +38,10 @@ _TIMED = {"TIMER_DELIVER_MS": 1.0, "TIMER_DELAY_MS": 1.0, "TIMER_DELAY_SEC": 100
 
 
 def send(served: Served, now: Time, sender: str, message: SendMessage, out: Outbox) -> None:
-    """A producer writes a record, or a batch of them."""
     try:
         records = [(message.flag, message.body, message.properties)] if not message.batch else split_batch(message.body)
     except (ValueError, UnicodeError) as error:
-        out.send(sender, Reply(message.correlation, MESSAGE_ILLEGAL, remark=str(error)))
+        out.send(sender, Reply(message.correlation, codes.MESSAGE_ILLEGAL, remark=str(error)))
         return
     refused = _refusal(served, now, message, records, out)
     if refused is not None:
@@ -73,7 +59,7 @@ def send(served: Served, now: Time, sender: str, message: SendMessage, out: Outb
     }
     if not message.batch and (unique := parse_properties(message.properties).get("UNIQ_KEY")):
         fields["transactionId"] = unique
-    out.send(sender, Reply(message.correlation, SUCCESS, fields))
+    out.send(sender, Reply(message.correlation, codes.SUCCESS, fields))
     pulling.arrived(served, now, topic, number, out)
 
 
@@ -102,7 +88,7 @@ def _write(
         whole = f"{text}\x02{ending}" if text and text[-1] != "\x02" else text + ending
         store.write(writing, flag, body, whole.encode(), tags)
     if store.delayed:
-        requests.schedule_next(served.broker, now, out)
+        node.schedule_next(served.broker, now, out)
     return ids, first if writing.queue.max_offset(now) > first else 0
 
 
@@ -133,27 +119,30 @@ def _refusal(
     """Why the records are not taken, in the order in which a broker looks; topics come into being thereby."""
     broker, topic = served.broker, message.topic
     if message.sys_flag & _PREPARED or "TRAN_MSG\x01true" in message.properties:
-        return NO_PERMISSION, f"the broker[{served.address}] sending transaction message is forbidden"
+        return codes.NO_PERMISSION, f"the broker[{served.address}] sending transaction message is forbidden"
     if not topic or len(topic.encode()) > _LONGEST_TOPIC or any(each.isspace() for each in topic):
-        return SYSTEM_ERROR, f"The specified topic[{topic[:40]}] contains illegal characters or is too long"
+        return codes.SYSTEM_ERROR, f"The specified topic[{topic[:40]}] contains illegal characters or is too long"
     if topic == AUTO_TOPIC:
-        return SYSTEM_ERROR, f"The topic[{topic}] is conflict with system topic."
+        return codes.SYSTEM_ERROR, f"The topic[{topic}] is conflict with system topic."
     config = broker.disk.topics.configs.get(topic) or _create(served, now, message, out)
     if config is None:
-        return TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!"
-    if not config.perm & PERM_WRITE:
-        return NO_PERMISSION, f"the topic[{topic}] sending message is forbidden"
+        return codes.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please!"
+    if not config.perm & codes.PERM_WRITE:
+        return codes.NO_PERMISSION, f"the topic[{topic}] sending message is forbidden"
     if message.queue_number >= max(config.read, config.write):
-        return SYSTEM_ERROR, f"request queueId[{message.queue_number}] is illegal, {config}"
+        return codes.SYSTEM_ERROR, f"request queueId[{message.queue_number}] is illegal, {config}"
     for _, body, properties in records:
         long = len(properties) > _MOST_PROPERTIES // 4 and len(properties.encode()) > _MOST_PROPERTIES
         if long or len(body) > served.wire.most_message_bytes:
-            return MESSAGE_ILLEGAL, (
+            return codes.MESSAGE_ILLEGAL, (
                 "the message is illegal, maybe msg body or properties length not matched."
                 f" msg body length limit {served.wire.most_message_bytes}B, msg properties length limit 32KB."
             )
-    if topic.startswith(RETRY_PREFIX) and broker.disk.groups.find(topic.removeprefix(RETRY_PREFIX)) is None:
-        return SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {topic.removeprefix(RETRY_PREFIX)}"
+    if topic.startswith(codes.RETRY_PREFIX) and broker.disk.groups.find(topic.removeprefix(codes.RETRY_PREFIX)) is None:
+        return (
+            codes.SUBSCRIPTION_GROUP_NOT_EXIST,
+            f"subscription group not exist, {topic.removeprefix(codes.RETRY_PREFIX)}",
+        )
     return None
 
 
@@ -164,8 +153,8 @@ def _create(served: Served, now: Time, message: SendMessage, out: Outbox) -> Top
     if len(configs) >= served.wire.most_topics:
         return None
     model = configs.get(message.default_topic)
-    if message.topic.startswith(RETRY_PREFIX):
-        group = broker.disk.groups.find(message.topic.removeprefix(RETRY_PREFIX))
+    if message.topic.startswith(codes.RETRY_PREFIX):
+        group = broker.disk.groups.find(message.topic.removeprefix(codes.RETRY_PREFIX))
         made = None if group is None else retry_topic(group)
     elif model is None or not model.perm & PERM_INHERIT:
         made = None
@@ -180,8 +169,8 @@ def _create(served: Served, now: Time, message: SendMessage, out: Outbox) -> Top
 def _place(served: Served, now: Time, message: SendMessage, out: Outbox) -> tuple[str, int]:
     """Topic and queue number that the records go to: those asked for, or the dead letters."""
     broker, topic = served.broker, message.topic
-    if topic.startswith(RETRY_PREFIX):
-        group = topic.removeprefix(RETRY_PREFIX)
+    if topic.startswith(codes.RETRY_PREFIX):
+        group = topic.removeprefix(codes.RETRY_PREFIX)
         config = broker.disk.groups.find(group)
         limit = config.retry_max_times if config is not None else 0
         if message.max_reconsume_times is not None:
@@ -196,15 +185,15 @@ def _place(served: Served, now: Time, message: SendMessage, out: Outbox) -> tupl
 
 def dead_letters(served: Served, now: Time, group: str, out: Outbox) -> str:
     """The topic of a group's dead letters, which is made where it is not there yet."""
-    topic = DLQ_PREFIX + group
+    topic = codes.DLQ_PREFIX + group
     if topic not in served.broker.disk.topics.configs:
-        administration.put(served.broker, now, TopicConfig(topic, 1, 1, PERM_WRITE | 4), out)
+        administration.put(served.broker, now, TopicConfig(topic, 1, 1, codes.PERM_WRITE | 4), out)
     return topic
 
 
 def with_defaults(configs: Mapping[str, TopicConfig], queues: int) -> dict[str, TopicConfig]:
     """A broker's topics with the one after whose model producers' topics are made."""
-    return {AUTO_TOPIC: TopicConfig(AUTO_TOPIC, queues, queues, 4 | PERM_WRITE | PERM_INHERIT), **configs}
+    return {AUTO_TOPIC: TopicConfig(AUTO_TOPIC, queues, queues, 4 | codes.PERM_WRITE | PERM_INHERIT), **configs}
 
 
 def send_back(served: Served, now: Time, sender: str, message: SendBack, out: Outbox) -> None:
@@ -212,25 +201,20 @@ def send_back(served: Served, now: Time, sender: str, message: SendBack, out: Ou
     config = served.broker.disk.groups.find(message.group)
     if config is None:
         remark = f"subscription group not exist, {message.group}"
-        out.send(sender, Reply(message.correlation, SUBSCRIPTION_GROUP_NOT_EXIST, remark=remark))
+        out.send(sender, Reply(message.correlation, codes.SUBSCRIPTION_GROUP_NOT_EXIST, remark=remark))
         return
     if config.retry_queue_nums > 0:
         kept = served.store.found_at(message.position)
         if kept is None:
             remark = f"look message by offset failed, {message.position}"
-            out.send(sender, Reply(message.correlation, SYSTEM_ERROR, remark=remark))
+            out.send(sender, Reply(message.correlation, codes.SYSTEM_ERROR, remark=remark))
             return
         _retry(served, now, message, config, stored_messages.decode(kept.content), out)
-    out.send(sender, Reply(message.correlation, SUCCESS))
+    out.send(sender, Reply(message.correlation, codes.SUCCESS))
 
 
 def _retry(
-    served: Served,
-    now: Time,
-    message: SendBack,
-    config: SubscriptionGroup,
-    before: stored_messages.Stored,
-    out: Outbox,
+    served: Served, now: Time, message: SendBack, config: SubscriptionGroup, before: stored_messages.Stored, out: Outbox
 ) -> None:
     broker, store, record = served.broker, served.store, before.record
     properties = stored_messages.parse_properties(record.properties)
@@ -247,7 +231,7 @@ def _retry(
         out.observe(Noted(f"a record of {origin} is given up by {message.group}"))
         pulling.arrived(served, now, topic, 0, out)
         return
-    topic = RETRY_PREFIX + message.group
+    topic = codes.RETRY_PREFIX + message.group
     if topic not in broker.disk.topics.configs:
         administration.put(broker, now, retry_topic(config), out)
     levels = broker.settings.delay_levels_s
@@ -257,4 +241,4 @@ def _retry(
     text = stored_messages.properties_text(properties)
     due = now + levels[level - 1] * 1000.0
     store.keep_until(due, again._replace(topic=topic, queue_number=number, properties=text))
-    requests.schedule_next(broker, now, out)
+    node.schedule_next(broker, now, out)

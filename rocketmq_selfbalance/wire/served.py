@@ -1,12 +1,8 @@
-"""Settings of a served cluster: limits of memory and the sides of real brokers that the simulation has no use for, with
-the real defaults where there are any (``BrokerConfig``, ``MessageStoreConfig``).
+"""What a served broker holds beside the state of the simulation's broker: limits and sides of real brokers that the
+simulation has no use for (``BrokerConfig``, ``MessageStoreConfig``), and a store with real records, bounded in memory.
 
-A broker's message store with real records: bytes as RocketMQ stores them, bounded in memory.
-
-It stands where the simulation's store stands (`rocketmq_selfbalance.broker.store`), whose queues are functions of time
+The store stands where the simulation's stands (`rocketmq_selfbalance.broker.store`), whose queues are functions of time
 and hold no record. Times here are those of the world; stored records hold milliseconds since 1970.
-
-What a served broker holds beside the state of the simulation's broker.
 """
 
 from bisect import bisect_left, insort
@@ -151,7 +147,6 @@ class RecordStore(MessageStore):
                 queues[number] = RecordQueue(now)
 
     def records(self, topic: str, number: int) -> RecordQueue | None:
-        """The queue, where it is there."""
         queue = self.queue(topic, number)
         return queue if isinstance(queue, RecordQueue) else None
 
@@ -206,7 +201,6 @@ class RecordStore(MessageStore):
 
     @property
     def oldest(self) -> Time | None:
-        """When the oldest record was written."""
         return self._log[0].written if self._log else None
 
     def keep_until(self, due: Time, record: Record) -> None:
@@ -245,13 +239,7 @@ class Served:
     from 1970 to the beginning of the world; ``ownership`` is shared by the brokers of a cluster."""
 
     def __init__(
-        self,
-        broker: Broker,
-        store: RecordStore,
-        wire: WireSettings,
-        ownership: Ownership,
-        address: str,
-        epoch_ms: Time,
+        self, broker: Broker, store: RecordStore, wire: WireSettings, ownership: Ownership, address: str, epoch_ms: Time
     ) -> None:
         self.broker, self.store, self.wire, self.ownership = broker, store, wire, ownership
         self.address, self.epoch_ms = address, epoch_ms
@@ -281,5 +269,4 @@ class Served:
         return None if channel is None else channel.client_id
 
     def epoch(self, now: Time) -> int:
-        """Milliseconds since 1970."""
         return int(now + self.epoch_ms)

@@ -41,7 +41,6 @@ class Record(NamedTuple):
 
 
 def host(address: str, port: int) -> bytes:
-    """A host as records hold it."""
     return ip_address(address).packed + port.to_bytes(4)
 
 
@@ -65,7 +64,6 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def properties_text(properties: Mapping[str, str]) -> str:
-    """Properties as they stand in a record."""
     return "".join(f"{name}{_NAME}{value}{_END}" for name, value in properties.items())
 
 
@@ -125,7 +123,6 @@ class Envelope:
 
 @cache
 def _layout(born_host: int, store_host: int) -> Struct:
-    """All before the body; hosts have so many bytes."""
     return Struct(f"{_HEAD.format}{born_host}sq{store_host}siqi")
 
 
@@ -147,7 +144,6 @@ class Stored(NamedTuple):
 
 
 def decode(content: bytes) -> Stored:
-    """A stored record."""
     _, magic, crc, number, flag, offset, position, sys_flag, born = _HEAD.unpack_from(content)
     at = _HEAD.size
     born_host, at = _taken(content, at, 20 if sys_flag & _BORN_V6 else 8)

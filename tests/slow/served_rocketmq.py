@@ -14,7 +14,7 @@ from protocols.engine.sockets import Sockets
 from protocols.engine.turns import LoopThread
 from protocols.facts import Owns
 from protocols.java import Queue
-from rocketmq_selfbalance.broker.settings import BrokerSettings
+from rocketmq_selfbalance.broker.state import BrokerSettings
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster
 from tests.rocketmq_selfbalance.wire.serving import Facts
 from tests.slow.java import stop

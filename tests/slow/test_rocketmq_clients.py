@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from protocols.facts import Committed
-from rocketmq_selfbalance.broker.settings import BrokerSettings
+from rocketmq_selfbalance.broker.state import BrokerSettings
 from tests.slow.java import UnavailableError, find_java, released_jars
 from tests.slow.served_rocketmq import Program, ServedRocketMQ, served
 

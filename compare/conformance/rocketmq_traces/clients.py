@@ -31,7 +31,6 @@ from rocketmq_selfbalance.cluster import (
     ClientSettings,
     Consumer,
     Failure,
-    Handlers,
     HeartbeatToAll,
     LockQueues,
     Persist,
@@ -45,18 +44,8 @@ from rocketmq_selfbalance.cluster import (
     Sleep,
     Thread,
     UnlockQueues,
-    answer,
-    run,
 )
 from rocketmq_selfbalance.cluster import Step as ThreadStep
-from rocketmq_selfbalance.cluster import client_locks as locks
-from rocketmq_selfbalance.cluster import client_message_queue_changed as message_queue_changed
-from rocketmq_selfbalance.cluster import client_operator as operator
-from rocketmq_selfbalance.cluster import client_persisting as persisting
-from rocketmq_selfbalance.cluster import client_process_queue_table as process_queue_table
-from rocketmq_selfbalance.cluster import client_pull_from_where as pull_from_where
-from rocketmq_selfbalance.cluster import client_rebalance_service as rebalance_service
-from rocketmq_selfbalance.cluster import client_removal as removal
 
 CREATE_CLIENT = (
     *("client", "group", "kind", "orderly", "message_model", "strategy", "consume_from_where", "consume_timestamp"),
@@ -115,17 +104,6 @@ def _moment(text: str) -> Time:
         raise MalformedCase("consume_timestamp", "yyyyMMddHHmmss", text) from None
     return moment.timestamp() * 1000 - EPOCH_MS
 
-
-PARTS: Handlers = {
-    **pull_from_where.HANDLERS,
-    **persisting.HANDLERS,
-    **removal.HANDLERS,
-    **message_queue_changed.HANDLERS,
-    **process_queue_table.HANDLERS,
-    **rebalance_service.HANDLERS,
-    **locks.HANDLERS,
-    **operator.HANDLERS,
-}
 
 Answer: TypeAlias = int | Failure
 
@@ -221,22 +199,18 @@ class TraceWorld:
 
     def run(self, now: int, *steps: ThreadStep) -> object:
         """Do these steps; what the last one leaves."""
-        thread = Thread(*steps, _Keep())
-        kept: list[object] = []
-        handlers: Handlers = {
-            **PARTS,
-            Persist: self._persist,
-            RemoveOffset: self._forget,
-            _Keep: lambda world, now, thread, step, out: kept.append(thread.value),
-        }
+        thread = Thread(*steps)
         time: Time = now
-        call = run(self, time, thread, handlers, _NO_OUTBOX)
-        while call is not None:
-            value = self._answer(time, call)
-            if isinstance(call, Sleep):
-                time += call.duration
-            call = answer(self, time, thread, value, handlers, _NO_OUTBOX)
-        return kept[0]
+        while thread.left:
+            step = thread.left.pop()
+            if isinstance(step, Persist | RemoveOffset):
+                self.effect("store_persist" if isinstance(step, Persist) else "store_remove_offset", list(step.queue))
+            call = step.do(self, time, thread, _NO_OUTBOX)
+            if call is not None:
+                thread.value = self._answer(time, call)
+                if isinstance(call, Sleep):
+                    time += call.duration
+        return thread.value
 
     def take_effects(self) -> dict[str, list[object]]:
         """The effects since the last call of this, each kind in text order."""
@@ -246,14 +220,6 @@ class TraceWorld:
     def effect(self, kind: str, record: object) -> None:
         """Something was done to the surroundings."""
         self._effects.setdefault(kind, []).append(record)
-
-    def _persist(self, world: object, now: Time, thread: Thread, step: Persist, out: Outbox) -> Call | None:
-        self.effect("store_persist", list(step.queue))
-        return PARTS[Persist](world, now, thread, step, out)
-
-    def _forget(self, world: object, now: Time, thread: Thread, step: RemoveOffset, out: Outbox) -> Call | None:
-        self.effect("store_remove_offset", list(step.queue))
-        return PARTS[RemoveOffset](world, now, thread, step, out)
 
     def _answer(self, now: Time, call: Call) -> object:
         brokers = self._brokers
@@ -344,12 +310,6 @@ class TraceWorld:
 
     def rebalance_later(self, now: Time, delay: Time, out: Outbox) -> None:
         self.effect("rebalance_later_ms", int(delay))
-
-
-class _Keep(tuple[()]):
-    """The step after the last: its value is what the steps left."""
-
-    __slots__ = ()
 
 
 def entries(offsets: Mapping[Queue, int | Failure]) -> list[list[object]]:

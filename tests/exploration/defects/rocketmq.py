@@ -11,10 +11,10 @@ from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager
 from rocketmq_selfbalance.broker.state import Lock, RebalanceLockManager
 from rocketmq_selfbalance.client import process_queue_table, rebalance_service
 from rocketmq_selfbalance.client.instance import Instance
-from rocketmq_selfbalance.client.persisting import World
+from rocketmq_selfbalance.client.removal import World
 from rocketmq_selfbalance.client.threads import Call, Failure, Thread
 from rocketmq_selfbalance.codes import SUCCESS
-from tests.exploration.defects.record import Defect, Search, replace
+from tests.exploration.defects.record import Defect, Search
 from tests.exploration.defects.scenarios import scope
 
 _GROUP = ("orders", "orders")
@@ -71,35 +71,35 @@ def _offset_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 
 def _no_next_pass(patch: pytest.MonkeyPatch) -> None:
-    original = rebalance_service._end_pass
+    original = rebalance_service._EndPass.do
 
-    def end_pass(client: Instance, now: Time, thread: Thread, step: Any, out: Outbox) -> Call | None:
-        call = original(client, now, thread, step, out)
+    def end_pass(step: Any, client: Instance, now: Time, thread: Thread, out: Outbox) -> Call | None:
+        call = original(step, client, now, thread, out)
         out.cancel_timer(rebalance_service.TIMER)
         return call
 
-    replace(patch, original, end_pass)
+    patch.setattr(rebalance_service._EndPass, "do", end_pass)
 
 
 def _alone_without_an_answer(patch: pytest.MonkeyPatch) -> None:
-    original = rebalance_service._allocate
+    original = rebalance_service._Allocate.do
 
-    def allocate(world: World, now: Time, thread: Thread, step: Any, out: Outbox) -> Call | None:
+    def allocate(step: Any, world: World, now: Time, thread: Thread, out: Outbox) -> Call | None:
         if isinstance(thread.value, Failure):
             thread.value = (world.consumer(step.group).client_id,)
-        return original(world, now, thread, step, out)
+        return original(step, world, now, thread, out)
 
-    replace(patch, original, allocate)
+    patch.setattr(rebalance_service._Allocate, "do", allocate)
 
 
 def _refused_lock_ignored(patch: pytest.MonkeyPatch) -> None:
-    original = process_queue_table._locked
+    original = process_queue_table._Locked.do
 
-    def locked(world: World, now: Time, thread: Thread, step: Any, out: Outbox) -> Call | None:
+    def locked(step: Any, world: World, now: Time, thread: Thread, out: Outbox) -> Call | None:
         thread.value = (step.queue,)
-        return original(world, now, thread, step, out)
+        return original(step, world, now, thread, out)
 
-    replace(patch, original, locked)
+    patch.setattr(process_queue_table._Locked, "do", locked)
 
 
 BROKER = "RocketMQ broker"

@@ -6,8 +6,8 @@ from protocols import Queue
 from protocols.engine.nodes import OPERATOR, Message
 from protocols.engine.single import SingleNode
 from rocketmq_selfbalance.broker import Broker, BrokerNode, BrokerSettings, Disk
+from rocketmq_selfbalance.broker.state import SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_FROM_LAST_OFFSET, CONSUME_PASSIVELY, SUCCESS
 from rocketmq_selfbalance.messages.membership import (
     ConsumerData,

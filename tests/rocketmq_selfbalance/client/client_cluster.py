@@ -10,8 +10,8 @@ from protocols.engine.simulation import Simulation, Unobserved
 from protocols.facts import Delivered, Owns
 from protocols.java import Queue
 from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
+from rocketmq_selfbalance.broker.state import SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.client.commands import ConsumerSpec
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.node import Client

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from rocketmq_selfbalance.pop.ordered import OrderedBatch, OrderedQueues
-from rocketmq_selfbalance.pop.topic import Handle, PopTopic
+from rocketmq_selfbalance.pop import Handle, OrderedBatch, OrderedQueues, PopTopic
 from tests.rows import rows
 
 _FOLDER = Path(__file__).parents[2] / "golden" / "rocketmq-pop"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Limits, Sockets
-from rocketmq_selfbalance.broker.settings import BrokerSettings
+from rocketmq_selfbalance.broker.state import BrokerSettings
 from rocketmq_selfbalance.remoting import ONEWAY, Frame, decode, encode
 from rocketmq_selfbalance.wire import stored_messages
 from rocketmq_selfbalance.wire.cluster import RocketMQCluster

@@ -8,7 +8,7 @@ import zlib
 
 from protocols.facts import Committed, Delivered, Owns
 from protocols.java import Queue
-from rocketmq_selfbalance.broker.settings import BrokerSettings
+from rocketmq_selfbalance.broker.state import BrokerSettings
 from rocketmq_selfbalance.wire import stored_messages
 from rocketmq_selfbalance.wire.served import WireSettings
 from tests.rocketmq_selfbalance.wire.serving import EPOCH_MS, Client, Setting, bodies_of, in_cluster, records_of, until

@@ -21,7 +21,7 @@ from typing import Any
 
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.offsets import parse
-from rocketmq_selfbalance.broker.topics import SubscriptionGroupManager, TopicConfigManager
+from rocketmq_selfbalance.broker.state import SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.remoting import Frame, decode

@@ -1,20 +1,19 @@
-"""Settings of a name server with RocketMQ 5.3.3's defaults: its ``NamesrvConfig`` (spec 10.1).
+"""RocketMQ's name server: what brokers there are, and where each topic has its queues (spec 1).
 
-The name server's tables, RocketMQ's ``RouteInfoManager``: brokers and their addresses, and the queues of each topic
-per broker (spec 1.1 to 1.4).
-
-A plain object: `rocketmq_selfbalance.nameserver.node` gives it the time and the connections.
+Its settings (``NamesrvConfig``; spec 10.1) with the defaults of 5.3.3; its tables, ``RouteInfoManager``, a plain object
+that is given the time and the connections (spec 1.1 to 1.4); and the node: brokers register, clients ask for routes, a
+scan removes the silent (``DefaultRequestProcessor``, ``ClientRequestProcessor``, ``BrokerHousekeepingService``).
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.java import sorted_as_java
-from protocols.node_state import NodeState
-from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE
-from rocketmq_selfbalance.messages.nameserver import BrokerData, DataVersion, QueueData, Route, TopicConfig
+from protocols.node_state import Emptied, NodeState
+from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE, SUCCESS, TOPIC_NOT_EXIST
+from rocketmq_selfbalance.messages import nameserver
 
 REAL_NAMES: Mapping[str, str] = {
     "scanNotActiveBrokerInterval": "scan_not_active_broker_interval_ms",
@@ -66,7 +65,7 @@ class BrokerLiveInfo(NamedTuple):
 
     last_update: Time
     timeout_ms: Time
-    version: DataVersion
+    version: nameserver.DataVersion
     channel: str
     ha_server_address: str | None
 
@@ -77,7 +76,7 @@ class RouteInfoManager(NodeState):
     ``topicQueueTable``, ``brokerAddrTable``, ``clusterAddrTable``, ``brokerLiveTable``."""
 
     settings: NameServerSettings
-    topics: dict[str, dict[str, QueueData]] = field(default_factory=dict)
+    topics: dict[str, dict[str, nameserver.QueueData]] = field(default_factory=dict)
     """Topic to broker name to its queues."""
     brokers: dict[str, BrokerAddresses] = field(default_factory=dict)
     clusters: dict[str, set[str]] = field(default_factory=dict)
@@ -94,8 +93,8 @@ class RouteInfoManager(NodeState):
         broker: str,
         broker_id: int,
         address: str,
-        topics: Iterable[TopicConfig],
-        version: DataVersion,
+        topics: Iterable[nameserver.TopicConfig],
+        version: nameserver.DataVersion,
         channel: str,
         *,
         timeout_ms: Time | None = None,
@@ -146,8 +145,8 @@ class RouteInfoManager(NodeState):
         cluster: str,
         broker: str,
         address: str,
-        configs: dict[str, TopicConfig],
-        version: DataVersion,
+        configs: dict[str, nameserver.TopicConfig],
+        version: nameserver.DataVersion,
         *,
         first: bool,
         wipe: bool,
@@ -162,7 +161,9 @@ class RouteInfoManager(NodeState):
             if changed or broker not in queues:
                 self.revision += 1
                 perm = config.perm & ~PERM_WRITE if wipe else config.perm
-                self.topics.setdefault(topic, {})[broker] = QueueData(broker, config.read, config.write, perm)
+                self.topics.setdefault(topic, {})[broker] = nameserver.QueueData(
+                    broker, config.read, config.write, perm
+                )
 
     def unregister(self, cluster: str, broker: str, address: str) -> None:
         """The address is no more (``unregisterBroker``). With a broker's last address go its queues, and topics without
@@ -214,14 +215,14 @@ class RouteInfoManager(NodeState):
                 return True
         return False
 
-    def route(self, topic: str) -> Route | None:
+    def route(self, topic: str) -> nameserver.Route | None:
         """Where the topic has its queues (``pickupTopicRouteData``), sorted by broker name; None where it has none."""
         queues = self.topics.get(topic)
         if not queues:
             return None
         names = sorted_as_java(queues)
         data = [
-            BrokerData(entry.cluster, name, tuple(sorted(entry.addresses.items())))
+            nameserver.BrokerData(entry.cluster, name, tuple(sorted(entry.addresses.items())))
             for name in names
             if (entry := self.brokers.get(name)) is not None
         ]
@@ -229,9 +230,11 @@ class RouteInfoManager(NodeState):
             return None
         if self.settings.support_acting_master:
             data = [self._with_acting_master(datum, queues) for datum in data]
-        return Route(tuple(queues[name] for name in names), tuple(data))
+        return nameserver.Route(tuple(queues[name] for name in names), tuple(data))
 
-    def _with_acting_master(self, data: BrokerData, queues: dict[str, QueueData]) -> BrokerData:
+    def _with_acting_master(
+        self, data: nameserver.BrokerData, queues: dict[str, nameserver.QueueData]
+    ) -> nameserver.BrokerData:
         """The smallest replica appears as master where there is none and the queues are not writable."""
         addresses = data.addresses
         if not addresses or addresses[0][0] == MASTER_ID or not self.brokers[data.broker].acting_master:
@@ -265,7 +268,7 @@ class RouteInfoManager(NodeState):
         for broker in sorted_as_java(self.clusters.get(cluster, ())):
             self._drop_queues(topic, broker)
 
-    def register_topic(self, topic: str, queues: Iterable[QueueData]) -> None:
+    def register_topic(self, topic: str, queues: Iterable[nameserver.QueueData]) -> None:
         """An administrator's call, without any broker's: queues of known brokers, up to the first unknown one."""
         for data in queues:
             if data.broker not in self.brokers:
@@ -278,3 +281,80 @@ class RouteInfoManager(NodeState):
         queues = self.topics.get(topic)
         if queues is not None and queues.pop(broker, None) is not None and not queues:
             del self.topics[topic]
+
+
+SCAN = "scan brokers"
+
+
+@dataclass(slots=True, init=False, eq=False)
+class NameServer(NodeState):
+    """One name server. Its tables are in memory: a new one knows nothing until the brokers register again."""
+
+    settings: NameServerSettings
+    table: RouteInfoManager
+    _answers: Emptied[dict[str, nameserver.Route | None]]
+    """Topic to the route as it was answered at this revision of the tables,"""
+    _revision: Emptied[int]
+    """which is this one."""
+
+    def __init__(self, settings: NameServerSettings | None = None) -> None:
+        self.settings = settings or NameServerSettings()
+        self.table = RouteInfoManager(self.settings)
+        self._answers = {}
+        self._revision = 0
+
+    def start(self, now: Time, out: Outbox) -> None:
+        out.set_timer(SCAN, now + self.settings.scan_first_ms)
+
+    def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
+        if type(message) is nameserver.GetRouteInfo:
+            route = self.route(message.topic)
+            code = TOPIC_NOT_EXIST if route is None else SUCCESS
+            out.send(sender, nameserver.RouteInfoAnswer(message.correlation, code, route))
+            return
+        match message:
+            case nameserver.RegisterBroker():
+                self.table.register(
+                    now,
+                    message.cluster,
+                    message.broker,
+                    message.broker_id,
+                    message.address,
+                    message.topics,
+                    message.version,
+                    sender,
+                )
+            case nameserver.UnregisterBroker():
+                self.table.unregister(message.cluster, message.broker, message.address)
+            case nameserver.BrokerHeartbeat():
+                self.table.heartbeat(now, message.cluster, message.address)
+            case nameserver.WipeWritePerm() if sender == OPERATOR:
+                self.table.wipe_write_perm(message.broker)
+            case nameserver.AddWritePerm() if sender == OPERATOR:
+                self.table.add_write_perm(message.broker)
+            case nameserver.DeleteTopicInNameServer() if sender == OPERATOR:
+                self.table.delete_topic(message.topic)
+            case _:
+                raise TypeError(f"a name server does not understand {message!r} from {sender}")
+
+    def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        for channel in self.table.scan(now):
+            out.close(channel)
+        out.set_timer(SCAN, now + self.settings.scan_not_active_broker_interval_ms)
+
+    def connected(self, now: Time, peer: str, out: Outbox) -> None:
+        """Whoever connects says later who it is."""
+
+    def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        self.table.channel_closed(peer)
+
+    def route(self, topic: str) -> nameserver.Route | None:
+        """The topic's route as it is told to whoever asks; None where there is none."""
+        if self._revision != self.table.revision:
+            self._answers, self._revision = {}, self.table.revision
+        if topic not in self._answers:
+            self._answers[topic] = self.table.route(topic)
+        return self._answers[topic]
+
+
+__all__ = ["NameServer", "NameServerSettings", "RouteInfoManager"]
