@@ -1,5 +1,7 @@
 """The few lines of Python that the README shows, and what they promise."""
 
+import importlib
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,6 +32,13 @@ def test_one_group_under_both_systems() -> None:
     assert fairness(kafka).jain == 1.0
     assert fairness(rocket).idle_members == 0
     assert optimum(GROUP, kafka).moves == 0
+
+
+def test_the_optimum_can_be_called_once_its_room_was_imported() -> None:
+    importlib.import_module("compare.optimum")
+    from compare import optimum as called
+
+    assert called(GROUP).max == optimum(GROUP).max
 
 
 def test_the_seed_of_this_project() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from compare.running.run_variant import run_variant
 from compare.running.systems import MACHINES, read
 from compare.running.variants import variants_of
-from compare.showing import states
+from compare.showing.states import states
 from protocols.timeline.sequence import sequence
 
 ROOT = Path(__file__).parents[2]
