@@ -33,9 +33,10 @@ def _stands_in(path: Path) -> bool:
     return False
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_what_a_page_for_developers_names_exists(path: Path) -> None:
-    assert list(lost(path.read_text(encoding="utf-8"))) == []
+def test_what_a_page_for_developers_names_exists(subtests: pytest.Subtests) -> None:
+    for path in PAGES:
+        with subtests.test(path=path):
+            assert list(lost(path.read_text(encoding="utf-8"))) == []
 
 
 def test_what_is_gone_is_found() -> None:

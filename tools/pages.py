@@ -82,7 +82,7 @@ def printed(path: Path) -> str:
     """What `equipoise compare --format markdown` prints of a scenario."""
     written = StringIO()
     with redirect_stdout(written):
-        print_comparison(_scenario(path.stem), _document(path.stem), "markdown", None)
+        print_comparison(_scenario(path.stem), comparison_of(path.stem), "markdown", None)
     return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines()).rstrip("\n") + "\n"
 
 
@@ -232,14 +232,14 @@ def _scenario(name: str) -> Scenario:
 
 
 @cache
-def _document(scenario: str) -> dict[str, Any]:
+def comparison_of(scenario: str) -> dict[str, Any]:
     """The scenario's comparison, as JSON has it."""
     orders = [RunOrder(variant, whole=True) for variant in variants_of(_scenario(scenario), ())]
     return document(_scenario(scenario), list(run_all(orders, lambda _: None, processes=1)))
 
 
 def _results(scenario: str, variant: str) -> Mapping[str, Any]:
-    found = {each["label"]: each for each in _document(scenario)["variants"]}
+    found = {each["label"]: each for each in comparison_of(scenario)["variants"]}
     if variant not in found:
         raise KeyError(f"{scenario} has no variant {variant}, expected one of {', '.join(found)}")
     record: Mapping[str, Any] = found[variant]

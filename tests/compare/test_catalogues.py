@@ -16,7 +16,7 @@ import pytest
 from compare.running.systems import known_strategies
 from kafka_coordinator.catalogue import CATALOGUE as OF_KAFKA
 from protocols import Group
-from protocols.strategies import ScenarioContext, StrategyRecord
+from protocols.strategies import ScenarioContext
 from rocketmq_selfbalance import STRATEGIES as ROCKETMQ
 from rocketmq_selfbalance import allocate
 
@@ -190,21 +190,23 @@ def test_property_tests_draw_a_new_strategy(walked: dict[str, Any]) -> None:
     assert {"kafka:backwards", "rocketmq:BACKWARDS"} <= set(walked["drawn"])
 
 
-@pytest.mark.parametrize(("system", "record"), RECORDS)
-def test_a_record_says_what_the_strategy_is(system: str, record: StrategyRecord[Any]) -> None:
-    assert re.fullmatch(r"[A-Z][^|\n]*\.", record.about)
-    assert record.java_class.isidentifier()
-    assert record.protocol
-    nothing = record.by_default(ScenarioContext((), (), frozenset()))
-    assert not (record.needs and nothing is not None)
-    if nothing is not None:
-        assert nothing == {}
+def test_a_record_says_what_the_strategy_is(subtests: pytest.Subtests) -> None:
+    for system, record in RECORDS:
+        with subtests.test(system=system, record=record):
+            assert re.fullmatch(r"[A-Z][^|\n]*\.", record.about)
+            assert record.java_class.isidentifier()
+            assert record.protocol
+            nothing = record.by_default(ScenarioContext((), (), frozenset()))
+            assert not (record.needs and nothing is not None)
+            if nothing is not None:
+                assert nothing == {}
 
 
-@pytest.mark.parametrize("record", OF_KAFKA, ids=lambda record: record.name)
-def test_the_settings_of_an_assignor_are_its_parameters(record: StrategyRecord[Any]) -> None:
-    taken = list(inspect.signature(record.implementation.strategy).parameters)
-    assert taken == ["group", "previous", *record.settings]
+def test_the_settings_of_an_assignor_are_its_parameters(subtests: pytest.Subtests) -> None:
+    for record in OF_KAFKA:
+        with subtests.test(record=record):
+            taken = list(inspect.signature(record.implementation.strategy).parameters)
+            assert taken == ["group", "previous", *record.settings]
 
 
 def test_a_strategy_s_settings_are_taken_and_others_refused() -> None:

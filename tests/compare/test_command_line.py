@@ -23,22 +23,19 @@ def refusal(*arguments: str, code: int = 2, out: str = "") -> str:
     return line
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
+def test_a_call_that_cannot_be_understood_names_its_verb(subtests: pytest.Subtests) -> None:
+    for arguments, told in [
         (["audit"], "equipoise audit: Missing argument 'SOURCE...'. See: equipoise audit --help"),
         (["audit", "--format"], "equipoise audit: Option '--format' requires an argument. See: equipoise audit --help"),
         (["states", "kafka", "x"], "equipoise states: Got unexpected extra argument (x). See: equipoise states --help"),
         (["draw"], "equipoise: No such command 'draw'. See: equipoise --help"),
-    ],
-)
-def test_a_call_that_cannot_be_understood_names_its_verb(arguments: list[str], told: str) -> None:
-    assert refusal(*arguments) == told
+    ]:
+        with subtests.test(arguments=arguments, told=told):
+            assert refusal(*arguments) == told
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
+def test_a_number_that_is_none_or_out_of_all_bounds_is_refused(subtests: pytest.Subtests) -> None:
+    for arguments, told in [
         (["--fail-if", "max > nan"], "--fail-if 'max > nan': 'nan' is not a number, expected one such as 1.5"),
         (["--fail-if", "max < inf"], "--fail-if 'max < inf': 'inf' is not a number, expected one such as 1.5"),
         (["--timeout", "nan"], "--timeout nan: expected seconds from 0.1 to 3600"),
@@ -50,10 +47,9 @@ def test_a_call_that_cannot_be_understood_names_its_verb(arguments: list[str], t
             ["--queues", "TopicX=5", "--queues", "TopicX=6"],
             "--queues 'TopicX=6': TopicX has 5 already, expected one number",
         ),
-    ],
-)
-def test_a_number_that_is_none_or_out_of_all_bounds_is_refused(arguments: list[str], told: str) -> None:
-    assert refusal(*LOCAL, *arguments) == f"equipoise: {told}"
+    ]:
+        with subtests.test(arguments=arguments, told=told):
+            assert refusal(*LOCAL, *arguments) == f"equipoise: {told}"
 
 
 def test_more_seeds_than_can_be_held_are_refused() -> None:
@@ -104,15 +100,16 @@ def test_a_file_that_is_no_text_is_one_line_to_conformance(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
-@pytest.mark.parametrize("verb", [LOCAL, ("states", "kafka"), ("compare", SCENARIO, "--format", "json"), ("--help",)])
-def test_a_full_disk_is_no_failed_condition(verb: tuple[str, ...]) -> None:
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "compare", *verb], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False
-        )
-    assert done.returncode == 2
-    assert done.stderr.count(b"\n") == 1
-    assert b"standard output: No space left on device" in done.stderr
+def test_a_full_disk_is_no_failed_condition(subtests: pytest.Subtests) -> None:
+    for verb in [LOCAL, ("states", "kafka"), ("compare", SCENARIO, "--format", "json"), ("--help",)]:
+        with subtests.test(verb=verb):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run(
+                    [sys.executable, "-m", "compare", *verb], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False
+                )
+            assert done.returncode == 2
+            assert done.stderr.count(b"\n") == 1
+            assert b"standard output: No space left on device" in done.stderr
 
 
 @pytest.mark.parametrize(("verb", "code"), [("states kafka", 0), ("audit none", 2)])

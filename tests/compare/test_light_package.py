@@ -71,12 +71,13 @@ def commands() -> list[str]:
     return list(dict.fromkeys(found))
 
 
-@pytest.mark.parametrize("line", commands())
-def test_a_line_of_the_readme_works(line: str, empty_folder: Path) -> None:
-    words = [LESS.get(word, word) for word in shlex.split(line)]
-    done = light(empty_folder, *words)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+def test_a_line_of_the_readme_works(subtests: pytest.Subtests, empty_folder: Path) -> None:
+    for line in commands():
+        with subtests.test(line=line):
+            words = [LESS.get(word, word) for word in shlex.split(line)]
+            done = light(empty_folder, *words)
+            assert done.returncode == 0, done.stderr
+            assert done.stdout
 
 
 def test_captures_are_audited_and_the_report_is_written(empty_folder: Path) -> None:

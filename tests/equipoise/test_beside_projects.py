@@ -2,7 +2,6 @@
 
 Tests run in random order (pytest-randomly), with an event loop at hand (pytest-asyncio)."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -35,11 +34,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return installed(tmp_path_factory.mktemp("installed"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EACH)
 def test_a_project_with_one_of_our_names(tmp_path: Path, name: str) -> None:
     assert passed(project(tmp_path, {**EACH[name], **BOTH}), *PYTEST) == (4 if name == "compare" else 3)
 
 
+@pytest.mark.slow
 def test_a_project_with_all_of_our_names_in_several_processes(tmp_path: Path) -> None:
     assert passed(project(tmp_path, {**ALL, **BOTH}), *PYTEST, "-n", "2") == TESTS_OF_ALL + 2
 
@@ -51,7 +52,10 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("command", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(command, id=way, marks=[] if way == "script" else pytest.mark.slow) for way, command in WAYS.items()],
+)
 def test_a_project_with_all_of_our_names_beside_a_wheel(tmp_path: Path, wheel: Path, command: tuple[str, ...]) -> None:
     where = f"""
     def test_the_wheel_is_used(kafka_group):
@@ -99,6 +103,7 @@ def test_a_project_without_compare_has_ours(tmp_path: Path) -> None:
     assert passed(project(tmp_path, files), *PYTEST) == 8
 
 
+@pytest.mark.slow
 def test_a_module_may_turn_up_after_ours_were_imported(tmp_path: Path) -> None:
     files = {
         "lib/protocols.py": "WHOSE = 'of the project'\n",
@@ -139,7 +144,7 @@ FOLDERS = {
 }
 
 
-@pytest.mark.parametrize("mode", ["prepend", "importlib"])
+@pytest.mark.parametrize("mode", ["prepend", pytest.param("importlib", marks=pytest.mark.slow)])
 def test_folders_without_init_hide_nothing(tmp_path: Path, mode: str) -> None:
     assert passed(project(tmp_path, FOLDERS), *PYTEST, f"--import-mode={mode}") == 1
 
@@ -156,7 +161,6 @@ COMPARISON = {
     import json
     import multiprocessing
 
-    import pytest
     from click.testing import CliRunner
     from equipoise.compare.cli import cli
     from equipoise.compare.process_pool import process_pool
@@ -165,9 +169,8 @@ COMPARISON = {
     SYSTEMS = ("--system", "kafka:range", "--system", "rocketmq:AVG")
     ARGUMENTS = ["compare", "day.yaml", "--seeds", "2", *SYSTEMS, "--format", "json", "--report"]
 
-    @pytest.mark.parametrize("start", ["fork", "spawn"])
-    def test_processes_and_data_are_ours(start, tmp_path):
-        multiprocessing.set_start_method(start, force=True)
+    def test_processes_and_data_are_ours(tmp_path):
+        multiprocessing.set_start_method("spawn", force=True)
         with process_pool(2) as executor:
             group = executor.submit(Group.of, {"orders": 2}, {"c1": ["orders"]}).result()
         assert type(group) is Group
@@ -183,8 +186,7 @@ COMPARISON = {
 
 
 def test_a_comparison_runs_in_processes_of_its_own_with_its_data(tmp_path: Path) -> None:
-    files: Mapping[str, str] = {**ALL, **COMPARISON}
-    assert passed(project(tmp_path, files), *PYTEST) == TESTS_OF_ALL + 3
+    assert passed(project(tmp_path, {**COMPARE, **PROTOCOLS, **COMPARISON}), *PYTEST) == 5
 
 
 def test_a_failure_tells_its_scenario(tmp_path: Path) -> None:

@@ -24,22 +24,20 @@ def test_the_home_holds_the_door_and_our_packages() -> None:
     assert all((HOME / name / "__init__.py").is_file() for name in equipoise.names.PACKAGES)
 
 
-@pytest.mark.parametrize(
-    ("file", "ours"),
-    [
+def test_ours_is_what_lies_beside_the_door(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    (tmp_path / "home" / "equipoise").mkdir(parents=True)
+    (tmp_path / "home" / "equipoise" / "names.py").touch()
+    for file, ours in [
         ("home/compare/__init__.py", True),
         ("home/compare/cli.py", False),
         ("home/other/__init__.py", False),
         ("home/project/compare.py", False),
         ("elsewhere/compare/__init__.py", False),
         (None, False),
-    ],
-)
-def test_ours_is_what_lies_beside_the_door(tmp_path: Path, file: str | None, ours: bool) -> None:
-    (tmp_path / "home" / "equipoise").mkdir(parents=True)
-    (tmp_path / "home" / "equipoise" / "names.py").touch()
-    origin = None if file is None else str(tmp_path / file)
-    assert is_ours(ModuleSpec("compare", None, origin=origin)) is ours
+    ]:
+        with subtests.test(file=file, ours=ours):
+            origin = None if file is None else str(tmp_path / file)
+            assert is_ours(ModuleSpec("compare", None, origin=origin)) is ours
 
 
 def test_names_that_are_not_ours_are_left_to_others() -> None:

@@ -66,21 +66,24 @@ def test_every_notebook_is_translated_and_no_translation_is_left_over() -> None:
     assert sorted(path.stem for path in TEXTS.iterdir()) == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_each_text_has_structure_numbers_and_code_of_the_english_one(name: str) -> None:
-    ours, theirs = in_chinese(name), english(name)
-    for number, (first, second) in enumerate(zip_longest(text_cells(theirs), text_cells(ours), fillvalue="")):
-        assert structure(second) == structure(first), f"cell {number}"
-        words = plain(second)
-        assert CHINESE.search(words) or not re.search(r"[a-z]{3} [a-z]{3}", plain(first)), f"cell {number}"
-        assert not Counter(NUMBER.findall(plain(first))) - Counter(NUMBER.findall(words)), f"cell {number}"
-        # An asterisk that is still seen is emphasis that Jupyter does not recognise beside Chinese punctuation.
-        assert "*" not in words, f"cell {number}"
+def test_each_text_has_structure_numbers_and_code_of_the_english_one(subtests: pytest.Subtests) -> None:
+    for name in NAMES:
+        with subtests.test(name=name):
+            ours, theirs = in_chinese(name), english(name)
+            for number, (first, second) in enumerate(zip_longest(text_cells(theirs), text_cells(ours), fillvalue="")):
+                assert structure(second) == structure(first), f"cell {number}"
+                words = plain(second)
+                assert CHINESE.search(words) or not re.search(r"[a-z]{3} [a-z]{3}", plain(first)), f"cell {number}"
+                assert not Counter(NUMBER.findall(plain(first))) - Counter(NUMBER.findall(words)), f"cell {number}"
+                # An asterisk that is still seen is emphasis that Jupyter does not recognise beside Chinese punctuation.
+                assert "*" not in words, f"cell {number}"
 
-    assert [cell["cell_type"] for cell in ours["cells"]] == [cell["cell_type"] for cell in theirs["cells"]]
-    for mine, other in zip(ours["cells"], theirs["cells"], strict=True):
-        assert mine == other or mine["cell_type"] == "markdown"
-    assert {key: ours[key] for key in ours if key != "cells"} == {key: theirs[key] for key in theirs if key != "cells"}
+            assert [cell["cell_type"] for cell in ours["cells"]] == [cell["cell_type"] for cell in theirs["cells"]]
+            for mine, other in zip(ours["cells"], theirs["cells"], strict=True):
+                assert mine == other or mine["cell_type"] == "markdown"
+            assert {key: ours[key] for key in ours if key != "cells"} == {
+                key: theirs[key] for key in theirs if key != "cells"
+            }
 
 
 def test_links_lead_from_lesson_to_lesson_in_both_forms() -> None:

@@ -55,15 +55,16 @@ def test_the_one_with_spark_puts_out_what_is_committed() -> None:
     assert nbformat.writes(executed(path)) == committed, "run `make notebooks`"
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
-def test_pictures_are_whole_and_come_with_words(path: Path) -> None:
-    for cell in nbformat.read(path, as_version=4).cells:
-        for output in cell.get("outputs", []):
-            for picture in _pictures(output):
-                root = ElementTree.fromstring(picture)
-                assert root.find("{http://www.w3.org/2000/svg}title") is not None
-                assert "href" not in picture
-                assert len(output["data"]["text/plain"].splitlines()) > 1
+def test_pictures_are_whole_and_come_with_words(subtests: pytest.Subtests) -> None:
+    for path in ALL:
+        with subtests.test(path=path):
+            for cell in nbformat.read(path, as_version=4).cells:
+                for output in cell.get("outputs", []):
+                    for picture in _pictures(output):
+                        root = ElementTree.fromstring(picture)
+                        assert root.find("{http://www.w3.org/2000/svg}title") is not None
+                        assert "href" not in picture
+                        assert len(output["data"]["text/plain"].splitlines()) > 1
 
 
 def _pictures(output: Any) -> list[str]:
@@ -74,19 +75,24 @@ def _pictures(output: Any) -> list[str]:
     return [*shown, *(b64decode(each).decode() for each in inside)]
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
-def test_every_prediction_comes_before_its_answer_which_is_folded(path: Path) -> None:
+def test_every_prediction_comes_before_its_answer_which_is_folded(subtests: pytest.Subtests) -> None:
     """Of the cells from a prediction to the next words all outputs are folded, and those words too, unless they begin
     something new."""
-    cells = nbformat.read(path, as_version=4).cells
-    asking = [at for at, cell in enumerate(cells) if cell["cell_type"] == "markdown" and ASKING.search(cell["source"])]
-    assert asking
-    for at in asking:
-        after = next(place for place, cell in enumerate(cells) if place > at and cell["cell_type"] == "markdown")
-        shown = [_is_folded(output) for cell in cells[at + 1 : after] for output in cell["outputs"]]
-        assert shown, cells[at]["source"]
-        assert all(shown), cells[at]["source"]
-        assert cells[after]["source"].startswith(("<details>\n<summary>", "## ")), cells[after]["source"]
+    for path in ALL:
+        with subtests.test(path=path):
+            cells = nbformat.read(path, as_version=4).cells
+            asking = [
+                at for at, cell in enumerate(cells) if cell["cell_type"] == "markdown" and ASKING.search(cell["source"])
+            ]
+            assert asking
+            for at in asking:
+                after = next(
+                    place for place, cell in enumerate(cells) if place > at and cell["cell_type"] == "markdown"
+                )
+                shown = [_is_folded(output) for cell in cells[at + 1 : after] for output in cell["outputs"]]
+                assert shown, cells[at]["source"]
+                assert all(shown), cells[at]["source"]
+                assert cells[after]["source"].startswith(("<details>\n<summary>", "## ")), cells[after]["source"]
 
 
 def _is_folded(output: Any) -> bool:
@@ -94,19 +100,20 @@ def _is_folded(output: Any) -> bool:
     return shown.startswith("<details>\n<summary>") and shown.endswith("</details>")
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
-def test_nothing_is_imported_but_the_package_and_what_it_depends_on(path: Path) -> None:
+def test_nothing_is_imported_but_the_package_and_what_it_depends_on(subtests: pytest.Subtests) -> None:
     """A plain install runs a notebook: no test, tool or file beside it, and no dependency of developers alone."""
-    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
-    packages = {*PACKAGES, DOOR}
-    extras = project["project"]["optional-dependencies"]
-    assert "equipoise[spark]" in extras["notebooks"]
-    needed = [*project["project"]["dependencies"], *extras["spark"], *extras["notebooks"]]
-    declared = {_normal(re.split(r"[<>=\[;, ]", each)[0]) for each in needed}
-    distributions = packages_distributions()
-    for name in _imported(_code(nbformat.read(path, as_version=4))):
-        known = name in packages or name in sys.stdlib_module_names
-        assert known or declared & {_normal(each) for each in distributions.get(name, [])}, name
+    for path in ALL:
+        with subtests.test(path=path):
+            project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
+            packages = {*PACKAGES, DOOR}
+            extras = project["project"]["optional-dependencies"]
+            assert "equipoise[spark]" in extras["notebooks"]
+            needed = [*project["project"]["dependencies"], *extras["spark"], *extras["notebooks"]]
+            declared = {_normal(re.split(r"[<>=\[;, ]", each)[0]) for each in needed}
+            distributions = packages_distributions()
+            for name in _imported(_code(nbformat.read(path, as_version=4))):
+                known = name in packages or name in sys.stdlib_module_names
+                assert known or declared & {_normal(each) for each in distributions.get(name, [])}, name
 
 
 def test_a_helper_beside_the_notebooks_would_be_seen() -> None:
@@ -130,27 +137,30 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
-def test_each_has_a_goal_what_it_needs_and_exercises_with_checks(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
-    words = "\n".join(cell["source"] for cell in notebook.cells if cell["cell_type"] == "markdown")
-    number = path.stem.split("-")[0]
-    assert "**Goal.**" in words
-    assert "`notebooks`: `pip install " in notebook.cells[0]["source"]
-    exercises = [f"{number}.{each}" for each in (1, 2, *EXERCISES_BESIDES.get(path.stem, ()))]
-    assert re.findall(r"^## Exercise (\S+)", words, re.MULTILINE) == exercises
-    assert re.findall(r'check\("([^"]+)"', _code(notebook)) == exercises
+def test_each_has_a_goal_what_it_needs_and_exercises_with_checks(subtests: pytest.Subtests) -> None:
+    for path in ALL:
+        with subtests.test(path=path):
+            notebook = nbformat.read(path, as_version=4)
+            words = "\n".join(cell["source"] for cell in notebook.cells if cell["cell_type"] == "markdown")
+            number = path.stem.split("-")[0]
+            assert "**Goal.**" in words
+            assert "`notebooks`: `pip install " in notebook.cells[0]["source"]
+            exercises = [f"{number}.{each}" for each in (1, 2, *EXERCISES_BESIDES.get(path.stem, ()))]
+            assert re.findall(r"^## Exercise (\S+)", words, re.MULTILINE) == exercises
+            assert re.findall(r'check\("([^"]+)"', _code(notebook)) == exercises
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
-def test_links_between_notebooks_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
-        assert (path.parent / target).exists(), target
+def test_links_between_notebooks_lead_somewhere(subtests: pytest.Subtests) -> None:
+    for path in ALL:
+        with subtests.test(path=path):
+            for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+                assert (path.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
-def test_only_the_eighth_starts_spark(path: Path) -> None:
-    assert ("spark" in _code(nbformat.read(path, as_version=4))) == (path.stem == SPARK)
+def test_only_the_eighth_starts_spark(subtests: pytest.Subtests) -> None:
+    for path in ALL:
+        with subtests.test(path=path):
+            assert ("spark" in _code(nbformat.read(path, as_version=4))) == (path.stem == SPARK)
 
 
 def _code(notebook: Any) -> str:

@@ -152,18 +152,15 @@ def test_queues_are_added_at_the_brokers_that_have_fewest() -> None:
     assert after.group.topics["t"] == (*(Queue("t", "a", n) for n in range(4)), *(Queue("t", "b", n) for n in range(3)))
 
 
-@pytest.mark.parametrize(
-    ("wrong", "text"),
-    [
+def test_what_cannot_be_is_said_in_one_line(subtests: pytest.Subtests) -> None:
+    for wrong, text in [
         ({"without": ["nobody"]}, "nobody"),
         ({"queues": {"u": 3}}, "does not read it, expected t"),
         ({"queues": {"t": 1}}, "cannot shrink"),
         ({"members": 0}, "expected 1 or more"),
-    ],
-)
-def test_what_cannot_be_is_said_in_one_line(wrong: dict[str, object], text: str) -> None:
-    with pytest.raises(UserError, match=text):
-        what_if(modelled({"t": 6}, 3), **wrong)  # type: ignore[arg-type]
+    ]:
+        with subtests.test(wrong=wrong, text=text), pytest.raises(UserError, match=text):
+            what_if(modelled({"t": 6}, 3), **wrong)  # type: ignore[arg-type]
 
 
 def test_every_captured_group_that_is_told_has_an_answer() -> None:

@@ -49,12 +49,6 @@ def test_a_remainder_in_one_topic_is_no_pile_up() -> None:
         assert list(findings(observed(assign(strategy, group), strategy))) == ["as-fair-as-can-be"]
 
 
-def test_the_next_useful_number_of_members_is_told_where_nothing_is_wrong() -> None:
-    group = Group.of({"t": 12}, {f"c{n}": ["t"] for n in range(4)})
-    (finding,) = findings(observed(assign("range", group), "range")).values()
-    assert finding.evidence["next_useful_members"] == 6
-
-
 @pytest.mark.parametrize("others", ["AVG_BY_CIRCLE", "CONSISTENT_HASH"])
 def test_mixed_strategies_are_found_by_what_each_member_owns(others: str) -> None:
     group = rocketmq_group({"orders": 8}, 3)

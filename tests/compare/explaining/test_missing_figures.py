@@ -8,7 +8,6 @@ import pytest
 
 from compare.auditing.group_figures import AuditedGroup, judge
 from compare.explaining.diagnosis import explain
-from compare.explaining.missing_figures import MOST_SENTENCES, missing_figure_sentences
 from compare.figures import FIGURES
 from compare.reading.group_model import model_of
 from compare.reading.observed import ObservedGroup, ObservedMember, Partial
@@ -173,13 +172,14 @@ def test_a_model_leaves_out_topics_that_are_not_told() -> None:
     assert model_of(observed({"a": partitions("t", 0)}, system="rocketmq", subscriptions_differ=True)) is None
 
 
-@pytest.mark.parametrize("folder", [f"{system}/{folder}" for system, each in FOLDERS.items() for folder in each])
-def test_nothing_is_null_without_a_reason(folder: str) -> None:
-    found = {name: group for name, group in captured().items() if name.startswith(f"{folder}/")}
-    assert found
-    for name, group in found.items():
-        (told,) = documented([group])
-        assert_reasons(name, told)
+def test_nothing_is_null_without_a_reason(subtests: pytest.Subtests) -> None:
+    for folder in [f"{system}/{folder}" for system, each in FOLDERS.items() for folder in each]:
+        with subtests.test(folder=folder):
+            found = {name: group for name, group in captured().items() if name.startswith(f"{folder}/")}
+            assert found
+            for name, group in found.items():
+                (told,) = documented([group])
+                assert_reasons(name, told)
 
 
 def assert_reasons(name: str, group: Mapping[str, Any]) -> None:
@@ -195,22 +195,3 @@ def assert_reasons(name: str, group: Mapping[str, Any]) -> None:
 
 
 PARTIAL_TOPICS = {"inconsistent_subs_3"}
-
-
-def test_one_sentence_explains_the_same_dash_of_many_groups() -> None:
-    groups = documented(judge([offsets_only(name=f"g{n}") for n in range(300)]))
-    told = missing_figure_sentences(groups, {"min": "min", "jain": "jain", "lag": "lag"})
-    assert told == [
-        "g0, g1, g10 and 297 more groups are known only in part (- under min, jain): the offsets view shows"
-        " owners only.",
-        "- under lag for g0, g1, g10 and 297 more groups: no source shows committed offsets, as the offsets view does.",
-    ]
-
-
-def test_more_reasons_than_anybody_reads_are_counted() -> None:
-    groups: list[Mapping[str, Any]] = [
-        {"group": f"g{n}", "untold": [{"figures": ["min"], "why": f"reason {n}"}]} for n in range(MOST_SENTENCES + 5)
-    ]
-    told = missing_figure_sentences(groups, {"min": "min"})
-    assert len(told) == MOST_SENTENCES + 1
-    assert told[-1].startswith("--format json lists 5 more reasons for missing figures of 5 groups")

@@ -44,15 +44,16 @@ def _one_by_one(world: World, first: State, most: int) -> tuple[list[set[State]]
     return levels, transitions
 
 
-@pytest.mark.parametrize(("system", "members", "events"), SCOPES)
-def test_whole_levels_hold_the_states_of_single_steps(system: str, members: int, events: tuple[str, ...]) -> None:
-    of = subject(group(system, members, *events), SINGLE_OWNER)
-    world, first = of.settled.world, of.settled.first
-    levels, transitions = _one_by_one(world, first, 1500)
-    search = Search(world, first, [], Limits(depth=len(levels) - 1)).run(to_the_end=True)
-    rows = search.visited.rows[: search.visited.count]
-    assert {tuple(row) for row in rows.tolist()} == set().union(*levels)
-    assert search.transitions == transitions
+def test_whole_levels_hold_the_states_of_single_steps(subtests: pytest.Subtests) -> None:
+    for system, members, events in SCOPES:
+        with subtests.test(system=system, members=members, events=events):
+            of = subject(group(system, members, *events), SINGLE_OWNER)
+            world, first = of.settled.world, of.settled.first
+            levels, transitions = _one_by_one(world, first, 1500)
+            search = Search(world, first, [], Limits(depth=len(levels) - 1)).run(to_the_end=True)
+            rows = search.visited.rows[: search.visited.count]
+            assert {tuple(row) for row in rows.tolist()} == set().union(*levels)
+            assert search.transitions == transitions
 
 
 def test_stories_are_as_short_as_single_steps_find_them() -> None:
@@ -80,19 +81,22 @@ WHOLE = [
 """Small enough to be searched to the end; whether orders are left out there."""
 
 
-@pytest.mark.parametrize(("system", "members", "events", "saves"), WHOLE)
-def test_reduced_search_gives_the_same_answers(system: str, members: int, events: tuple[str, ...], saves: bool) -> None:
-    answers: list[Any] = []
-    counts = []
-    for reduced in (False, True):
-        of = subject(group(system, members, *events), *ALL)
-        search = Search(of.settled.world, of.settled.first, range(len(ALL)), Limits(states=150_000), reduced=reduced)
-        search.run(to_the_end=True)
-        assert search.complete
-        answers.append(sorted(search.violations))
-        counts.append(search.visited.count)
-    assert answers[0] == answers[1]
-    assert (counts[1] < counts[0]) is saves
+def test_reduced_search_gives_the_same_answers(subtests: pytest.Subtests) -> None:
+    for system, members, events, saves in WHOLE:
+        with subtests.test(system=system, members=members, events=events, saves=saves):
+            answers: list[Any] = []
+            counts = []
+            for reduced in (False, True):
+                of = subject(group(system, members, *events), *ALL)
+                search = Search(
+                    of.settled.world, of.settled.first, range(len(ALL)), Limits(states=150_000), reduced=reduced
+                )
+                search.run(to_the_end=True)
+                assert search.complete
+                answers.append(sorted(search.violations))
+                counts.append(search.visited.count)
+            assert answers[0] == answers[1]
+            assert (counts[1] < counts[0]) is saves
 
 
 def _alternatives(world: World, rows: np.ndarray[Any, Any]) -> Iterator[tuple[str, Living, int]]:
@@ -120,21 +124,22 @@ def _alternatives(world: World, rows: np.ndarray[Any, Any]) -> Iterator[tuple[st
     steps.living = original  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize(("system", "members", "events"), SCOPES)
-def test_equal_keys_behave_equally(system: str, members: int, events: tuple[str, ...]) -> None:
-    of = subject(group(system, members, *events), SINGLE_OWNER)
-    world = of.settled.world
-    search = Search(world, of.settled.first, [], Limits(states=4000)).run(to_the_end=True)
-    steps = world.steps
-    events_of: dict[int, list[int]] = {}
-    for number, event in list(steps._steps):
-        events_of.setdefault(number, []).append(event)
-    rows = search.visited.rows[: search.visited.count : 40]
-    compared = 0
-    for name, living, number in _alternatives(world, rows):
-        for event in events_of.get(number, ()):
-            assert steps.compute(name, living, event) == steps.step(name, number, event)
-            compared += 1
-        if compared > 1500:
-            break
-    assert compared > 100
+def test_equal_keys_behave_equally(subtests: pytest.Subtests) -> None:
+    for system, members, events in SCOPES:
+        with subtests.test(system=system, members=members, events=events):
+            of = subject(group(system, members, *events), SINGLE_OWNER)
+            world = of.settled.world
+            search = Search(world, of.settled.first, [], Limits(states=4000)).run(to_the_end=True)
+            steps = world.steps
+            events_of: dict[int, list[int]] = {}
+            for number, event in list(steps._steps):
+                events_of.setdefault(number, []).append(event)
+            rows = search.visited.rows[: search.visited.count : 40]
+            compared = 0
+            for name, living, number in _alternatives(world, rows):
+                for event in events_of.get(number, ()):
+                    assert steps.compute(name, living, event) == steps.step(name, number, event)
+                    compared += 1
+                if compared > 1500:
+                    break
+            assert compared > 100

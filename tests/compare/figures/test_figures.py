@@ -120,10 +120,10 @@ def test_queue_with_two_owners_burdens_both_and_counts_once() -> None:
     assert (found.overall["min"], found.overall["mean"]) == (1, 1.0)
 
 
-@pytest.mark.parametrize("weight", [-1, -0.5, math.inf, 2**63])
-def test_bad_weights_are_refused(weight: float) -> None:
-    with pytest.raises(UserError, match="weight"):
-        counted_figures([GroupLoads(1, [("A", 0, (0,), weight)])])
+def test_bad_weights_are_refused(subtests: pytest.Subtests) -> None:
+    for weight in [-1, -0.5, math.inf, 2**63]:
+        with subtests.test(weight=weight), pytest.raises(UserError, match="weight"):
+            counted_figures([GroupLoads(1, [("A", 0, (0,), weight)])])
 
 
 def test_queue_listed_twice_for_one_owner_is_refused() -> None:

@@ -32,9 +32,8 @@ def pile_up(group: GroupLoads) -> Any:
     return found.overall["pile_up"]
 
 
-@pytest.mark.parametrize(
-    ("topics", "expected"),
-    [
+def test_pile_up_by_hand(subtests: pytest.Subtests) -> None:
+    for topics, expected in [
         # The same members get more of every topic; variances that are no squares, and of different sizes.
         (([1, 1, 0, 0], [1, 1, 0, 0]), 1.0),
         (([1, 0, 0], [1, 0, 0]), 1.0),
@@ -55,27 +54,24 @@ def pile_up(group: GroupLoads) -> Any:
         (([1, 0, 0], [1, 1, 0]), 0.5),
         # Variances 2/9 and 2/3, covariance 2/3 - 1/3 * 1 = 1/3: divided by the root of 4/27, the root of 3/4.
         (([1, 0, 0], [2, 1, 0]), math.sqrt(0.75)),
-    ],
-)
-def test_pile_up_by_hand(topics: Sequence[Sequence[int]], expected: float) -> None:
-    assert pile_up(of(*topics)) == expected
+    ]:
+        with subtests.test(topics=topics, expected=expected):
+            assert pile_up(of(*topics)) == expected
 
 
-@pytest.mark.parametrize(
-    "topics",
-    [
+def test_one_uneven_topic_or_none_is_no_pile_up(subtests: pytest.Subtests) -> None:
+    for topics in [
         ([5, 1, 0],),
         ([5, 1, 0], [2, 2, 2]),
         ([2**57, 1, 0], [3, 3, 3], [1, 1, 1]),
         ([0.1, 0.7, 0.3], [0.1, 0.1, 0.1]),
         ([1, 1], [4, 4]),
         ([3], [2]),
-    ],
-)
-def test_one_uneven_topic_or_none_is_no_pile_up(topics: Sequence[Sequence[int]]) -> None:
-    found = pile_up(of(*topics))
-    assert found == 0.0
-    assert math.copysign(1, found) == 1
+    ]:
+        with subtests.test(topics=topics):
+            found = pile_up(of(*topics))
+            assert found == 0.0
+            assert math.copysign(1, found) == 1
 
 
 def test_many_offsetting_topics_stay_in_bounds() -> None:

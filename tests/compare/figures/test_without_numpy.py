@@ -86,17 +86,18 @@ def _run(arguments: list[str], *before: Path) -> "subprocess.CompletedProcess[by
     return done
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_prints_and_writes_the_same_bytes(verb: str, blocked: Path, tmp_path: Path) -> None:
-    found = []
-    for number, before in enumerate(((), (blocked,))):
-        out = tmp_path / f"{number}" / "report.html"
-        out.parent.mkdir()
-        done = _run(["-m", "compare", *(each.format(out=out) for each in VERBS[verb])], *before)
-        said = done.stdout.replace(str(out).encode(), b"report.html")
-        found.append((said, out.read_bytes() if out.exists() else b""))
-    assert found[0] == found[1]
-    assert found[0][0]
+def test_a_verb_prints_and_writes_the_same_bytes(subtests: pytest.Subtests, blocked: Path, tmp_path: Path) -> None:
+    for verb in VERBS:
+        with subtests.test(verb=verb):
+            found = []
+            for number, before in enumerate(((), (blocked,))):
+                out = tmp_path / f"{number}" / "report.html"
+                out.parent.mkdir()
+                done = _run(["-m", "compare", *(each.format(out=out) for each in VERBS[verb])], *before)
+                said = done.stdout.replace(str(out).encode(), b"report.html")
+                found.append((said, out.read_bytes() if out.exists() else b""))
+            assert found[0] == found[1]
+            assert found[0][0]
 
 
 def test_much_is_counted_without_numpy_too(blocked: Path) -> None:

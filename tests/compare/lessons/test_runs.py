@@ -19,24 +19,25 @@ def joined(seed: int = 1) -> Scenario:
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_epochs_of_the_worked_example_as_the_tools_show_them(seed: int) -> None:
+def test_the_epochs_of_the_worked_example_as_the_tools_show_them(subtests: pytest.Subtests) -> None:
     """Spec kafka 6.11: B joins at 12 s, A is told at 15 s, B gets its partitions at 17 s."""
-    told = [
-        (
-            moment,
-            group.epochs,
-            group.state,
-            {member.client_id: (member.member_epoch, len(member.assignment)) for member in group.members},  # type: ignore[union-attr]
-        )
-        for moment, group in descriptions(joined(seed), "kafka:uniform", (11, 14, 16, 18))
-    ]
-    assert told == [
-        (11, (1, 1), "Stable", {"c1": (1, 4)}),
-        (14, (2, 2), "Reconciling", {"c1": (1, 4), "c2": (2, 0)}),
-        (16, (2, 2), "Reconciling", {"c1": (2, 2), "c2": (2, 0)}),
-        (18, (2, 2), "Stable", {"c1": (2, 2), "c2": (2, 2)}),
-    ]
+    for seed in range(4):
+        with subtests.test(seed=seed):
+            told = [
+                (
+                    moment,
+                    group.epochs,
+                    group.state,
+                    {member.client_id: (member.member_epoch, len(member.assignment)) for member in group.members},  # type: ignore[union-attr]
+                )
+                for moment, group in descriptions(joined(seed), "kafka:uniform", (11, 14, 16, 18))
+            ]
+            assert told == [
+                (11, (1, 1), "Stable", {"c1": (1, 4)}),
+                (14, (2, 2), "Reconciling", {"c1": (1, 4), "c2": (2, 0)}),
+                (16, (2, 2), "Reconciling", {"c1": (2, 2), "c2": (2, 0)}),
+                (18, (2, 2), "Stable", {"c1": (2, 2), "c2": (2, 2)}),
+            ]
 
 
 def test_a_classic_group_has_no_epochs_and_rocketmq_no_coordinator() -> None:
@@ -47,19 +48,20 @@ def test_a_classic_group_has_no_epochs_and_rocketmq_no_coordinator() -> None:
         list(descriptions(joined(), "rocketmq:AVG", (1,)))
 
 
-@pytest.mark.parametrize("seed", range(1, 9))
-def test_the_groups_of_the_exercise_never_give_a_partition_twice_and_meet_every_case(seed: int) -> None:
-    owned: dict[str, frozenset[int]] = {}
-    gave_up = took = waited = 0
-    for heard in heartbeats(seed):
-        assert heard.owned == owned.get(heard.member, frozenset())
-        others = frozenset().union(*(each for member, each in owned.items() if member != heard.member))
-        assert heard.free.isdisjoint(heard.owned)
-        assert not (heard.answer - heard.owned) & heard.free ^ (heard.answer - heard.owned)
-        if heard.answer & others:  # who left without a word owns nothing any more
-            owned = {member: each - heard.answer for member, each in owned.items()}
-        owned[heard.member] = heard.answer
-        gave_up += heard.answer < heard.owned
-        took += heard.answer > heard.owned
-        waited += heard.answer == heard.owned and heard.answer != heard.target
-    assert min(gave_up, took, waited) > 0
+def test_the_groups_of_the_exercise_never_give_a_partition_twice_and_meet_every_case(subtests: pytest.Subtests) -> None:
+    for seed in range(1, 9):
+        with subtests.test(seed=seed):
+            owned: dict[str, frozenset[int]] = {}
+            gave_up = took = waited = 0
+            for heard in heartbeats(seed):
+                assert heard.owned == owned.get(heard.member, frozenset())
+                others = frozenset().union(*(each for member, each in owned.items() if member != heard.member))
+                assert heard.free.isdisjoint(heard.owned)
+                assert not (heard.answer - heard.owned) & heard.free ^ (heard.answer - heard.owned)
+                if heard.answer & others:  # who left without a word owns nothing any more
+                    owned = {member: each - heard.answer for member, each in owned.items()}
+                owned[heard.member] = heard.answer
+                gave_up += heard.answer < heard.owned
+                took += heard.answer > heard.owned
+                waited += heard.answer == heard.owned and heard.answer != heard.target
+            assert min(gave_up, took, waited) > 0

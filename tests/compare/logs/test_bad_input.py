@@ -90,12 +90,11 @@ def test_damaged_logs_give_a_document(
                 replay(log)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"\0" * 5000, b"\x1f\x8b broken", b"{" * 5000 + b"group", "группа group ☃\n".encode() * 9]
-)
-def test_files_that_are_no_logs(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "odd.log"
-    path.write_bytes(content)
-    answer = CliRunner().invoke(cli, ["logs", str(path)])
-    assert answer.exit_code == 0
-    assert "No consumer group in these logs." in answer.output
+def test_files_that_are_no_logs(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for content in [b"", b"\0" * 5000, b"\x1f\x8b broken", b"{" * 5000 + b"group", "группа group ☃\n".encode() * 9]:
+        with subtests.test(content=content):
+            path = tmp_path / "odd.log"
+            path.write_bytes(content)
+            answer = CliRunner().invoke(cli, ["logs", str(path)])
+            assert answer.exit_code == 0
+            assert "No consumer group in these logs." in answer.output

@@ -69,11 +69,14 @@ def test_the_story() -> None:
     assert sum("polled again" in line for line in told) == 5
 
 
-@pytest.mark.parametrize("name", names())
-def test_every_cause_has_its_sentence(name: str) -> None:
-    told = logs(*(str(path) for path in logs_of(name, "both")), "--story").output
-    assert "rebalance" in told
-    assert not any(cause in told for cause in ("member_", "_timeout", "_added", "_changed", "_restart", "{who}"))
+def test_every_cause_has_its_sentence(subtests: pytest.Subtests) -> None:
+    for name in names():
+        with subtests.test(name=name):
+            told = logs(*(str(path) for path in logs_of(name, "both")), "--story").output
+            assert "rebalance" in told
+            assert not any(
+                cause in told for cause in ("member_", "_timeout", "_added", "_changed", "_restart", "{who}")
+            )
 
 
 def test_one_side_says_what_it_cannot_tell() -> None:
@@ -97,19 +100,17 @@ def test_a_zone_that_the_logs_do_not_tell(zone: str) -> None:
     assert group["notes"] == [note for note in group["notes"] if "taken as UTC" not in note]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
+def test_bad_arguments(subtests: pytest.Subtests) -> None:
+    for arguments, line in [
         (["/nowhere.log"], "no such file or folder"),
         (["--zone", "x", "."], "expected NAME=ZONE"),
         (["--zone", "x=Mars/Olympus", "."], "no such zone"),
         ([], "Missing argument"),
-    ],
-)
-def test_bad_arguments(arguments: list[str], line: str) -> None:
-    answer = logs(*arguments)
-    assert answer.exit_code != 0
-    assert line in (answer.output + str(answer.exception or ""))
+    ]:
+        with subtests.test(arguments=arguments, line=line):
+            answer = logs(*arguments)
+            assert answer.exit_code != 0
+            assert line in (answer.output + str(answer.exception or ""))
 
 
 def test_streams_are_named_as_such(tmp_path: Path) -> None:

@@ -18,12 +18,13 @@ def total(side: str) -> Score:
     return found
 
 
-@pytest.mark.parametrize("name", names())
-def test_broker_and_clients_together_tell_everything(name: str) -> None:
-    found = score(name, "both")
-    assert found.wrong == []
-    assert (found.found, found.right, found.invented) == (found.expected, found.expected, 0)
-    assert found.events == found.events_expected
+def test_broker_and_clients_together_tell_everything(subtests: pytest.Subtests) -> None:
+    for name in names():
+        with subtests.test(name=name):
+            found = score(name, "both")
+            assert found.wrong == []
+            assert (found.found, found.right, found.invented) == (found.expected, found.expected, 0)
+            assert found.events == found.events_expected
 
 
 def test_the_totals_of_both_sides() -> None:
@@ -35,24 +36,27 @@ def test_the_totals_of_both_sides() -> None:
     assert found.events == found.events_expected
 
 
-@pytest.mark.parametrize("name", names())
-def test_a_brokers_log_alone_finds_every_rebalance_and_invents_none(name: str) -> None:
-    found = score(name, "broker")
-    assert (found.found, found.invented) == (found.expected, 0)
+def test_a_brokers_log_alone_finds_every_rebalance_and_invents_none(subtests: pytest.Subtests) -> None:
+    for name in names():
+        with subtests.test(name=name):
+            found = score(name, "broker")
+            assert (found.found, found.invented) == (found.expected, 0)
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name not in NOT_AT_BROKERS])
-def test_a_brokers_log_alone_guesses_no_cause(name: str) -> None:
-    found = score(name, "broker")
-    assert found.right + found.unknown == found.expected, found.wrong
+def test_a_brokers_log_alone_guesses_no_cause(subtests: pytest.Subtests) -> None:
+    for name in [name for name in names() if name not in NOT_AT_BROKERS]:
+        with subtests.test(name=name):
+            found = score(name, "broker")
+            assert found.right + found.unknown == found.expected, found.wrong
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name not in UNTIMED])
-def test_clients_logs_alone_find_every_rebalance_and_guess_no_cause(name: str) -> None:
-    found = score(name, "clients")
-    assert (found.found, found.invented) == (found.expected, 0)
-    dead = name == "rmq-orderly-lock"  # whose lock it was the clients do not say
-    assert found.right + found.unknown + dead == found.expected, found.wrong
+def test_clients_logs_alone_find_every_rebalance_and_guess_no_cause(subtests: pytest.Subtests) -> None:
+    for name in [name for name in names() if name not in UNTIMED]:
+        with subtests.test(name=name):
+            found = score(name, "clients")
+            assert (found.found, found.invented) == (found.expected, 0)
+            dead = name == "rmq-orderly-lock"  # whose lock it was the clients do not say
+            assert found.right + found.unknown + dead == found.expected, found.wrong
 
 
 @pytest.mark.parametrize("name", sorted(UNTIMED))
@@ -89,9 +93,10 @@ def test_a_broker_alone_tells_it_where_all_but_one_are_known_to_have_joined() ->
     assert waits("mixed-clients-39-debug", "broker") == {2: ["poly-1"]}
 
 
-@pytest.mark.parametrize("name", ["crash-39", "scale-one-by-one-41", "rebalance-storm-41", "quiet-39"])
-def test_a_broker_alone_does_not_guess_whom_they_waited_for(name: str) -> None:
-    assert waits(name, "broker") == {}
+def test_a_broker_alone_does_not_guess_whom_they_waited_for(subtests: pytest.Subtests) -> None:
+    for name in ["crash-39", "scale-one-by-one-41", "rebalance-storm-41", "quiet-39"]:
+        with subtests.test(name=name):
+            assert waits(name, "broker") == {}
 
 
 @pytest.mark.parametrize("side", SIDES)

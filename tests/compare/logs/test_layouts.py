@@ -8,9 +8,8 @@ JOINS = "[Consumer clientId=c1, groupId=g] (Re-)joining group"
 AT = 1_795_311_551.25  # 2026-11-22T01:39:11.250Z
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_exact_times(subtests: pytest.Subtests) -> None:
+    for line in [
         f"2026-11-22T01:39:11.250Z INFO [main] o.a.k.ConsumerCoordinator - {JOINS}",
         f"2026-11-22T02:39:11.250+01:00 INFO  [main] {JOINS}",
         f"2026-11-21 20:39:11,250 -0500 INFO {JOINS}",
@@ -21,28 +20,25 @@ AT = 1_795_311_551.25  # 2026-11-22T01:39:11.250Z
         f'{{"ts":1795311551.25,"msg":"{JOINS}"}}',
         f'{{"log":"2026-11-22T01:39:11.250Z {JOINS}\\n","stream":"stdout","time":"2026-11-22T01:39:11.260000000Z"}}',
         f"2026-11-22T01:39:11.260000000Z stdout F 2026-11-22T01:39:11.250Z INFO {JOINS}",
-    ],
-)
-def test_exact_times(line: str) -> None:
-    found = unwrapped(line)
-    assert (found.clock, found.stamp) == ("utc", pytest.approx(AT))
-    assert JOINS in found.text
-    assert found.container is None
+    ]:
+        with subtests.test(line=line):
+            found = unwrapped(line)
+            assert (found.clock, found.stamp) == ("utc", pytest.approx(AT))
+            assert JOINS in found.text
+            assert found.container is None
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_times_without_zone_are_local(subtests: pytest.Subtests) -> None:
+    for line in [
         f"[2026-11-22 01:39:11,250] INFO {JOINS} (org.apache.kafka.ConsumerCoordinator)",
         f"2026-11-22 01:39:11.250  INFO 1 --- [           main] o.a.k.ConsumerCoordinator : {JOINS}",
         f"11/22/2026 01:39:11.250 AM [INFO ] ConsumerCoordinator: {JOINS}",
         f"22/11/2026 01:39:11.250 INFO {JOINS}",
         f"22 Nov 2026 01:39:11,250 INFO {JOINS}",
-    ],
-)
-def test_times_without_zone_are_local(line: str) -> None:
-    found = unwrapped(line)
-    assert (found.clock, found.stamp) == ("local", pytest.approx(AT))
+    ]:
+        with subtests.test(line=line):
+            found = unwrapped(line)
+            assert (found.clock, found.stamp) == ("local", pytest.approx(AT))
 
 
 def test_a_time_of_day() -> None:

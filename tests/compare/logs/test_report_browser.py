@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from compare.logs.document import document
 from compare.logs.lines import LogFile
 from compare.showing.logs.page import write_night
@@ -69,14 +67,6 @@ def test_one_cause_alone_and_less_time(show: Any) -> None:
     assert browser.run("document.querySelectorAll('svg.strip .faded').length") > 0
     shown = browser.run("document.querySelector('.window output').textContent")
     assert shown.startswith("2026-11-22 01:38:4")
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_it_fits_a_phone(show: Any, dark: bool) -> None:
-    browser = show(page("mixed-night-39"), 390, dark)
-    pressed(browser, "ArrowRight")
-    assert browser.run("document.documentElement.scrollWidth") <= 390
-    assert "member_joined" in browser.run("document.body.innerText")
 
 
 def test_a_big_night_is_drawn_at_once(show: Any) -> None:

@@ -119,11 +119,12 @@ def test_queues_of_one_weight_are_told_apart_by_who_owns_them() -> None:
     assert best.moves == 0
 
 
-@pytest.mark.parametrize("weight", [-1, -0.5, float("nan"), float("inf")])
-def test_weights_that_are_none_are_refused(weight: float) -> None:
-    group = Group.of({"t": 2}, {"a": ["t"]})
-    with pytest.raises(GroupError, match=r"has the weight .* expected a number of 0 or more"):
-        optimum(group, None, {group.queues[0]: 1, group.queues[1]: weight})
+def test_weights_that_are_none_are_refused(subtests: pytest.Subtests) -> None:
+    for weight in [-1, -0.5, float("nan"), float("inf")]:
+        with subtests.test(weight=weight):
+            group = Group.of({"t": 2}, {"a": ["t"]})
+            with pytest.raises(GroupError, match=r"has the weight .* expected a number of 0 or more"):
+                optimum(group, None, {group.queues[0]: 1, group.queues[1]: weight})
 
 
 def test_a_missing_weight_is_named_but_only_where_somebody_subscribes() -> None:

@@ -37,23 +37,25 @@ def subject_of(*client_ids: str) -> Subject:
     return of_observed([group_of(*client_ids)], None, None)
 
 
-@pytest.mark.parametrize(("client_id", "library"), DEFAULTS.items())
-def test_a_library_is_known_by_its_whole_default_client_id(client_id: str, library: str) -> None:
-    assert library_of(client_id) == library
-    assert not library_of(f"my-{client_id}")
-    assert {each.name for each in LIBRARIES} == set(DEFAULTS.values())
+def test_a_library_is_known_by_its_whole_default_client_id(subtests: pytest.Subtests) -> None:
+    for client_id, library in DEFAULTS.items():
+        with subtests.test(client_id=client_id, library=library):
+            assert library_of(client_id) == library
+            assert not library_of(f"my-{client_id}")
+            assert {each.name for each in LIBRARIES} == set(DEFAULTS.values())
 
 
-@pytest.mark.parametrize("client_id", ["kafka-python-2.2.15", "aiokafka-0.12.0", "sarama", "kafkajs"])
-@pytest.mark.parametrize("new", ["uniform", "server-range"])
-def test_a_library_without_the_consumer_protocol_is_refused_in_one_line(client_id: str, new: str) -> None:
-    library = DEFAULTS[client_id]
-    subject = subject_of("consumer-g-1", client_id, client_id)
-    expected = f"--to {new}: the library of m1 and 1 more, {library}, does not speak the consumer protocol,"
-    with pytest.raises(UserError, match=re.escape(expected)) as refused:
-        route(subject, parse(new))
-    assert "\n" not in str(refused.value)
-    assert str(refused.value).endswith(": roundrobin" if library == "KafkaJS" else ": roundrobin, sticky")
+def test_a_library_without_the_consumer_protocol_is_refused_in_one_line(subtests: pytest.Subtests) -> None:
+    for client_id in ["kafka-python-2.2.15", "aiokafka-0.12.0", "sarama", "kafkajs"]:
+        for new in ["uniform", "server-range"]:
+            with subtests.test(client_id=client_id, new=new):
+                library = DEFAULTS[client_id]
+                subject = subject_of("consumer-g-1", client_id, client_id)
+                expected = f"--to {new}: the library of m1 and 1 more, {library}, does not speak the consumer protocol,"
+                with pytest.raises(UserError, match=re.escape(expected)) as refused:
+                    route(subject, parse(new))
+                assert "\n" not in str(refused.value)
+                assert str(refused.value).endswith(": roundrobin" if library == "KafkaJS" else ": roundrobin, sticky")
 
 
 def test_who_speaks_it_from_when_on_is_said() -> None:
@@ -76,22 +78,20 @@ def test_client_ids_that_tell_nothing_are_said_to_be_taken_for_javas() -> None:
     assert not any("Nothing tells" in each for each in route(subject_of("consumer-g-17"), parse("uniform")).notes)
 
 
-@pytest.mark.parametrize(
-    ("client_id", "option"),
-    [
+def test_how_a_library_calls_its_assignors_is_said(subtests: pytest.Subtests) -> None:
+    for client_id, option in [
         ("kafka-python-2.2.15", "partition_assignment_strategy, a list of classes"),
         ("sarama", "Consumer.Group.Rebalance.GroupStrategies"),
         ("kafkajs", "partitionAssigners"),
         ("kgo", "kgo.Balancers"),
-    ],
-)
-def test_how_a_library_calls_its_assignors_is_said(client_id: str, option: str) -> None:
-    found = route(subject_of("consumer-g-1", client_id), parse("roundrobin"))
-    assert f"What {ASSIGNORS} is in Java's client, is in {DEFAULTS[client_id]} {option}." in found.notes
-    assert {step.settings["m1"][ASSIGNORS] for step in found.steps} == {"roundrobin,range", "roundrobin"}
-    assert not any(
-        "is in Java's client, is" in note for note in route(subject_of("rdkafka"), parse("roundrobin")).notes
-    )
+    ]:
+        with subtests.test(client_id=client_id, option=option):
+            found = route(subject_of("consumer-g-1", client_id), parse("roundrobin"))
+            assert f"What {ASSIGNORS} is in Java's client, is in {DEFAULTS[client_id]} {option}." in found.notes
+            assert {step.settings["m1"][ASSIGNORS] for step in found.steps} == {"roundrobin,range", "roundrobin"}
+            assert not any(
+                "is in Java's client, is" in note for note in route(subject_of("rdkafka"), parse("roundrobin")).notes
+            )
 
 
 def test_an_assignor_that_a_library_lacks_is_refused() -> None:

@@ -16,35 +16,33 @@ def group_of(make: Group, strategy: str, **settings: object) -> Group:
     return make(topics=TOPICS, members=MEMBERS, strategy=strategy, name="billing", produce=10, settings=settings)
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
+def test_another_assignor_in_two_rolls(
+    subtests: pytest.Subtests, tmp_path: Path, kafka_group: Group, clock: Clock
+) -> None:
+    for before, after in [
         ("range", "cooperative-sticky"),
         ("range", "roundrobin"),
         ("roundrobin", "sticky"),
         ("sticky", "cooperative-sticky"),
         ("cooperative-sticky", "range"),
         ("cooperative-sticky", "sticky"),
-    ],
-)
-def test_another_assignor_in_two_rolls(
-    before: str, after: str, tmp_path: Path, kafka_group: Group, clock: Clock
-) -> None:
-    plan = planned(tmp_path, after, "--from", before)
-    assert (plan["group"], plan["from"], plan["to"]) == ("billing", before, after)
-    assert len(plan["steps"]) == 2
-    group = group_of(kafka_group, before)
-    carry_out(plan, group, clock)
-    shown = describe(group.world.cluster, "billing", "state")  # type: ignore[arg-type]
-    assert f" {after} " in shown
-    assert "Stable" in shown
-    assert sorted(group.members) == MEMBERS
-    for step in plan["steps"]:
-        cost = step["cost"]
-        assert cost["double_owned_queue_s"] == 0
-        assert cost["unsettled_runs"] == 0
-        assert 0 < cost["pause_s"]["p50"] <= cost["pause_s"]["p95"] < 30
-    group.assert_no_double_ownership()
+    ]:
+        with subtests.test(before=before, after=after):
+            plan = planned(tmp_path, after, "--from", before)
+            assert (plan["group"], plan["from"], plan["to"]) == ("billing", before, after)
+            assert len(plan["steps"]) == 2
+            group = group_of(kafka_group, before)
+            carry_out(plan, group, clock)
+            shown = describe(group.world.cluster, "billing", "state")  # type: ignore[arg-type]
+            assert f" {after} " in shown
+            assert "Stable" in shown
+            assert sorted(group.members) == MEMBERS
+            for step in plan["steps"]:
+                cost = step["cost"]
+                assert cost["double_owned_queue_s"] == 0
+                assert cost["unsettled_runs"] == 0
+                assert 0 < cost["pause_s"]["p50"] <= cost["pause_s"]["p95"] < 30
+            group.assert_no_double_ownership()
 
 
 @pytest.mark.parametrize(
@@ -205,9 +203,8 @@ def test_equal_calls_give_equal_bytes_with_any_number_of_processes(
     assert texts[0] == texts[1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
+def test_bad_input_is_one_line(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for arguments, expected in [
         (["--to", "rang"], "--to rang: did you mean range?"),
         (["--to", "CONFIG"], "CONFIG needs settings of each member that a plan cannot know"),
         (["--to", "range"], "billing uses range already"),
@@ -218,13 +215,12 @@ def test_equal_calls_give_equal_bytes_with_any_number_of_processes(
         (["--to", "sticky", "--group", "b"], "--group b: the scenario has no such group"),
         (["--to", "sticky", "--gap", "5"], "--gap: 5 has no unit"),
         (["--to", "sticky", "--gap", "5s"], "not longer than --downtime 5s"),
-    ],
-)
-def test_bad_input_is_one_line(arguments: list[str], expected: str, tmp_path: Path) -> None:
-    found = called(tmp_path, "--seeds", "1", *arguments)
-    assert found.exit_code != 0
-    assert expected in str(found.exception)
-    assert "\n" not in str(found.exception)
+    ]:
+        with subtests.test(arguments=arguments, expected=expected):
+            found = called(tmp_path, "--seeds", "1", *arguments)
+            assert found.exit_code != 0
+            assert expected in str(found.exception)
+            assert "\n" not in str(found.exception)
 
 
 def test_the_text_names_steps_checks_ways_back_and_costs(tmp_path: Path) -> None:
@@ -235,9 +231,3 @@ def test_the_text_names_steps_checks_ways_back_and_costs(tmp_path: Path) -> None
     assert "   Back: Set partition.assignment.strategy to range alone" in told
     assert "pause p95" in told
     assert "What goes wrong in another order" in told
-
-
-def test_markdown_has_the_same_steps(tmp_path: Path) -> None:
-    told = called(tmp_path, "--to", "cooperative-sticky", "--seeds", "1", "--format", "markdown").stdout
-    assert "## Group billing" in told
-    assert "|   step |" in told

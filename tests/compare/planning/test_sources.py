@@ -56,20 +56,18 @@ def test_the_members_of_a_rocketmq_group_keep_their_client_ids() -> None:
     assert plan["steps"][0]["restart"] == [[f"10.8.0.{number}@i" for number in range(1, 6)]]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
+def test_what_cannot_be_planned_is_one_line(subtests: pytest.Subtests) -> None:
+    for arguments, expected in [
         (["--group", "sink-ads-12", "--to", "range"], "is of the kind unknown"),
         (["--group", "broadcast_3", "--to", "AVG_BY_CIRCLE"], "is of the kind broadcasting"),
         (["--group", "same_ip_3", "--to", "AVG_BY_CIRCLE"], "do not show its members and what each owns"),
         (["--group", "pay_avg_5", "--to", "range"], "is a group of rocketmq, expected a target of it"),
         (["--to", "range"], "the source has 27 groups, expected --group with one of"),
-    ],
-)
-def test_what_cannot_be_planned_is_one_line(arguments: list[str], expected: str) -> None:
-    found = of_captures(*arguments)
-    assert found.exit_code != 0
-    assert expected in str(found.exception)
+    ]:
+        with subtests.test(arguments=arguments, expected=expected):
+            found = of_captures(*arguments)
+            assert found.exit_code != 0
+            assert expected in str(found.exception)
 
 
 def test_the_report_shows_steps_costs_and_who_owned_what(tmp_path: Path, show: Callable[..., Browser]) -> None:

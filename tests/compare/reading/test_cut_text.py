@@ -108,37 +108,33 @@ def test_fewer_members_than_the_state_view_counts(tmp_path: Path) -> None:
     assert "the state view counts 3 members, 2 are listed" in groups[0].notes
 
 
-@pytest.mark.parametrize(
-    ("lines", "why"),
-    [
+def test_progress_that_is_cut(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for lines, why in [
         # The row that is missing has no lag: only its number is missed.
         ([*PROGRESS[:2], *PROGRESS[3:]], "rows of orders on broker-a go up to queue 3, queue 0 is missing"),
         ([*PROGRESS[:5], *PROGRESS[6:]], "the total is 6, but the rows above add up to 3: rows are missing"),
         (PROGRESS[:5], "ends before its totals"),
         ([*PROGRESS[:2], PROGRESS[2] + PROGRESS[3], *PROGRESS[4:]], "expected one row in a line"),
-    ],
-)
-def test_progress_that_is_cut(lines: list[str], why: str, tmp_path: Path) -> None:
-    groups, skipped = read(tmp_path, *lines, *CONNECTION, *STATUS)
-    assert any(each.startswith(why) for each in skipped), skipped
-    assert not is_judged(groups[0])
+    ]:
+        with subtests.test(lines=lines, why=why):
+            groups, skipped = read(tmp_path, *lines, *CONNECTION, *STATUS)
+            assert any(each.startswith(why) for each in skipped), skipped
+            assert not is_judged(groups[0])
 
 
-@pytest.mark.parametrize(
-    ("lines", "why"),
-    [
+def test_connections_that_are_cut(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for lines, why in [
         (CONNECTION[:2], "ends before 'Below is subscription:'"),
         (CONNECTION[:7], "ends before ConsumeType and MessageModel and ConsumeFromWhere"),
         (CONNECTION[:-1], "ends before ConsumeFromWhere"),
         ([CONNECTION[0], CONNECTION[1] + CONNECTION[2], *CONNECTION[3:]], "expected a row of #ClientId"),
         ([CONNECTION[0] + CONNECTION[1], *CONNECTION[2:]], "expected the header to end with #Version"),
-    ],
-)
-def test_connections_that_are_cut(lines: list[str], why: str, tmp_path: Path) -> None:
-    groups, skipped = read(tmp_path, *lines)
-    assert any(each.startswith(why) for each in skipped), skipped
-    if lines[2:3] != CONNECTION[2:3]:
-        assert all(group.members is None for group in groups)
+    ]:
+        with subtests.test(lines=lines, why=why):
+            groups, skipped = read(tmp_path, *lines)
+            assert any(each.startswith(why) for each in skipped), skipped
+            if lines[2:3] != CONNECTION[2:3]:
+                assert all(group.members is None for group in groups)
 
 
 def test_answers_without_their_verdict(tmp_path: Path) -> None:

@@ -58,12 +58,13 @@ def advice(group: ObservedGroup) -> str:
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_kind_is_recognised_and_gets_no_advice_that_is_not_for_it(kind: str) -> None:
-    group = KINDS[kind]
-    assert kind_of(group) == kind
-    said = advice(group)
-    assert not [each for each in FORBIDDEN.get(kind, ()) if each in said]
+def test_a_kind_is_recognised_and_gets_no_advice_that_is_not_for_it(subtests: pytest.Subtests) -> None:
+    for kind in KINDS:
+        with subtests.test(kind=kind):
+            group = KINDS[kind]
+            assert kind_of(group) == kind
+            said = advice(group)
+            assert not [each for each in FORBIDDEN.get(kind, ()) if each in said]
 
 
 def test_each_kind_is_advised_in_the_settings_of_those_who_run_it() -> None:
@@ -109,11 +110,12 @@ def test_an_assignor_that_is_not_told_is_asked_for() -> None:
     assert "Assignor" not in said
 
 
-@pytest.mark.parametrize("state", ["Reconciling", "PreparingRebalance", "CompletingRebalance", "rebalancing"])
-def test_a_group_that_is_on_the_move_is_not_told_to_restart(state: str) -> None:
-    found = findings(kafka(state=state))
-    assert "rebalancing" in found
-    assert all(remedy.restart == "none" for finding in found.values() for remedy in finding.remedies)
+def test_a_group_that_is_on_the_move_is_not_told_to_restart(subtests: pytest.Subtests) -> None:
+    for state in ["Reconciling", "PreparingRebalance", "CompletingRebalance", "rebalancing"]:
+        with subtests.test(state=state):
+            found = findings(kafka(state=state))
+            assert "rebalancing" in found
+            assert all(remedy.restart == "none" for finding in found.values() for remedy in finding.remedies)
 
 
 def test_a_group_that_only_stores_offsets_is_not_told_to_start_its_consumers() -> None:

@@ -91,59 +91,64 @@ def assert_agrees(group: ObservedGroup, truth: Truth) -> None:
     assert set(group.queues or ()) <= truth.read | set(truth.committed)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda path: f"{path.parent.name}/{path.name[:40]}")
-def test_every_file_alone_tells_the_truth_or_nothing(file: Path) -> None:
-    groups, _ = read_files(file)
-    known = truths(file.parent.name)
-    for name, group in groups.items():
-        if name in known:
-            assert_agrees(group, known[name])
-        else:
-            # Listings name groups of the same cluster that truth.json leaves out; nothing else does.
-            assert file.name.startswith(("list-", "kafka-groups-list", "share-list", "streams-list"))
-            assert group.members in (None, ())
-            assert group.queues is None
+def test_every_file_alone_tells_the_truth_or_nothing(subtests: pytest.Subtests) -> None:
+    for file in FILES:
+        with subtests.test(file=file):
+            groups, _ = read_files(file)
+            known = truths(file.parent.name)
+            for name, group in groups.items():
+                if name in known:
+                    assert_agrees(group, known[name])
+                else:
+                    # Listings name groups of the same cluster that truth.json leaves out; nothing else does.
+                    assert file.name.startswith(("list-", "kafka-groups-list", "share-list", "streams-list"))
+                    assert group.members in (None, ())
+                    assert group.queues is None
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_tells_everything(folder: str) -> None:
-    groups, _ = read_files(CAPTURES / folder)
-    known = truths(folder)
-    assert known.keys() <= groups.keys()
-    for name, truth in known.items():
-        group = groups[name]
-        assert_agrees(group, truth)
-        assert group.members is not None
-        assert all(member.owned is not None for member in group.members)
-        assert {m.id for m in group.members if not m.owned} == {id for id, owned in truth.owned.items() if not owned}
-        assert group.state == truth.raw["state"]
-        assert group.strategy == truth.strategy
-        assert set(group.queues or ()) == truth.read
-        assert group.queues is None or list(group.queues) == sorted(group.queues)
-        assert group.notes == ()
-        static = {m.id: m.instance_id for m in group.members}
-        assert static == {each["consumer_id"]: each.get("instance_id") for each in truth.raw["members"]}
-        behind = {
-            queue: max(0, truth.topics[queue.topic]["log_end"][queue.number] - offset)
-            for queue, offset in truth.committed.items()
-        }
-        assert group.lag == {queue: behind.get(queue) for queue in group.queues or ()}
+def test_a_folder_tells_everything(subtests: pytest.Subtests) -> None:
+    for folder in FOLDERS:
+        with subtests.test(folder=folder):
+            groups, _ = read_files(CAPTURES / folder)
+            known = truths(folder)
+            assert known.keys() <= groups.keys()
+            for name, truth in known.items():
+                group = groups[name]
+                assert_agrees(group, truth)
+                assert group.members is not None
+                assert all(member.owned is not None for member in group.members)
+                assert {m.id for m in group.members if not m.owned} == {
+                    id for id, owned in truth.owned.items() if not owned
+                }
+                assert group.state == truth.raw["state"]
+                assert group.strategy == truth.strategy
+                assert set(group.queues or ()) == truth.read
+                assert group.queues is None or list(group.queues) == sorted(group.queues)
+                assert group.notes == ()
+                static = {m.id: m.instance_id for m in group.members}
+                assert static == {each["consumer_id"]: each.get("instance_id") for each in truth.raw["members"]}
+                behind = {
+                    queue: max(0, truth.topics[queue.topic]["log_end"][queue.number] - offset)
+                    for queue, offset in truth.committed.items()
+                }
+                assert group.lag == {queue: behind.get(queue) for queue in group.queues or ()}
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_all_views_in_one_stream_tell_the_same_as_the_folder(folder: str) -> None:
+def test_all_views_in_one_stream_tell_the_same_as_the_folder(subtests: pytest.Subtests) -> None:
     """As ``(tool ...; tool ...) 2>&1 | equipoise audit -`` gives them; the plain lists have no header and stay out."""
-    files = [each for each in sorted((CAPTURES / folder).glob("*.txt")) if "list.txt" not in each.name]
-    stream = text(*(each.read_bytes().decode("utf-8") for each in files), name="-")
-    groups, _ = read(stream)
-    alone, _ = read_files(*files)
-    assert groups.keys() == alone.keys()
-    for name, group in groups.items():
-        assert (group.members, group.queues, group.state) == (
-            alone[name].members,
-            alone[name].queues,
-            alone[name].state,
-        )
+    for folder in FOLDERS:
+        with subtests.test(folder=folder):
+            files = [each for each in sorted((CAPTURES / folder).glob("*.txt")) if "list.txt" not in each.name]
+            stream = text(*(each.read_bytes().decode("utf-8") for each in files), name="-")
+            groups, _ = read(stream)
+            alone, _ = read_files(*files)
+            assert groups.keys() == alone.keys()
+            for name, group in groups.items():
+                assert (group.members, group.queues, group.state) == (
+                    alone[name].members,
+                    alone[name].queues,
+                    alone[name].state,
+                )
 
 
 def of_group(name: str, *views: str) -> ObservedGroup | None:
@@ -152,48 +157,51 @@ def of_group(name: str, *views: str) -> ObservedGroup | None:
     return groups.get(name)
 
 
-@pytest.mark.parametrize("name", PREFIXES)
-def test_what_each_view_tells(name: str) -> None:
-    truth = truths("groups")[name]
-    owners = {id: owned for id, owned in truth.owned.items() if owned}
+def test_what_each_view_tells(subtests: pytest.Subtests) -> None:
+    for name in PREFIXES:
+        with subtests.test(name=name):
+            truth = truths("groups")[name]
+            owners = {id: owned for id, owned in truth.owned.items() if owned}
 
-    for view in ("offsets", "offsets-verbose"):
-        shown = of_group(name, view)
-        assert shown is not None
-        assert shown.members is None
-        assert {each.id: set(each.owned or ()) for each in shown.seen} == owners
-        assert set(shown.queues or ()) == truth.read
+            for view in ("offsets", "offsets-verbose"):
+                shown = of_group(name, view)
+                assert shown is not None
+                assert shown.members is None
+                assert {each.id: set(each.owned or ()) for each in shown.seen} == owners
+                assert set(shown.queues or ()) == truth.read
 
-        with_state = of_group(name, view, "state")
-        assert with_state is not None
-        if len(owners) == len(truth.owned):
-            assert with_state.members is not None
-        else:
-            assert with_state.members is None
-            assert with_state.member_count == len(truth.owned)
-            assert with_state.idle_count == len(truth.owned) - len(owners)
+                with_state = of_group(name, view, "state")
+                assert with_state is not None
+                if len(owners) == len(truth.owned):
+                    assert with_state.members is not None
+                else:
+                    assert with_state.members is None
+                    assert with_state.member_count == len(truth.owned)
+                    assert with_state.idle_count == len(truth.owned) - len(owners)
 
-        both = of_group(name, view, "members")
-        assert both is not None
-        if truth.owned:
-            assert {each.id: set(each.owned or ()) for each in both.members or ()} == truth.owned
+                both = of_group(name, view, "members")
+                assert both is not None
+                if truth.owned:
+                    assert {each.id: set(each.owned or ()) for each in both.members or ()} == truth.owned
 
-    state = of_group(name, "state")
-    assert state is not None
-    assert state.queues is None
-    assert (state.member_count if truth.owned else state.members) == (len(truth.owned) or ())
+            state = of_group(name, "state")
+            assert state is not None
+            assert state.queues is None
+            assert (state.member_count if truth.owned else state.members) == (len(truth.owned) or ())
 
-    short, verbose = of_group(name, "members"), of_group(name, "members-verbose")
-    if not truth.owned:
-        # Only the header is left, and it names nobody.
-        assert (short, verbose) == (None, None)
-        return
-    assert short is not None
-    assert verbose is not None
-    counts = {each.id: len(each.owned) if each.owned is not None else each.queue_count for each in short.members or ()}
-    assert counts == {id: len(owned) for id, owned in truth.owned.items()}
-    assert {each.id: set(each.owned or ()) for each in verbose.members or ()} == truth.owned
-    assert set(verbose.queues or ()) == truth.read
+            short, verbose = of_group(name, "members"), of_group(name, "members-verbose")
+            if not truth.owned:
+                # Only the header is left, and it names nobody.
+                assert (short, verbose) == (None, None)
+                continue
+            assert short is not None
+            assert verbose is not None
+            counts = {
+                each.id: len(each.owned) if each.owned is not None else each.queue_count for each in short.members or ()
+            }
+            assert counts == {id: len(owned) for id, owned in truth.owned.items()}
+            assert {each.id: set(each.owned or ()) for each in verbose.members or ()} == truth.owned
+            assert set(verbose.queues or ()) == truth.read
 
 
 def test_a_group_that_only_a_notice_calls_empty_has_no_members() -> None:
@@ -220,27 +228,28 @@ def test_while_a_group_reconciles_queues_of_the_target_assignment_are_unowned() 
         }
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_errors_lists_and_other_tools_give_one_line_each(folder: str) -> None:
-    expected = {
-        "no-such-group": "look up the group's name with --list",
-        "by-consumer-tool": "share and streams groups",
-        "list-error-no-broker": "no broker answered: check --bootstrap-server",
-        "share-grp.": "judge",
-        "list.txt": "plain list of names",
-    }
-    for file in sorted((CAPTURES / folder).glob("*.txt")):
-        why = next((why for part, why in expected.items() if part in file.name), None)
-        if why is None or file.name == "kafka-groups-list.txt":
-            continue
-        groups, skipped = read_files(file)
-        assert groups == {}
-        if "by-consumer-tool" in file.name:
-            why = expected["by-consumer-tool"]
-        assert [each.source for each in skipped] == [str(file)], file
-        assert why in skipped[0].why
-        assert "\n" not in skipped[0].why
-        assert skipped[0].line in (1, 2)
+def test_errors_lists_and_other_tools_give_one_line_each(subtests: pytest.Subtests) -> None:
+    for folder in FOLDERS:
+        with subtests.test(folder=folder):
+            expected = {
+                "no-such-group": "look up the group's name with --list",
+                "by-consumer-tool": "share and streams groups",
+                "list-error-no-broker": "no broker answered: check --bootstrap-server",
+                "share-grp.": "judge",
+                "list.txt": "plain list of names",
+            }
+            for file in sorted((CAPTURES / folder).glob("*.txt")):
+                why = next((why for part, why in expected.items() if part in file.name), None)
+                if why is None or file.name == "kafka-groups-list.txt":
+                    continue
+                groups, skipped = read_files(file)
+                assert groups == {}
+                if "by-consumer-tool" in file.name:
+                    why = expected["by-consumer-tool"]
+                assert [each.source for each in skipped] == [str(file)], file
+                assert why in skipped[0].why
+                assert "\n" not in skipped[0].why
+                assert skipped[0].line in (1, 2)
 
 
 def test_share_and_streams_groups_of_a_listing_are_named_and_left_out() -> None:

@@ -71,21 +71,23 @@ def test_logins(mechanism: str, module: str, tmp_path: Path) -> None:
     assert "s3cret" not in repr(settings)
 
 
-@pytest.mark.parametrize(
-    ("written", "password"),
-    [
+def test_passwords_are_read_as_java_reads_them(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    """First the properties file has its escapes, then the text within it."""
+    for written, password in [
         ('"s3cret;with=signs required"', "s3cret;with=signs required"),
         (r'"quote\\" backslash\\\\ tab\\t octal\\101"', 'quote" backslash\\ tab\t octalA'),
         ("'single \"quotes\"'", 'single "quotes"'),
         ("word-1.x", "word-1.x"),
         ('"M\xfcller"', "Müller"),
         ('"\\u8ba2"', "订"),
-    ],
-)
-def test_passwords_are_read_as_java_reads_them(written: str, password: str, tmp_path: Path) -> None:
-    """First the properties file has its escapes, then the text within it."""
-    lines = ["security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", login(options=f"username=alice password={written}")]
-    assert read(tmp_path, *lines).values["sasl.password"] == password
+    ]:
+        with subtests.test(written=written, password=password):
+            lines = [
+                "security.protocol=SASL_SSL",
+                "sasl.mechanism=PLAIN",
+                login(options=f"username=alice password={written}"),
+            ]
+            assert read(tmp_path, *lines).values["sasl.password"] == password
 
 
 def test_a_login_may_run_over_several_lines(tmp_path: Path) -> None:
@@ -97,9 +99,8 @@ def test_a_login_may_run_over_several_lines(tmp_path: Path) -> None:
     assert settings.passed_over.line == 8
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
+def test_a_login_that_cannot_be_read_is_refused_without_quoting_it(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for line, expected in [
         (login(end=""), " line 3: sasl.jaas.config cannot be read, expected PlainLoginModule required"),
         (login(options='username="alice password="s3cret"'), "cannot be read"),
         (login(SCRAM), "another login module, expected for PLAIN: PlainLoginModule"),
@@ -107,10 +108,9 @@ def test_a_login_may_run_over_several_lines(tmp_path: Path) -> None:
         (login(options='username="alice" password=""'), "lacks username or password"),
         (login(options='username=a password=s3cret tokenauth="true"'), "delegation tokens"),
         ("", "sasl.jaas.config is missing"),
-    ],
-)
-def test_a_login_that_cannot_be_read_is_refused_without_quoting_it(line: str, expected: str, tmp_path: Path) -> None:
-    assert expected in refusal(tmp_path, "security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", line)
+    ]:
+        with subtests.test(line=line, expected=expected):
+            assert expected in refusal(tmp_path, "security.protocol=SASL_SSL", "sasl.mechanism=PLAIN", line)
 
 
 @pytest.mark.parametrize("mechanism", ["GSSAPI", "OAUTHBEARER", "AWS_MSK_IAM"])
@@ -191,9 +191,10 @@ def test_key_stores(stores: Mapping[str, Path], tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
+def test_stores_that_cannot_be_used_are_refused(
+    subtests: pytest.Subtests, stores: Mapping[str, Path], tmp_path: Path
+) -> None:
+    for lines, expected in [
         (["ssl.keystore.location={jks}", "ssl.keystore.password=st0re-s3cret"], "keytool -importkeystore -srckeystore"),
         (["ssl.keystore.location={p12}"], "expected ssl.keystore.password"),
         (["ssl.keystore.location={txt}"], "not a certificate store, expected PEM or PKCS12"),
@@ -202,12 +203,9 @@ def test_key_stores(stores: Mapping[str, Path], tmp_path: Path) -> None:
         (["ssl.keystore.key=s3cret"], "ssl.keystore.certificate.chain and ssl.keystore.key together"),
         (["ssl.keystore.key=s3cret", "ssl.keystore.certificate.chain=x"], "expected PEM, from -----BEGIN"),
         (["ssl.endpoint.identification.algorithm=LDAPS"], "https, or an empty value to disable"),
-    ],
-)
-def test_stores_that_cannot_be_used_are_refused(
-    lines: list[str], expected: str, stores: Mapping[str, Path], tmp_path: Path
-) -> None:
-    assert expected in refusal(tmp_path, "security.protocol=SSL", *(each.format(**stores) for each in lines))
+    ]:
+        with subtests.test(lines=lines, expected=expected):
+            assert expected in refusal(tmp_path, "security.protocol=SSL", *(each.format(**stores) for each in lines))
 
 
 def test_the_check_of_the_host_name_is_switched_off_by_nothing(tmp_path: Path) -> None:
@@ -242,19 +240,17 @@ def test_settings_of_consumers_are_passed_over_and_named(tmp_path: Path) -> None
     assert told.why == "settings without effect on an audit: group.id, fetch.min.bytes, ssl.protocol"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_settings_of_security_that_cannot_count_are_refused(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for name in [
         "ssl.trustore.location",
         "sasl.username",
         "sasl.client.callback.handler.class",
         "security.providers",
         "config.providers",
         "ssl.ca.location",
-    ],
-)
-def test_settings_of_security_that_cannot_count_are_refused(name: str, tmp_path: Path) -> None:
-    assert refusal(tmp_path, "client.id=x", f"{name}=s3cret").startswith(f" line 2: {name} is not supported")
+    ]:
+        with subtests.test(name=name):
+            assert refusal(tmp_path, "client.id=x", f"{name}=s3cret").startswith(f" line 2: {name} is not supported")
 
 
 def test_blanks_around_a_value_do_not_count(tmp_path: Path) -> None:

@@ -54,11 +54,12 @@ def test_a_listing_without_the_column_tells_nothing_of_protocols() -> None:
     assert not group.only_offsets
 
 
-@pytest.mark.parametrize("decoration", [name for name in DECORATIONS if name != "tabs"])
-def test_a_blank_protocol_is_seen_in_pasted_text(decoration: str, tmp_path: Path) -> None:
-    rows = listing(("g", "Classic", ""), ("orders-svc", "Classic", "consumer"), ("other", "Classic", ""))
-    groups, _ = read_lines(DECORATIONS[decoration](rows), tmp_path)
-    assert {each.name: each.only_offsets for each in groups} == {"g": True, "orders-svc": False, "other": True}
+def test_a_blank_protocol_is_seen_in_pasted_text(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for decoration in [name for name in DECORATIONS if name != "tabs"]:
+        with subtests.test(decoration=decoration):
+            rows = listing(("g", "Classic", ""), ("orders-svc", "Classic", "consumer"), ("other", "Classic", ""))
+            groups, _ = read_lines(DECORATIONS[decoration](rows), tmp_path)
+            assert {each.name: each.only_offsets for each in groups} == {"g": True, "orders-svc": False, "other": True}
 
 
 def test_a_row_that_ends_with_the_text_may_have_lost_its_protocol() -> None:
@@ -84,18 +85,20 @@ def test_the_listing_that_was_captured_tells_the_one_group_whose_type_is_empty()
     assert [name for name, group in groups.items() if group.only_offsets] == ["simple-offsets"]
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_members_that_move_are_those_of_groups_that_kafka_calls_reconciling(folder: str) -> None:
-    groups, _ = read_files(CAPTURES / folder)
-    told = {name: group for name, group in groups.items() if group.moving is not None}
-    assert len(told) == {"groups": 4, "rebalancing": 1, "cluster-a": 13, "cluster-c": 6, "kafka-2.8.2": 0}[folder]
-    for name, group in told.items():
-        assert bool(group.moving) == (group.state == "Reconciling"), name
+def test_members_that_move_are_those_of_groups_that_kafka_calls_reconciling(subtests: pytest.Subtests) -> None:
+    for folder in FOLDERS:
+        with subtests.test(folder=folder):
+            groups, _ = read_files(CAPTURES / folder)
+            told = {name: group for name, group in groups.items() if group.moving is not None}
+            assert (
+                len(told) == {"groups": 4, "rebalancing": 1, "cluster-a": 13, "cluster-c": 6, "kafka-2.8.2": 0}[folder]
+            )
+            for name, group in told.items():
+                assert bool(group.moving) == (group.state == "Reconciling"), name
 
 
-@pytest.mark.parametrize(
-    ("row", "moves"),
-    [
+def test_who_has_not_reached_its_target_moves(subtests: pytest.Subtests) -> None:
+    for row, moves in [
         ((NEW, "2", "t:0,1", "2", "t:0,1", ""), False),
         ((NEW, "2", "t:1,0", "2", "t:0,1", ""), False),
         ((NEW, "2", "-", "2", "-", ""), False),
@@ -105,12 +108,11 @@ def test_members_that_move_are_those_of_groups_that_kafka_calls_reconciling(fold
         ((NEW, "2", "t:0", "2", "t:0,1", ""), True),
         ((NEW, "2", "-", "2", "t:0", ""), True),
         ((OLD, "-", "t:0,1", "-", "-", ""), None),
-    ],
-)
-def test_who_has_not_reached_its_target_moves(row: tuple[str, str, str, str, str, str], moves: bool | None) -> None:
-    group = only(*verbose(row, upgraded=False))
-    assert group.moving == {True: (row[0],), False: (), None: None}[moves]
-    assert group.state is None
+    ]:
+        with subtests.test(row=row, moves=moves):
+            group = only(*verbose(row, upgraded=False))
+            assert group.moving == {True: (row[0],), False: (), None: None}[moves]
+            assert group.state is None
 
 
 def test_rows_that_are_lost_leave_open_whether_somebody_moves() -> None:

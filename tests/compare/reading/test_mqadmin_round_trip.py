@@ -114,10 +114,13 @@ def test_there_are_recorded_previews() -> None:
     assert len(RECORDED) == 10
 
 
-@pytest.mark.parametrize("recorded", RECORDED, ids=lambda path: path.name)
-def test_the_preview_is_that_of_the_real_tool(recorded: Path) -> None:
-    topic, _, asked = recorded.stem.replace(".allocateMQ_", "\n").partition("\n")
-    table = recorded.with_name(f"{topic}.topicRoute_l.txt").read_text()
-    counts = re.findall(r"(broker-\w+) +\{.*?\} +(\d+) +(\d+) +(\d)", table)
-    queues = [QueueData(broker, int(read), int(write), int(perm)) for broker, read, write, perm in sorted(counts)]
-    assert allocate_mq(topic, Route(tuple(queues), ()), ASKED[asked]) == recorded.read_text()
+def test_the_preview_is_that_of_the_real_tool(subtests: pytest.Subtests) -> None:
+    for recorded in RECORDED:
+        with subtests.test(recorded=recorded):
+            topic, _, asked = recorded.stem.replace(".allocateMQ_", "\n").partition("\n")
+            table = recorded.with_name(f"{topic}.topicRoute_l.txt").read_text()
+            counts = re.findall(r"(broker-\w+) +\{.*?\} +(\d+) +(\d+) +(\d)", table)
+            queues = [
+                QueueData(broker, int(read), int(write), int(perm)) for broker, read, write, perm in sorted(counts)
+            ]
+            assert allocate_mq(topic, Route(tuple(queues), ()), ASKED[asked]) == recorded.read_text()

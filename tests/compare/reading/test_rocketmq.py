@@ -23,28 +23,29 @@ UNTOLD = {
 LONG = "a_consumer_group_whose_name_is_much_longer_than_the_sixty_four_column_of_the_tool"
 
 
-@pytest.mark.parametrize("folder", GROUPS, ids=lambda folder: folder.name)
-def test_each_groups_folder_tells_members_and_ownership_as_they_were(folder: Path) -> None:
-    name, true = truth(folder)
-    groups, _ = read_files(folder)
-    assert list(groups) == [name]
-    group = groups[name]
-    if name.startswith("offline_"):
-        # That nobody is connected went to the error stream, which the capture does not hold.
-        assert group.members is None
-        assert group.seen == ()
-        return
-    assert group.members is not None
-    told = owned(group)
-    assert told.keys() == true.keys()
-    assert {id for id, queues in told.items() if queues is None} == UNTOLD.get(name, set())
-    assert wrong(group, true) == {}
-    untold = {"TopicX", "order_events"} if name == "inconsistent_subs_3" else set()
-    if group.mode == "shared" and (untold or UNTOLD.get(name)):
-        assert group.partial is not None
-        assert (set(group.partial.topics), set(group.partial.members)) == (untold, UNTOLD.get(name, set()))
-    else:
-        assert group.partial is None
+def test_each_groups_folder_tells_members_and_ownership_as_they_were(subtests: pytest.Subtests) -> None:
+    for folder in GROUPS:
+        with subtests.test(folder=folder):
+            name, true = truth(folder)
+            groups, _ = read_files(folder)
+            assert list(groups) == [name]
+            group = groups[name]
+            if name.startswith("offline_"):
+                # That nobody is connected went to the error stream, which the capture does not hold.
+                assert group.members is None
+                assert group.seen == ()
+                continue
+            assert group.members is not None
+            told = owned(group)
+            assert told.keys() == true.keys()
+            assert {id for id, queues in told.items() if queues is None} == UNTOLD.get(name, set())
+            assert wrong(group, true) == {}
+            untold = {"TopicX", "order_events"} if name == "inconsistent_subs_3" else set()
+            if group.mode == "shared" and (untold or UNTOLD.get(name)):
+                assert group.partial is not None
+                assert (set(group.partial.topics), set(group.partial.members)) == (untold, UNTOLD.get(name, set()))
+            else:
+                assert group.partial is None
 
 
 def test_the_whole_cluster_is_told_from_one_folder() -> None:
@@ -65,22 +66,23 @@ def test_the_whole_cluster_is_told_from_one_folder() -> None:
     assert not [each for each in skipped if "allocateMQ" in each.source or "topicRoute." in Path(each.source).name]
 
 
-@pytest.mark.parametrize("folder", GROUPS, ids=lambda folder: folder.name)
-def test_any_part_of_a_folder_claims_nothing_that_was_not_true(folder: Path) -> None:
-    name, true = truth(folder)
-    files = [file for file in sorted(folder.glob("*.txt")) if file.stat().st_size]
-    for count in range(1, len(files)):
-        for part in combinations(files, count):
-            groups, _ = read_files(*part)
-            assert len(groups) <= 1
-            for group in groups.values():
-                # The long name is cut in some views, and in the folder's name.
-                assert name.startswith(group.name)
-                assert group.name == name or name == LONG
-                if group.name == name:
-                    assert wrong(group, true) == {}
-                if group.members is not None:
-                    assert owned(group).keys() == true.keys()
+def test_any_part_of_a_folder_claims_nothing_that_was_not_true(subtests: pytest.Subtests) -> None:
+    for folder in GROUPS:
+        with subtests.test(folder=folder):
+            name, true = truth(folder)
+            files = [file for file in sorted(folder.glob("*.txt")) if file.stat().st_size]
+            for count in range(1, len(files)):
+                for part in combinations(files, count):
+                    groups, _ = read_files(*part)
+                    assert len(groups) <= 1
+                    for group in groups.values():
+                        # The long name is cut in some views, and in the folder's name.
+                        assert name.startswith(group.name)
+                        assert group.name == name or name == LONG
+                        if group.name == name:
+                            assert wrong(group, true) == {}
+                        if group.members is not None:
+                            assert owned(group).keys() == true.keys()
 
 
 def test_two_views_tell_who_is_idle() -> None:

@@ -88,15 +88,18 @@ def test_what_cannot_be_described_is_told() -> None:
         describe(made.cluster, "g")
 
 
-@pytest.mark.parametrize("system", ["kafka:range", "kafka:roundrobin", "kafka:sticky", "kafka:cooperative-sticky"])
-def test_the_audit_reads_back_what_members_own(system: str, tmp_path: Path) -> None:
-    made = story(system)
-    for view in VIEWS:
-        (tmp_path / f"{view}.txt").write_text(describe(made.cluster, "g", view), encoding="utf-8")
-    done = equipoise("audit", str(tmp_path), "--format", "json")
-    (group,) = json.loads(done.stdout)["groups"]
-    assert (group["group"], group["state"], group["strategy"]) == ("g", "Stable", system.removeprefix("kafka:"))
-    owners = {id: [number for _, _, number in queues] for id, queues in group["owners"].items()}
-    believed = made.seen.owners()
-    assert {name: tuple(owners[each.id]) for each in tool_members(made) for name in [each.client_id]} == believed
-    assert group["lag"] == sum(250 - offset for offset in description_of(made.cluster, "g").committed.values())  # type: ignore[union-attr]
+def test_the_audit_reads_back_what_members_own(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for system in ["kafka:range", "kafka:roundrobin", "kafka:sticky", "kafka:cooperative-sticky"]:
+        with subtests.test(system=system):
+            made = story(system)
+            for view in VIEWS:
+                (tmp_path / f"{view}.txt").write_text(describe(made.cluster, "g", view), encoding="utf-8")
+            done = equipoise("audit", str(tmp_path), "--format", "json")
+            (group,) = json.loads(done.stdout)["groups"]
+            assert (group["group"], group["state"], group["strategy"]) == ("g", "Stable", system.removeprefix("kafka:"))
+            owners = {id: [number for _, _, number in queues] for id, queues in group["owners"].items()}
+            believed = made.seen.owners()
+            assert {
+                name: tuple(owners[each.id]) for each in tool_members(made) for name in [each.client_id]
+            } == believed
+            assert group["lag"] == sum(250 - offset for offset in description_of(made.cluster, "g").committed.values())  # type: ignore[union-attr]

@@ -41,22 +41,20 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (text.name, text.lines) == ("-", ("GROUP", "x"))
 
 
-@pytest.mark.parametrize(
-    ("raw", "lines"),
-    [
+def test_encodings(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for raw, lines in [
         ("größe".encode(), ("größe",)),
         ("größe".encode("utf-8-sig"), ("größe",)),
         ("größe".encode("utf-16"), ("größe",)),
         ("größe\n".encode() + "größe".encode("latin-1"), ("größe", "größe")),
         ("a\u2028b\x0bc\x85".encode(), ("a\u2028b\x0bc\x85",)),
-    ],
-)
-def test_encodings(tmp_path: Path, raw: bytes, lines: tuple[str, ...]) -> None:
-    path = tmp_path / "x.txt"
-    path.write_bytes(raw)
-    text = only(str(path))
-    assert isinstance(text, SourceText)
-    assert text.lines == lines
+    ]:
+        with subtests.test(raw=raw, lines=lines):
+            path = tmp_path / "x.txt"
+            path.write_bytes(raw)
+            text = only(str(path))
+            assert isinstance(text, SourceText)
+            assert text.lines == lines
 
 
 @pytest.mark.parametrize(

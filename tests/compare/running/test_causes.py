@@ -27,22 +27,18 @@ BEGINNING = "the scenario begins"
 SEEN = "c3 rejoined with other protocols or metadata"
 
 
-@pytest.mark.parametrize("system", ["kafka:range", "kafka:cooperative-sticky"])
-@pytest.mark.parametrize(
-    "between",
-    [
-        {"at": "100s", "reset_offsets": "g", "topic": "T", "to": "10s"},
-        {**SLOWER, "between": ["c1", "broker-a"]},
-        {**SLOWER, "between": ["c3", "broker-a"]},
-        {**SLOWER, "between": ["broker-a"]},
-        {"at": "100s", "queues": {"U": 3}},
-        {"at": "100s", "add_topic": {"V": 3}},
-    ],
-)
-def test_partitions_seen_minutes_later_are_put_down_to_the_change_of_the_topic(
-    system: str, between: dict[str, Any]
-) -> None:
-    assert causes(system, GROW, between) == [(SEEN, "T has 6 queues")]
+def test_partitions_seen_minutes_later_are_put_down_to_the_change_of_the_topic(subtests: pytest.Subtests) -> None:
+    for system in ["kafka:range", "kafka:cooperative-sticky"]:
+        for between in [
+            {"at": "100s", "reset_offsets": "g", "topic": "T", "to": "10s"},
+            {**SLOWER, "between": ["c1", "broker-a"]},
+            {**SLOWER, "between": ["c3", "broker-a"]},
+            {**SLOWER, "between": ["broker-a"]},
+            {"at": "100s", "queues": {"U": 3}},
+            {"at": "100s", "add_topic": {"V": 3}},
+        ]:
+            with subtests.test(system=system, between=between):
+                assert causes(system, GROW, between) == [(SEEN, "T has 6 queues")]
 
 
 def test_topics_seen_by_a_pattern_are_put_down_to_the_new_topic() -> None:

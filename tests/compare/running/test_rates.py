@@ -7,7 +7,6 @@ import pytest
 from compare.running.production import lag_of, productions
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.variants import variants_of
-from compare.showing.comparison.page import _facts
 from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.reading import scenario
@@ -41,24 +40,25 @@ def lived(system: str, events: list[dict[str, Any]], member: dict[str, Any], **m
     return run_variant(variant)
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.parametrize("handle", [0.0, 8.0])
-def test_every_queue_gets_what_its_rate_says_also_one_that_comes_later(system: str, handle: float) -> None:
-    run = lived(system, EVENTS, {"handle": handle, "settings": {"metadata.max.age.ms": 10_000}})
-    written = {queue: each.end_offset(180_000.0) for queue, each in productions(run).items()}
-    ends = [("broker-a", 0, 360), ("broker-a", 1, 360), ("broker-b", 0, 1440), ("broker-b", 1, 360)]
-    ends += [("broker-a", 2, 720), ("broker-b", 2, 240)]
-    per_broker = system.startswith("rocketmq")
-    expected = {
-        Queue("orders", broker, number) if per_broker else Queue("orders", "", place): end
-        for place, (broker, number, end) in enumerate(ends)
-    }
-    expected[Queue("payments", "broker-a" if per_broker else "", 0)] = 180
-    at = "broker-b" if per_broker else ""
-    expected |= {Queue("refunds", at, 0): 400, Queue("refunds", at, 1): 900}
-    assert written == expected
-    got = handled(run)
-    assert {queue: end for queue, end in expected.items() if not 0 <= end - got[queue] <= 2} == {}
+def test_every_queue_gets_what_its_rate_says_also_one_that_comes_later(subtests: pytest.Subtests) -> None:
+    for system in SYSTEMS:
+        for handle in [0.0, 8.0]:
+            with subtests.test(system=system, handle=handle):
+                run = lived(system, EVENTS, {"handle": handle, "settings": {"metadata.max.age.ms": 10_000}})
+                written = {queue: each.end_offset(180_000.0) for queue, each in productions(run).items()}
+                ends = [("broker-a", 0, 360), ("broker-a", 1, 360), ("broker-b", 0, 1440), ("broker-b", 1, 360)]
+                ends += [("broker-a", 2, 720), ("broker-b", 2, 240)]
+                per_broker = system.startswith("rocketmq")
+                expected = {
+                    Queue("orders", broker, number) if per_broker else Queue("orders", "", place): end
+                    for place, (broker, number, end) in enumerate(ends)
+                }
+                expected[Queue("payments", "broker-a" if per_broker else "", 0)] = 180
+                at = "broker-b" if per_broker else ""
+                expected |= {Queue("refunds", at, 0): 400, Queue("refunds", at, 1): 900}
+                assert written == expected
+                got = handled(run)
+                assert {queue: end for queue, end in expected.items() if not 0 <= end - got[queue] <= 2} == {}
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -101,9 +101,8 @@ def test_one_hot_partition_gets_nearly_all_of_a_members_time(system: str) -> Non
 PULLS = {"consumer": "lite_pull", "litePullBatchSize": 32}
 
 
-@pytest.mark.parametrize(
-    ("system", "member", "seconds"),
-    [
+def test_a_burst_of_one_queue_takes_as_long_as_the_threads_need(subtests: pytest.Subtests) -> None:
+    for system, member, seconds in [
         ("kafka:range", {}, 40.0),
         ("kafka:range", {"threads": 5}, 8.0),
         ("kafka-zookeeper:range", {"threads": 5}, 8.0),
@@ -113,20 +112,17 @@ PULLS = {"consumer": "lite_pull", "litePullBatchSize": 32}
         ("rocketmq:AVG", {"threads": 5, "settings": {"consumeThreadMax": 10}}, 4.0),
         ("rocketmq:AVG", {"settings": PULLS}, 40.0),
         ("rocketmq:AVG", {"settings": PULLS, "threads": 8}, 5.0),
-    ],
-)
-def test_a_burst_of_one_queue_takes_as_long_as_the_threads_need(
-    system: str, member: dict[str, Any], seconds: float
-) -> None:
-    run = lived(
-        system,
-        [{"at": "60s", "produce": {"orders-0": 2000}}],
-        {"subscribe": ["orders"], "handle": 20.0, **member},
-        topics={"orders": 2},
-        load={},
-    )
-    last = max(each.until for each in run.timeline.counted_deliveries())
-    assert seconds <= last / 1000 - 60 < seconds * 1.1 + 0.3
+    ]:
+        with subtests.test(system=system, member=member, seconds=seconds):
+            run = lived(
+                system,
+                [{"at": "60s", "produce": {"orders-0": 2000}}],
+                {"subscribe": ["orders"], "handle": 20.0, **member},
+                topics={"orders": 2},
+                load={},
+            )
+            last = max(each.until for each in run.timeline.counted_deliveries())
+            assert seconds <= last / 1000 - 60 < seconds * 1.1 + 0.3
 
 
 def test_threads_of_a_member_go_before_the_setting_of_the_variant() -> None:
@@ -140,16 +136,3 @@ def test_more_threads_than_rocketmq_allows_are_one_line() -> None:
     with pytest.raises(UserError) as refused:
         lived("rocketmq:AVG", [], {"threads": 2000}, load={})
     assert "member c1: consumeThreadMax is 2000, expected a whole number from 1 to 1000" in str(refused.value)
-
-
-def test_the_report_tells_the_rates() -> None:
-    def fact(load: dict[str, Any]) -> str:
-        more = {f"t{number}": 1 for number in range(7)}
-        day = scenario(name="s", topics=more, group={"name": "g"}, run={"for": "1min"}, load=load)
-        return _facts(day, 1, 1)[2]
-
-    assert fact({}) == "60s"
-    assert fact({"produce": "10/s"}) == "10 records per second and queue"
-    assert fact({"rates": {"t1": "5/s", "t2-0": "90/min"}}) == "0 records per second and queue, 5 to t1, 1.5 to t2-0"
-    many = fact({"produce": "1/s", "rates": {f"t{number}": "5/s" for number in range(7)}})
-    assert many.endswith(", 5 to t4, 2 more rates")

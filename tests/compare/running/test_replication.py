@@ -43,19 +43,22 @@ def day(system: str, replication: dict[str, int], **more: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("replicas", [1, 2, 3])
-@pytest.mark.parametrize("rate", ["3/s", "0.7/s"])
-def test_the_lag_is_counted_against_what_the_brokers_took(replicas: int, rate: str) -> None:
-    given = day("kafka:range", {"kafka": replicas}, load={"produce": rate})
-    run = Run.of(given, given.systems[0], cluster_of("kafka:range")).run()
-    assert isinstance(run.cluster, KafkaCluster)
-    load = run.cluster.topics.load
-    (variant,) = variants_of(given)
-    written = productions(run_variant(variant))
-    assert len(written) == 9
-    for queue, history in written.items():
-        for now in range(55_000, 180_000, 2_500):
-            assert load.production((queue.topic, queue.number)).end_offset(now) == history.end_offset(now), (queue, now)
+def test_the_lag_is_counted_against_what_the_brokers_took(subtests: pytest.Subtests) -> None:
+    for replicas in [1, 2, 3]:
+        for rate in ["3/s", "0.7/s"]:
+            with subtests.test(replicas=replicas, rate=rate):
+                given = day("kafka:range", {"kafka": replicas}, load={"produce": rate})
+                run = Run.of(given, given.systems[0], cluster_of("kafka:range")).run()
+                assert isinstance(run.cluster, KafkaCluster)
+                load = run.cluster.topics.load
+                (variant,) = variants_of(given)
+                written = productions(run_variant(variant))
+                assert len(written) == 9
+                for queue, history in written.items():
+                    for now in range(55_000, 180_000, 2_500):
+                        assert load.production((queue.topic, queue.number)).end_offset(now) == history.end_offset(
+                            now
+                        ), (queue, now)
 
 
 def test_only_where_all_replicas_are_down_nothing_comes_and_nobody_is_late() -> None:

@@ -11,7 +11,7 @@ from compare.running.record import run_record
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.systems import known_strategies
 from compare.running.variants import variants_of
-from protocols.facts import Delivered, Owns, RebalanceBegan, Transition
+from protocols.facts import Delivered, RebalanceBegan, Transition
 from protocols.scenario.reading import read
 
 EXAMPLES = Path(__file__).parent.parent.parent.parent / "examples" / "scenarios"
@@ -76,10 +76,6 @@ def test_four_members_two_topics_leave_two_members_idle() -> None:
         assert loads("four-members-two-topics", variant) == {"c1": 2, "c2": 2, "c3": 0, "c4": 0}
 
 
-def test_avg_over_many_topics_piles_up_as_range_does() -> None:
-    assert loads("range-piles-up") == {"c1": 20, "c2": 10}
-
-
 @pytest.mark.parametrize("variant", [AVG, CIRCLE, "kafka:range"])
 def test_the_remainder_goes_one_each_to_the_first_members(variant: str) -> None:
     assert loads("ten-eight-five", variant) == {
@@ -99,13 +95,6 @@ def test_avg_cuts_blocks_and_avg_by_circle_deals() -> None:
     assert numbers("ten-eight-five", "t1", "Ten", 59) == [0, 1, 2, 3]
     assert numbers("ten-eight-five", "t1", "Ten", 59, CIRCLE) == [0, 3, 6, 9]
     assert numbers("ten-eight-five", "f1", "Five", 59) == [0, 1, 2, 3, 4]
-
-
-def test_sixteen_queues_become_eight_when_a_broker_stops_and_sixteen_again() -> None:
-    after = {each["events"][0]: each["fairness"] for each in told("broker-down")["after"] if each["events"]}
-    assert (after["broker-a stops"]["min"], after["broker-a stops"]["max"]) == (2, 2)
-    assert (after["broker-a returns"]["min"], after["broker-a returns"]["max"]) == (4, 4)
-    assert set(loads("broker-down").values()) == {4}
 
 
 def test_a_route_reaches_members_one_after_the_other_and_queues_that_never_stopped_suffer() -> None:
@@ -311,19 +300,3 @@ def test_a_member_that_stops_polling_keeps_its_queues_in_rocketmq() -> None:
         if isinstance(each.fact, Delivered) and each.fact.member == "c1" and 31_000 < each.now < 89_000
     ]
     assert stopped == []
-
-
-def test_every_restart_shares_anew_twice_in_rocketmq() -> None:
-    found = told("rolling-restart")
-    assert found["rebalances"] == 1 + 2 * 4
-    assert 0 < found["double_owned_queue_s"] < 10
-    assert found["longest_gap_s"] < 2
-
-
-@pytest.mark.parametrize("example", sorted(file.stem for file in EXAMPLES.glob("*.yaml")))
-def test_every_example_holds_what_it_expects_in_rocketmq(example: str) -> None:
-    scenario = read(EXAMPLES / f"{example}.yaml", known_strategies())
-    for variant in [each.label for each in scenario.systems if each.system.startswith("rocketmq")]:
-        found = told(example, variant)
-        assert [check for check in found["checks"] if check["demanded"] and not check["held"]] == []
-        assert any(isinstance(each.fact, Owns) for each in lived(example, variant).timeline.facts)

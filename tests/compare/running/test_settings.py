@@ -105,9 +105,8 @@ def test_a_setting_of_a_group_that_no_system_has_is_refused(system: str) -> None
         with_own_settings(of_group({}, [system], {"at": "20s", "configure": "g", "settings": wrong}), system)
 
 
-@pytest.mark.parametrize(
-    ("event", "problem"),
-    [
+def test_an_event_that_configures_what_cannot_be_is_refused_in_one_line(subtests: pytest.Subtests) -> None:
+    for event, problem in [
         (
             {"configure": "gg", "settings": GROUP},
             "unknown group 'gg', did you mean|unknown group 'gg', expected one of g",
@@ -115,9 +114,8 @@ def test_a_setting_of_a_group_that_no_system_has_is_refused(system: str) -> None
         ({"configure": "g"}, r"settings: no settings, expected at least one such as"),
         ({"configure": "g", "settings": [1]}, "is no mapping"),
         ({"configure": "g", "setting": GROUP}, "unknown field 'setting', did you mean settings"),
-    ],
-)
-def test_an_event_that_configures_what_cannot_be_is_refused_in_one_line(event: dict[str, Any], problem: str) -> None:
-    with pytest.raises(UserError, match=problem) as refused:
-        of_group({}, ["kafka:uniform"], {"at": "20s", **event})
-    assert "\n" not in str(refused.value)
+    ]:
+        with subtests.test(event=event, problem=problem):
+            with pytest.raises(UserError, match=problem) as refused:
+                of_group({}, ["kafka:uniform"], {"at": "20s", **event})
+            assert "\n" not in str(refused.value)

@@ -81,16 +81,17 @@ def in_a_terminal(
     return re.sub("\x1b[^m]*m", "", capsys.readouterr().out).splitlines()
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 132])
 def test_in_a_narrow_terminal_every_number_is_whole_and_beside_its_group(
-    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = in_a_terminal(width, monkeypatch, capsys)
-    assert all(len(line) <= width for line in lines)
-    for figure in ROWS[0][2:]:
-        (line,) = (line for line in lines if figure in line)
-        assert line.startswith(" orders-consumers ")
-    assert " ".join(" ".join(lines).split()).count("session") == 1
+    for width in [40, 60, 80, 100, 132]:
+        with subtests.test(width=width):
+            lines = in_a_terminal(width, monkeypatch, capsys)
+            assert all(len(line) <= width for line in lines)
+            for figure in ROWS[0][2:]:
+                (line,) = (line for line in lines if figure in line)
+                assert line.startswith(" orders-consumers ")
+            assert " ".join(" ".join(lines).split()).count("session") == 1
 
 
 def test_a_wide_terminal_and_a_file_have_one_table(
@@ -113,19 +114,21 @@ def test_a_name_longer_than_the_terminal_leaves_room_for_a_figure(
     assert sum(line.rstrip().endswith(" 7") for line in lines) == 1
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize(
-    "arguments",
-    [["audit", "--engine", "local", str(EXAMPLES)], ["states", "kafka"], ["states", "kafka", "--format", "json"]],
-)
-def test_a_reader_that_goes_away_is_no_failure(arguments: list[str], unbuffered: str) -> None:
-    command = [sys.executable, "-m", "compare", *arguments]
-    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, env=environment
-    ) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        running.stdout.close()
-        assert running.stderr.read() == b""
-    assert running.returncode == 0
+def test_a_reader_that_goes_away_is_no_failure(subtests: pytest.Subtests) -> None:
+    for unbuffered in ["", "1"]:
+        for arguments in [
+            ["audit", "--engine", "local", str(EXAMPLES)],
+            ["states", "kafka"],
+            ["states", "kafka", "--format", "json"],
+        ]:
+            with subtests.test(unbuffered=unbuffered, arguments=arguments):
+                command = [sys.executable, "-m", "compare", *arguments]
+                environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+                with subprocess.Popen(
+                    command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, env=environment
+                ) as running:
+                    assert running.stdout is not None
+                    assert running.stderr is not None
+                    running.stdout.close()
+                    assert running.stderr.read() == b""
+                assert running.returncode == 0

@@ -48,29 +48,31 @@ def test_text_has_a_line_for_every_edge(
     assert len([line for line in out.splitlines() if "Rebalance" in line or "Dead" in line or "Stable" in line]) >= 40
 
 
-@pytest.mark.parametrize(("system", "name"), EVERY)
-def test_mermaid_names_every_edge(system: str, name: str) -> None:
-    drawn = machine(system, name)
-    lines = mermaid(drawn).splitlines()
-    assert lines[0] == "stateDiagram-v2"
-    labels = [label for line in lines if "-->" in line for label in line.split(": ", 1)[1].split("<br/>")]
-    assert sorted(labels) == sorted(edge.label for edge in drawn.edges)
-    assert all(re.fullmatch(r"    (\[\*\]|\w+) --> \w+: [^:]+", line) for line in lines if "-->" in line)
+def test_mermaid_names_every_edge(subtests: pytest.Subtests) -> None:
+    for system, name in EVERY:
+        with subtests.test(system=system, name=name):
+            drawn = machine(system, name)
+            lines = mermaid(drawn).splitlines()
+            assert lines[0] == "stateDiagram-v2"
+            labels = [label for line in lines if "-->" in line for label in line.split(": ", 1)[1].split("<br/>")]
+            assert sorted(labels) == sorted(edge.label for edge in drawn.edges)
+            assert all(re.fullmatch(r"    (\[\*\]|\w+) --> \w+: [^:]+", line) for line in lines if "-->" in line)
 
 
-@pytest.mark.parametrize(("system", "name"), EVERY)
-def test_the_picture_shows_every_edge_and_no_label_lies_on_another(system: str, name: str) -> None:
-    drawn = machine(system, name)
-    picture = ElementTree.fromstring(svg(drawn))
-    texts = [each for each in picture.iter() if each.tag.endswith("text")]
-    shown = [each.text for each in texts]
-    assert sorted(filter(None, shown)) == sorted(
-        [*map(drawn.shown, drawn.states), *(edge.label for edge in drawn.edges)]
-    )
-    for one, other in combinations(map(_box, texts), 2):
-        assert one[1] <= other[0] or other[1] <= one[0] or abs(one[2] - other[2]) >= 12
-    width, height = float(picture.attrib["width"]), float(picture.attrib["height"])
-    assert all(left >= 0 and right <= width and 0 < base < height for left, right, base in map(_box, texts))
+def test_the_picture_shows_every_edge_and_no_label_lies_on_another(subtests: pytest.Subtests) -> None:
+    for system, name in EVERY:
+        with subtests.test(system=system, name=name):
+            drawn = machine(system, name)
+            picture = ElementTree.fromstring(svg(drawn))
+            texts = [each for each in picture.iter() if each.tag.endswith("text")]
+            shown = [each.text for each in texts]
+            assert sorted(filter(None, shown)) == sorted(
+                [*map(drawn.shown, drawn.states), *(edge.label for edge in drawn.edges)]
+            )
+            for one, other in combinations(map(_box, texts), 2):
+                assert one[1] <= other[0] or other[1] <= one[0] or abs(one[2] - other[2]) >= 12
+            width, height = float(picture.attrib["width"]), float(picture.attrib["height"])
+            assert all(left >= 0 and right <= width and 0 < base < height for left, right, base in map(_box, texts))
 
 
 def _box(text: ElementTree.Element) -> tuple[float, float, float]:
@@ -102,7 +104,8 @@ def test_the_same_picture_under_any_hash_seed() -> None:
     assert runs[0].stdout == runs[1].stdout
 
 
-@pytest.mark.parametrize(("system", "name"), EVERY)
-def test_every_state_has_a_meaning(system: str, name: str) -> None:
-    drawn = machine(system, name)
-    assert set(drawn.meanings) == set(drawn.states) - {BEGINNING}
+def test_every_state_has_a_meaning(subtests: pytest.Subtests) -> None:
+    for system, name in EVERY:
+        with subtests.test(system=system, name=name):
+            drawn = machine(system, name)
+            assert set(drawn.meanings) == set(drawn.states) - {BEGINNING}

@@ -41,9 +41,8 @@ def test_settings_in_a_list_make_variants_and_the_optimum_is_always_there() -> N
     )
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line", "why"),
-    [
+def test_a_bad_grid_is_one_line_with_its_place(subtests: pytest.Subtests) -> None:
+    for old, new, line, why in [
         ("queues: 4", "queues: 0", 5, "queues: 0 is out of bounds, expected numbers from 1 to"),
         ("queues: 4", "queues: [4, 2..5]", 5, "4 appears twice"),
         ("queues: 4", "queues: many", 5, "expected one such as 4, or a range such as 1..64"),
@@ -58,15 +57,14 @@ def test_settings_in_a_list_make_variants_and_the_optimum_is_always_there() -> N
         ("kind: allocations", "kind: both", 2, "kind: 'both' is unknown, expected allocations or simulations"),
         ("name: a few groups\n", "", 1, "name: is missing"),
         ("members: [1..3, 8]", "members: [1..3, 8", 4, "expected YAML"),
-    ],
-)
-def test_a_bad_grid_is_one_line_with_its_place(old: str, new: str, line: int, why: str) -> None:
-    with pytest.raises(UserError) as refused:
-        read_text(GRID.replace(old, new), "grid.yaml")
-    told = str(refused.value)
-    assert told.startswith(f"grid.yaml line {line}: ")
-    assert why in told
-    assert "\n" not in told
+    ]:
+        with subtests.test(old=old, new=new, line=line, why=why):
+            with pytest.raises(UserError) as refused:
+                read_text(GRID.replace(old, new), "grid.yaml")
+            told = str(refused.value)
+            assert told.startswith(f"grid.yaml line {line}: ")
+            assert why in told
+            assert "\n" not in told
 
 
 def test_a_setting_that_a_strategy_lacks_is_told_with_the_line_of_the_variant() -> None:

@@ -115,35 +115,19 @@ def test_without_the_package_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None
 # Producers.
 
 
-def test_delivery_reports_come_in_poll_or_flush(group: Group) -> None:
-    told: list[Any] = []
-    producer = confluent_kafka.Producer({"bootstrap.servers": "x", "on_delivery": lambda *report: told.append(report)})
-    for number in range(3):
-        producer.produce("orders", f"v{number}", key="k", partition=1)
-    assert (len(producer), producer.poll(0), told) == (3, 0, [])
-    assert producer.poll(1.0) == 3
-    assert [(error, each.partition(), each.offset(), each.value()) for error, each in told] == [
-        (None, 1, number, f"v{number}".encode()) for number in range(3)
-    ]
-    assert [each.value for _, _, each in group.records.of("orders")] == [b"v0", b"v1", b"v2"]
-    assert producer.flush() == 0
-
-
-@pytest.mark.parametrize(
-    ("key", "hashed"),
-    [
+def test_murmur2_is_javas(subtests: pytest.Subtests) -> None:
+    """As Kafka's own UtilsTest says; signs are taken away before partitions are counted off."""
+    for key, hashed in [
         ("21", -973932308),
         ("foobar", -790332482),
         ("a-little-bit-long-string", -985981536),
         ("a-little-bit-longer-string", -1486304829),
         ("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
         ("abc", 479470107),
-    ],
-)
-def test_murmur2_is_javas(key: str, hashed: int) -> None:
-    """As Kafka's own UtilsTest says; signs are taken away before partitions are counted off."""
-    assert murmur2(key.encode(), 2**31) == hashed & 0x7FFFFFFF
-    assert murmur2(key.encode(), 7) == (hashed & 0x7FFFFFFF) % 7
+    ]:
+        with subtests.test(key=key, hashed=hashed):
+            assert murmur2(key.encode(), 2**31) == hashed & 0x7FFFFFFF
+            assert murmur2(key.encode(), 7) == (hashed & 0x7FFFFFFF) % 7
 
 
 def test_a_topic_that_is_not_there_fails_after_its_time(group: Group) -> None:
@@ -278,16 +262,6 @@ def test_a_transaction_that_takes_too_long_is_aborted(group: Group) -> None:
     group.clock.advance(seconds=11)
     assert _code(producer.commit_transaction)[0] == "_FENCED"
     assert _reader("out").poll(5) is None
-
-
-def test_a_transaction_with_a_failed_record_cannot_be_committed(group: Group) -> None:
-    producer = _transactional()
-    producer.begin_transaction()
-    producer.produce("out", "good")
-    producer.produce("out", "bad", partition=9)
-    assert _code(producer.commit_transaction) == ("_INCONSISTENT", False, True)
-    producer.abort_transaction()
-    assert group.records.of("out") == []
 
 
 def test_control_records_are_not_missed(group: Group) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from compare.testing import assertions, demands, events, record_assertions
-from compare.testing.confluent.consumer import KafkaConsumer
+from compare.testing import assertions, demands, record_assertions
 
 pytest_plugins = ["pytester"]
 
@@ -21,13 +20,6 @@ def test_every_snippet_passes(pytester: pytest.Pytester) -> None:
         pytester.makepyfile(**{f"test_snippet_{number}": snippet})
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(passed=len(re.findall(r"^def test_", shown, re.MULTILINE)))
-
-
-@pytest.mark.parametrize("of", [demands.Demands, events.Events, KafkaConsumer])
-def test_everything_public_is_on_the_page(of: type) -> None:
-    for name in vars(of):
-        if not name.startswith("_") and name not in ("clock", "known", "groups", "name", "is_alive", "wake"):
-            assert re.search(rf"\b{name}\b", PAGE), name
 
 
 def test_every_assertion_is_a_method_and_a_function() -> None:

@@ -1,7 +1,6 @@
 """Groups in virtual time: what fixtures hand out, what a test lets happen, and what it sees."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -168,9 +167,8 @@ def test_every_kind_of_event_can_happen(system: str) -> None:
     assert read_text(group.scenario_text()) == group.scenario()
 
 
-@pytest.mark.parametrize(
-    ("happens", "said"),
-    [
+def test_what_cannot_be_is_told_in_one_line(subtests: pytest.Subtests) -> None:
+    for happens, said in [
         (lambda group: group.crash("c9"), "unknown member 'c9', expected one of c1, c2"),
         (lambda group: group.join("c1"), "c1 joins while it is already a member"),
         (lambda group: group.leave("c2").leave("c2"), "c2 does not run at"),
@@ -188,15 +186,14 @@ def test_every_kind_of_event_can_happen(system: str) -> None:
         (lambda group: group.push_consumer("c3"), "has no push consumer"),
         (lambda group: group(assignor="range", strategy="sticky"), "both name the strategy"),
         (lambda group: group(members="c1"), "expected a list of names"),
-    ],
-)
-def test_what_cannot_be_is_told_in_one_line(happens, said: str) -> None:
-    group = kafka_group(members=["c1", "c2"]).settle()
-    with pytest.raises(UserError) as told:
-        happens(group)
-    assert said in str(told.value)
-    assert "\n" not in str(told.value)
-    assert read_text(group.scenario_text()) == group.scenario()
+    ]:
+        with subtests.test(happens=happens, said=said):
+            group = kafka_group(members=["c1", "c2"]).settle()
+            with pytest.raises(UserError) as told:
+                happens(group)
+            assert said in str(told.value)
+            assert "\n" not in str(told.value)
+            assert read_text(group.scenario_text()) == group.scenario()
 
 
 @pytest.mark.parametrize("system", ["kafka", "rocketmq"])
@@ -241,9 +238,8 @@ def test_a_queue_is_asked_for_by_topic_and_number(rocketmq_group: Group) -> None
     assert group.allocation["c1"] == (Queue("orders", "broker-a", 0), Queue("orders", "broker-b", 0))
 
 
-@pytest.mark.parametrize(
-    ("misused", "told"),
-    [
+def test_what_cannot_be_meant_is_one_plain_line(subtests: pytest.Subtests) -> None:
+    for misused, told in [
         (lambda: kafka_group(topics="orders"), "topics is 'orders', expected a number of queues by name"),
         (lambda: kafka_group(members="c1"), "members is 'c1', expected a list of names"),
         (lambda: kafka_group(members=3), "members is 3, expected a list of names"),
@@ -257,10 +253,9 @@ def test_a_queue_is_asked_for_by_topic_and_number(rocketmq_group: Group) -> None
         (lambda: kafka_group(topics={"t": 2}).owner("t", 9), "no queue t-9, expected one of t-0, t-1"),
         (lambda: kafka_group().interrupt(print, after_calls=0), "interrupt at call 0: expected a call number"),
         (lambda: kafka_group().interrupt(print), "interrupt: expected either after_calls or before_call"),
-    ],
-)
-def test_what_cannot_be_meant_is_one_plain_line(misused: Callable[[], object], told: str) -> None:
-    with pytest.raises(UserError) as refused:
-        misused()
-    assert str(refused.value).startswith(told)
-    assert "\n" not in str(refused.value)
+    ]:
+        with subtests.test(misused=misused, told=told):
+            with pytest.raises(UserError) as refused:
+                misused()
+            assert str(refused.value).startswith(told)
+            assert "\n" not in str(refused.value)

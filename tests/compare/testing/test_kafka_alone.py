@@ -60,18 +60,6 @@ def test_the_doubles_have_every_call_of_the_real_clients() -> None:
     }
 
 
-def test_partitions_can_be_read_without_a_membership() -> None:
-    group = _filled()
-    consumer: Any = group.consumer("reader", {"enable.auto.commit": False, "auto.offset.reset": "earliest"})
-    consumer.assign([TopicPartition("orders", 1), TopicPartition("orders", 0, 7)])
-    assert consumer.assignment() == [TopicPartition("orders", 0), TopicPartition("orders", 1)]
-    assert sorted(_read(consumer)) == [(0, 7), (0, 8), (0, 9), *((1, offset) for offset in range(10))]
-    assert consumer.memberid() is None
-    assert group.timeline.rebalances == ()
-    assert group.owners() == {"reader": ()}
-    consumer.close()
-
-
 def test_who_reads_alone_commits_as_nobodys_member_and_begins_there_the_next_time() -> None:
     group = _filled()
     first: Any = group.consumer("first", {**EARLIEST, "enable.auto.commit": False})
@@ -100,70 +88,6 @@ def test_a_group_with_members_refuses_the_commit_of_somebody_outside() -> None:
     assert refused.value.args[0].code() == KafkaError.UNKNOWN_MEMBER_ID
     assert reader.poll(1).offset() == 1
     assert len(group.owners()["c1"]) == 2
-
-
-def test_what_is_assigned_can_be_changed_and_given_back() -> None:
-    group = _filled()
-    reader: Any = group.consumer("reader", EARLIEST)
-    reader.assign([TopicPartition("orders", 0, 5)])
-    assert reader.poll(1).offset() == 5
-    reader.incremental_assign([TopicPartition("orders", 1, OFFSET_END)])
-    assert _read(reader) == [(0, offset) for offset in range(6, 10)]
-    group.produce("orders-1", 2)
-    assert _read(reader) == [(1, 10), (1, 11)]
-    reader.incremental_unassign([TopicPartition("orders", 0)])
-    assert reader.assignment() == [TopicPartition("orders", 1)]
-    reader.unassign()
-    assert reader.poll(1) is None
-    reader.assign([TopicPartition("orders", 2)])  # No error: nothing comes from there.
-    assert reader.poll(1) is None
-    reader.subscribe(["orders"])
-    group.produce("orders", 4)
-    assert len(_read(reader, 10)) >= 4
-    assert reader.memberid()
-
-
-def test_only_what_the_code_has_stored_is_committed_where_it_stores_itself() -> None:
-    group = _filled()
-    consumer: Any = group.consumer(
-        "c1", {**EARLIEST, "enable.auto.offset.store": False, "auto.commit.interval.ms": 1000}
-    )
-    consumer.subscribe(["orders"])
-    message = None
-    while message is None:
-        message = consumer.poll(1)
-    consumer.store_offsets(message)
-    assert len(_read(consumer, 3)) == 19
-    stored = [TopicPartition("orders", number) for number in (0, 1)]
-    committed = {each.partition: each.offset for each in consumer.committed(stored)}
-    assert committed == {message.partition(): 1, 1 - message.partition(): OFFSET_INVALID}
-    with pytest.raises(KafkaException) as refused:
-        consumer.commit(asynchronous=False)
-    assert refused.value.args[0].code() == KafkaError._NO_OFFSET
-    consumer.store_offsets(offsets=[TopicPartition("orders", 0, 5), TopicPartition("orders", 1, 6)])
-    consumer.close()
-    assert {each.queue.number: each.offset for each in group.timeline.commits} == {0: 5, 1: 6}
-
-
-def test_offsets_are_stored_by_itself_unless_the_configuration_says_otherwise() -> None:
-    group = _filled()
-    consumer: Any = group.consumer("c1", EARLIEST)
-    consumer.assign([TopicPartition("orders", 0)])
-    message = consumer.poll(1)
-    with pytest.raises(KafkaException, match="StoreOffsets failed: Local: Invalid argument"):
-        consumer.store_offsets(message)
-
-
-def test_the_end_of_a_partition_is_told_once_where_it_is_wanted() -> None:
-    group = _filled()
-    reader: Any = group.consumer("reader", {**EARLIEST, "enable.partition.eof": True})
-    reader.assign([TopicPartition("orders", 0, 8)])
-    seen = [reader.poll(1) for _ in range(3)]
-    assert [each.offset() for each in seen] == [8, 9, 10]
-    assert [each.error() and each.error().code() for each in seen] == [None, None, KafkaError._PARTITION_EOF]
-    assert reader.poll(1) is None
-    group.produce("orders-0", 1)
-    assert [reader.poll(1).offset() for _ in range(2)] == [10, 11]
 
 
 def test_offsets_are_found_by_time_and_topics_are_listed() -> None:

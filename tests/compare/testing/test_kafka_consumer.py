@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -97,15 +97,6 @@ def test_an_error_that_names_no_record_is_none_that_was_handled() -> None:
     group = kafka_group(members=["c1"])
     group.watch(lambda message: None)(error_message("_ALL_BROKERS_DOWN", "all brokers are down"))
     assert group.handled_twice() == []
-
-
-def test_many_records_at_once() -> None:
-    group = kafka_group(topics={"orders": 1}, produce=10)
-    consumer = group.consumer("c1", EARLIEST)
-    consumer.subscribe(["orders"])
-    group.clock.advance(seconds=30)
-    batch = consumer.consume(50, timeout=10)
-    assert [each.offset() for each in batch] == list(range(50))
 
 
 def test_a_rebalance_while_the_loop_runs_is_told_in_poll() -> None:
@@ -249,54 +240,6 @@ def test_a_static_member_that_is_replaced_is_fenced_for_good() -> None:
     assert "twin" in group.members
 
 
-def test_subscriptions_pauses_seeks_and_the_rest_of_the_surface() -> None:
-    group = kafka_group(topics={"orders": 2, "more": 1}, produce=10)
-    with group.consumer("c1", {"auto.offset.reset": "largest"}) as consumer:
-        assert consumer.poll(1) is None  # as in the real client: nothing to read, no error
-        assert consumer.commit() is None
-        with pytest.raises(TypeError):
-            consumer.subscribe("orders")
-        consumer.subscribe(["^orders$"])
-        group.run(lambda: [consumer.poll(1) for _ in range(10)])
-        assert sorted(consumer.assignment()) == [TopicPartition("orders", 0), TopicPartition("orders", 1)]
-        assert consumer.memberid().startswith("c1-")
-        low, high = consumer.get_watermark_offsets(TopicPartition("orders", 0))
-        assert (low, high) == (0, int(group.clock.now * 10))
-        consumer.pause([TopicPartition("orders", 0)])
-        assert {consumer.poll(1).partition() for _ in range(20)} == {1}
-        consumer.resume([TopicPartition("orders", 0)])
-        consumer.seek(TopicPartition("orders", 0, 3))
-        assert consumer.poll(1).offset() == 3
-        with pytest.raises(KafkaException):
-            consumer.incremental_unassign([TopicPartition("orders", 1)])
-        consumer.assign([TopicPartition("orders", 0, 5), TopicPartition("orders", 1, -2)])
-        assert (lambda message: (message.partition(), message.offset()))(consumer.poll(1)) in [(1, 0), (0, 5)]
-        consumer.commit(offsets=[TopicPartition("orders", 1, 7)], asynchronous=False)
-        assert consumer.committed([TopicPartition("orders", 1)])[0].offset == 7
-        consumer.assign([TopicPartition("more", 0, 2)])  # not the group's: read all the same
-        assert (lambda message: (message.topic(), message.offset()))(consumer.poll(1)) == ("more", 2)
-        consumer.assign([TopicPartition("orders", 0, -1)])
-        consumer.unassign()
-        assert consumer.assignment() == []
-        consumer.commit()
-        consumer.unsubscribe()
-        consumer.poll(1)
-        assert consumer.memberid() is None
-        consumer.subscribe(["more"])
-        group.run(lambda: [consumer.poll(1) for _ in range(10)])
-        assert consumer.assignment() == [TopicPartition("more", 0)]
-
-
-def test_committing_nothing_is_an_error_as_in_the_real_client() -> None:
-    group = kafka_group(produce=0)
-    consumer = group.consumer("c1", EARLIEST)
-    consumer.subscribe(["orders"])
-    consumer.poll(10)
-    with pytest.raises(KafkaException) as refused:
-        consumer.commit(asynchronous=False)
-    assert refused.value.args[0].code() == KafkaError._NO_OFFSET
-
-
 def test_a_configuration_is_taken_as_it_is_and_a_name_that_nobody_knows_refused_as_in_the_real_client() -> None:
     group = kafka_group()
     group.consumer(
@@ -326,15 +269,6 @@ def test_automatic_commits_are_those_of_the_model() -> None:
     consumer.close()
     assert group.timeline.commits[-1].offset == len(group.timeline.deliveries)
     assert len({each.at for each in group.timeline.commits}) > 2
-
-
-def test_an_error_of_a_callback_comes_out_of_poll_and_the_client_goes_on() -> None:
-    group = kafka_group()
-    consumer = group.consumer("c1", EARLIEST)
-    consumer.subscribe(["orders"], on_assign=lambda consumer, partitions: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        group.run(lambda: [consumer.poll(1) for _ in range(20)])
-    assert consumer.poll(5) is not None
 
 
 @settings(max_examples=30, deadline=None)

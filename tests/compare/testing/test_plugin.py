@@ -5,8 +5,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
+
+from compare.cli import cli
 
 pytest_plugins = ["pytester"]
 
@@ -20,17 +24,19 @@ def _run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
 
 
-def _compare(path: Path) -> dict[str, object]:
-    done = _run("-m", "compare", "compare", str(path), "--format", "json", cwd=path.parent)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert isinstance(found, dict)
-    return found
+def _compared(path: Path) -> dict[str, Any]:
+    """The only variant of a scenario."""
+    done = CliRunner().invoke(cli, ["compare", str(path), "--format", "json"])
+    assert done.exit_code == 0, done.output
+    (variant,) = json.loads(done.stdout)["variants"]
+    assert isinstance(variant, dict)
+    return variant
 
 
-def _without_summary(output: str) -> str:
-    """A report without its last lines, in which pytest repeats every failure whole where CI is set."""
-    return output.partition("short test summary info")[0]
+def _failures(output: str) -> dict[str, str]:
+    """What a report tells of each test that failed; its last lines, in which pytest may repeat failures, left out."""
+    parts = re.split(r"^_+ (test_\w+) _+$", output.partition("short test summary info")[0], flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def _scenario_in(output: str) -> str:
@@ -73,38 +79,38 @@ LOOP = """
                 consumer.commit(message=message, asynchronous=False)
                 handle(message)
 
-    def lived(group):
+    def lived(group, name):
         began = [[told.generation, told.began / 1000, told.trigger, told.by] for told in group.timeline.rebalances]
         owned = {member: [list(queue) for queue in queues] for member, queues in group.owners().items()}
-        Path("lived.json").write_text(json.dumps([began, owned]))
+        Path(f"{name}.json").write_text(json.dumps([began, owned]))
 """
 """A consumer of one's own, and what a group has lived through."""
 
 SIMULATED = """
-    def test_it({system}_group):
+    def test_{name}({system}_group):
         group = {system}_group(members=["c1", "c2"], produce=3, seed=7, name="billing", {more}).settle()
         group.join("c3")
         group.clock.advance(seconds=4)
         group.hang("c1", seconds=60).settle()
         group.clock.advance(seconds=1)
         group.crash("c2").settle()
-        lived(group)
+        lived(group, "test_{name}")
         assert group.owner("orders", 0) == "c2"
 """
 
 OWN_CODE = """
-    def test_it(kafka_group):
+    def test_own_code(kafka_group):
         group = kafka_group(members=["c2"], seed=3).settle()
         group.interrupt(lambda: group.crash("c1"), after_calls=21)
         consumer = group.consumer("c1", CONFIG)
         group.run(lambda: loop(consumer, group.watch(lambda message: None)), seconds=60)
         group.settle()
-        lived(group)
+        lived(group, "test_own_code")
         group.assert_nothing_lost()
 """
 
 LISTENER = """
-    def test_it(rocketmq_group):
+    def test_own_listener(rocketmq_group):
         group = rocketmq_group(members=["c2"]).settle()
         consumer = group.push_consumer("c1", orderly=True)
         consumer.set_max_reconsume_times(0)
@@ -112,40 +118,46 @@ LISTENER = """
         consumer.register_message_listener(lambda messages: 1 / (messages[0].queue_offset - 20))
         consumer.start()
         group.clock.advance(seconds=60)
-        lived(group)
+        lived(group, "test_own_listener")
         group.assert_nothing_lost()
 """
 
-
-@pytest.mark.parametrize(
-    ("test", "head"),
-    [
-        (SIMULATED.format(system="kafka", more='assignor="sticky"'), "# seed 7, failed at "),
-        (SIMULATED.format(system="kafka", more='protocol="consumer"'), "# seed 7, failed at "),
-        (SIMULATED.format(system="rocketmq", more=""), "# seed 7, failed at "),
-        (OWN_CODE, "; simulated consumers stand for your own code of c1"),
-        (LISTENER, "; simulated consumers stand for your own code of c1"),
-    ],
-    ids=["classic", "consumer", "rocketmq", "own code", "own listener"],
+FAILING = (
+    SIMULATED.format(name="classic", system="kafka", more='assignor="sticky"'),
+    SIMULATED.format(name="consumer", system="kafka", more='protocol="consumer"'),
+    SIMULATED.format(name="rocketmq", system="rocketmq", more=""),
+    OWN_CODE,
+    LISTENER,
 )
+
+
 def test_the_scenario_in_the_report_of_a_failure_has_the_same_rebalances(
-    test: str, head: str, pytester: pytest.Pytester, tmp_path: Path
+    pytester: pytest.Pytester, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
-    pytester.makepyfile(LOOP + test)
+    pytester.makepyfile(LOOP + "".join(FAILING))
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
-    done.assert_outcomes(failed=1)
-    path = tmp_path / "that.yaml"
-    path.write_text(_scenario_in(done.stdout.str()))
-    assert head in path.read_text().splitlines()[1]
-    (variant,) = _compare(path)["variants"]  # type: ignore[misc]
-    began = [[told[name] for name in ("generation", "began_s", "trigger", "by")] for told in variant["causes"]]
-    lived, owners = json.loads((pytester.path / "lived.json").read_text())
-    if "own code" in head:  # its commits tell the coordinator that it lives, too, so that its session ends later
-        assert [told[1] for told in began] == pytest.approx([told[1] for told in lived], abs=3.1)
-        began, lived = ([[*told[:1], *told[2:]] for told in which] for which in (began, lived))
-    owned = {name: [queue for queue in queues if queue[0] == "orders"] for name, queues in variant["owners"].items()}
-    assert (began, owned) == (lived, owners)
-    assert len(began) > 1
+    done.assert_outcomes(failed=5)
+    failures = _failures(done.stdout.str())
+    assert len(failures) == 5
+    for name, told in failures.items():
+        with subtests.test(name):
+            path = tmp_path / f"{name}.yaml"
+            path.write_text(_scenario_in(told))
+            own = name.startswith("test_own")
+            head = "; simulated consumers stand for your own code of c1" if own else "# seed 7, failed at "
+            assert head in path.read_text().splitlines()[1]
+            variant = _compared(path)
+            began = [[cause[key] for key in ("generation", "began_s", "trigger", "by")] for cause in variant["causes"]]
+            lived, owners = json.loads((pytester.path / f"{name}.json").read_text())
+            if own:  # its commits tell the coordinator that it lives, too, so that its session ends later
+                assert [row[1] for row in began] == pytest.approx([row[1] for row in lived], abs=3.1)
+                began, lived = ([[*row[:1], *row[2:]] for row in rows] for rows in (began, lived))
+            owned = {
+                member: [queue for queue in queues if queue[0] == "orders"]
+                for member, queues in variant["owners"].items()
+            }
+            assert (began, owned) == (lived, owners)
+            assert len(began) > 1
 
 
 def test_a_shrunk_failure_prints_the_smallest_scenario(pytester: pytest.Pytester, tmp_path: Path) -> None:
@@ -168,64 +180,34 @@ def test_a_shrunk_failure_prints_the_smallest_scenario(pytester: pytest.Pytester
     path = tmp_path / "that.yaml"
     path.write_text(_scenario_in(done.stdout.str()))
     assert len(re.findall("at: ", path.read_text())) == 1
-    (variant,) = _compare(path)["variants"]  # type: ignore[misc]
-    assert variant["longest_gap_s"] > 10
+    assert _compared(path)["longest_gap_s"] > 10
 
 
-def test_a_scenario_that_hypothesis_draws_is_printed_for_any_failure(pytester: pytest.Pytester) -> None:
+def test_scenarios_of_tests_that_hypothesis_draws_are_printed_once(pytester: pytest.Pytester) -> None:
+    """For any failure, again only when the scenario has gone on, and where records of own code are handled twice."""
     pytester.makepyfile(
         """
         from hypothesis import Phase, given, settings
-        from compare.testing import play
+        from hypothesis import strategies as st
+        from compare.testing import kafka_group, play
         from compare.testing.strategies import scenarios
 
-        @settings(max_examples=100, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
+        few = settings(max_examples=20, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
+
+        @settings(few, max_examples=100)
         @given(scenarios(systems=["kafka:range"]))
-        def test_it(scenario):
+        def test_any(scenario):
             assert len(play(scenario).members) < 3
-        """
-    )
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
-    done.assert_outcomes(failed=1)
-    assert "name: found by hypothesis" in done.stdout.str() or "name: a test of group" in done.stdout.str()
 
-
-def test_hypothesis_prints_a_scenario_once_and_again_only_when_it_has_gone_on(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        from hypothesis import Phase, given, settings
-        from compare.testing import play
-        from compare.testing.strategies import scenarios
-
-        @settings(max_examples=20, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
+        @few
         @given(scenarios(systems=["kafka:range"], most_events=0))
         def test_as_it_was(scenario):
             play(scenario).assert_moves_at_most(-1)
 
-        @settings(max_examples=20, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
+        @few
         @given(scenarios(systems=["kafka:range"], most_events=0))
         def test_and_on(scenario):
             play(scenario).crash("c1").assert_moves_at_most(-1)
-        """
-    )
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:randomly")
-    done.assert_outcomes(failed=2)
-    once, _, twice = _without_summary(done.stdout.str()).partition("_ test_and_on _")
-    assert once.count("save this as a file") == once.count("run: {for: ") == 1
-    first, _, second = twice.partition("# the same, and what came after; save this as a file")
-    assert (first.count("save this as a file"), second.count("save this as a file")) == (1, 0)
-    assert "crash: c1" not in first.split("# save this as a file")[1]
-    assert "crash: c1" in second
-
-
-def test_hypothesis_prints_a_scenario_where_records_of_own_code_are_handled_twice_or_never(
-    pytester: pytest.Pytester,
-) -> None:
-    pytester.makepyfile(
-        """
-        from hypothesis import given, settings
-        from hypothesis import strategies as st
-        from compare.testing import kafka_group
 
         def loop(consumer, handle):
             consumer.subscribe(["orders"])
@@ -234,7 +216,7 @@ def test_hypothesis_prints_a_scenario_where_records_of_own_code_are_handled_twic
 
         @settings(max_examples=10, deadline=None, database=None, derandomize=True)
         @given(st.integers(5, 9))
-        def test_it(calls):
+        def test_own_code(calls):
             group = kafka_group(members=["c2"]).settle()
             group.interrupt(lambda: group.crash("c1"), after_calls=calls)
             handle = group.watch(lambda message: None)
@@ -244,11 +226,18 @@ def test_hypothesis_prints_a_scenario_where_records_of_own_code_are_handled_twic
             assert not group.handled_twice()
         """
     )
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
-    done.assert_outcomes(failed=1)
-    told = _without_summary(done.stdout.str())
-    assert told.count("save this as a file") == 1
-    assert "crash: c1" in told
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:randomly")
+    done.assert_outcomes(failed=4)
+    told = _failures(done.stdout.str())
+    assert "name: found by hypothesis" in told["test_any"] or "name: a test of group" in told["test_any"]
+    once, twice, own = told["test_as_it_was"], told["test_and_on"], told["test_own_code"]
+    assert once.count("save this as a file") == once.count("run: {for: ") == 1
+    first, _, second = twice.partition("# the same, and what came after; save this as a file")
+    assert (first.count("save this as a file"), second.count("save this as a file")) == (1, 0)
+    assert "crash: c1" not in first.split("# save this as a file")[1]
+    assert "crash: c1" in second
+    assert own.count("save this as a file") == 1
+    assert "crash: c1" in own
 
 
 def test_the_sample_project_fails_only_where_its_group_is_unfair(tmp_path: Path) -> None:
@@ -272,10 +261,3 @@ def test_the_sample_project_passes_once_its_assignor_is_fair(tmp_path: Path) -> 
     settings.write_text(settings.read_text().replace('ASSIGNOR = "range"', 'ASSIGNOR = "roundrobin"'))
     done = _run("-m", "pytest", "-p", "no:cacheprovider", "-q", str(copy / "tests" / "test_fairness.py"), cwd=copy)
     assert done.returncode == 0, done.stdout
-
-
-def test_the_sample_project_uses_the_public_plugin_only() -> None:
-    for path in SAMPLE.rglob("*.py"):
-        for module in re.findall(r"^\s*(?:from|import) (\S+)", path.read_text(), re.MULTILINE):
-            assert module.split(".")[0] not in ("protocols", "kafka_coordinator", "rocketmq_selfbalance")
-            assert not module.startswith("compare") or module.startswith("compare.testing")

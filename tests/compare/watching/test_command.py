@@ -160,22 +160,20 @@ def test_polls_that_find_nothing_end_with_2(tmp_path: Path) -> None:
     assert "(2 times in a row)" in second
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
+def test_bad_options_are_one_line(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for options, told in [
         (["--every", "30"], "--every: "),
         (["--every", "0s"], "--every 0s: expected a time from 100ms to 7d"),
         (["--prometheus", "nowhere"], None),
         (["--prometheus", "a:b:c"], "--prometheus a:b:c: expected HOST:PORT"),
         (["--command-config", "x.properties"], "--command-config x.properties: applies only to"),
         (["--timeout", "nan"], "--timeout nan"),
-    ],
-)
-def test_bad_options_are_one_line(options: list[str], told: str | None, tmp_path: Path) -> None:
-    done = equipoise("watch", str(EXAMPLES / "kafka"), "--polls", "1", "--out", str(tmp_path), *options)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("equipoise: " + (told or "--prometheus nowhere:9308: "))
+    ]:
+        with subtests.test(options=options, told=told):
+            done = equipoise("watch", str(EXAMPLES / "kafka"), "--polls", "1", "--out", str(tmp_path), *options)
+            assert done.returncode == 2
+            (line,) = done.stderr.splitlines()
+            assert line.startswith("equipoise: " + (told or "--prometheus nowhere:9308: "))
 
 
 def test_without_arrow_one_line_says_what_to_install(tmp_path: Path) -> None:

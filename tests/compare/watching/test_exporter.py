@@ -141,10 +141,10 @@ def test_addresses(text: str, address: tuple[str, int]) -> None:
     assert address_of(text) == address
 
 
-@pytest.mark.parametrize("text", ["", "host:", "host:99999", "http://host:1", "a b"])
-def test_what_is_no_address_is_one_line(text: str) -> None:
-    with pytest.raises(UserError, match="expected HOST:PORT"):
-        address_of(text)
+def test_what_is_no_address_is_one_line(subtests: pytest.Subtests) -> None:
+    for text in ["", "host:", "host:99999", "http://host:1", "a b"]:
+        with subtests.test(text=text), pytest.raises(UserError, match="expected HOST:PORT"):
+            address_of(text)
 
 
 def test_a_failure_before_the_first_poll_is_no_group() -> None:

@@ -29,9 +29,8 @@ def test_live_addresses_and_folders_are_clusters_files_are_one_together() -> Non
     assert sources_of(["x=y.txt"]) == [Source("files", ("x=y.txt",))], "a file may have = in its name"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
+def test_what_cannot_be_watched_is_one_line(subtests: pytest.Subtests) -> None:
+    for arguments, told in [
         (["-"], "-: standard input can be read only once"),
         (["missing.txt"], "missing.txt: there is no such file"),
         (["prod", "prod=rocketmq://h:1"], "the cluster prod is watched already, expected another NAME=rocketmq://h:1"),
@@ -39,10 +38,9 @@ def test_live_addresses_and_folders_are_clusters_files_are_one_together() -> Non
         (["../x=rocketmq://h:1"], "expected a cluster name of letters"),
         (["rocketmq://h:99999"], "expected rocketmq://host:port"),
         (["kafka://user:secret@h:1"], "expected kafka://host:port without user and password"),
-    ],
-)
-def test_what_cannot_be_watched_is_one_line(arguments: list[str], told: str) -> None:
-    with pytest.raises(UserError) as refused:
-        sources_of(arguments)
-    assert told in str(refused.value)
-    assert "secret" not in str(refused.value)
+    ]:
+        with subtests.test(arguments=arguments, told=told):
+            with pytest.raises(UserError) as refused:
+                sources_of(arguments)
+            assert told in str(refused.value)
+            assert "secret" not in str(refused.value)

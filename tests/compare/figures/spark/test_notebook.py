@@ -14,6 +14,7 @@ __all__ = ["session"]
 NOTEBOOKS = Path(__file__).parents[4] / "notebooks"
 
 
+@pytest.mark.slow
 def test_its_cells_run_with_fewer_groups(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,7 +59,9 @@ def is_moved(folder: Path) -> bool:
     return "Exchange" in found._jdf.queryExecution().executedPlan().toString()
 
 
-@pytest.mark.parametrize("kind", ["ones", "lags", "rates", "some unknown"])
+@pytest.mark.parametrize(
+    "kind", ["some unknown", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ones", "lags", "rates"))]
+)
 def test_many_tasks_give_the_bytes_of_numpy(session: SparkSession, tmp_path: Path, many_tasks: None, kind: str) -> None:
     ownership, members = tables(many_groups(kind))
     folder = written(tmp_path, ownership, members)
@@ -124,11 +126,10 @@ def unusual() -> dict[str, tuple[pa.Table, pa.Table]]:
     }
 
 
-@pytest.mark.parametrize("case", list(unusual()))
-def test_unusual_columns(session: SparkSession, tmp_path: Path, many_tasks: None, case: str) -> None:
-    ownership, members = unusual()[case]
-    folder = written(tmp_path, ownership, members)
-    assert_figures(folder, ownership, members)
+def test_unusual_columns(subtests: pytest.Subtests, session: SparkSession, tmp_path: Path, many_tasks: None) -> None:
+    for case, (ownership, members) in unusual().items():
+        with subtests.test(case):
+            assert_figures(written(tmp_path / case, ownership, members), ownership, members)
 
 
 def test_random_weights_and_one_huge_group(session: SparkSession, tmp_path: Path, many_tasks: None) -> None:

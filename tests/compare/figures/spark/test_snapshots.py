@@ -22,14 +22,10 @@ __all__ = ["session"]
 @pytest.mark.parametrize(
     ("kind", "with_retry"),
     [
-        ("ones", True),
-        ("lags", False),
         ("rates", True),
         ("some unknown", False),
-        pytest.param("ones", False, marks=pytest.mark.slow),
-        pytest.param("lags", True, marks=pytest.mark.slow),
-        pytest.param("rates", False, marks=pytest.mark.slow),
-        pytest.param("some unknown", True, marks=pytest.mark.slow),
+        pytest.param("ones", True, marks=pytest.mark.slow),
+        pytest.param("lags", False, marks=pytest.mark.slow),
     ],
 )
 def test_snapshot_gives_the_bytes_of_numpy(session: SparkSession, tmp_path: Path, kind: str, with_retry: bool) -> None:

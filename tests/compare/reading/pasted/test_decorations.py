@@ -37,14 +37,15 @@ VIEWS = (
 )
 
 
-@pytest.mark.parametrize("decoration", DECORATIONS)
-def test_every_view_is_read_in_every_decoration(decoration: str, tmp_path: Path) -> None:
-    for view in VIEWS:
-        path = CAPTURES / view
-        plain = read_lines(lines_of(path), tmp_path, path.name)
-        decorated = read_lines(DECORATIONS[decoration](lines_of(path)), tmp_path, path.name)
-        assert decorated[0] == plain[0], view
-        assert [each.why for each in decorated[1]] == [each.why for each in plain[1]], view
+def test_every_view_is_read_in_every_decoration(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for decoration in DECORATIONS:
+        with subtests.test(decoration=decoration):
+            for view in VIEWS:
+                path = CAPTURES / view
+                plain = read_lines(lines_of(path), tmp_path, path.name)
+                decorated = read_lines(DECORATIONS[decoration](lines_of(path)), tmp_path, path.name)
+                assert decorated[0] == plain[0], view
+                assert [each.why for each in decorated[1]] == [each.why for each in plain[1]], view
 
 
 @settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

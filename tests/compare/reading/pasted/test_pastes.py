@@ -94,14 +94,20 @@ def test_lines_keep_their_numbers(tmp_path: Path) -> None:
     assert [each.line for each in skipped] == [5]
 
 
-@pytest.mark.parametrize("name", ["a | b", "> g", "- g", "$ g", "[2026-01-01] g", "\u2502 g", "g\t1", "kafka-1  | g"])
-def test_names_that_look_like_decoration_stay(name: str, tmp_path: Path) -> None:
-    # The stray line makes the whole file suspicious.
-    lines = [*offsets_view(name, MEMBERS, COMMITTED), *members_view(name, MEMBERS, verbose=True), "", "stray  1"]
-    groups, skipped = read_lines(lines, tmp_path)
-    assert [each.name for each in groups] == [name]
-    assert [len(member.owned or ()) for member in groups[0].members or ()] == [2, 2, 2]
-    assert len(skipped) == 1
+def test_names_that_look_like_decoration_stay(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for name in ["a | b", "> g", "- g", "$ g", "[2026-01-01] g", "\u2502 g", "g\t1", "kafka-1  | g"]:
+        with subtests.test(name=name):
+            # The stray line makes the whole file suspicious.
+            lines = [
+                *offsets_view(name, MEMBERS, COMMITTED),
+                *members_view(name, MEMBERS, verbose=True),
+                "",
+                "stray  1",
+            ]
+            groups, skipped = read_lines(lines, tmp_path)
+            assert [each.name for each in groups] == [name]
+            assert [len(member.owned or ()) for member in groups[0].members or ()] == [2, 2, 2]
+            assert len(skipped) == 1
 
 
 def test_rows_that_a_terminal_broke_keep_their_last_column(tmp_path: Path) -> None:
@@ -112,9 +118,8 @@ def test_rows_that_a_terminal_broke_keep_their_last_column(tmp_path: Path) -> No
     assert read_lines(lines, tmp_path) == read_lines(plain, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
+def test_what_a_terminal_shows(subtests: pytest.Subtests) -> None:
+    for text, shown in [
         ("\x1b[1mGROUP\x1b[0m", "GROUP"),
         ("\x1b]0;a title\x07g", "g"),
         ("loading...\rg", "goading..."),
@@ -124,27 +129,24 @@ def test_rows_that_a_terminal_broke_keep_their_last_column(tmp_path: Path) -> No
         ("a\xa0b\u200b", "a b"),
         ("^[[31mred^[[0m", "red"),
         ("[main] [a]", "[main] [a]"),
-    ],
-)
-def test_what_a_terminal_shows(text: str, shown: str) -> None:
-    assert shown_text(text) == shown
+    ]:
+        with subtests.test(text=text, shown=shown):
+            assert shown_text(text) == shown
 
 
-@pytest.mark.parametrize(
-    ("text", "tool", "group", "topic"),
-    [
+def test_commands_name_group_or_topic(subtests: pytest.Subtests) -> None:
+    for text, tool, group, topic in [
         (f"$ bin/{KAFKA} --group orders", "kafka-consumer-groups", "orders", None),
         (f'PS C:\\kafka> bin\\windows\\{KAFKA} --group="my group"', "kafka-consumer-groups", "my group", None),
         ("kubectl exec kafka-0 -- kafka-streams-groups.sh --list --state", "kafka-streams-groups", None, None),
         ("# sh mqadmin topicRoute -n ns:9876 -t pay", "mqadmin", None, "pay"),
         ("$ mqadmin consumerProgress -g payers -t pay", "mqadmin", "payers", None),
         (f"$ {KAFKA} --group a --group b", "kafka-consumer-groups", None, None),
-    ],
-)
-def test_commands_name_group_or_topic(text: str, tool: str, group: str | None, topic: str | None) -> None:
-    command = command_of(text)
-    assert command is not None
-    assert (command.tool, command.group, command.topic) == (tool, group, topic)
+    ]:
+        with subtests.test(text=text, tool=tool, group=group, topic=topic):
+            command = command_of(text)
+            assert command is not None
+            assert (command.tool, command.group, command.topic) == (tool, group, topic)
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,12 @@ Run: TypeAlias = Callable[[World], Any]
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """``mock``: why the mock cluster answers unlike a broker (then nothing is compared); ``differs``: why the double
-    answers unlike the real client; ``alone``: it harms the broker, and gets one of its own."""
+    """``mock``: why the mock cluster answers unlike a broker (then nothing is compared); ``alone``: it harms the
+    broker, and gets one of its own."""
 
     name: str
     run: Run
     mock: str = ""
-    differs: str = ""
     alone: bool = False
 
 
@@ -28,17 +27,17 @@ PROBES: dict[str, Probe] = {}
 """By name, in the order in which they were written."""
 
 
-def add(name: str, run: Run, *, mock: str = "", differs: str = "", alone: bool = False) -> None:
+def add(name: str, run: Run, *, mock: str = "", alone: bool = False) -> None:
     """One more probe."""
     assert name not in PROBES, name
-    PROBES[name] = Probe(name, run, mock, differs, alone)
+    PROBES[name] = Probe(name, run, mock, alone)
 
 
-def probe(*, mock: str = "", differs: str = "", alone: bool = False) -> Callable[[Run], Run]:
+def probe(*, mock: str = "", alone: bool = False) -> Callable[[Run], Run]:
     """The function is a probe under its own name."""
 
     def added(run: Run) -> Run:
-        add(run.__name__.replace("_", "-"), run, mock=mock, differs=differs, alone=alone)
+        add(run.__name__.replace("_", "-"), run, mock=mock, alone=alone)
         return run
 
     return added

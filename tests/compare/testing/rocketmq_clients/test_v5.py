@@ -40,11 +40,12 @@ def _group() -> Group:
 _CALLS = sorted(_RECORDED["calls"])
 
 
-@pytest.mark.parametrize("name", _CALLS)
-def test_arguments_and_states_are_checked_as_there(name: str) -> None:
-    calls = calls_without_server(_surroundings(_group()))
-    assert calls.keys() == set(_CALLS)
-    assert outcome(calls[name]) == _RECORDED["calls"][name]
+def test_arguments_and_states_are_checked_as_there(subtests: pytest.Subtests) -> None:
+    for name in _CALLS:
+        with subtests.test(name=name):
+            calls = calls_without_server(_surroundings(_group()))
+            assert calls.keys() == set(_CALLS)
+            assert outcome(calls[name]) == _RECORDED["calls"][name]
 
 
 def test_calls_are_answered_as_there() -> None:
@@ -58,10 +59,11 @@ _ALL = {story.__name__: (story, {}) for story in STORIES} | {
 }
 
 
-@pytest.mark.parametrize("name", _ALL)
-def test_messages_come_when_they_came_there(name: str) -> None:
-    story, more = _ALL[name]
-    told = story(_surroundings(_group(), **more))
-    recorded = _RECORDED[name]
-    assert [what for _, what in told] == [what for _, what in recorded]
-    assert [at for at, _ in told] == pytest.approx([at for at, _ in recorded], abs=_WITHIN_S)
+def test_messages_come_when_they_came_there(subtests: pytest.Subtests) -> None:
+    for name in _ALL:
+        with subtests.test(name=name):
+            story, more = _ALL[name]
+            told = story(_surroundings(_group(), **more))
+            recorded = _RECORDED[name]
+            assert [what for _, what in told] == [what for _, what in recorded]
+            assert [at for at, _ in told] == pytest.approx([at for at, _ in recorded], abs=_WITHIN_S)

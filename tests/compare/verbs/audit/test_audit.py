@@ -99,22 +99,23 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_one_line_and_the_others_are_still_reported(name: str, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.txt"
-    bad.write_bytes(BAD[name])
-    alone = equipoise("audit", str(bad))
-    assert alone.returncode == 2, alone.stdout
-    assert "Traceback" not in alone.stderr
-    lines = alone.stderr.splitlines()
-    assert len(lines) == 1, lines
-    assert lines[0].startswith(str(bad))
-    assert "expected" in lines[0]
-    assert len(lines[0]) < 600
-    together = equipoise("audit", str(bad), str(SEED))
-    assert together.returncode == 0
-    assert "seed_group" in together.stdout
-    assert lines[0] in together.stderr
+def test_bad_input_is_one_line_and_the_others_are_still_reported(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for name in BAD:
+        with subtests.test(name=name):
+            bad = tmp_path / "bad.txt"
+            bad.write_bytes(BAD[name])
+            alone = equipoise("audit", str(bad))
+            assert alone.returncode == 2, alone.stdout
+            assert "Traceback" not in alone.stderr
+            lines = alone.stderr.splitlines()
+            assert len(lines) == 1, lines
+            assert lines[0].startswith(str(bad))
+            assert "expected" in lines[0]
+            assert len(lines[0]) < 600
+            together = equipoise("audit", str(bad), str(SEED))
+            assert together.returncode == 0
+            assert "seed_group" in together.stdout
+            assert lines[0] in together.stderr
 
 
 def test_a_missing_file_and_bad_options() -> None:

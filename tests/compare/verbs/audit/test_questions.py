@@ -60,22 +60,20 @@ def test_tables_for_people() -> None:
     assert "seed_group under AVG: no larger member count up to 5 lowers the largest load" in out
 
 
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
+def test_a_question_that_cannot_be_is_one_line(subtests: pytest.Subtests) -> None:
+    for options, part in [
         (("--members", "5"), "expected 1..N"),
         (("--members", "1..0"), "expected 1..N"),
         (("--without", "nobody"), "no group with known ownership has this member"),
         (("--queues", "TopicX"), "expected TOPIC=N"),
         (("--queues", "Other=3"), "reads this topic"),
         (("--queues", "TopicX=1"), "TopicX"),
-    ],
-)
-def test_a_question_that_cannot_be_is_one_line(options: tuple[str, ...], part: str) -> None:
-    done = equipoise("audit", SEED, *options)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert part in done.stderr
+    ]:
+        with subtests.test(options=options, part=part):
+            done = equipoise("audit", SEED, *options)
+            assert done.returncode == 2
+            assert len(done.stderr.splitlines()) == 1
+            assert part in done.stderr
 
 
 def test_a_login_is_for_a_running_kafka_alone() -> None:

@@ -57,9 +57,8 @@ def test_a_baseline_at_the_console(tmp_path: Path) -> None:
     assert len(json.loads(more.stdout)["changes"]) == 13
 
 
-@pytest.mark.parametrize(
-    ("condition", "code"),
-    [
+def test_a_condition_sets_the_exit_code(subtests: pytest.Subtests) -> None:
+    for condition, code in [
         ("max_over_mean > 1.5", 1),
         ("max_over_mean > 3.5", 0),
         ("idle_members>=3", 1),
@@ -75,20 +74,20 @@ def test_a_baseline_at_the_console(tmp_path: Path) -> None:
         ("kind == streams", 0),
         ("cost > 50", 1),
         ("pile-up > 2", 0),
-    ],
-)
-def test_a_condition_sets_the_exit_code(condition: str, code: int) -> None:
-    done = equipoise("audit", str(EXAMPLES), "--fail-if", condition)
-    assert done.returncode == code
-    assert ("failed: " in done.stderr) == bool(code)
-    assert "groups keep 11 members idle" in done.stdout
+    ]:
+        with subtests.test(condition=condition, code=code):
+            done = equipoise("audit", str(EXAMPLES), "--fail-if", condition)
+            assert done.returncode == code
+            assert ("failed: " in done.stderr) == bool(code)
+            assert "groups keep 11 members idle" in done.stdout
 
 
-@pytest.mark.parametrize("condition", ["size > 3", "state > 3", "jain >", "jain > x", "jain ~ 3"])
-def test_a_condition_that_cannot_be_is_one_line(condition: str) -> None:
-    done = equipoise("audit", str(EXAMPLES), "--fail-if", condition)
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
+def test_a_condition_that_cannot_be_is_one_line(subtests: pytest.Subtests) -> None:
+    for condition in ["size > 3", "state > 3", "jain >", "jain > x", "jain ~ 3"]:
+        with subtests.test(condition=condition):
+            done = equipoise("audit", str(EXAMPLES), "--fail-if", condition)
+            assert done.returncode == 2
+            assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_file_that_is_no_baseline_is_one_line(tmp_path: Path) -> None:

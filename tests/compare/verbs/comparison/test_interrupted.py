@@ -65,13 +65,6 @@ def test_a_variant_is_told_with_the_seeds_that_are_finished(tmp_path: Path, monk
     assert "second" not in text
 
 
-def test_where_all_variants_miss_as_many_their_names_are_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "medians over 2 of 3 seeds, with" in " ".join(told(2, tmp_path, monkeypatch, "--seeds", "3").split())
-    assert "medians over 1 of 3 seeds, with" in " ".join(told(1, tmp_path, monkeypatch, "--seeds", "3").split())
-
-
 def test_json_tells_how_many_runs_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     document = json.loads(told(4, tmp_path, monkeypatch, "--seeds", "3", "--format", "json"))
     assert [(each["label"], each["seed"]) for each in document["variants"]] == [

@@ -14,7 +14,7 @@ from compare.cli import cli
 from compare.running.limits import LOADED_BYTES, MOST_EVENTS, Machine, Sizes, check_work
 from compare.running.runs import Plan, SeedChoice
 from compare.running.systems import SYSTEMS
-from compare.showing.console import about, left, run_progress
+from compare.showing.console import run_progress
 from compare.verbs import compare
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
@@ -45,19 +45,17 @@ def plan(of: Scenario, *systems: str, seeds: int = 1) -> Plan:
     return Plan.of("s.yaml", of, systems, SeedChoice(many=seeds), False)
 
 
-@pytest.mark.parametrize(
-    ("name", "sizes"),
-    [
+def test_more_of_anything_is_more_events(subtests: pytest.Subtests) -> None:
+    for name, sizes in [
         ("members", [10, 100, 1_000, 10_000]),
         ("queues", [10, 1_000, 100_000, 10_000_000]),
         ("length", ["1h", "30d", "36500d"]),
         ("events", [1, 10, 290]),
-    ],
-)
-def test_more_of_anything_is_more_events(name: str, sizes: list[Any]) -> None:
-    found = [Sizes.of(made(**{name: size})) for size in sizes]
-    assert [size.events for size in found] == sorted({size.events for size in found})
-    assert [size.bytes("kafka") for size in found] == sorted(size.bytes("kafka") for size in found)
+    ]:
+        with subtests.test(name=name, sizes=sizes):
+            found = [Sizes.of(made(**{name: size})) for size in sizes]
+            assert [size.events for size in found] == sorted({size.events for size in found})
+            assert [size.bytes("kafka") for size in found] == sorted(size.bytes("kafka") for size in found)
 
 
 def test_an_everyday_comparison_is_far_from_the_limit() -> None:
@@ -142,20 +140,6 @@ def test_without_the_limit_it_begins(path: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(compare, "measured", begins)
     begun = CliRunner().invoke(cli, ["compare", path, "--no-limit"])
     assert str(begun.exception) == "begun"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "told"),
-    [(0.4, "0 s"), (70.0, "70 s"), (720.0, "12 min"), (54_000.0, "15 h"), (9 * 86_400.0, "9 days"), (1e9, "32 years")],
-)
-def test_how_long_is_told_roughly(seconds: float, told: str) -> None:
-    assert about(seconds) == told
-
-
-def test_the_rest_takes_as_long_as_what_is_done() -> None:
-    assert left(0, 4, 10.0) == ""
-    assert left(1, 4, 10.0) == ", 30 s left"
-    assert left(4, 4, 10.0) == ""
 
 
 @pytest.mark.parametrize(

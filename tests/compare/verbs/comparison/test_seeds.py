@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.running.runs import RunOrder, run_all
 from compare.running.spread import FIGURES, figure, spread
-from compare.running.variants import variants_of
 from tests.compare.compared import made, ran
 from tests.compare.showing import equipoise
 
@@ -32,14 +30,6 @@ def path(tmp_path: Path) -> str:
     made = tmp_path / "s.yaml"
     made.write_text(SCENARIO, encoding="utf-8")
     return str(made)
-
-
-def test_processes_change_nothing() -> None:
-    variants = variants_of(made(), seeds=range(10))
-    orders = [RunOrder(each, whole=True) for each in variants]
-    alone, together = (list(run_all(orders, lambda run: None, processes)) for processes in (1, 3))
-    assert alone == together
-    assert [(run.variant.label, run.variant.seed) for run in alone] == [(each.label, each.seed) for each in variants]
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30))

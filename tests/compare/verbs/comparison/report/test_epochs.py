@@ -118,26 +118,31 @@ def lived(of: Scenario) -> tuple[dict[str, Any], KafkaCluster, Run]:
     return run.chart_data["player"], again.cluster, again
 
 
-@pytest.mark.parametrize("story", STORIES)
-def test_the_player_shows_states_and_epochs_as_the_coordinator_describes_them(story: str) -> None:
-    system, more = STORIES[story]
-    player, cluster, run = lived(
-        made(systems=[system], load={"produce": "0/s"}, run={"for": "100s", "seed": 3}, **more)
-    )
-    times = [step[0] for step in player["steps"]]
-    machines, down = [], 0
-    for at, (since, until) in enumerate(pairwise(times)):
-        if until - since < 1:
-            continue
-        run.simulation.run((since + until) / 2)
-        try:
-            found = description_of(cluster, "g")
-        except UserError:
-            down += 1  # its coordinator is, or still reads the log
-            continue
-        if found is not None:
-            machines.append(check(shown(player, at), cluster, found))
-    assert len(machines) > 10
-    assert bool(down) == story.endswith("fails")
-    expected = {"classic": {"group"}, "classic, coordinator fails": {"group"}, "upgrade and downgrade": set(GROUPS)}
-    assert set(machines) == expected.get(story, {"consumer group"})
+def test_the_player_shows_states_and_epochs_as_the_coordinator_describes_them(subtests: pytest.Subtests) -> None:
+    for story in STORIES:
+        with subtests.test(story=story):
+            system, more = STORIES[story]
+            player, cluster, run = lived(
+                made(systems=[system], load={"produce": "0/s"}, run={"for": "100s", "seed": 3}, **more)
+            )
+            times = [step[0] for step in player["steps"]]
+            machines, down = [], 0
+            for at, (since, until) in enumerate(pairwise(times)):
+                if until - since < 1:
+                    continue
+                run.simulation.run((since + until) / 2)
+                try:
+                    found = description_of(cluster, "g")
+                except UserError:
+                    down += 1  # its coordinator is, or still reads the log
+                    continue
+                if found is not None:
+                    machines.append(check(shown(player, at), cluster, found))
+            assert len(machines) > 10
+            assert bool(down) == story.endswith("fails")
+            expected = {
+                "classic": {"group"},
+                "classic, coordinator fails": {"group"},
+                "upgrade and downgrade": set(GROUPS),
+            }
+            assert set(machines) == expected.get(story, {"consumer group"})

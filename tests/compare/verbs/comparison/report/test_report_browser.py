@@ -99,15 +99,6 @@ def test_the_time_shown_is_chosen_for_all_variants_together(show: Any) -> None:
     assert page.run("document.querySelector('.window select').value") == ""
 
 
-def test_the_same_time_stands_at_the_same_place_in_all_variants(show: Any) -> None:
-    page = show(four_members())
-    for number in range(3):
-        looked_at(page, f"#v0-{number}")
-    places = page.run("[...document.querySelectorAll('.ownership .ground')].map(each => each.getAttribute('x'))")
-    assert len(places) >= 3
-    assert len(set(places)) == 1
-
-
 def test_what_is_under_the_pointer_is_told(show: Any) -> None:
     page = show(four_members())
     looked_at(page, "#v0-0")
