@@ -2,7 +2,6 @@
 
 Tests run in random order (pytest-randomly), with an event loop at hand (pytest-asyncio)."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -162,7 +161,6 @@ COMPARISON = {
     import json
     import multiprocessing
 
-    import pytest
     from click.testing import CliRunner
     from equipoise.compare.cli import cli
     from equipoise.compare.process_pool import process_pool
@@ -171,9 +169,8 @@ COMPARISON = {
     SYSTEMS = ("--system", "kafka:range", "--system", "rocketmq:AVG")
     ARGUMENTS = ["compare", "day.yaml", "--seeds", "2", *SYSTEMS, "--format", "json", "--report"]
 
-    @pytest.mark.parametrize("start", ["fork", "spawn"])
-    def test_processes_and_data_are_ours(start, tmp_path):
-        multiprocessing.set_start_method(start, force=True)
+    def test_processes_and_data_are_ours(tmp_path):
+        multiprocessing.set_start_method("spawn", force=True)
         with process_pool(2) as executor:
             group = executor.submit(Group.of, {"orders": 2}, {"c1": ["orders"]}).result()
         assert type(group) is Group
@@ -189,8 +186,7 @@ COMPARISON = {
 
 
 def test_a_comparison_runs_in_processes_of_its_own_with_its_data(tmp_path: Path) -> None:
-    files: Mapping[str, str] = {**ALL, **COMPARISON}
-    assert passed(project(tmp_path, files), *PYTEST) == TESTS_OF_ALL + 3
+    assert passed(project(tmp_path, {**COMPARE, **PROTOCOLS, **COMPARISON}), *PYTEST) == 5
 
 
 def test_a_failure_tells_its_scenario(tmp_path: Path) -> None:

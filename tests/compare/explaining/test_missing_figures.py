@@ -9,7 +9,6 @@ import pytest
 from compare.auditing.group_figures import AuditedGroup, judge
 from compare.explaining.audited import document
 from compare.explaining.diagnosis import explain
-from compare.explaining.missing_figures import MOST_SENTENCES, missing_figure_sentences
 from compare.figures import FIGURES
 from compare.reading.group_model import model_of
 from compare.reading.observed import ObservedGroup, ObservedMember, Partial
@@ -196,22 +195,3 @@ def assert_reasons(name: str, group: Mapping[str, Any]) -> None:
 
 
 PARTIAL_TOPICS = {"inconsistent_subs_3"}
-
-
-def test_one_sentence_explains_the_same_dash_of_many_groups() -> None:
-    groups = documented(judge([offsets_only(name=f"g{n}") for n in range(300)]))
-    told = missing_figure_sentences(groups, {"min": "min", "jain": "jain", "lag": "lag"})
-    assert told == [
-        "g0, g1, g10 and 297 more groups are known only in part (- under min, jain): the offsets view shows"
-        " owners only.",
-        "- under lag for g0, g1, g10 and 297 more groups: no source shows committed offsets, as the offsets view does.",
-    ]
-
-
-def test_more_reasons_than_anybody_reads_are_counted() -> None:
-    groups: list[Mapping[str, Any]] = [
-        {"group": f"g{n}", "untold": [{"figures": ["min"], "why": f"reason {n}"}]} for n in range(MOST_SENTENCES + 5)
-    ]
-    told = missing_figure_sentences(groups, {"min": "min"})
-    assert len(told) == MOST_SENTENCES + 1
-    assert told[-1].startswith("--format json lists 5 more reasons for missing figures of 5 groups")

@@ -76,10 +76,6 @@ def test_four_members_two_topics_leave_two_members_idle() -> None:
         assert loads("four-members-two-topics", variant) == {"c1": 2, "c2": 2, "c3": 0, "c4": 0}
 
 
-def test_avg_over_many_topics_piles_up_as_range_does() -> None:
-    assert loads("range-piles-up") == {"c1": 20, "c2": 10}
-
-
 @pytest.mark.parametrize("variant", [AVG, CIRCLE, "kafka:range"])
 def test_the_remainder_goes_one_each_to_the_first_members(variant: str) -> None:
     assert loads("ten-eight-five", variant) == {
@@ -99,13 +95,6 @@ def test_avg_cuts_blocks_and_avg_by_circle_deals() -> None:
     assert numbers("ten-eight-five", "t1", "Ten", 59) == [0, 1, 2, 3]
     assert numbers("ten-eight-five", "t1", "Ten", 59, CIRCLE) == [0, 3, 6, 9]
     assert numbers("ten-eight-five", "f1", "Five", 59) == [0, 1, 2, 3, 4]
-
-
-def test_sixteen_queues_become_eight_when_a_broker_stops_and_sixteen_again() -> None:
-    after = {each["events"][0]: each["fairness"] for each in told("broker-down")["after"] if each["events"]}
-    assert (after["broker-a stops"]["min"], after["broker-a stops"]["max"]) == (2, 2)
-    assert (after["broker-a returns"]["min"], after["broker-a returns"]["max"]) == (4, 4)
-    assert set(loads("broker-down").values()) == {4}
 
 
 def test_a_route_reaches_members_one_after_the_other_and_queues_that_never_stopped_suffer() -> None:

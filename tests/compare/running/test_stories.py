@@ -64,19 +64,6 @@ def test_commits_that_claim_an_older_generation_are_refused() -> None:
     ]
 
 
-def test_sticky_assignors_move_a_fraction_of_what_range_moves() -> None:
-    for variant in CLASSIC:
-        assert sorted(loads("twenty-members", variant)) == [4] * 5 + [5] * 16
-    moves = {variant: told("twenty-members", variant)["moves"] for variant in CLASSIC}
-    assert 3 * max(moves["kafka:sticky"], moves["kafka:cooperative-sticky"]) < moves["kafka:range"]
-
-
-def test_range_gives_the_odd_partition_of_every_topic_to_the_first_member() -> None:
-    assert loads("range-piles-up", "kafka:range") == [20, 10]
-    for variant in CLASSIC[1:]:
-        assert loads("range-piles-up", variant) == [15, 15]
-
-
 def test_partitions_that_move_cooperatively_wait_a_heartbeat_interval() -> None:
     eager, cooperative, quick = (
         told("eager-and-cooperative", variant)
@@ -99,15 +86,6 @@ def gaps(found: dict[str, Any]) -> list[list[Any]]:
     ]
 
 
-@pytest.mark.parametrize(("assignor", "rebalances"), [("range", 9), ("cooperative-sticky", 13)])
-def test_static_members_restart_without_any_rebalance(assignor: str, rebalances: int) -> None:
-    dynamic = told("rolling-restart", f"kafka:{assignor}")
-    static = told("rolling-restart", f"kafka:{assignor}+static")
-    assert dynamic["rebalances"] == rebalances
-    assert (static["rebalances"], static["moves"]) == (1, 0)
-    assert dynamic["longest_gap_s"] < 4 < 10 <= static["longest_gap_s"]
-
-
 def test_a_member_that_stops_polling_believes_on_while_others_own() -> None:
     for variant in ("kafka:range", "kafka:cooperative-sticky"):
         found = told("stops-polling", variant)
@@ -123,11 +101,6 @@ def test_a_new_coordinator_goes_on_with_what_the_log_holds() -> None:
         (second, *_) = [each for each in found["causes"] if each["generation"] == 2]
         assert (second["cause"], second["began_s"] < 60.5, second["ended_s"] > 69.5) == ("c3 joins", True, True)
         assert found["longest_gap_s"] < 60.5 + 9 + 6 - 60  # of a member that had given up before the kill
-
-
-def test_a_hash_without_an_absolute_value_is_no_trouble() -> None:
-    for variant in ("kafka:range", "kafka:cooperative-sticky"):
-        assert loads("smallest-integer", variant) == [2, 2]
 
 
 def test_an_upgraded_group_keeps_its_partitions_from_then_on() -> None:

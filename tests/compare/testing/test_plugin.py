@@ -261,10 +261,3 @@ def test_the_sample_project_passes_once_its_assignor_is_fair(tmp_path: Path) -> 
     settings.write_text(settings.read_text().replace('ASSIGNOR = "range"', 'ASSIGNOR = "roundrobin"'))
     done = _run("-m", "pytest", "-p", "no:cacheprovider", "-q", str(copy / "tests" / "test_fairness.py"), cwd=copy)
     assert done.returncode == 0, done.stdout
-
-
-def test_the_sample_project_uses_the_public_plugin_only() -> None:
-    for path in SAMPLE.rglob("*.py"):
-        for module in re.findall(r"^\s*(?:from|import) (\S+)", path.read_text(), re.MULTILINE):
-            assert module.split(".")[0] not in ("protocols", "kafka_coordinator", "rocketmq_selfbalance")
-            assert not module.startswith("compare") or module.startswith("compare.testing")
