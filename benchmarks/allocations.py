@@ -18,8 +18,8 @@ from typing import TypeVar
 from tabulate import tabulate
 
 from benchmarks import run_parts
-from compare.optimum import fairest_loads, least_moves, optimum, verify
-from compare.optimum.flow import optimum_by_flow
+from compare.optima import fairest_loads, least_moves, optimum, verify
+from compare.optima.flow import optimum_by_flow
 from protocols import Allocation, Group, Queue, sort_queues
 from protocols.java import sorted_as_java
 from rocketmq_selfbalance import allocate

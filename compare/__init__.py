@@ -11,7 +11,7 @@ from protocols.named_modules import lazy_names
 if TYPE_CHECKING:
     from compare import spark
     from compare.figures import Fairness, fairness
-    from compare.optimum import Optimum, optimum
+    from compare.optima import Optimum, optimum
 
 __all__ = ["Fairness", "Optimum", "fairness", "optimum", "spark"]
 

@@ -1,7 +1,7 @@
 """Modules of ours by their name, and packages that hand out names of their modules: imported only when needed."""
 
 import ast
-import inspect
+import linecache
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -18,7 +18,9 @@ def module_named(name: str) -> ModuleType:
 def lazy_names(package: str) -> Callable[[str], object]:
     """A package's ``__getattr__``: the names that it imports under ``if TYPE_CHECKING`` are imported when first
     used, so that who needs one of them does not wait for all. Type checkers and contracts read the same block."""
-    source = inspect.getsource(sys.modules[package])  # from a file, from a zip file, and whoever loads it
+    door = sys.modules[package]
+    # From a file or a zip file, whoever loads it.
+    source = "".join(linecache.getlines(door.__file__ or "", vars(door)))
     homes = {
         alias.asname or alias.name: (node.module, alias.name)
         for block in ast.parse(source).body

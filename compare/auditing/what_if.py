@@ -11,7 +11,7 @@ from typing import TypeAlias
 from compare.catalogues import ROCKETMQ
 from compare.documents.audit import WhatIfRecord
 from compare.figures.definitions import jain_of
-from compare.optimum import fairest_loads, optimum
+from compare.optima import fairest_loads, optimum
 from compare.reading.group_model import KAFKA, Modelled
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Member, Queue, UserError

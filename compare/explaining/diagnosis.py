@@ -28,7 +28,7 @@ from compare.explaining.causes.balance import (
 from compare.explaining.causes.ownership import broken_ownership
 from compare.explaining.finding import Finding, Reader, Readers, Search, case_of
 from compare.explaining.remedies.remedy import Remedy
-from compare.optimum import optimum
+from compare.optima import optimum
 from compare.reading.group_kinds import Kind, kind_of, usable_strategies
 from compare.reading.group_model import ASSUMPTIONS, Modelled, model_of
 from compare.reading.observed import System

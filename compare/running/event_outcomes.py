@@ -10,7 +10,7 @@ from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import After, AfterRecord, Fairness, N
 from compare.figures import GroupLoads, counted_figures
 from compare.figures.definitions import jain_of
-from compare.optimum import Optimum, optimum
+from compare.optima import Optimum, optimum
 from compare.running.phases import NeverOwned, Outcome, Phase, Waiting, outcomes
 from compare.running.run_variant import Reasons, RunResult, reasons
 from protocols import Allocation

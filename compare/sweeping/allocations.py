@@ -18,7 +18,7 @@ from compare.auditing.what_if import moves_between, with_withheld
 from compare.figures.counting import sums_of_loads
 from compare.figures.last_step import last_step
 from compare.figures.metrics import COLUMNS
-from compare.optimum import fairest_allocation
+from compare.optima import fairest_allocation
 from compare.sweeping.grid import OPTIMUM, Cell, Size
 from compare.sweeping.stories import GROWTH, leaving, member_name, subscription, topic_name
 from kafka_coordinator import assign

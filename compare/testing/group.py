@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
 
 from compare.figures import Fairness, fairness
-from compare.optimum import Optimum, optimum
+from compare.optima import Optimum, optimum
 from compare.testing import assertions, sentences, settling
 from compare.testing.clock import Clock, in_ticks
 from compare.testing.demands import Demands

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from compare.figures import Fairness
-from compare.optimum import Optimum
+from compare.optima import Optimum
 from compare.testing.clock import Clock
 from compare.testing.plans import Plan
 from compare.testing.records import Records

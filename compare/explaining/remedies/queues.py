@@ -16,7 +16,7 @@ from compare.catalogues import ROCKETMQ, ROCKETMQ_CLASSES
 from compare.documents.audit import Restart
 from compare.explaining.finding import Case, named, over_mean, several
 from compare.explaining.remedies.remedy import GRAVE, LIGHT, SERIOUS, Gain, Remedy, Risk
-from compare.optimum import optimum
+from compare.optima import optimum
 from compare.reading.group_kinds import STREAMS
 from compare.reading.group_model import Modelled
 from protocols import Allocation, Group, Queue, sort_queues

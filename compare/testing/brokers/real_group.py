@@ -11,8 +11,8 @@ from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from compare.figures import Fairness, fairness
-from compare.optimum.certificate import Optimum
-from compare.optimum.optima import optimum
+from compare.optima.certificate import Optimum
+from compare.optima.optima import optimum
 from compare.running.run_variant import Ending, ending
 from compare.serving.cluster import Served
 from compare.testing import settling

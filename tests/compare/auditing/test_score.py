@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compare.auditing.score import DOUBLE_OWNED, HEAVIEST, IDLE, MISPLACED, UNOWNED, points_lost, score
-from compare.optimum import optimum
+from compare.optima import optimum
 from kafka_coordinator import assign
 from protocols import Allocation, Group
 

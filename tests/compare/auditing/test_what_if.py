@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from compare.auditing.score import ACROSS_TOPICS, PER_TOPIC, member_counts, next_effective_member_count
 from compare.auditing.what_if import WhatIf, best_loads, changed, loads_of, optimum_row, under, what_if
 from compare.figures import fairness
-from compare.optimum import fairest_loads, optimum
+from compare.optima import fairest_loads, optimum
 from compare.reading.group_model import KAFKA, ROCKETMQ, Modelled, model_of
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Queue, UserError
 from tests.compare.observed_groups import captured
-from tests.compare.optimum.optimum_cases import groups
+from tests.compare.optima.optimum_cases import groups
 
 TOPICS = st.dictionaries(st.sampled_from("abcde"), st.integers(1, 15), min_size=1)
 MEMBERS = st.integers(1, 7)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.nodes import OPERATOR
-from rocketmq_selfbalance.broker.settings import DELAY_LEVELS_S
+from rocketmq_selfbalance.broker.state import DELAY_LEVELS_S
 from rocketmq_selfbalance.broker.store import StoredQueue
 from rocketmq_selfbalance.codes import (
     PULL_NOT_FOUND,

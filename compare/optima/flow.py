@@ -9,7 +9,7 @@ from typing import Any
 
 import networkx as nx
 
-from compare.optimum.certificate import owners_of
+from compare.optima.certificate import owners_of
 from protocols import Allocation, Group
 
 

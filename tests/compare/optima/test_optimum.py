@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from compare.optimum import Certificate, CertificateError, fairest_loads, least_moves, optimum, verify
-from compare.optimum.flow import optimum_by_flow
+from compare.optima import Certificate, CertificateError, fairest_loads, least_moves, optimum, verify
+from compare.optima.flow import optimum_by_flow
 from protocols import Allocation, Group, GroupError, Queue
-from tests.compare.optimum.optimum_cases import groups, loads, tried_out, with_today
+from tests.compare.optima.optimum_cases import groups, loads, tried_out, with_today
 
 SMALL = with_today(groups(members=4, queues=(0, 1, 2), topics=3))
 LARGER = with_today(groups(members=12, queues=(1, 2, 7, 30), topics=8))
@@ -236,7 +236,7 @@ def test_whatever_the_prices_the_bound_on_moves_holds(case: tuple[Group, Allocat
 def test_the_answer_does_not_depend_on_the_hash_seed() -> None:
     script = (
         "import random\n"
-        "from compare.optimum import optimum\n"
+        "from compare.optima import optimum\n"
         "from protocols import Group\n"
         "draw = random.Random(1)\n"
         "topics = {f't{n}': draw.randint(1, 9) for n in range(12)}\n"

@@ -17,9 +17,9 @@ from itertools import accumulate
 from math import gcd, isfinite, lcm
 from numbers import Integral
 
-from compare.optimum.certificate import Bound
-from compare.optimum.moves import deal
-from compare.optimum.semi_matching import Bundle, Level, Problem, blocks_of
+from compare.optima.certificate import Bound
+from compare.optima.moves import deal
+from compare.optima.semi_matching import Bundle, Level, Problem, blocks_of
 from protocols import Group, GroupError, Queue
 
 

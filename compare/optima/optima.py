@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from compare.figures.definitions import jain_of
-from compare.optimum.certificate import Bound, Certificate, CertifiedBlock, Optimum, changes
-from compare.optimum.moves import hand_out, hand_out_anyhow, owners_today
-from compare.optimum.semi_matching import Fairest, Problem, blocks_of, fairest
-from compare.optimum.weighted import Sharing, Units, good_allocation, heaviest_first, in_units, lower_bound
+from compare.optima.certificate import Bound, Certificate, CertifiedBlock, Optimum, changes
+from compare.optima.moves import hand_out, hand_out_anyhow, owners_today
+from compare.optima.semi_matching import Fairest, Problem, blocks_of, fairest
+from compare.optima.weighted import Sharing, Units, good_allocation, heaviest_first, in_units, lower_bound
 from protocols import Allocation, Group, Queue
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compare.optimum import holds, optimum
+from compare.optima import holds, optimum
 from protocols import Allocation, Group, GroupError, Queue
-from tests.compare.optimum.optimum_cases import groups, least_maximum, loads, with_today
+from tests.compare.optima.optimum_cases import groups, least_maximum, loads, with_today
 
 SMALL = with_today(groups(members=3, queues=(0, 1, 2), topics=3))
 LARGER = with_today(groups(members=10, queues=(1, 3, 8), topics=6))

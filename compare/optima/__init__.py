@@ -3,7 +3,7 @@
 import sys
 from types import ModuleType
 
-from compare.optimum.certificate import (
+from compare.optima.certificate import (
     Bound,
     Certificate,
     CertificateError,
@@ -12,8 +12,8 @@ from compare.optimum.certificate import (
     least_moves,
     verify,
 )
-from compare.optimum.optima import fairest_allocation, fairest_loads, optimum
-from compare.optimum.weighted import holds
+from compare.optima.optima import fairest_allocation, fairest_loads, optimum
+from compare.optima.weighted import holds
 
 __all__ = [
     "Bound",
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class _Room(ModuleType):
-    """`compare.optimum` is the function of this name; whoever imports this room puts the room in its place, so that it
+    """`compare.optima` is the function of this name; whoever imports this room puts the room in its place, so that it
     answers as the function does."""
 
     __call__ = staticmethod(optimum)

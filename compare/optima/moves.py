@@ -17,7 +17,7 @@ potentials of the members prove that no other distribution moves less: they are 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from compare.optimum.semi_matching import Block, Fairest, Problem, drain, queues_by_kind
+from compare.optima.semi_matching import Block, Fairest, Problem, drain, queues_by_kind
 from protocols import Group, Queue
 
 
