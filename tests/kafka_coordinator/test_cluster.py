@@ -179,7 +179,7 @@ def test_the_same_under_any_hash_seed() -> None:
             text=True,
             check=True,
         ).stdout
-        for seed in ("0", "1", "77")
+        for seed in ("0", "77")
     }
     assert len(found) == 1
 
