@@ -138,7 +138,6 @@ class Turns:
 
 
 P = ParamSpec("P")
-R = TypeVar("T")
 
 
 class LoopThread:
@@ -156,14 +155,14 @@ class LoopThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
-    def run(self, coroutine: Coroutine[object, None, R]) -> R:
+    def run(self, coroutine: Coroutine[object, None, T]) -> T:
         """Run a coroutine in the loop and return its result, or raise what it raises."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
-    def call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function in the loop's thread and return its result, or raise what it raises."""
 
-        async def called() -> R:
+        async def called() -> T:
             return function(*args, **kwargs)
 
         return self.run(called())
