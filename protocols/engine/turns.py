@@ -138,6 +138,7 @@ class Turns:
 
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class LoopThread:
@@ -155,14 +156,14 @@ class LoopThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
-    def run(self, coroutine: Coroutine[object, None, T]) -> T:
+    def run(self, coroutine: Coroutine[object, None, R]) -> R:
         """Run a coroutine in the loop and return its result, or raise what it raises."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
-    def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function in the loop's thread and return its result, or raise what it raises."""
 
-        async def called() -> T:
+        async def called() -> R:
             return function(*args, **kwargs)
 
         return self.run(called())
