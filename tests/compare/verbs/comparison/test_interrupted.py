@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from compare.cli import cli
 from compare.running import runs
-from compare.running import runs as plan
 from compare.running.runs import MeasuredRun, RunOrder, run_all
 from compare.running.variants import Variant, variants_of
+from compare.verbs import compare as verb
 from tests.compare.compared import made
 
 SCENARIO = """
@@ -35,7 +35,7 @@ def interrupted_after(count: int) -> Callable[..., Generator[MeasuredRun, None, 
 
 
 def told(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *more: str) -> str:
-    monkeypatch.setattr(plan, "run_all", interrupted_after(count))
+    monkeypatch.setattr(verb, "run_all", interrupted_after(count))
     for name in ("first", "second"):
         (tmp_path / f"{name}.yaml").write_text(SCENARIO.format(name=name), encoding="utf-8")
     paths = [str(tmp_path / f"{name}.yaml") for name in ("first", "second")]
@@ -120,7 +120,7 @@ def test_a_variant_without_its_record_is_not_told(tmp_path: Path, monkeypatch: p
         yield from islice(run_all([order for order in orders if not order.whole], tell, 1), 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(plan, "run_all", without_the_first)
+    monkeypatch.setattr(verb, "run_all", without_the_first)
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.format(name="first"), encoding="utf-8")
     answer = CliRunner().invoke(cli, ["compare", str(path), "--system", "kafka:range", "--seeds", "3"])
