@@ -1,12 +1,12 @@
 """Everything that compares both systems: figures, optimum, readers of real clusters, runs, reports, command line.
 
 `fairness(allocation)`, `optimum(group, today)` and the module `spark` are imported when first used, so that a
-command that needs none of them starts at once.
+command that needs none of them starts at once; nothing else is imported here, not even `protocols`, because pytest
+loads this package with every project that has the plugin.
 """
 
+import importlib
 from typing import TYPE_CHECKING
-
-from protocols.named_modules import lazy_names
 
 if TYPE_CHECKING:
     from compare import spark
@@ -15,4 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Fairness", "Optimum", "fairness", "optimum", "spark"]
 
-__getattr__ = lazy_names(__name__)
+_HOMES = {"Fairness": ".figures", "Optimum": ".optima", "fairness": ".figures", "optimum": ".optima"}
+
+
+def __getattr__(name: str) -> object:
+    if name == "spark":
+        return importlib.import_module(".spark", __name__)
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    raise AttributeError(f"module 'compare' has no attribute {name!r}")
