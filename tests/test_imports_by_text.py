@@ -7,7 +7,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare", "equipoise")
 ALLOWED = {
+    "compare/__init__.py",
     "compare/cli.py",
+    "compare/testing/__init__.py",
     "compare/testing/confluent/door.py",
     "compare/testing/rocketmq/naming.py",
     "compare/testing/rocketmq/v5/types.py",
