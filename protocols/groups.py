@@ -169,12 +169,12 @@ class Group:
 
     def subscribers(self) -> dict[str, list[int]]:
         """Topic (each one that exists) to the positions in `members` of those who subscribe to it."""
-        found: dict[str, list[int]] = {topic: [] for topic in self.topics}
+        subscribers: dict[str, list[int]] = {topic: [] for topic in self.topics}
         for position, member in enumerate(self.members):
             for topic in dict.fromkeys(member.subscription):
-                if topic in found:
-                    found[topic].append(position)
-        return found
+                if topic in subscribers:
+                    subscribers[topic].append(position)
+        return subscribers
 
 
 def _queues_of(topic: str, count: QueueCount) -> tuple[Queue, ...]:
@@ -284,12 +284,12 @@ class Allocation(Mapping[str, tuple[Queue, ...]]):
     @cached_property
     def owners(self) -> Mapping[Queue, tuple[str, ...]]:
         """Each queue of the group to the members who own it, in the group's order."""
-        found: dict[Queue, tuple[str, ...]] = dict.fromkeys(self.group.queues, ())
+        owners: dict[Queue, tuple[str, ...]] = dict.fromkeys(self.group.queues, ())
         for member, queues in self._owned.items():
             for queue in queues:
-                if queue in found:
-                    found[queue] += (member,)
-        return found
+                if queue in owners:
+                    owners[queue] += (member,)
+        return owners
 
     @cached_property
     def unowned(self) -> tuple[Queue, ...]:

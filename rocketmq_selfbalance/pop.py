@@ -208,16 +208,16 @@ class PopTopic:
         ``ends``: queue number to the offset of the next record that will be written; ``random``, from 0 to 99, says
         where to begin: below 20 in the retry topic, and with which queue.
         """
-        found: list[Handle] = []
+        handles: list[Handle] = []
         retry_first = random < RETRY_FIRST_BELOW
         if retry_first:
-            found += self._from_retry_topic(now, most, invisible)
+            handles += self._from_retry_topic(now, most, invisible)
         start = random % len(numbers)
         for number in (*numbers[start:], *numbers[:start]):
-            found += self._from_queue(now, number, ends[number], most - len(found), invisible)
+            handles += self._from_queue(now, number, ends[number], most - len(handles), invisible)
         if not retry_first:
-            found += self._from_retry_topic(now, most - len(found), invisible)
-        return found
+            handles += self._from_retry_topic(now, most - len(handles), invisible)
+        return handles
 
     def _from_queue(self, now: Time, number: int, end: int, most: int, invisible: Time) -> list[Handle]:
         first = self.committed.setdefault(number, 0)

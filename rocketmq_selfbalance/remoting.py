@@ -142,13 +142,13 @@ def _fields(parsed: object) -> dict[str, str]:
     """Fields of a JSON header: texts, but some clients write numbers and truth values as such."""
     if parsed is not None and not isinstance(parsed, dict):
         raise FrameError("fields that are no object")
-    found = {}
+    fields = {}
     for name, value in (parsed or {}).items():
         if isinstance(value, dict | list):
             raise FrameError(f"the field {name!r} is no text")
         if value is not None:
-            found[name] = value if isinstance(value, str) else json.dumps(value)
-    return found
+            fields[name] = value if isinstance(value, str) else json.dumps(value)
+    return fields
 
 
 def _binary_header(frame: Frame) -> bytes:

@@ -199,15 +199,15 @@ class Session:
 
     def _answers(self, number: int) -> dict[int, tuple[Time, object]]:
         """Answers sent in this step, by the step of their request."""
-        found: dict[int, tuple[Time, object]] = {}
+        answers: dict[int, tuple[Time, object]] = {}
         for time, _, message in self.world.take_sent():
             to: int = message[0]
-            if to in found or to in self.completed_at:
+            if to in answers or to in self.completed_at:
                 raise AssertionError(f"the request of step {to} is answered twice")
-            found[to] = time, answer(message)
+            answers[to] = time, answer(message)
             if to != number:
                 self.completed_at[to] = number
-        return found
+        return answers
 
     def _new_id(self, prefix: str) -> str:
         # The consumer protocol's ids, and those of classic members in its groups, have no prefix.

@@ -174,13 +174,13 @@ class Ownership(NamedTuple):
 def changed(held: Iterable[tuple[float, str, frozenset[Queue]]]) -> list[Change]:
     """What members gained and lost who hold exactly these queues from these times on."""
     owned: dict[str, frozenset[Queue]] = {}
-    found: list[Change] = []
+    changes: list[Change] = []
     for at, member, after in held:
         before = owned.get(member, frozenset())
         owned[member] = after
         if before != after:
-            found.append(Change(at, member, sort_queues(after - before), sort_queues(before - after)))
-    return found
+            changes.append(Change(at, member, sort_queues(after - before), sort_queues(before - after)))
+    return changes
 
 
 def ownership(

@@ -41,7 +41,7 @@ def _group(explained: Explained, pictures: bool) -> PicturedGroup:
     remedies = explained.remedies
     best = explained.optimum
     in_part = what_is_untold(explained)
-    found: GroupRecord = {
+    group_record: GroupRecord = {
         "system": observed.system,
         "group": observed.name,
         "mode": observed.mode,
@@ -79,7 +79,7 @@ def _group(explained: Explained, pictures: bool) -> PicturedGroup:
         ],
         "sources": list(observed.sources),
     }
-    pictured = cast(PicturedGroup, found)
+    pictured = cast(PicturedGroup, group_record)
     if pictures:
         pictured["detailed"] = explained.detailed
     if pictures and explained.detailed:

@@ -133,22 +133,22 @@ def document(
         for label, of_label in by_label.items()
         if max(len(of_label), asked.get(label, 0)) > 1
     }
-    found: ScenarioDocument = {
+    scenario_document: ScenarioDocument = {
         "scenario": scenario.name,
         "assumptions": assumptions([of_label[0].variant for of_label in by_label.values()]),
         "variants": records,
         "verdict": list(_verdict(list(first.values()), seeds)),
     }
     if seeds:
-        found["seeds"] = seeds
-    return found
+        scenario_document["seeds"] = seeds
+    return scenario_document
 
 
 def _seeds(runs: Sequence[MeasuredRun], asked: int) -> SeedsRecord:
-    found: SeedsRecord = {"runs": len(runs), "figures": spread([run.figures for run in runs])}
+    seeds_record: SeedsRecord = {"runs": len(runs), "figures": spread([run.figures for run in runs])}
     if asked != len(runs):
-        found["asked"] = asked
-    return found
+        seeds_record["asked"] = asked
+    return seeds_record
 
 
 def _verdict(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> Iterable[VerdictRecord]:

@@ -60,8 +60,8 @@ def verdict(record: Record, spread: Mapping[str, Spread] | None = None) -> list[
     """The sentences about one variant, what matters most first. ``spread``: its figures over many seeds."""
     hurting = list(harm(Telling(record, spread)))
     if shares(record):
-        told = Telling(record, spread)
-        return hurting + [sentence for tell in _TELLERS for sentence in tell(told)]
+        telling = Telling(record, spread)
+        return hurting + [sentence for tell in _TELLERS for sentence in tell(telling)]
     return hurting + list(_broadcasting(Telling(record, spread)))
 
 

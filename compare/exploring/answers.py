@@ -107,7 +107,7 @@ def answered(subject: Subject, asked: Sequence[str], limits: Limits, progress: P
     """Search until each property is answered or a limit is hit."""
     began = monotonic()
     world, first = subject.settled.world, subject.settled.first
-    found = Answers(tuple(asked))
+    answers = Answers(tuple(asked))
     wanted = [subject.names.index(name) for name in dict.fromkeys(asked) if name in subject.names]
     besides = [] if invariants.NAME in asked else [subject.names.index(invariants.NAME)]
     is_fair = any(name in FAIR for name in asked)
@@ -115,21 +115,21 @@ def answered(subject: Subject, asked: Sequence[str], limits: Limits, progress: P
     reduced = not is_fair and limits.depth is None
     search = Search(world, first, wanted, limits, besides=besides, reduced=reduced, on_level=progress)
     search.run(to_the_end=is_fair)
-    found.states, found.transitions, found.complete = search.visited.count, search.transitions, search.complete
+    answers.states, answers.transitions, answers.complete = search.visited.count, search.transitions, search.complete
     violations = search.violations
     if violations and reduced:
         shortest = Search(world, first, list(violations), limits, on_level=progress).run()
         violations = {**violations, **shortest.violations}
-        found.states = max(found.states, shortest.visited.count)
-        found.transitions = max(found.transitions, shortest.transitions)
+        answers.states = max(answers.states, shortest.visited.count)
+        answers.transitions = max(answers.transitions, shortest.transitions)
     for at, actions in violations.items():
-        found.stories[subject.names[at]] = actions, ""
-    if invariants.NAME in found.stories and invariants.NAME not in found.asked:
-        found.asked = (*found.asked, invariants.NAME)
+        answers.stories[subject.names[at]] = actions, ""
+    if invariants.NAME in answers.stories and invariants.NAME not in answers.asked:
+        answers.asked = (*answers.asked, invariants.NAME)
     if is_fair:
-        _answer_fair(subject, asked, search, found, None if limits.seconds is None else began + limits.seconds)
-    found.seconds = monotonic() - began
-    return found
+        _answer_fair(subject, asked, search, answers, None if limits.seconds is None else began + limits.seconds)
+    answers.seconds = monotonic() - began
+    return answers
 
 
 def _answer_fair(subject: Subject, asked: Sequence[str], search: Search, found: Answers, until: float | None) -> None:
@@ -169,7 +169,7 @@ def retold(subject: Subject, token: Token) -> Answers:
         raise UserError(
             "--replay: the story cannot happen here, expected the scenario and the version of equipoise it was found in"
         ) from None
-    found = Answers((token.property,), states=len({first, *(step.state for step in steps)}), transitions=len(steps))
+    answers = Answers((token.property,), states=len({first, *(step.state for step in steps)}), transitions=len(steps))
     last = steps[-1].state if steps else first
     if token.property in FAIR:
         import numpy as np
@@ -177,11 +177,11 @@ def retold(subject: Subject, token: Token) -> Answers:
         for fate in fates(subject, np.array([last], np.int32)):
             why = wrong_with(token.property, fate)
             if why:
-                found.stories[token.property] = list(token.actions), why
+                answers.stories[token.property] = list(token.actions), why
     elif world.violated(last):
-        found.stories[token.property] = list(token.actions), ""
-    found.seconds = monotonic() - began
-    return found
+        answers.stories[token.property] = list(token.actions), ""
+    answers.seconds = monotonic() - began
+    return answers
 
 
 def steps_in(subject: Subject, found: Answers, name: str) -> list[Step]:

@@ -58,20 +58,20 @@ def answered_by_chance(subject: Subject, asked: Sequence[str], chance: Chance) -
     """
     began = monotonic()
     walking = _Walking(subject, chance)
-    found = Answers(tuple(asked), complete=False)
+    answers = Answers(tuple(asked), complete=False)
     for name in asked:
         walk = walking.find(name)
         if walk is None:
             continue
         broken = walking.breaks(walk)
         if broken and name != properties.NAME:
-            found.asked = tuple(dict.fromkeys((*found.asked, properties.NAME)))
-            found.stories.setdefault(properties.NAME, (list(walk.actions), ""))
+            answers.asked = tuple(dict.fromkeys((*answers.asked, properties.NAME)))
+            answers.stories.setdefault(properties.NAME, (list(walk.actions), ""))
         else:
-            found.stories[name] = list(walk.actions), walk.why
-    found.states, found.transitions = len(walking.states), walking.transitions
-    found.seconds = monotonic() - began
-    return found
+            answers.stories[name] = list(walk.actions), walk.why
+    answers.states, answers.transitions = len(walking.states), walking.transitions
+    answers.seconds = monotonic() - began
+    return answers
 
 
 class _Walking:

@@ -69,13 +69,13 @@ def pairs(ownership: Sequence[ParquetFile], members: Sequence[ParquetFile]) -> l
 
 def _marks(files: Sequence[ParquetFile]) -> dict[str, str] | None:
     """Pair to path of every file, None if one of them is no file of a snapshot."""
-    found = {}
+    marks = {}
     for file in files:
         metadata = file.schema.metadata or {}
         if MARK not in metadata:
             return None
-        found[json.loads(metadata[MARK])["pair"]] = file.path
-    return found
+        marks[json.loads(metadata[MARK])["pair"]] = file.path
+    return marks
 
 
 def keys_of(part: Part) -> list[tuple[str, pa.DataType]]:

@@ -45,11 +45,11 @@ def counted(
     """Of the records of each queue from where the group began up to what was written; ``done``: what is committed,
     ``printed``: what programs say to have handled, ``fetched``: what they were given, which counts where they say
     nothing."""
-    told = Counter(printed)
-    handled = told or Counter(fetched)
+    counter = Counter(printed)
+    handled = counter or Counter(fetched)
     every = [(queue, offset) for queue, end in written.items() for offset in range(begins.get(queue, 0), end)]
     return Outcome(
-        BY_LINES if told else BY_REQUESTS,
+        BY_LINES if counter else BY_REQUESTS,
         len(every),
         len(handled),
         sum(1 for queue, offset in every if offset < done.get(queue, 0) and (queue, offset) not in handled),

@@ -173,12 +173,12 @@ def _changes(stage: Stage, mark: Mark, own: list[Exchange]) -> dict[str, None]:
     """What it began to read, and what it reads no more."""
     now = stage.reads(FIRST)
     began = [queue for exchange in own if (queue := _read(exchange)) is not None and queue not in mark.had]
-    found: dict[str, None] = {}
+    changes: dict[str, None] = {}
     if began or now - mark.had:
-        found["takes queues"] = None
+        changes["takes queues"] = None
     if mark.had - now:
-        found["gives up queues"] = None
-    return found
+        changes["gives up queues"] = None
+    return changes
 
 
 def _read(each: Exchange) -> Queue | None:

@@ -57,9 +57,9 @@ def descriptions(day: Scenario, system: str, moments: Iterable[float]) -> Iterat
         raise UserError(f"{system}: no coordinator describes its groups, expected a variant of kafka")
     for moment in moments:
         lived.simulation.run(moment * 1000)
-        found = description_of(lived.cluster, group)
-        if found is not None:
-            yield moment, found
+        description = description_of(lived.cluster, group)
+        if description is not None:
+            yield moment, description
 
 
 # Many runs for one answer.

@@ -101,7 +101,7 @@ _Marks = dict[_Mark, tuple[float, bool, float]]
 
 def _marks(stream: Stream) -> _Marks:
     """Events that brokers and clients both log, with the time of their first line here."""
-    found: _Marks = {}
+    marks: _Marks = {}
     started: float | None = None
     for fact in stream.facts:
         if fact.kind == "start_time":
@@ -109,34 +109,34 @@ def _marks(stream: Stream) -> _Marks:
         names = _marks_of(fact)
         if fact.stamp is not None:
             for name in names:
-                found.setdefault(name, (fact.stamp, fact.clock == "utc", 0.0))
+                marks.setdefault(name, (fact.stamp, fact.clock == "utc", 0.0))
         elif started is not None and names:
             for name in names:  # a client joins some seconds after its start
-                found.setdefault(name, (started, True, _AFTER_START_S))
+                marks.setdefault(name, (started, True, _AFTER_START_S))
             started = started if fact.kind == "given_id" else None
-    return found
+    return marks
 
 
 def _marks_of(fact: Fact) -> list[_Mark]:
-    found: list[_Mark] = []
+    marks: list[_Mark] = []
     kind, member = fact.kind, fact.member
     if fact.group and fact.generation is not None and kind in {"stabilized", "joined", "shared_out"}:
-        found.append(("generation", fact.group, str(fact.generation)))
+        marks.append(("generation", fact.group, str(fact.generation)))
     if member and kind in {"announced", "given_id", "added"}:
-        found.append(("new", member))
+        marks.append(("new", member))
     if member and (kind in {"left", "leaves", "k_left"} or (kind == "k_moved" and "LEAVING" in fact.text)):
-        found.append(("left", member))
+        marks.append(("left", member))
     if member and (kind == "k_joined" or (kind == "k_moved" and fact.text.endswith("to JOINING"))):
-        found.append(("joins", member))
+        marks.append(("joins", member))
     if member and kind in {"joined", "assigned", "k_epoch", "k_joined", "started", "k_moved"}:
-        found.append(("member", member))
+        marks.append(("member", member))
     if kind in {"r_result", "r_connected"} and fact.client:
-        found.append(("client", fact.client))
+        marks.append(("client", fact.client))
     if kind in {"left", "too_slow"} and (name := fact.client or client_of(member or "")):
-        found.append(("slow", name))
+        marks.append(("slow", name))
     if kind in {"prepare", "announced", "added"} and (named := member or _named(fact.text)):
-        found.append(("member", named))
-    return found
+        marks.append(("member", named))
+    return marks
 
 
 def _named(reason: str) -> str | None:

@@ -16,7 +16,7 @@ CLOSE_S = 5.0
 
 
 def find_departures(log: GroupLog, facts: Sequence[Fact], processes: Processes) -> list[Departure]:
-    found: dict[tuple[str, int], Departure] = {}
+    departures: dict[tuple[str, int], Departure] = {}
     slow = Ordered(fact for fact in facts if fact.kind == "too_slow")
     back = {fact.member: fact.at for fact in facts if fact.kind == "k_joined"}
     times: dict[str, int] = {}
@@ -27,7 +27,7 @@ def find_departures(log: GroupLog, facts: Sequence[Fact], processes: Processes) 
         assert fact.at is not None
         for member in fact.names or ([fact.member] if fact.member else []):
             number = times.get(member, 0)
-            latest = found.get((member, number))
+            latest = departures.get((member, number))
             if not fact.sure and latest is None and log.broker_seen:
                 continue  # the broker did not know the member any more
             if latest is not None and (fact.at - latest.at < CLOSE_S + 10 or not fact.sure):
@@ -37,13 +37,13 @@ def find_departures(log: GroupLog, facts: Sequence[Fact], processes: Processes) 
                     latest.at = fact.at
                 continue
             times[member] = number + 1
-            found[(member, number + 1)] = Departure(member, fact.at, how, [fact], processes.of_member.get(member))
-    for departure in found.values():
+            departures[(member, number + 1)] = Departure(member, fact.at, how, [fact], processes.of_member.get(member))
+    for departure in departures.values():
         if departure.how == "unknown":
             _ask_clients(departure, slow, processes, back)
     if not log.broker_seen:
-        _silent_leaves(found, slow.facts, len(facts), processes)
-    return sorted(found.values(), key=lambda each: each.at)
+        _silent_leaves(departures, slow.facts, len(facts), processes)
+    return sorted(departures.values(), key=lambda each: each.at)
 
 
 def _how(fact: Fact) -> str | None:
@@ -206,18 +206,18 @@ class LastToJoin:
 
     def _at_brokers(self, each: Rebalance, last: float) -> _Waits:
         assert each.stabilized is not None
-        found: _Waits = {}
+        at_brokers: _Waits = {}
         for fact in self._new.between(max(last, (each.begun or last) - _AT_ONCE_S), each.stabilized):
             if fact.sure and fact.stream.role == "broker" and fact.member:
-                found[fact.member] = (each.stabilized - (fact.at or 0.0), [fact])
+                at_brokers[fact.member] = (each.stabilized - (fact.at or 0.0), [fact])
         prepares = [fact for fact in each.facts if fact.kind == "prepare" and fact.sure]
         if each.begun is not None and prepares and each.trigger in {"add", "rejoin"}:
             for member in each.trigger_members:
-                found.setdefault(member, (each.stabilized - each.begun, prepares[:1]))
-        return found
+                at_brokers.setdefault(member, (each.stabilized - each.begun, prepares[:1]))
+        return at_brokers
 
     def _at_clients(self, each: Rebalance, last: float) -> _Waits:
-        found: _Waits = {}
+        at_clients: _Waits = {}
         for fact in each.facts:
             if fact.kind != "joined" or not fact.sure or fact.at is None or fact.stream.role == "broker":
                 continue
@@ -227,8 +227,8 @@ class LastToJoin:
                 continue
             sent = self._sent[process].latest(fact.at) or self._gave_up[process].latest(fact.at)
             if sent is not None and (sent.at or 0.0) > last:
-                found[member] = (fact.at - (sent.at or 0.0), [sent, fact])
-        return found
+                at_clients[member] = (fact.at - (sent.at or 0.0), [sent, fact])
+        return at_clients
 
 
 def _cooperative(each: Rebalance) -> bool:

@@ -234,10 +234,10 @@ def _summary(log: GroupLog) -> list[Json]:
     rows: dict[str | None, list[Rebalance]] = {}
     for rebalance in log.rebalances:
         rows.setdefault(rebalance.cause, []).append(rebalance)
-    found: list[Json] = []
+    jsons: list[Json] = []
     for cause, those in sorted(rows.items(), key=lambda row: (-len(row[1]), row[0] or "")):
         pauses = [each.paused_s for each in those if each.paused_s is not None]
-        found.append(
+        jsons.append(
             {
                 "cause": cause,
                 "members": sorted({member for each in those for member in each.members}),
@@ -247,7 +247,7 @@ def _summary(log: GroupLog) -> list[Json]:
                 "remedy": remedy(log, cause or UNKNOWN),
             }
         )
-    return found
+    return jsons
 
 
 def _notes(log: GroupLog, streams: Iterable[Stream]) -> list[str]:
@@ -269,7 +269,7 @@ def _notes(log: GroupLog, streams: Iterable[Stream]) -> list[str]:
 
 def _skipped(logs: Sequence[GroupLog], streams: Sequence[Stream], files: Sequence[LogFile]) -> list[Json]:
     used = {name for stream in streams for name in stream.files}
-    found: list[Json] = [
+    jsons: list[Json] = [
         {"file": file.name, "why": "no line about a group, a broker or a route"}
         for file in files
         if file.name not in used
@@ -281,5 +281,5 @@ def _skipped(logs: Sequence[GroupLog], streams: Sequence[Stream], files: Sequenc
             }
             told = f" ({len(numbers)} generations are in it)" if numbers else ""
             why = f"prints no times: used only where another file dates the same event{told}"
-            found += [{"file": name, "why": why} for name in stream.files]
-    return found
+            jsons += [{"file": name, "why": why} for name in stream.files]
+    return jsons

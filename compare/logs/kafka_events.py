@@ -81,46 +81,46 @@ def _new_id(replaced: Fact, facts: Sequence[Fact]) -> str | None:
 
 def _refused(facts: Sequence[Fact]) -> list[Event]:
     """One event per refused client within half a minute."""
-    found: list[Event] = []
+    events: list[Event] = []
     for fact in facts:
         if fact.kind == "refused":
             names = _named(fact.client or fact.member)
-            if found and found[-1].members == names and (fact.at or 0.0) - found[-1].at < 2.0:
-                found[-1].facts.append(fact)
+            if events and events[-1].members == names and (fact.at or 0.0) - events[-1].at < 2.0:
+                events[-1].facts.append(fact)
             else:
-                found.append(Event("inconsistent_protocol", fact.at or 0.0, names, [fact]))
-    return found
+                events.append(Event("inconsistent_protocol", fact.at or 0.0, names, [fact]))
+    return events
 
 
 def _unreleased(facts: Sequence[Fact]) -> list[Event]:
-    found: list[Event] = []
+    events: list[Event] = []
     for fact in facts:
         if fact.kind in {"k_refused", "unreleased", "k_fatal"}:
-            if found and _near(found[-1].facts[-1], fact):
-                found[-1].facts.append(fact)
-                found[-1].members = found[-1].members or _named(fact.member)
+            if events and _near(events[-1].facts[-1], fact):
+                events[-1].facts.append(fact)
+                events[-1].members = events[-1].members or _named(fact.member)
             elif fact.kind != "k_fatal":
-                found.append(Event("unreleased_instance_id", fact.at or 0.0, _named(fact.member), [fact]))
-    for event in found:
+                events.append(Event("unreleased_instance_id", fact.at or 0.0, _named(fact.member), [fact]))
+    for event in events:
         own = next((fact.client for fact in event.facts if fact.client), None)
         event.members = _named(own) or event.members  # it never was a member
-    return found
+    return events
 
 
 def _restarts(log: GroupLog, facts: Sequence[Fact], shared: Sequence[Fact]) -> list[Event]:
     """The coordinator went away and came back, and the members went on: no rebalance."""
     gone = [fact for fact in facts if fact.kind == "coordinator_gone" and "coordinator unavailable" in fact.text]
     loaded = [fact for fact in facts if fact.kind == "loaded" and (fact.generation or fact.text != "0")]
-    found: list[Event] = []
+    events: list[Event] = []
     for fact in sorted([*gone, *loaded], key=lambda each: each.at or 0.0):
-        if found and (fact.at or 0.0) - (found[-1].facts[-1].at or 0.0) < 60:
-            found[-1].facts.append(fact)
+        if events and (fact.at or 0.0) - (events[-1].facts[-1].at or 0.0) < 60:
+            events[-1].facts.append(fact)
         else:
-            found.append(Event("coordinator_restart", fact.at or 0.0, [], [fact]))
+            events.append(Event("coordinator_restart", fact.at or 0.0, [], [fact]))
     caused = [rebalance for rebalance in log.rebalances if rebalance.cause == "coordinator_restart"]
     hit = [
         event
-        for event in found
+        for event in events
         if not any(abs(each.at - (event.facts[-1].at or 0.0)) < 60 for each in caused)
         and (len({id(fact.stream) for fact in event.facts}) > 1 or any(fact.kind == "loaded" for fact in event.facts))
     ]
@@ -226,13 +226,13 @@ def _measure(log: GroupLog, own: dict[Process, list[Fact]]) -> None:
 
 def _settings(log: GroupLog) -> dict[tuple[int, str], int]:
     """Settings that clients print when they start, by stream and name; the longest of the others are figures."""
-    found = {}
+    settings = {}
     for fact in log.facts:
         if fact.kind == "setting" and fact.generation:
-            found[(id(fact.stream), fact.text)] = fact.generation
+            settings[(id(fact.stream), fact.text)] = fact.generation
             if fact.text != MAX_POLL:
                 _raise(log, fact.text, float(fact.generation))
-    return found
+    return settings
 
 
 def _back(other: Rebalance, departure: Departure) -> bool:

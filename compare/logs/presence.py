@@ -79,18 +79,18 @@ class Presence:
 
 def presence(log: GroupLog, begin: float, end: float) -> Presence:
     """Of all members that the logs tell of, between the begin and the end of the logs."""
-    found = _Book(begin)
+    book = _Book(begin)
     if log.system == "rocketmq":
-        _rocketmq(log, found)
+        _rocketmq(log, book)
     else:
-        _kafka(log, found)
-    for name in list(found.since):
-        found.goes(name, end)
+        _kafka(log, book)
+    for name in list(book.since):
+        book.goes(name, end)
     pauses: dict[str, list[Span]] = {}
     for rebalance in log.rebalances:
         for member, span in sorted(rebalance.pauses.items()):
             pauses.setdefault(_name(log, member), []).append(span)
-    return Presence(dict(sorted(found.spans.items())), pauses)
+    return Presence(dict(sorted(book.spans.items())), pauses)
 
 
 class _Book:

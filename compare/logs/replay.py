@@ -158,28 +158,28 @@ class _Night:
         if age := self.log.figures.get("metadata.max.age.ms"):
             settings["metadata.max.age.ms"] = int(age)
         longer = {**settings, "max.poll.interval.ms": interval}
-        found: list[dict[str, object]] = [
+        systems: list[dict[str, object]] = [
             {"system": strategy, "label": "as it was", "settings": settings},
             {"system": strategy, "label": "a longer interval", "settings": longer},
         ]
         if not self.instances:
-            found.append({"system": f"{strategy}+static", "label": "static members", "settings": settings})
+            systems.append({"system": f"{strategy}+static", "label": "static members", "settings": settings})
         if not self.consumer_protocol:
             settings = self._server_settings()
-            found.append({"system": "kafka:uniform", "label": "the consumer protocol", "settings": settings})
-        return found
+            systems.append({"system": "kafka:uniform", "label": "the consumer protocol", "settings": settings})
+        return systems
 
     def _server_settings(self) -> dict[str, int]:
         """Of the consumer protocol, whose sessions are the broker's to set."""
         session = self.session_ms
-        found = {"max.poll.interval.ms": self.poll_ms, "group.consumer.session.timeout.ms": session}
+        server_settings = {"max.poll.interval.ms": self.poll_ms, "group.consumer.session.timeout.ms": session}
         if session < _SESSION_MS:
-            found["group.consumer.min.session.timeout.ms"] = session
-            found["group.consumer.min.heartbeat.interval.ms"] = heartbeat = max(1, min(5000, session // 3))
-            found["group.consumer.heartbeat.interval.ms"] = heartbeat
+            server_settings["group.consumer.min.session.timeout.ms"] = session
+            server_settings["group.consumer.min.heartbeat.interval.ms"] = heartbeat = max(1, min(5000, session // 3))
+            server_settings["group.consumer.heartbeat.interval.ms"] = heartbeat
         if session > _MOST_SESSION_MS:
-            found["group.consumer.max.session.timeout.ms"] = session
-        return found
+            server_settings["group.consumer.max.session.timeout.ms"] = session
+        return server_settings
 
     def _events(self, topics: Sequence[str]) -> list[Event]:
         events: list[Event] = []

@@ -90,8 +90,8 @@ class _Night:
         return found | ({"client_id": self.names[client]} if client in self.doubled else {})
 
     def _strategy(self) -> str:
-        told = Counter(fact.text for fact in self.facts if fact.kind == "r_result" and fact.text in _STRATEGIES)
-        return min(told, key=lambda name: (-told[name], name), default=_STRATEGIES[0])
+        counter = Counter(fact.text for fact in self.facts if fact.kind == "r_result" and fact.text in _STRATEGIES)
+        return min(counter, key=lambda name: (-counter[name], name), default=_STRATEGIES[0])
 
     def _topics(self) -> dict[str, dict[str, int]]:
         """Topics with their queues per broker, before any of them changed."""
@@ -111,13 +111,13 @@ class _Night:
 
     def _queues_before(self, topic: str) -> dict[str, int]:
         """What all clients together knew of the topic before its number of queues changed."""
-        found: dict[str, int] = {}
+        queues: dict[str, int] = {}
         for fact in self.facts:
             if fact.kind == "r_route" and fact.instance == topic:
                 before, after = route_change(fact.text)
                 for name, number in (before or after).items():
-                    found[name] = min(number, found.get(name, number))
-        return found
+                    queues[name] = min(number, queues.get(name, number))
+        return queues
 
     def _other_brokers(self) -> set[str]:
         """Those that come with a change of the routes."""
@@ -140,16 +140,18 @@ class _Night:
             (absence.back - absence.silent for absence in self.absences if absence.back is not None), default=None
         )
         waiting = self._expiry(self.expiry_ms) if self.expiry_ms < _EXPIRY_MS else {}
-        found: list[dict[str, object]] = [
+        systems: list[dict[str, object]] = [
             {"system": f"rocketmq:{strategy}", "label": "as it was", "settings": settings | waiting}
         ]
         if longest is not None:
             patient = self._expiry(max(_EXPIRY_MS, math.ceil(1.5 * longest) * 1000))
-            found.append({"system": f"rocketmq:{strategy}", "label": "a longer expiry", "settings": settings | patient})
+            systems.append(
+                {"system": f"rocketmq:{strategy}", "label": "a longer expiry", "settings": settings | patient}
+            )
         for other in _STRATEGIES:
             if other != strategy:
-                found.append({"system": f"rocketmq:{other}", "label": other, "settings": settings | waiting})
-        return found
+                systems.append({"system": f"rocketmq:{other}", "label": other, "settings": settings | waiting})
+        return systems
 
     def _expiry(self, ms: int) -> dict[str, object]:
         return {"channelExpiredTimeout": ms, "serverChannelMaxIdleTime": ms}

@@ -190,7 +190,7 @@ def _main(came: _Found) -> str:
 
 def _members(facts: Sequence[Fact], own: Container[str | None]) -> _Found:
     """Members that came and went, as the brokers saw it, or else as the clients' own lines tell."""
-    found: _Found = []
+    members: _Found = []
     there: dict[str, set[str]] = defaultdict(set)
     seen: set[str] = set()
     gone: set[str] = set()
@@ -202,20 +202,20 @@ def _members(facts: Sequence[Fact], own: Container[str | None]) -> _Found:
             continue
         if fact.kind == "r_connected":
             if client not in seen:
-                found.append(("member_joined", fact))
+                members.append(("member_joined", fact))
             elif client in gone:
-                found.append(("member_rejoined", fact))
+                members.append(("member_rejoined", fact))
                 gone.discard(client)
             seen.add(client)
             there[client].add(fact.text)
         elif fact.kind in {"r_unregistered", "r_closed", "r_expired"} and client not in gone:
             there[client].discard(fact.text)
-            found.append((_why_gone(fact, idle), fact))
+            members.append((_why_gone(fact, idle), fact))
             gone.add(client)
         elif not with_brokers and fact.kind == "r_client":
-            found.append(("member_left" if client in seen else "member_joined", fact))
+            members.append(("member_left" if client in seen else "member_joined", fact))
             (seen.discard if client in seen else seen.add)(client)
-    return found
+    return members
 
 
 def _why_gone(fact: Fact, idle: Sequence[tuple[str, float]]) -> str:
@@ -233,47 +233,47 @@ def _why_gone(fact: Fact, idle: Sequence[tuple[str, float]]) -> str:
 def _routes(facts: Sequence[Fact]) -> _Found:
     """Brokers that went and came back, and topics whose number of queues changed, as the clients say when they saw it;
     of a broker's return its own line counts where no client's log is there."""
-    found: _Found = []
+    routes: _Found = []
     lost: set[str] = set()
     from_clients = any(fact.kind == "r_route" for fact in facts)
     for fact in facts:
         if fact.kind == "r_broker_lost":
-            found.append(("broker_down", fact))
+            routes.append(("broker_down", fact))
             lost.add(fact.text)
         elif fact.kind == "r_booted" and fact.text in lost and not from_clients:
-            found.append(("broker_up", fact))
+            routes.append(("broker_up", fact))
         elif fact.kind == "r_route" and not fact.text.startswith("old[null]"):
             before, after = route_change(fact.text)
             gone, new = before.keys() - after.keys(), after.keys() - before.keys()
             if gone and after:
                 lost |= gone
-                found.append(("broker_down", fact))
+                routes.append(("broker_down", fact))
             elif new and new <= lost:
-                found.append(("broker_up", fact))
+                routes.append(("broker_up", fact))
             elif any(before[name] != after[name] for name in before.keys() & after.keys()):
-                found.append(("queues_changed", fact))
-    return found
+                routes.append(("queues_changed", fact))
+    return routes
 
 
 def _conditions(log: GroupLog, facts: Sequence[Fact]) -> _Found:
     """Settings of the members that do not agree, with the line that shows it first."""
-    found: _Found = []
+    conditions: _Found = []
     strategies: dict[str, str] = {}
     for fact in log.facts:
         if fact.kind == "r_result" and fact.client:
             strategies[fact.client] = fact.text
             if len(set(strategies.values())) > 1:
-                found.append(("mixed_strategies", _first_of_strategy(log, fact)))
+                conditions.append(("mixed_strategies", _first_of_strategy(log, fact)))
                 break
     if not any(fact.kind == "r_unsubscribed" for fact in facts) and (odd := _other_topics(log)):
-        found.append(("inconsistent_subscription", odd))
+        conditions.append(("inconsistent_subscription", odd))
     removed = [fact for fact in facts if fact.kind == "r_unsubscribed"]
     topics = {fact.text for fact in removed}
     if len(removed) > 1 and (len(topics) > 1 or _again(removed)):
-        found.append(("inconsistent_subscription", removed[0]))
+        conditions.append(("inconsistent_subscription", removed[0]))
     if twin := _duplicate(facts):
-        found.append(("duplicate_client_id", twin))
-    return found
+        conditions.append(("duplicate_client_id", twin))
+    return conditions
 
 
 def _first_of_strategy(log: GroupLog, fact: Fact) -> Fact:

@@ -88,11 +88,11 @@ def least_moves(certificate: Certificate, group: Group, today: Allocation) -> in
 
 def owners_of(today: Mapping[str, Iterable[Queue]]) -> dict[Queue, list[str]]:
     """Queue to the members that own it."""
-    found: dict[Queue, list[str]] = {}
+    owners: dict[Queue, list[str]] = {}
     for member, queues in today.items():
         for queue in queues:
-            found.setdefault(queue, []).append(member)
-    return found
+            owners.setdefault(queue, []).append(member)
+    return owners
 
 
 def _check_levels(certificate: Certificate) -> None:

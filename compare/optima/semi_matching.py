@@ -310,11 +310,11 @@ class Block:
 def blocks_of(bundles: Sequence[Bundle], levels: Sequence[Level]) -> list[list[tuple[Bundle, frozenset[int]]]]:
     """Per level the bundles whose units go there, each with the classes of that level that take them."""
     place = {each: n for n, level in enumerate(levels) for each in level.classes}
-    found: list[list[tuple[Bundle, frozenset[int]]]] = [[] for _ in levels]
+    blocks: list[list[tuple[Bundle, frozenset[int]]]] = [[] for _ in levels]
     for bundle in bundles:
         lowest = max(place[each] for each in bundle.classes)
-        found[lowest].append((bundle, bundle.classes & levels[lowest].classes))
-    return found
+        blocks[lowest].append((bundle, bundle.classes & levels[lowest].classes))
+    return blocks
 
 
 def queues_by_kind(

@@ -72,14 +72,14 @@ def _waves(subject: Subject, step: Step, timing: Timing) -> Iterator[list[tuple[
 
 def as_event(settings: Settings) -> Fields:
     """Changed settings as the fields of an event that starts a member: what a scenario has a field for is one."""
-    made: Fields = {}
+    fields: Fields = {}
     strategy = _strategy(settings)
     if strategy:
-        made["strategy"] = strategy
+        fields["strategy"] = strategy
     if settings.get(INSTANCE) is not None:
-        made["instance_id"] = settings[INSTANCE]
+        fields["instance_id"] = settings[INSTANCE]
     rest = {name: value for name, value in settings.items() if name not in _FIELDS}
-    return {**made, "settings": rest} if rest else made
+    return {**fields, "settings": rest} if rest else fields
 
 
 _FIELDS = (ASSIGNORS, PROTOCOL, REMOTE, STRATEGY, INSTANCE)

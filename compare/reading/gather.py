@@ -128,13 +128,13 @@ def _summed_up(skipped: Iterable[Skipped]) -> Iterable[Skipped]:
 
 
 def _facts(source: SourceText) -> Sequence[tuple[System, object]]:
-    found = list(_read(source))
-    told = [fact for _, fact in found]
+    facts = list(_read(source))
+    told = [fact for _, fact in facts]
     if pasted.may_be_decorated(source, told):
         texts = pasted.undecorated(source, told, _KINDS)
         if texts != (source,):
             return [each for text in texts for each in _read(text)]
-    return found
+    return facts
 
 
 def _read(source: SourceText) -> Iterable[tuple[System, object]]:

@@ -97,10 +97,10 @@ class Check:
 
     def document(self) -> CheckRecord:
         """As in the document; ``why`` and ``story`` only where it failed."""
-        found: CheckRecord = {"name": self.name, "held": self.held, "demanded": self.demanded}
+        check_record: CheckRecord = {"name": self.name, "held": self.held, "demanded": self.demanded}
         if not self.held:
-            found["why"], found["story"] = self.why, list(self.story)
-        return found
+            check_record["why"], check_record["story"] = self.why, list(self.story)
+        return check_record
 
 
 def properties_of(result: RunResult) -> list[PropertyResult]:

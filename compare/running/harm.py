@@ -241,7 +241,7 @@ def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool) -> HarmRe
     timeline, scenario = result.timeline, result.variant.scenario
     production = productions(result)
     because: dict[str, list[ReasonRecord]] = {}
-    found: HarmRecord = {
+    harm_record: HarmRecord = {
         "work": None,
         "no_progress_queue_s": None,
         "longest_stall_s": None,
@@ -254,7 +254,7 @@ def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool) -> HarmRe
     if timeline.redelivered:
         because["redelivered"] = _documents(why_repeated(timeline))
     if not production:
-        return found
+        return harm_record
     shared, alone = shared_reads(timeline, phases), broadcasting_reads(timeline)
     work = work_of(timeline, shared, production)
     passed = (*work.passed, *work_of(timeline, alone, production).passed)
@@ -265,7 +265,7 @@ def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool) -> HarmRe
         "skipped": sum(each.end - each.first for each in passed),
         "refused": work.refused,
     }
-    found["work"] = counted
+    harm_record["work"] = counted
     if passed:
         because["skipped"] = _documents(why_skipped(timeline, passed, production))
     if work.refused:
@@ -275,16 +275,16 @@ def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool) -> HarmRe
     if shared:
         pauses = pauses_of(scenario.events, ProcessPeers.of(Topology.of(scenario)).in_process)
         stalled = stalls(timeline, shared, production, pauses)
-        found["no_progress_queue_s"] = sum(each.lasted for each in stalled) / 1000
-        found["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
-        found["stalled_queues"] = len({each.read for each in stalled})
+        harm_record["no_progress_queue_s"] = sum(each.lasted for each in stalled) / 1000
+        harm_record["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
+        harm_record["stalled_queues"] = len({each.read for each in stalled})
         if stalled:
             longest = sorted(stalled, key=lambda each: -each.lasted)[:MOST_EXPLAINED]
             breaks = any(isinstance(event, Network | Disconnect | BrokerEvent) for event in scenario.events)
             explain = WhyStalled(timeline, production, pauses, longest, links_break=breaks)
             reasons = [reason for each in longest if (reason := explain.reason(each)) is not None]
             because["no_progress"] = _documents(reasons)
-    return found
+    return harm_record
 
 
 def _documents(reasons: Iterable[Reason]) -> list[ReasonRecord]:

@@ -128,20 +128,20 @@ def _events_only(timeline: Timeline) -> Trace:
 
 def _shown(trace: Trace, facts: Sequence[ObservedFact], timeline: Timeline) -> list[Step]:
     """The steps that had effects, all that led to them, the direct answers to those, and every event; in order."""
-    found: dict[int, Step] = {}
+    steps: dict[int, Step] = {}
     for told in facts:
         for step in trace.back(told.cause if told.cause in trace else told.root):
-            if step.number in found:
+            if step.number in steps:
                 break
-            found[step.number] = step
+            steps[step.number] = step
     answers = [
-        message for message in trace.messages if message.cause in found and isinstance(found[message.cause], Sent)
+        message for message in trace.messages if message.cause in steps and isinstance(steps[message.cause], Sent)
     ]
-    found.update((answer.number, answer) for answer in answers)
+    steps.update((answer.number, answer) for answer in answers)
     for happening in timeline.causes.happenings:
         if happening.root in trace and happening.at <= timeline.end:
-            found[happening.root] = trace[happening.root]
-    return sorted(found.values(), key=lambda step: (_handled(step), step.number))
+            steps[happening.root] = trace[happening.root]
+    return sorted(steps.values(), key=lambda step: (_handled(step), step.number))
 
 
 def _thinned(steps: Sequence[Step], starts: Sequence[Time]) -> tuple[list[Step], int]:

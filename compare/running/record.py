@@ -29,7 +29,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     cut = phases or phases_of(result.variant.scenario, system_of(result.variant.part.system).numbering)
     after = event_outcomes(result, cut)
     measured = properties_of(result)
-    found: Record = {
+    record: Record = {
         "label": result.variant.label,
         "system": result.variant.part.system,
         "seed": result.variant.seed,
@@ -61,9 +61,9 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "timeline": _intervals(timeline, ending.names),
     }
     if after[-1]["moves"] is None:
-        cast("dict[str, object]", found).update((name, None) for name in NOT_SHARED if name in found)
-    found["checks"] = [check.document() for check in checks_of(result, measured, found)]
-    return found
+        cast("dict[str, object]", record).update((name, None) for name in NOT_SHARED if name in record)
+    record["checks"] = [check.document() for check in checks_of(result, measured, record)]
+    return record
 
 
 def _caused(timeline: Timeline) -> list[CausedRecord]:

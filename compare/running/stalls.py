@@ -108,13 +108,13 @@ class Stall(NamedTuple):
 
 def pauses_of(events: Iterable[Event], peers: Mapping[str, tuple[str, ...]]) -> Pauses:
     """When members stand still by events of the scenario. ``peers``: a member to all members of its process."""
-    found: dict[str, list[tuple[Time, Time]]] = {}
+    pauses: dict[str, list[tuple[Time, Time]]] = {}
     for event in events:
         if event.member_change is MemberChange.PAUSES:
             for name in event.members():
                 for member in peers.get(name, (name,)) if event.strikes_process() else (name,):
-                    found.setdefault(member, []).append((event.at, event.at + event.lasts()))
-    return found
+                    pauses.setdefault(member, []).append((event.at, event.at + event.lasts()))
+    return pauses
 
 
 def stalls(

@@ -61,11 +61,11 @@ def _listed(scenario: Scenario, known: Systems) -> list[SystemPart]:
 
 def _asked(scenario: Scenario, asked: Sequence[str], known: Systems) -> list[SystemPart]:
     own = {part.label or part.system: part for part in scenario.systems}
-    found: dict[str, SystemPart] = {}
+    system_parts: dict[str, SystemPart] = {}
     for name in asked:
         for part in _named(scenario, name, own, known):
-            found.setdefault(part.label or part.system, part)
-    return list(found.values())
+            system_parts.setdefault(part.label or part.system, part)
+    return list(system_parts.values())
 
 
 def _named(scenario: Scenario, name: str, own: dict[str, SystemPart], known: Systems) -> list[SystemPart]:

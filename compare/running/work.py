@@ -129,7 +129,7 @@ def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[
 
 def _handled(deliveries: Iterable[Delivery], since: Time) -> OffsetSet:
     """What was handled of a queue that began at ``since``: before, the offsets were those of other records."""
-    found = OffsetSet()
+    offset_set = OffsetSet()
     first = end = 0
     # Most deliveries go on where the one before ended.
     for delivery in deliveries:
@@ -138,10 +138,10 @@ def _handled(deliveries: Iterable[Delivery], since: Time) -> OffsetSet:
         if delivery.first == end:
             end = delivery.end
         else:
-            found.add(first, end)
+            offset_set.add(first, end)
             first, end = delivery.first, delivery.end
-    found.add(first, end)
-    return found
+    offset_set.add(first, end)
+    return offset_set
 
 
 def _could_not_handle(

@@ -37,10 +37,10 @@ def recording(
 ) -> Recording:
     """The trace of one group. ``topics``: at least one, the first of which holds from the beginning; ``topic_ids``: in
     base64; ``config``: settings of the broker that are not the defaults."""
-    given: dict[tuple[str, int], Message] = {}
+    messages: dict[tuple[str, int], Message] = {}
     for each in heard:
         if each.is_answer:
-            given.setdefault((each.peer, each.message[0]), each.message)
+            messages.setdefault((each.peer, each.message[0]), each.message)
     made = [each.message.member_id for each in heard if isinstance(each.message, JoinGroupAnswer)]
     ids = {f"m{number}": member for number, member in enumerate(dict.fromkeys(filter(None, made)), 1)}
     symbols = {member: symbol for symbol, member in ids.items()}
@@ -70,7 +70,7 @@ def recording(
     }
     answered = dict(_answers(played))
     differing = sum(
-        source in given and number in answered and answer(given[source]) != answered[number]
+        source in messages and number in answered and answer(messages[source]) != answered[number]
         for number, source in asked.items()
     )
     return Recording(trace, differing)
@@ -78,14 +78,14 @@ def recording(
 
 def _with_symbols(req: Mapping[str, Json], symbols: Mapping[str, str]) -> dict[str, Json]:
     """The request with symbols for ids that the coordinator has made."""
-    found = dict(req)
+    with_symbols = dict(req)
     if isinstance(member := req.get("member_id"), str):
-        found["member_id"] = symbols.get(member, member)
+        with_symbols["member_id"] = symbols.get(member, member)
     if isinstance(assignments := req.get("assignments"), dict):
-        found["assignments"] = {symbols.get(member, member): text for member, text in assignments.items()}
+        with_symbols["assignments"] = {symbols.get(member, member): text for member, text in assignments.items()}
     if isinstance(members := req.get("members"), list):
-        found["members"] = [_with_symbols(each, symbols) for each in members if isinstance(each, dict)]
-    return found
+        with_symbols["members"] = [_with_symbols(each, symbols) for each in members if isinstance(each, dict)]
+    return with_symbols
 
 
 def _answers(played: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, object]]:

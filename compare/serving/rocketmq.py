@@ -42,12 +42,12 @@ class RocketMQService:
 
     def topics(self) -> Mapping[str, Mapping[str, int]]:
         """Topic to its readable queues per broker."""
-        found: dict[str, dict[str, int]] = {}
+        topics: dict[str, dict[str, int]] = {}
         for broker, disk in self.cluster.disks.items():
             for topic, config in disk.topics.configs.items():
                 if not topic.startswith(_INTERNAL) and topic not in self.cluster.disks:
-                    found.setdefault(topic, {})[broker] = config.read
-        return found
+                    topics.setdefault(topic, {})[broker] = config.read
+        return topics
 
     def groups(self) -> Sequence[str]:
         """The groups that a broker knows members of."""
@@ -55,15 +55,15 @@ class RocketMQService:
 
     def members(self, group: str) -> Mapping[str, Seen]:
         """Client id to member, of those that some broker counts in."""
-        found: dict[str, Seen] = {}
+        heard: dict[str, Seen] = {}
         for groups in self._groups():
             known = groups.get(group)
             if known is None:
                 continue
             topics = tuple(sorted(topic for topic in known.topics if not topic.startswith(RETRY_PREFIX)))
             for channel in known.channels.values():
-                found.setdefault(channel.client_id, Seen(topics))
-        return found
+                heard.setdefault(channel.client_id, Seen(topics))
+        return heard
 
     def strategy(self, group: str) -> str:
         """Nobody tells a broker the strategy."""

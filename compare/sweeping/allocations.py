@@ -198,7 +198,7 @@ def _series(topic: str, broker: str, count: int) -> Sequence[Queue]:
 
 def _owners(allocation: Allocation) -> dict[Queue, str]:
     """Queue to its owner, of several owners the last."""
-    found: dict[Queue, str] = {}
+    owners: dict[Queue, str] = {}
     for member, queues in allocation.items():
-        found |= dict.fromkeys(queues, member)
-    return found
+        owners |= dict.fromkeys(queues, member)
+    return owners

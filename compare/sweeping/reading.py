@@ -64,7 +64,7 @@ def _sweep(given: object) -> tuple[Sweep, tuple[Place, ...]]:
     if not isinstance(fields["name"], str) or not fields["name"]:
         raise PartError(("name",), f"{short(fields['name'])} is no name, expected a few words")
     systems, paths = _systems(fields.get("systems", "all"), kind)
-    found = Sweep(
+    sweep = Sweep(
         name=fields["name"],
         about=str(fields.get("about", "")),
         kind=kind,
@@ -86,8 +86,8 @@ def _sweep(given: object) -> tuple[Sweep, tuple[Place, ...]]:
         run_for=_checked(fields.get("for", "10min"), milliseconds, ("for",)),
         event_at=_checked(fields.get("at", "60s"), milliseconds, ("at",)),
     )
-    _check_sizes(found)
-    return found, paths
+    _check_sizes(sweep)
+    return sweep, paths
 
 
 def _check_sizes(sweep: Sweep) -> None:
@@ -166,7 +166,7 @@ def _checked(given: object, take: Callable[[object], V], path: Place) -> V:
 def _events(given: object, kind: Kind) -> tuple[NamedEvent, ...]:
     """Names of events; of simulations also ``{name: ..., events: [...]}`` with a scenario's own events."""
     expected = OF_ALLOCATIONS if kind == "allocations" else OF_SIMULATIONS
-    found: dict[str, NamedEvent] = {}
+    named_events: dict[str, NamedEvent] = {}
     for each, path in _each(given, ("events",)):
         if kind == "simulations" and isinstance(each, Mapping):
             fields = mapping(each, path)
@@ -178,10 +178,10 @@ def _events(given: object, kind: Kind) -> tuple[NamedEvent, ...]:
         else:
             (name,) = _names(each, dict.fromkeys(expected), path)
             made = NamedEvent(name)
-        if made.name in found:
+        if made.name in named_events:
             raise PartError(path, f"{made.name!r} appears twice, expected each name once")
-        found[made.name] = made
-    return tuple(found.values())
+        named_events[made.name] = made
+    return tuple(named_events.values())
 
 
 def _systems(given: object, kind: Kind) -> tuple[tuple[SystemPart, ...], tuple[Place, ...]]:

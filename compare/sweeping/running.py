@@ -87,16 +87,16 @@ def try_variants(given: ReadSweep) -> None:
 
 def _smallest(sweep: Sweep) -> list[Cell]:
     """The first cell of each event that counts."""
-    found: dict[str, Cell] = {}
+    cells: dict[str, Cell] = {}
     for first in range(0, sweep.cells, sweep.stretch):
-        if sweep.cell(first).event.name in found:
+        if sweep.cell(first).event.name in cells:
             continue
         for number in range(first, first + sweep.stretch):
             cell = sweep.cell(number)
             if cell.counts:
-                found[cell.event.name] = cell
+                cells[cell.event.name] = cell
                 break
-    return list(found.values())
+    return list(cells.values())
 
 
 _AXES = (

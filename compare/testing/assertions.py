@@ -208,7 +208,7 @@ def moves_of(group: GroupInterface, since: Time) -> list[tuple[Time, Queue, str,
     held: dict[str, set[Queue]] = {}
     owners: dict[Queue, dict[str, None]] = {}
     latest: dict[Queue, str] = {}
-    found = []
+    moves = []
     for told in group.timeline.facts:
         fact = told.fact
         if not isinstance(fact, Owns):
@@ -224,10 +224,10 @@ def moves_of(group: GroupInterface, since: Time) -> list[tuple[Time, Queue, str,
                 continue
             owner = latest.get(queue, fact.member)
             if owner != fact.member and told.now >= since and not queue.topic.startswith(RETRY_PREFIX):
-                found.append((told.now, queue, owner, fact.member))
+                moves.append((told.now, queue, owner, fact.member))
             latest[queue] = fact.member
             owners.setdefault(queue, {})[fact.member] = None
-    return found
+    return moves
 
 
 class _Span(Protocol):

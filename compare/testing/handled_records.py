@@ -172,7 +172,7 @@ class HandledRecords:
 
     def twice(self) -> list[RecordRange]:
         """Records that were handled more than once, by one member or several: ranges handled alike, sorted."""
-        found: list[RecordRange] = []
+        record_ranges: list[RecordRange] = []
         for queue, handled in sorted(self.handled.items(), key=lambda item: queue_key(item[0])):
             again = _repeated(handled)
             about = [each for each in handled if again.count(each.first, each.end)] if again else []
@@ -181,12 +181,12 @@ class HandledRecords:
                 by = tuple(each.member for each in about if each.first <= first < each.end)
                 if len(by) < 2:
                     continue
-                before = found[-1] if found else None
+                before = record_ranges[-1] if record_ranges else None
                 if before is not None and (before.queue, before.end, before.by) == (queue, first, by):
-                    found[-1] = before._replace(end=end)
+                    record_ranges[-1] = before._replace(end=end)
                 else:
-                    found.append(RecordRange(queue, first, end, by))
-        return found
+                    record_ranges.append(RecordRange(queue, first, end, by))
+        return record_ranges
 
     def open(self, ends: Mapping[Queue, int]) -> list[RecordRange]:
         """Records below these ends of the queues that are the group's and that nobody has handled yet, sorted."""

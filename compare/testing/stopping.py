@@ -109,13 +109,13 @@ class Stopping:
 
     def _frames(self) -> list[FrameType]:
         """Those of the user's code, from the innermost on."""
-        found: list[FrameType] = []
+        frame_types: list[FrameType] = []
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame is not self._base:
             if not frame.f_code.co_filename.startswith(OURS):
-                found.append(frame)
+                frame_types.append(frame)
             frame = frame.f_back
-        return found
+        return frame_types
 
     def _told(self, where: str) -> str:
         """What was swallowed, where, and what would be right."""

@@ -60,15 +60,15 @@ def faults(
     if unknown:
         raise ValueError(f"unknown kind {unknown[0]!r}, expected some of {', '.join(KINDS)}")
     fates = _Fates([member for member in members if member not in keep])
-    found: list[Event] = []
+    events: list[Event] = []
     step = int(within * 1000 / max(most, 1))
     for _ in range(draw(st.integers(0, most))):
         fates.now += draw(st.integers(0, step))
         possible = [kind for kind in kinds if fates.candidates(kind)]
         if possible:
             kind = draw(st.sampled_from(possible))
-            found.append(_befall(draw, fates, kind, draw(st.sampled_from(fates.candidates(kind)))))
-    return tuple(found)
+            events.append(_befall(draw, fates, kind, draw(st.sampled_from(fates.candidates(kind)))))
+    return tuple(events)
 
 
 @st.composite

@@ -115,8 +115,8 @@ class Transactions:
         if broker is None:
             return
         listed = tuple([(partition, *what) for partition, what in sorted(offsets.items())])
-        told = OffsetsDecided(self._group.name, session.member, session.generation, listed)
-        self._group.world.tell(broker.coordinator.core.name, told)
+        offsets_decided = OffsetsDecided(self._group.name, session.member, session.generation, listed)
+        self._group.world.tell(broker.coordinator.core.name, offsets_decided)
 
     def _hide(self, queue: Queue, offsets: list[int], *, is_control: bool) -> None:
         self._hidden.setdefault(queue, {}).update(dict.fromkeys(offsets, is_control))

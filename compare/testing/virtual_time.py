@@ -71,11 +71,11 @@ class VirtualTime:
 
     def functions(self) -> dict[Callable[..., object], Callable[..., object]]:
         """Each real function to the one that stands for it."""
-        found: dict[Callable[..., object], Callable[..., object]] = {_REAL["sleep"]: self._sleep}
+        functions: dict[Callable[..., object], Callable[..., object]] = {_REAL["sleep"]: self._sleep}
         for name in ("time", "monotonic", "perf_counter"):
-            found[_REAL[name]] = self._teller(_REAL[name], 1)
-            found[_REAL_NS[f"{name}_ns"]] = self._teller(_REAL_NS[f"{name}_ns"], 1_000_000_000)
-        return found
+            functions[_REAL[name]] = self._teller(_REAL[name], 1)
+            functions[_REAL_NS[f"{name}_ns"]] = self._teller(_REAL_NS[f"{name}_ns"], 1_000_000_000)
+        return functions
 
     def _teller(self, real: Callable[[], float], factor: int) -> Callable[[], float]:
         def told() -> float:

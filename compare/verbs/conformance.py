@@ -293,7 +293,7 @@ def _print_verdict(verdict: Verdict, format: str) -> None:
         return
     names = {"situation": _LEFT, "the client": _LEFT, verdict.system.java: _LEFT}
     columns = [*names.items(), ("lost", _RIGHT), ("twice", _RIGHT), ("verdict", _LEFT)]
-    print_table(columns, [_judged_row(each) for each in verdict.judgements], format)
+    print_table(columns, [_judged_row(judgement) for judgement in verdict.judgements], format)
     for line in _notes(verdict):
         print_line(line, format)
 
@@ -305,23 +305,23 @@ def _verdict_document(verdict: Verdict) -> dict[str, object]:
         "protocol": verdict.protocol,
         "situations": [
             {
-                "name": each.situation,
-                "client": list(each.did),
-                "java": list(each.java),
-                "java_from": each.java_from,
-                "tried": each.tried,
-                "same": each.same,
-                "failure": each.failure,
-                "exit_code": each.exit_code,
-                "last_line": each.last_line,
-                "records": asdict(each.records),
+                "name": judgement.situation,
+                "client": list(judgement.did),
+                "java": list(judgement.java),
+                "java_from": judgement.java_from,
+                "tried": judgement.tried,
+                "same": judgement.same,
+                "failure": judgement.failure,
+                "exit_code": judgement.exit_code,
+                "last_line": judgement.last_line,
+                "records": asdict(judgement.records),
             }
-            for each in verdict.judgements
+            for judgement in verdict.judgements
         ],
-        "same": sum(each.same for each in verdict.judgements),
-        "failed": sum(each.failure is not None for each in verdict.judgements),
-        "lost": sum(each.records.lost for each in verdict.judgements),
-        "twice": sum(each.records.twice for each in verdict.judgements),
+        "same": sum(judgement.same for judgement in verdict.judgements),
+        "failed": sum(judgement.failure is not None for judgement in verdict.judgements),
+        "lost": sum(judgement.records.lost for judgement in verdict.judgements),
+        "twice": sum(judgement.records.twice for judgement in verdict.judgements),
     }
 
 

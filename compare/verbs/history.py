@@ -146,9 +146,9 @@ def _day(option: str, text: str | None) -> date | None:
 
 def _seconds(text: str) -> float:
     try:
-        found = milliseconds(text) / 1000
+        seconds = milliseconds(text) / 1000
     except ValueError as error:
         raise UserError(f"--calm: {error}") from None
-    if found < 0:
+    if seconds < 0:
         raise UserError(f"--calm {text}: expected a time of 0s or more")
-    return found
+    return seconds

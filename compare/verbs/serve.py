@@ -65,9 +65,9 @@ def measured(result: RunResult, service: Service, *, with_chart_data: bool) -> M
         chart_data = chart_data_of(result, phases)
     run = MeasuredRun(result.variant, record, spread_figures(record), (), chart_data)
     scenario = result.variant.scenario
-    found: ScenarioDocument = document(scenario, [run])
-    found["assumptions"] = [{"system": service.system, "text": f"{CONCLUDED}."}]
-    return scenario, [run], found
+    scenario_document: ScenarioDocument = document(scenario, [run])
+    scenario_document["assumptions"] = [{"system": service.system, "text": f"{CONCLUDED}."}]
+    return scenario, [run], scenario_document
 
 
 def _strategy(history: History, system: str) -> str:

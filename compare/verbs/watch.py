@@ -150,12 +150,12 @@ class _CycleCollector:
 
 def _seconds(every: str) -> float:
     try:
-        found = milliseconds(every) / 1000
+        seconds = milliseconds(every) / 1000
     except ValueError as error:
         raise UserError(f"--every: {error}") from None
-    if not _SHORTEST_S <= found <= _LONGEST_S:
+    if not _SHORTEST_S <= seconds <= _LONGEST_S:
         raise UserError(f"--every {every}: expected a time from 100ms to 7d")
-    return found
+    return seconds
 
 
 def _in_thread(work: Callable[[], None]) -> None:

@@ -73,13 +73,13 @@ class StateReader:
                 changed.append(group)
         states = {id(each.observed): _state(each) for each in judge(changed, engine=engine_for(changed))} | same
         ordered = by_cost([state.group for state in states.values()])
-        found: dict[Key, GroupState] = {}
+        group_states: dict[Key, GroupState] = {}
         for each in ordered:
             state = states[id(each.observed)]
-            found.setdefault(state.key, state)
+            group_states.setdefault(state.key, state)
         unmoved_of = {id(group): unmoved for group, unmoved in zip(groups, still, strict=True)}
-        self._before = {key: (unmoved_of[id(state.group.observed)], state) for key, state in found.items()}
-        return list(found.values())
+        self._before = {key: (unmoved_of[id(state.group.observed)], state) for key, state in group_states.items()}
+        return list(group_states.values())
 
 
 def _state(group: AuditedGroup) -> GroupState:

@@ -103,8 +103,8 @@ def _former_owners(members: tuple[Subscription, ...], claimed: list[list[int]], 
     """Partition to its claimant with the highest generation below ``max_generation``, the first one on ties."""
     late = [position for position, member in enumerate(members) if _generation(member) < max_generation]
     late.sort(key=lambda position: -_generation(members[position]))
-    found: dict[int, int] = {}
+    former_owners: dict[int, int] = {}
     for position in late:
         for partition in claimed[position]:
-            found.setdefault(partition, position)
-    return found
+            former_owners.setdefault(partition, position)
+    return former_owners

@@ -176,7 +176,7 @@ class Numbers:
         """The same as `_claims` in less time; None where queues have brokers, are gone, or are owned twice."""
         if not self.plain:
             return None
-        found: dict[str, dict[str, list[int]]] = {}
+        plain_claims: dict[str, dict[str, list[int]]] = {}
         numbers: dict[str, list[int]] = {}
         for member in self.members:
             claims: dict[str, list[int]] = {}
@@ -187,12 +187,12 @@ class Numbers:
                 claims.setdefault(topic, []).extend([queue[2] for queue in run])
             for topic, listed in claims.items():
                 numbers.setdefault(topic, []).extend(listed)
-            found[member.id] = claims
+            plain_claims[member.id] = claims
         for topic, every in numbers.items():
             count = self.topics.get(topic, 0)
             if len(set(every)) < len(every) or min(every) < 0 or max(every) >= count:
                 return None
-        return found
+        return plain_claims
 
     def _claims(self, previous: Owned) -> dict[str, dict[str, list[int]]]:
         """Member to topic to the partitions that it had and that there still are, each for the first owner only."""

@@ -113,8 +113,8 @@ class Members:
     def _consumer_settings(self, member: str, part: MemberPart) -> ConsumerSettings:
         # Groups have few kinds of members: equal settings are one object.
         key = (part.strategy, *((name, repr(value)) for name, value in part.settings.items()))
-        made = self._made.get(key)
-        if made is None:
+        consumer_settings = self._made.get(key)
+        if consumer_settings is None:
             where = f"member {member}"
             check_member_settings(part.settings, where)
             given = {name: value for name, value in part.settings.items() if name not in OF_MEMBERS}
@@ -124,9 +124,9 @@ class Members:
                 refused = (PROTOCOL, *REFUSED_UNDER[protocol])
                 of_variant = {name: value for name, value in of_variant.items() if name not in refused}
             chosen = self._assignors(part, protocol, of_variant, where)
-            made = ConsumerSettings.of({**of_variant, **given, **chosen, PROTOCOL: protocol})
-            self._made[key] = made
-        return made
+            consumer_settings = ConsumerSettings.of({**of_variant, **given, **chosen, PROTOCOL: protocol})
+            self._made[key] = consumer_settings
+        return consumer_settings
 
     def _assignors(
         self, part: MemberPart, protocol: str, of_variant: Mapping[str, object], where: str

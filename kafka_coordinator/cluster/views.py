@@ -57,17 +57,17 @@ def describe(cluster: KafkaCluster, group: str, view: str = "offsets") -> str:
     the cluster coordinates the group at the moment."""
     if view not in VIEWS:
         raise UserError(f"unknown view {view!r}, expected one of {', '.join(VIEWS)}")
-    found = description_of(cluster, group)
-    if found is None:
+    description = description_of(cluster, group)
+    if description is None:
         error = "org.apache.kafka.common.errors.GroupIdNotFoundException"
         return f"\nError: Executing consumer group command failed due to {error}: Group {group} not found.\n"
     verbose = view.endswith("-verbose")
     if view == "offsets":
-        table = _offsets(found)
+        table = _offsets(description)
     elif view.startswith("members"):
-        table = _members(found, verbose)
+        table = _members(description, verbose)
     else:
-        table = _state(found, verbose)
+        table = _state(description, verbose)
     return "".join(f"\n{line}" for line in table) + "\n" if table else ""
 
 

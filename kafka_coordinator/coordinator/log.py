@@ -124,12 +124,12 @@ class PartitionLog(NodeState):
 
     def latest(self) -> dict[Key, Value]:
         """The newest value of each key that has one, in the order in which they were written."""
-        found: dict[Key, Value] = {}
+        values: dict[Key, Value] = {}
         for _, key, value in self.records:
-            found.pop(key, None)
+            values.pop(key, None)
             if value is not None:
-                found[key] = value
-        return found
+                values[key] = value
+        return values
 
 
 @dataclass(slots=True, init=False, eq=False)

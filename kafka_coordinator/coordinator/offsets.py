@@ -188,6 +188,6 @@ def complete(core: Core, now: Time, sender: str, command: OffsetsDecided, out: O
     for partition, offset, metadata in command.offsets:
         before = group.offsets.get(partition)
         if before is None or before[:2] != (offset, metadata):
-            told = Committed(command.group, core.queue(partition), offset, command.member, command.generation, "")
-            out.observe(told)
+            committed = Committed(command.group, core.queue(partition), offset, command.member, command.generation, "")
+            out.observe(committed)
         store_offset(core, group, partition, CommittedOffset(offset, metadata, now))

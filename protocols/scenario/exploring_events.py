@@ -96,9 +96,9 @@ class Stage:
         return run.life, world.steps.rules.seen(living.node)
 
     def sees(self, name: str) -> tuple[int, Hashable]:
-        found = self.looks(name)
-        self.items.append(_Item("sees", name, found))
-        return found
+        sees = self.looks(name)
+        self.items.append(_Item("sees", name, sees))
+        return sees
 
     def does(self, what: str, *given: object) -> None:
         self.items.append(_Item(what, "", given))

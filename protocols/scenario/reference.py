@@ -128,15 +128,15 @@ def _kind(annotation: object) -> str:
 
 def _meanings(kind: type[BaseModel]) -> dict[str, str]:
     """Field to the text below it in the model's source, those of the classes it builds on too."""
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for each in reversed(kind.__mro__[: kind.__mro__.index(BaseModel)]):
         (definition,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
         assert isinstance(definition, ast.ClassDef)
         for field, text in zip(definition.body, definition.body[1:], strict=False):
             match field, text:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(meaning))):
-                    found[name] = _joined(meaning)
-    return found
+                    meanings[name] = _joined(meaning)
+    return meanings
 
 
 def _joined(text: str) -> str:

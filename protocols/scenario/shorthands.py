@@ -73,14 +73,14 @@ def queues(given: object, brokers: Sequence[str], path: Path) -> dict[str, int]:
 
 def topics(given: object, brokers: Sequence[str], path: Path) -> dict[str, TopicPart]:
     """Topics by name (``t1..t9`` means nine); a topic is its fields, or just its number of queues."""
-    found: dict[str, TopicPart] = {}
+    topic_parts: dict[str, TopicPart] = {}
     for written, each in mapping(given, path).items():
         made = _topic(each, brokers, (*path, written))
         for name in _names_in(written, (*path, written)):
-            if name in found:
+            if name in topic_parts:
                 raise PartError((*path, written), f"two topics {name!r}, expected each name once")
-            found[name] = made
-    return found
+            topic_parts[name] = made
+    return topic_parts
 
 
 def with_names(given: object, path: Path) -> object:
@@ -111,16 +111,16 @@ def group(given: object, path: Path) -> tuple[GroupPart, dict[str, Path]]:
     fields = mapping(given, path)
     known(fields, field_names(GroupPart), path)
     inside = (*path, "members")
-    found: dict[str, MemberPart] = {}
+    member_parts: dict[str, MemberPart] = {}
     places: dict[str, Path] = {}
     for written, each in mapping(fields.get("members", {}), inside).items():
         made = member(each, (*inside, written))
         for name in _names_in(written, (*inside, written)):
-            if name in found:
+            if name in member_parts:
                 raise PartError((*inside, written), f"two members {name!r}, expected each name once in a group")
-            found[name], places[name] = made, (*inside, written)
+            member_parts[name], places[name] = made, (*inside, written)
     settings = {name: fields[name] for name in ("settings",) if name in fields}
-    return validated(GroupPart, {"members": found, **settings}, path), places
+    return validated(GroupPart, {"members": member_parts, **settings}, path), places
 
 
 def member(given: object, path: Path) -> MemberPart:

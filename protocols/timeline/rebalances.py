@@ -77,14 +77,14 @@ def completed(found: Iterable[Rebalance]) -> int:
 
 def unfinished_since(facts: Iterable[ObservedFact]) -> dict[str, Time]:
     """Group to when a rebalance by its coordinator began that had not ended when the run did."""
-    found: dict[str, Time] = {}
+    times: dict[str, Time] = {}
     for now, _, fact, _, _ in facts:
         kind = type(fact)
         if kind is RebalanceBegan and fact.member is None:
-            found.setdefault(fact.group, now)
+            times.setdefault(fact.group, now)
         elif kind is RebalanceEnded and fact.member is None:
-            found.pop(fact.group, None)
-    return found
+            times.pop(fact.group, None)
+    return times
 
 
 def _rebalance(facts: Sequence[ObservedFact], attribution: CauseAttribution) -> Rebalance:

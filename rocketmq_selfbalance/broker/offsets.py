@@ -191,14 +191,14 @@ class ConsumerOffsetManager(NodeState):
         for group in without:
             for key in [key for key in self.offsets if _split(key)[1:2] == [group]]:
                 del self.offsets[key]
-        found: dict[int, int] = {}
+        least_over_groups: dict[int, int] = {}
         for key, offsets in self.offsets.items():
             if _split(key)[0] != topic:
                 continue
             for number, offset in offsets.items():
                 if offset >= min_offset(topic, number):
-                    found[number] = min(offset, found.get(number, offset))
-        return found
+                    least_over_groups[number] = min(offset, least_over_groups.get(number, offset))
+        return least_over_groups
 
     # The file.
 

@@ -161,7 +161,7 @@ def _exchanges(broker: Broker) -> tuple[contract.Exchange, ...]:
 def _beating(broker: Broker) -> dict[str, Beating]:
     """Channel to the heartbeat that would change nothing: it says of each group what the group was told last by
     everybody. Channels that would change something are left out."""
-    found: dict[str, Beating] = {}
+    beatings: dict[str, Beating] = {}
     restless: set[str] = set()
     for name, group in sorted(broker.consumers.groups.items()):
         mode = group.consume_type, group.message_model, group.consume_from_where
@@ -170,14 +170,14 @@ def _beating(broker: Broker) -> dict[str, Beating]:
                 restless.add(channel)
                 continue
             data = ConsumerData(name, *mode, known.subscriptions)
-            before = found.get(channel)
+            before = beatings.get(channel)
             if before is None:
-                found[channel] = Beating(known.client_id, (data,))
+                beatings[channel] = Beating(known.client_id, (data,))
             else:
-                found[channel] = before._replace(consumers=(*before.consumers, data))
+                beatings[channel] = before._replace(consumers=(*before.consumers, data))
     for channel in restless:
-        found.pop(channel, None)
-    return found
+        beatings.pop(channel, None)
+    return beatings
 
 
 def _held(broker: Broker, now: Time, resets: bool) -> list[contract.Held]:

@@ -256,15 +256,15 @@ def _alive(
     troubles: contract.Troubles,
 ) -> Iterator[Current]:
     for name, state in states.items():
-        found: list[Current] = []
+        currents: list[Current] = []
         work: dict[str, float] = {}
         for flow in state.flows:
             current = _current(simulation, adapters, name, flow, troubles)
             if current is not None:
-                found.append(current)
+                currents.append(current)
                 group, share = flow.pull.group, current.production.per_second * flow.delay / 1000
                 work[group] = work.get(group, 0.0) + share
-        for current in found:
+        for current in currents:
             if work[current.flow.pull.group] <= current.flow.hands:
                 yield current
 

@@ -153,7 +153,7 @@ class QuiescentWorld(NamedTuple):
     def _held_exchanges(self, currents: Currents) -> dict[str, list[ScheduledExchange]]:
         """Sender to those of its pulls that brokers hold, and that will be repeated. They are computed with what it
         does itself: both use the same links."""
-        found: dict[str, list[ScheduledExchange]] = {}
+        held_exchanges: dict[str, list[ScheduledExchange]] = {}
         for name, state in self.states.items():
             process = self.simulation.processes[name]
             links: dict[str, Link | None] = {}
@@ -169,8 +169,10 @@ class QuiescentWorld(NamedTuple):
                     exchange = Exchange(
                         held.timer, held.pull.suspend_ms, (call,), in_turn=True, after_end=True, about=held.about
                     )
-                    found.setdefault(sender, []).append(ScheduledExchange(exchange, timer, ((link,),), process))
-        return found
+                    held_exchanges.setdefault(sender, []).append(
+                        ScheduledExchange(exchange, timer, ((link,),), process)
+                    )
+        return held_exchanges
 
     def _held_link(self, broker: Process, sender: str) -> Link | None:
         """From the broker that holds pulls to their sender; None where the rounds would not go on."""

@@ -66,10 +66,10 @@ class Passed(NamedTuple):
 
 def volleys(scheduled: ScheduledExchange) -> tuple[Volley, ...]:
     """All calls of a round, where they are sent at once, each to one peer."""
-    found = Counter(
+    counter = Counter(
         (links[0], call.request) for call, links in zip(scheduled.exchange.calls, scheduled.links, strict=True)
     )
-    return tuple((link, kind, messages) for (link, kind), messages in found.items())
+    return tuple((link, kind, messages) for (link, kind), messages in counter.items())
 
 
 class LinkCursor:

@@ -92,11 +92,11 @@ class ConsistentHash:
 
     def positions_of_all(self, mq_all: interface.Mqs, cid_all: interface.Cids) -> dict[str, list[int]]:
         queues, cids = interface.check_lists(mq_all, cid_all)
-        found: dict[str, list[int]] = {cid: [] for cid in interface.first_indexes(cids)}
+        positions: dict[str, list[int]] = {cid: [] for cid in interface.first_indexes(cids)}
         for position, owner in enumerate(self._owners(queues, cids)):
             if owner:
-                found[owner].append(position)
-        return found
+                positions[owner].append(position)
+        return positions
 
     def _owners(self, mq_all: Sequence[Queue], cid_all: Sequence[str]) -> list[str]:
         ring = ring_of(tuple(cid_all), self.virtual_nodes, self.hash_function)

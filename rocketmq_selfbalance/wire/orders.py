@@ -35,17 +35,17 @@ def delete_topic(number: int, frame: Frame, server: str) -> Message:
 
 def update_group(number: int, frame: Frame, server: str) -> Message:
     """UPDATE_AND_CREATE_SUBSCRIPTIONGROUP."""
-    told = body_of(frame)
-    group = text(told, "groupName")
+    body = body_of(frame)
+    group = text(body, "groupName")
     if not LEGAL_GROUP.fullmatch(group):
         raise FieldError(f"the group name {group[:40]!r}")
     config = membership.SubscriptionGroup(
         group,
-        told.get("consumeEnable", True) is True,
-        told.get("consumeBroadcastEnable", True) is True,
-        min(max(whole("retryQueueNums", told.get("retryQueueNums", 1)), 0), 1024),
-        whole("retryMaxTimes", told.get("retryMaxTimes", 16)),
-        told.get("notifyConsumerIdsChangedEnable", True) is True,
+        body.get("consumeEnable", True) is True,
+        body.get("consumeBroadcastEnable", True) is True,
+        min(max(whole("retryQueueNums", body.get("retryQueueNums", 1)), 0), 1024),
+        whole("retryMaxTimes", body.get("retryMaxTimes", 16)),
+        body.get("notifyConsumerIdsChangedEnable", True) is True,
     )
     return Administer(number, membership.UpdateSubscriptionGroup(number, config))
 

@@ -25,20 +25,20 @@ def _queue(fields: messages.Fields, server: str) -> Queue:
 
 
 def _heartbeat(number: int, frame: Frame, server: str) -> Message:
-    told = messages.body_of(frame)
-    client_id = messages.text(told, "clientID") or messages.text(told, "clientId")
+    body = messages.body_of(frame)
+    client_id = messages.text(body, "clientID") or messages.text(body, "clientId")
     if not client_id:
         raise messages.FieldError("a heartbeat without clientID")
-    fingerprint = messages.whole("heartbeatFingerprint", told.get("heartbeatFingerprint") or 0)
-    consumers = tuple(map(_consumer, messages.objects(told.get("consumerDataSet"))))
+    fingerprint = messages.whole("heartbeatFingerprint", body.get("heartbeatFingerprint") or 0)
+    consumers = tuple(map(_consumer, messages.objects(body.get("consumerDataSet"))))
     return messages.ClientHeartbeat(
         number,
         membership.HeartBeat(
             number, client_id, tuple(consumer for consumer in consumers if orders.LEGAL_GROUP.fullmatch(consumer.group))
         ),
-        tuple(messages.text(each, "groupName") for each in messages.objects(told.get("producerDataSet"))),
+        tuple(messages.text(each, "groupName") for each in messages.objects(body.get("producerDataSet"))),
         fingerprint,
-        told.get("withoutSub") is True,
+        body.get("withoutSub") is True,
         frame.language,
         frame.version,
     )
@@ -118,16 +118,16 @@ def _search_offset(number: int, frame: Frame, server: str) -> Message:
 
 
 def _locks(frame: Frame) -> tuple[str, str, tuple[Queue, ...]]:
-    told = messages.body_of(frame)
+    body = messages.body_of(frame)
     queues = tuple(
         Queue(
             messages.text(each, "topic"),
             messages.text(each, "brokerName"),
             messages.whole("queueId", each.get("queueId")),
         )
-        for each in messages.objects(told.get("mqSet"))
+        for each in messages.objects(body.get("mqSet"))
     )
-    return messages.text(told, "consumerGroup"), messages.text(told, "clientId"), queues
+    return messages.text(body, "consumerGroup"), messages.text(body, "clientId"), queues
 
 
 def _lock(number: int, frame: Frame, server: str) -> Message:

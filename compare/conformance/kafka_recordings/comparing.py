@@ -89,23 +89,23 @@ def _beside(
 
 def _quantities(happened: Happened, recorded: Callable[[float], float]) -> dict[str, float]:
     """Milliseconds and records per partition. ``recorded``: a time of ``happened`` in the recording's time."""
-    found: dict[str, float] = {}
+    quantities: dict[str, float] = {}
     owned = ownership(happened.changes, happened.end)
-    found["longest_unowned_ms"] = longest(owned.unowned)
+    quantities["longest_unowned_ms"] = longest(owned.unowned)
     for queue, first in sorted(owned.first.items()):
         name = _name(queue)
-        found[f"{FIRST} {name}"] = recorded(first)
-        found.update({f"{figure} {name}": value for figure, value in figures_of(owned, queue).items()})
-        found[f"{AGAIN} {name}"] = float(happened.again.get(queue, 0))
-        found[f"{SILENCE} {name}"] = happened.silence.get(queue, 0.0)
-    return found
+        quantities[f"{FIRST} {name}"] = recorded(first)
+        quantities.update({f"{figure} {name}": value for figure, value in figures_of(owned, queue).items()})
+        quantities[f"{AGAIN} {name}"] = float(happened.again.get(queue, 0))
+        quantities[f"{SILENCE} {name}"] = happened.silence.get(queue, 0.0)
+    return quantities
 
 
 def _reactions(plan: Plan, real: Happened, happened: Happened, at: Callable[[float], float]) -> dict[str, float]:
     """Milliseconds from the last thing that the script had done until a rebalance began, and until it was over.
 
     ``at``: a time of the recording in the time of ``happened``."""
-    found: dict[str, float] = {}
+    reactions: dict[str, float] = {}
     for what, those, times in (
         ("rebalance after generation {} begins", real.beginnings, happened.beginnings),
         ("generation {} is complete", real.generations, happened.generations),
@@ -114,8 +114,8 @@ def _reactions(plan: Plan, real: Happened, happened: Happened, at: Callable[[flo
             before = [moment for moment in plan.moments if moment.at <= recorded]
             if before and number in times:
                 since = before[-1]
-                found[f"{what.format(number)} after {since.name}, ms"] = times[number] - at(since.at)
-    return found
+                reactions[f"{what.format(number)} after {since.name}, ms"] = times[number] - at(since.at)
+    return reactions
 
 
 FIRST, AGAIN, SILENCE = "first_owned_ms", "records_delivered_again", "longest_silence_ms"

@@ -81,8 +81,8 @@ def lines(recording: Recording) -> list[Line]:
             if match := pattern.match(text):
                 said = match.groupdict()
                 generation, members = (int(said.get(name) or 0) for name in ("generation", "members"))
-                told = Line(kind, event.ms, said.get("about") or "", generation, members, said.get("replaced") or "")
-                found.append(told)
+                line = Line(kind, event.ms, said.get("about") or "", generation, members, said.get("replaced") or "")
+                found.append(line)
                 break
     return found
 
@@ -123,7 +123,7 @@ class Joined(NamedTuple):
 
 def joins(recording: Recording, clients: dict[str, Client]) -> list[Joined]:
     """Every id that was made up and used, in the order in which the coordinator made or first saw them."""
-    found: list[Joined] = []
+    joined: list[Joined] = []
     said = lines(recording)
     added = {line.about: line.ms for line in reversed(said) if line.kind == ADDED}
     told = {event.member_id: event.member for event in recording.events if event.member_id}
@@ -132,23 +132,23 @@ def joins(recording: Recording, clients: dict[str, Client]) -> list[Joined]:
         if line.kind == STATIC or (line.kind == CREATED and line.about in added):
             member_id = line.about
         elif line.kind in (JOINED, REPLACED_BY):
-            owner = told.get(line.about) or _unnamed(line.ms, starts, clients, {one.member for one in found})
-            known = any(one.member_id == line.about for one in found)
+            owner = told.get(line.about) or _unnamed(line.ms, starts, clients, {one.member for one in joined})
+            known = any(one.member_id == line.about for one in joined)
             if owner is not None and not known and not clients[owner].is_classic:
-                found.append(Joined(line.ms, line.ms, line.about, owner))
+                joined.append(Joined(line.ms, line.ms, line.about, owner))
             continue
         elif line.kind == REPLACED:
-            member_id = _next_id(recording, line.about, line.ms, {each.member_id for each in found})
+            member_id = _next_id(recording, line.about, line.ms, {each.member_id for each in joined})
         else:
             continue
         member = told.get(member_id)
         if member is None:
             member = _by_prefix(
-                prefix(member_id) or line.about, line.ms, starts, clients, {one.member for one in found}
+                prefix(member_id) or line.about, line.ms, starts, clients, {one.member for one in joined}
             )
         if member is not None and member_id:
-            found.append(Joined(line.ms, added.get(member_id, line.ms), member_id, member))
-    return found
+            joined.append(Joined(line.ms, added.get(member_id, line.ms), member_id, member))
+    return joined
 
 
 def _unnamed(at: float, starts: dict[str, float], clients: dict[str, Client], known: set[str]) -> str | None:

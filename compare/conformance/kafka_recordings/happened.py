@@ -191,19 +191,19 @@ def _earlier(generation: int | None, left_out: int) -> int | None:
 def _changes(recording: Recording) -> list[Change]:
     """What callbacks, closes and kills mean for ownership."""
     owned: dict[str, set[Queue]] = {}
-    found: list[Change] = []
+    changes: list[Change] = []
     for event in recording.events:
         mine = owned.setdefault(event.member, set())
         gone = event.ev == "closed" or (event.ev == "step" and event.what == "kill -9")
         if event.ev == "assigned":
             gained = sort_queues(set(event.tp) - mine)
-            found.append(Change(event.ms, event.member, gained, ()))
+            changes.append(Change(event.ms, event.member, gained, ()))
             mine.update(gained)
         elif event.ev in CALLBACKS or gone:
             lost = sort_queues(mine if gone else mine & set(event.tp))
-            found.append(Change(event.ms, event.member, (), lost))
+            changes.append(Change(event.ms, event.member, (), lost))
             mine.difference_update(lost)
-    return found
+    return changes
 
 
 ROUNDING_MS = 0.1
@@ -214,17 +214,17 @@ def inconsistent(recording: Recording, real: Happened) -> list[Difference]:
     """The figures of the summary that the events contradict; ``got`` is what the events say."""
     case = recording.scenario
     told = _told_by_events(recording, real)
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for figure, said in _summary(recording).items():
         counted = told.get(figure)
         off = abs(said - counted) if said is not None and counted is not None else 0.0
         rounding = ROUNDING_MS * len(recording.events) if figure.endswith("_ms") else 0
         if (said is None) != (counted is None) or off > rounding:
-            found.append(Difference(case, figure, said, counted))
+            differences.append(Difference(case, figure, said, counted))
     partitions = queue_names(ownership(real.changes, real.end).owners)
     for name in sorted(set(partitions) - recording.per_partition.keys()):
-        found.append(Difference(case, f"per_partition.{name}", None, "owned"))
-    return found + _running_sets(recording)
+        differences.append(Difference(case, f"per_partition.{name}", None, "owned"))
+    return differences + _running_sets(recording)
 
 
 def _summary(recording: Recording) -> dict[str, float | None]:
@@ -269,7 +269,7 @@ def figures_of(owned: Ownership, queue: Queue) -> dict[str, float]:
 def _running_sets(recording: Recording) -> list[Difference]:
     """Where a client tells its whole assignment with a callback: it is what the callbacks so far add up to."""
     owned: dict[str, set[Queue]] = {}
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for number, event in enumerate(recording.events):
         mine = owned.setdefault(event.member, set())
         if event.ev == "assigned":
@@ -278,5 +278,5 @@ def _running_sets(recording: Recording) -> list[Difference]:
             mine.difference_update(event.tp)
         if event.ev == "assigned" and event.all is not None and set(event.all) != mine:
             names = queue_names(event.all), queue_names(mine)
-            found.append(Difference(recording.scenario, f"events.{number}.all", *names))
-    return found
+            differences.append(Difference(recording.scenario, f"events.{number}.all", *names))
+    return differences

@@ -112,7 +112,7 @@ def _moments(recording: Recording, known: Mapping[str, Client], joined: Sequence
     """The script's steps, at the times at which the clients took them."""
     started = _starts(recording, joined)
     topics = _topics_at_first(recording)
-    found: list[Moment] = []
+    moments: list[Moment] = []
     for number, step in enumerate(recording.events):
         if step.ev != "step" or step.what in _SILENT:
             continue
@@ -122,10 +122,10 @@ def _moments(recording: Recording, known: Mapping[str, Client], joined: Sequence
         if step.what != GROW and not step.member:
             raise MalformedCase(f"events.{number}.member", "the member that the step is about", step.member)
         if step.what == START:
-            found.append(_start(step, known, started, topics))
+            moments.append(_start(step, known, started, topics))
         else:
-            found.append(_STEPS[step.what](recording, step))
-    return sorted(found, key=lambda moment: moment.at)
+            moments.append(_STEPS[step.what](recording, step))
+    return sorted(moments, key=lambda moment: moment.at)
 
 
 def _starts(recording: Recording, joined: Sequence[Joined]) -> dict[str, float]:
@@ -240,11 +240,11 @@ def _partitions_at_first(recording: Recording) -> dict[str, int]:
 
 def _seen(recording: Recording, before: float) -> set[Queue]:
     """Partitions that callbacks or descriptions name before a time."""
-    found: set[Queue] = set()
+    queues: set[Queue] = set()
     for event in recording.events:
         if event.ms < before:
-            found.update(event.tp, *(member.tp for member in (event.g.members if event.g else ())))
-    return found
+            queues.update(event.tp, *(member.tp for member in (event.g.members if event.g else ())))
+    return queues
 
 
 LATENCY = 0.2, 2.0

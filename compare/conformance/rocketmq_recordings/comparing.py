@@ -201,18 +201,20 @@ def _places(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Measur
         for interval in (*run.ownership.double, *run.ownership.unowned):
             changed.update((_phase(plan, at), interval.queue) for at in (interval.since, interval.until))
     changed.update((number, queue) for number, queue, _ in moved)
-    found: list[Measure] = []
+    measures: list[Measure] = []
     for move in real.ownership.moves:
         phases = _phases(plan, move.at)
         seen = [number for number in phases if (number, move.queue, move.after) in moved]
         what = f"move of {queue_name(move.queue)} to {move.after}"
-        found.append(_placed(plan, what, move.at, phases, seen))
+        measures.append(_placed(plan, what, move.at, phases, seen))
     for kind, intervals in (("double", real.ownership.double), ("no", real.ownership.unowned)):
         for interval in intervals:
             phases = _phases(plan, interval.since)
             seen = [number for number in phases if (number, interval.queue) in changed]
-            found.append(_placed(plan, f"{kind} owner of {queue_name(interval.queue)}", interval.since, phases, seen))
-    return found
+            measures.append(
+                _placed(plan, f"{kind} owner of {queue_name(interval.queue)}", interval.since, phases, seen)
+            )
+    return measures
 
 
 def _placed(plan: Plan, what: str, at: float, phases: list[int], seen: list[int]) -> Measure:
@@ -240,21 +242,21 @@ def _requests(plan: Plan, real: Happened, runs: Sequence[Happened]) -> list[Meas
     listened = [_by_member(plan, run.requests) for run in runs if run.requests is not None]
     if real.requests is None or not listened:
         return []
-    case, found = plan.recording.scenario, []
+    case, requests = plan.recording.scenario, []
     turns = _turns(plan)
     peers = frozenset((each.code, each.peer) for run in listened for told in run.values() for each in told)
     for member, sent in _by_member(plan, real.requests).items():
         others = [each[member] for each in listened]
         round_brokers = [follows(other) for other in others]
-        found.append(_subset(case, f"requests.{member}.round", follows(sent), frozenset().union(*round_brokers)))
-        found += _kinds(plan, member, sent, others, peers)
+        requests.append(_subset(case, f"requests.{member}.round", follows(sent), frozenset().union(*round_brokers)))
+        requests += _kinds(plan, member, sent, others, peers)
         orders = [life(other) for other in others]
-        found.append(_ordered(case, f"requests.{member}.order", life(sent), orders))
+        requests.append(_ordered(case, f"requests.{member}.order", life(sent), orders))
         for number, (turn, until) in enumerate(turns.get(member, ())):
             orders = [in_turn(other, turn, until) for other in others]
             what = f"requests.{member}.{number}.{'leave' if turn.leaves else 'start'}"
-            found.append(_ordered(case, what, in_turn(sent, turn, until), orders, whole=turn.leaves))
-    return found
+            requests.append(_ordered(case, what, in_turn(sent, turn, until), orders, whole=turn.leaves))
+    return requests
 
 
 def _kinds(
@@ -270,7 +272,7 @@ def _kinds(
     known = {(_phase(plan, each.at), each.code, each.peer) for run in runs for each in run}
     codes = {(phase, code) for phase, code, _ in known}
     everywhere = {code for _, code, _ in known if code == _ASK_OFFSET}
-    found: list[Measure] = []
+    measures: list[Measure] = []
     for number in range(len(plan.phases)):
         mine = [request for request in sent if _phase(plan, request.at) == number]
         told = {f"{each.code} {each.peer}" for each in mine}
@@ -285,8 +287,8 @@ def _kinds(
         seen = sorted({f"{code} {peer}" for phase, code, peer in known if phase == number})
         quantity = f"requests.{member}.kinds in phase {number}"
         allowed = "not more than in the runs"
-        found.append(Measure(plan.recording.scenario, quantity, sorted(told), seen, allowed, not strange))
-    return found
+        measures.append(Measure(plan.recording.scenario, quantity, sorted(told), seen, allowed, not strange))
+    return measures
 
 
 def _by_member(plan: Plan, sent: Iterable[Request]) -> dict[str, list[Request]]:

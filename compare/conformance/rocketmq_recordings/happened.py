@@ -140,15 +140,15 @@ def _durations(recording: Recording) -> list[Pair]:
 def _records(recording: Recording) -> list[Pair]:
     messages = recording.messages
     more = messages.deliveries - messages.distinct_consumed
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     if messages.consumed_more_than_once <= MOST_LISTED:
         listed = len(messages.duplicates)
         again = sum(len(duplicate.seen) - 1 for duplicate in messages.duplicates)
-        found.append(("messages.consumedMoreThanOnce", messages.consumed_more_than_once, listed))
-        found.append(("messages.deliveries", messages.deliveries, messages.distinct_consumed + again))
+        pairs.append(("messages.consumedMoreThanOnce", messages.consumed_more_than_once, listed))
+        pairs.append(("messages.deliveries", messages.deliveries, messages.distinct_consumed + again))
     elif more < messages.consumed_more_than_once:
-        found.append(("messages.consumedMoreThanOnce", messages.consumed_more_than_once, more))
-    return found
+        pairs.append(("messages.consumedMoreThanOnce", messages.consumed_more_than_once, more))
+    return pairs
 
 
 def _both(said: list[SummaryRow], counted: list[SummaryRow]) -> tuple[list[SummaryRow], list[SummaryRow]]:

@@ -122,17 +122,17 @@ def _happens(moment: Moment, shift: float, number: int, index: int) -> list[Even
     starting = moment.starting
     slowly = starting is not None and starting.lasted > 0 and number % 2
     at = milliseconds(shift + moment.earliest + (0.0 if slowly else within) * (moment.latest - moment.earliest))
-    found: list[Event] = []
+    events: list[Event] = []
     if moment.returning and number_below(2, "found", number, index):
         between = (moment.returning, NAME_SERVER)
-        found.append(Network.model_validate({"at": at, "network": "cut", "between": between, "for": FOUND_MS}))
+        events.append(Network.model_validate({"at": at, "network": "cut", "between": between, "for": FOUND_MS}))
     if starting is not None:
         if slowly:
-            found += _as_slow(starting, at) if number % 4 == 3 else _unevenly_slow(starting, at, number)
+            events += _as_slow(starting, at) if number % 4 == 3 else _unevenly_slow(starting, at, number)
         # What the client sends once it is made arrives when its first request did.
         at = milliseconds(at - starting.ahead)
-        found += _delay((starting.member,), at, starting.ahead, starting.ahead)
-    return [*found, _in_run(moment.make(at), number)]
+        events += _delay((starting.member,), at, starting.ahead, starting.ahead)
+    return [*events, _in_run(moment.make(at), number)]
 
 
 def _in_run(event: Event, number: int) -> Event:

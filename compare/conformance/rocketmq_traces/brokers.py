@@ -372,11 +372,11 @@ class Routes:
 
 
 def _configs(step: Step) -> list[TopicConfig]:
-    found = []
+    configs = []
     for given in get(step.arguments, "topics_name_read_write_perm", list):
         match given:
             case [str(topic), int(read), int(write), int(perm)]:
-                found.append(TopicConfig(topic, read, write, perm))
+                configs.append(TopicConfig(topic, read, write, perm))
             case _:
                 raise MalformedCase("topics_name_read_write_perm", "[topic, read, write, perm]", given)
-    return found
+    return configs

@@ -178,9 +178,9 @@ def connector_of(case: Case) -> str:
 
 
 def _risks(today: str, name: str, case: Case) -> list[Risk]:
-    found = []
+    risks = []
     if today == "range" and case.modelled is not None and len(case.modelled.group.topics) > 1:
-        found.append(
+        risks.append(
             Risk(
                 "range gives each member the same partition numbers of all topics, and a consumer that joins topics"
                 " by key relies on this",
@@ -188,21 +188,21 @@ def _risks(today: str, name: str, case: Case) -> list[Risk]:
             )
         )
     if name in EAGER and today not in EAGER:
-        found.append(Risk("every rebalance stops all members for a moment, not only those that lose partitions", LIGHT))
+        risks.append(Risk("every rebalance stops all members for a moment, not only those that lose partitions", LIGHT))
     if name == "roundrobin":
-        found.append(Risk("many partitions move whenever a member comes or goes", LIGHT))
+        risks.append(Risk("many partitions move whenever a member comes or goes", LIGHT))
     if (name in EAGER) != (today in EAGER) and libraries_of(case.observed) != ("librdkafka",):
         listener = (
             "" if name in EAGER else "a rebalance listener receives only the changed partitions from then on, and "
         )
-        found.append(
+        risks.append(
             Risk(
                 f"{listener}librdkafka clients refuse eager and cooperative assignors in one list, so all of their"
                 " members must stop before the first one starts with the new assignor",
                 LIGHT,
             )
         )
-    return found
+    return risks
 
 
 def _prefix(case: Case) -> str:

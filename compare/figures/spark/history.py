@@ -38,8 +38,8 @@ class Unfair:
 
     def holds(self) -> Column:
         """As a column of booleans."""
-        found: Column = getattr(F.col(self.column), f"__{_SIGNS[self.sign]}__")(F.lit(self.limit))
-        return found
+        column: Column = getattr(F.col(self.column), f"__{_SIGNS[self.sign]}__")(F.lit(self.limit))
+        return column
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ def find_ownership(
 
 def _of_table(table: MembersTable, verbose: MembersTable | None, shown: OffsetsTable | None) -> Ownership:
     told = {} if verbose is None else {each.id: each.owned for each in verbose.members}
-    found: list[ObservedMember] = []
+    observed_members: list[ObservedMember] = []
     agree = True
     for member in {each.id: each for each in table.members}.values():
         owned = member.owned if member.owned is not None else told.get(member.id)
@@ -82,13 +82,15 @@ def _of_table(table: MembersTable, verbose: MembersTable | None, shown: OffsetsT
                 # The rows that are lost may be this member's.
                 owned = None
             agree &= fits
-        found.append(member if owned is None else replace(member, owned=sort_queues(owned), queue_count=None))
+        observed_members.append(
+            member if owned is None else replace(member, owned=sort_queues(owned), queue_count=None)
+        )
     if not table.assigned and shown is not None:
-        ids = {observed_member.id for observed_member in found}
+        ids = {observed_member.id for observed_member in observed_members}
         late = [each for each in shown.owned if each not in ids]
-        found += (_owner(shown, each) for each in late)
+        observed_members += (_owner(shown, each) for each in late)
         agree &= not late
-    ownership = Ownership(tuple(found), table.complete)
+    ownership = Ownership(tuple(observed_members), table.complete)
     if not agree and shown is not None and shown.complete and table.complete:
         ownership.notes.append(_differ(table.source, shown.source))
     return ownership

@@ -166,14 +166,14 @@ def _kafka_widths(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> lis
 
 def _rocketmq_widths(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     """A column's width says which names may be cut, so topics and groups have the tool's own widths."""
-    found = []
+    rocketmq_widths = []
     for at, heading in enumerate(headings):
         widest = max(len(row[at]) if at < len(row) else 0 for row in rows)
         if heading in ("#Topic", "#Group", "#Broker Name"):
-            found.append(_WIDE if widest > _NARROW and heading != "#Broker Name" else _NARROW)
+            rocketmq_widths.append(_WIDE if widest > _NARROW and heading != "#Broker Name" else _NARROW)
         else:
-            found.append(max(widest, len(heading)))
-    return found
+            rocketmq_widths.append(max(widest, len(heading)))
+    return rocketmq_widths
 
 
 def _rocketmq_row(cells: Sequence[str], headings: Sequence[str]) -> Sequence[str]:

@@ -129,7 +129,7 @@ def _is_full(text: str, width: int) -> bool:
 
 
 def _at_full_lines(lines: Lines, width: int, is_head: Callable[[str], bool]) -> list[Line]:
-    found: list[Line] = []
+    at_full_lines: list[Line] = []
     first_cell = "\tTopic:" if lines[0].text.startswith("Topic:") else None
     last_column: int | None = None
     is_json = lines[0].text.lstrip().startswith("{")
@@ -148,16 +148,16 @@ def _at_full_lines(lines: Lines, width: int, is_head: Callable[[str], bool]) -> 
             # In the last column, what goes on is one value.
             and not (last_column is not None and len(text) > last_column and _CELLS.search(lines[at].text))
             and (is_json or head_at(lines[at].text, lines[at - 1].text) is None)
-            and not (not found and has_headings(text) and is_head(text) and not _goes_on(lines[at].text))
+            and not (not at_full_lines and has_headings(text) and is_head(text) and not _goes_on(lines[at].text))
         ):
             text += lines[at].text
             at += 1
             parts += 1
-        if not found and is_head(text):
+        if not at_full_lines and is_head(text):
             last_column = _last_column(text)
             first_cell = first_cell or _first_cell(text, lines[at].text if at < len(lines) else "")
-        found.append(Line(number, text))
-    return found
+        at_full_lines.append(Line(number, text))
+    return at_full_lines
 
 
 def _goes_on(text: str) -> bool:

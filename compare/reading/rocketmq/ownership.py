@@ -102,15 +102,15 @@ def find_clients(facts: Iterable[GroupFact]) -> Clients:
 def _lists(answered: Iterable[Answered]) -> Iterable[Counter[str]]:
     """The lists of ``consumerStatus``. An exception between two rows makes several facts of one list: their indexes
     go on, where a new list begins with 1."""
-    found: list[Counter[str]] = []
+    lists: list[Counter[str]] = []
     last = ("", 0)
     for fact in answered:
         for index, client_id in fact.clients:
-            if not found or fact.source.name != last[0] or index <= last[1]:
-                found.append(Counter())
-            found[-1][client_id] += 1
+            if not lists or fact.source.name != last[0] or index <= last[1]:
+                lists.append(Counter())
+            lists[-1][client_id] += 1
             last = (fact.source.name, index)
-    return found
+    return lists
 
 
 def _twice(connected: Counter[str]) -> Iterable[str]:

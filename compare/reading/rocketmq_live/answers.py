@@ -113,26 +113,26 @@ def _value(text: str, at: int) -> tuple[LooseJson, int]:
 
 
 def _object(text: str, at: int) -> tuple[LooseObject, int]:
-    found: LooseObject = {}
+    loose_object: LooseObject = {}
     at = _skip(text, at + 1)
     while text[at] != "}":
         start = at
         key, at = _value(text, at)
         name = OBJECT_KEY + text[start:at] if isinstance(key, dict) else str(key)
         at = _expect(text, at, ":")
-        found[name], at = _value(text, at)
+        loose_object[name], at = _value(text, at)
         at = _next(text, at, "}")
-    return found, at + 1
+    return loose_object, at + 1
 
 
 def _array(text: str, at: int) -> tuple[list[LooseJson], int]:
-    found: list[LooseJson] = []
+    loose_jsons: list[LooseJson] = []
     at = _skip(text, at + 1)
     while text[at] != "]":
         value, at = _value(text, at)
-        found.append(value)
+        loose_jsons.append(value)
         at = _next(text, at, "]")
-    return found, at + 1
+    return loose_jsons, at + 1
 
 
 def _expect(text: str, at: int, sign: str) -> int:

@@ -148,7 +148,7 @@ class Cluster:
     async def _connections(self, group: str, broker: str, at: Address) -> Connections | Skipped:
         try:
             answer = await self._client.ask(at, _CONNECTIONS, {"consumerGroup": group})
-            told = answers.body_of(answer.body)
+            body = answers.body_of(answer.body)
         except Refused as refused:
             if refused.code == CONSUMER_NOT_ONLINE:
                 return Connections(self._source, group, (), None, None, complete=True)
@@ -159,29 +159,29 @@ class Cluster:
             connections=tuple(
                 sorted(
                     Connection(str(each.get("clientId")), str(each.get("clientAddr")))
-                    for each in answers.objects(told.get("connectionSet"))
+                    for each in answers.objects(body.get("connectionSet"))
                 )
             ),
-            topics=answers.names(told.get("subscriptionTable")),
-            broadcasting=told.get("messageModel") == "BROADCASTING",
+            topics=answers.names(body.get("subscriptionTable")),
+            broadcasting=body.get("messageModel") == "BROADCASTING",
             complete=True,
         )
 
     async def _running(self, group: str, client_id: str, at: Address) -> Running | Skipped:
         fields = {"consumerGroup": group, "clientId": client_id, "jstackEnable": "false"}
         try:
-            told = answers.body_of((await self._client.ask(at, _RUNNING, fields)).body)
+            body = answers.body_of((await self._client.ask(at, _RUNNING, fields)).body)
         except Refused as refused:
             return self._skipped(f"group {group!r}: member {client_id} does not report its queues: {refused}")
-        properties = {str(name): str(value) for name, value in answers.mapping(told.get("properties")).items()}
+        properties = {str(name): str(value) for name, value in answers.mapping(body.get("properties")).items()}
         dropped = {
             queue: answers.mapping(about).get("droped")
-            for key, about in answers.mapping(told.get("mqTable")).items()
+            for key, about in answers.mapping(body.get("mqTable")).items()
             if (queue := answers.queue(key)) is not None
         }
         owned = sort_queues(queue for queue, is_dropped in dropped.items() if not is_dropped)
         popped = [
-            queue.topic for key in answers.mapping(told.get("mqPopTable")) if (queue := answers.queue(key)) is not None
+            queue.topic for key in answers.mapping(body.get("mqPopTable")) if (queue := answers.queue(key)) is not None
         ]
         return Running(
             source=self._source,
@@ -189,7 +189,7 @@ class Cluster:
             client_id=client_id,
             owned=owned if tells_owned(properties) else None,
             popped=tuple(sorted(set(popped))),
-            topics=answers.names([each.get("topic") for each in answers.objects(told.get("subscriptionSet"))]),
+            topics=answers.names([each.get("topic") for each in answers.objects(body.get("subscriptionSet"))]),
             strategy=strategy_of(properties.get("allocateMessageQueueStrategy", "")),
             broadcasting=properties.get("messageModel") == "BROADCASTING" if "messageModel" in properties else None,
             orderly=orderly_of(properties),

@@ -155,10 +155,10 @@ def _row(each: Json, is_event: bool, causes: Sequence[str]) -> dict[str, object]
 
 
 def _remarks(every: int, told: int, lines: int) -> list[str]:
-    found = [f"Lines longer than {LONGEST} characters are cut."]
+    remarks = [f"Lines longer than {LONGEST} characters are cut."]
     if told < every:
-        found.append(
+        remarks.append(
             f"The lines of {told} of the {every} bars are in this page ({lines} lines), those that took longest of each"
             " cause; --format json names the lines of all."
         )
-    return found
+    return remarks

@@ -59,24 +59,27 @@ class KafkaMember(ReadPartitions):
             return []
         self.tell(BeginPoll())
         try:
-            found: list[Message] = []
+            messages: list[Message] = []
             while True:
                 self.wake()
                 self.serve(run_listener)
                 if not self.is_alive or (self.state.user.fatal and not fatal_told):
-                    return found
+                    return messages
                 if self.state.user.fatal:
                     self.live(until, lambda: False)
-                    return found
+                    return messages
                 self._note_begun()
                 self._reset_beyond()
                 self._skip_hidden()
-                failures, self._failures = self._failures[: most - len(found)], self._failures[most - len(found) :]
-                found += failures
-                found += self._due(most - len(found))
-                found += self._reached_ends(most - len(found))
-                if len(found) >= most or self._group.clock.time >= until:
-                    return found
+                failures, self._failures = (
+                    self._failures[: most - len(messages)],
+                    self._failures[most - len(messages) :],
+                )
+                messages += failures
+                messages += self._due(most - len(messages))
+                messages += self._reached_ends(most - len(messages))
+                if len(messages) >= most or self._group.clock.time >= until:
+                    return messages
                 due = min((at for at, _ in self._nexts()), default=inf)
                 subscription = self.state.subscription
                 elsewhere = partial(

@@ -284,16 +284,16 @@ def metadata_of(cluster: KafkaCluster, topic: str | None) -> ClusterMetadataDoub
     alive = {number: broker for broker, number in ids.items() if broker in state.brokers}
     if not alive:
         raise errors.exception("_TRANSPORT", f"Failed to get metadata: {errors.said('_TRANSPORT')}")
-    found = ClusterMetadata()
-    found.cluster_id = CLUSTER_ID
-    found.controller_id = found.orig_broker_id = min(alive)
-    found.orig_broker_name = f"{alive[min(alive)]}:{_PORT}/{min(alive)}"
+    cluster_metadata = ClusterMetadata()
+    cluster_metadata.cluster_id = CLUSTER_ID
+    cluster_metadata.controller_id = cluster_metadata.orig_broker_id = min(alive)
+    cluster_metadata.orig_broker_name = f"{alive[min(alive)]}:{_PORT}/{min(alive)}"
     for number, name in alive.items():
-        found.brokers[number] = broker = BrokerMetadata()
+        cluster_metadata.brokers[number] = broker = BrokerMetadata()
         broker.id, broker.host, broker.port = number, name, _PORT
     for name in state.topics if topic is None else (topic,):
-        found.topics[name] = _topic(name, state.topics.get(name), ids, list(alive))
-    return found
+        cluster_metadata.topics[name] = _topic(name, state.topics.get(name), ids, list(alive))
+    return cluster_metadata
 
 
 def _topic(

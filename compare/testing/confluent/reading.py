@@ -267,21 +267,21 @@ class ReadPartitions:
         """That partitions were read to their ends, once for each end, where the user wants to be told."""
         if not self._tells_ends:
             return []
-        found: list[Message] = []
+        messages: list[Message] = []
         for partition, start in self._standing():
             is_end = start == self._readable_end(partition, self.end_offset(partition))
-            if len(found) < most and is_end and self._ends.get(partition) != start:
+            if len(messages) < most and is_end and self._ends.get(partition) != start:
                 self._ends[partition] = end = start
                 broker = self.broker_id(partition)
                 said = f"Fetch from broker {broker} reached end of partition at offset {end} (HighwaterMark {end})"
-                found.append(error_message("_PARTITION_EOF", said, (*partition, end)))
-        return found
+                messages.append(error_message("_PARTITION_EOF", said, (*partition, end)))
+        return messages
 
     def _due(self, most: int) -> list[Message]:
         """Records that are there, the oldest first."""
-        found: list[Message] = []
+        messages: list[Message] = []
         now = self._group.clock.time
-        while len(found) < most:
+        while len(messages) < most:
             ready = [(at, partition) for at, partition in self._nexts() if at <= now]
             if not ready:
                 break
@@ -303,11 +303,11 @@ class ReadPartitions:
                 timestamp=(TIMESTAMP_CREATE_TIME, int(at) if written is None else written),
                 leader_epoch=EPOCH,
             )
-            found.append(message)
+            messages.append(message)
             self._skip_hidden()
-        if found and not self.stores_itself:
+        if messages and not self.stores_itself:
             self.store({})
-        return found
+        return messages
 
     def _nexts(self) -> Iterable[tuple[Time, Partition]]:
         """When the next record of each partition that is read is there."""

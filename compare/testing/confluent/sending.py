@@ -167,9 +167,9 @@ class Sending:
             self._at(now + self.latency, lambda: self._arrive(batch))
 
     def _partition(self, record: Outgoing, count: int) -> int:
-        found = partition_of(self._configuration.partitioner, record.content.key, count)
-        if found is not None:
-            return found
+        partition = partition_of(self._configuration.partitioner, record.content.key, count)
+        if partition is not None:
+            return partition
         now = self._group.clock.time
         if self._sticky is None or now >= self._sticky[0] + self._configuration.sticky or self._sticky[1] >= count:
             self._drawn += 1

@@ -48,10 +48,10 @@ def content_of(body: bytes, properties: Mapping[str, str]) -> Content:
 
 def properties_of(content: Content) -> dict[str, str]:
     """The properties of a record; its key stands among them as `KEYS`, also where no producer of a test wrote it."""
-    found = {name: value.decode(errors="replace") for name, value in content.headers or []}
+    properties = {name: value.decode(errors="replace") for name, value in content.headers or []}
     if content.key is not None:
-        found.setdefault(KEYS, content.key.decode(errors="replace"))
-    return found
+        properties.setdefault(KEYS, content.key.decode(errors="replace"))
+    return properties
 
 
 def message_id(content: Content, queue: Queue, offset: int) -> str:
@@ -136,20 +136,20 @@ class Popping:
     ) -> list[Taken]:
         popped = self._topics.setdefault((topic, broker), PopTopic())
         start = random % len(numbers)
-        found: list[Taken] = []
+        messages: list[Taken] = []
         for number in (*numbers[start:], *numbers[:start]):
             key = self._key(topic, broker, number)
             first = popped.committed.setdefault(number, 0)
-            last = min(self._end(Queue(topic, broker, number)), first + most - len(found))
+            last = min(self._end(Queue(topic, broker, number)), first + most - len(messages))
             if last <= first or self._ordered.is_blocked(self._now, key, None, invisible):
                 continue
             tries = self._ordered.give_out(self._now, key, range(first, last), invisible)
             records = tuple(PopRecord(number, offset, tries.get(offset, 0)) for offset in range(first, last))
             batch = CheckPoint(self._now, invisible, False, number, records)
             queue = Queue(topic, broker, number)
-            found += [self._taken(queue, Handle(batch, position)) for position in range(len(records))]
+            messages += [self._taken(queue, Handle(batch, position)) for position in range(len(records))]
         self._began(topic, broker, popped.committed)
-        return found
+        return messages
 
     def _key(self, topic: str, broker: str, number: int) -> Key:
         return topic, f"{self._group.name}@{broker}", number
@@ -259,13 +259,13 @@ class Popping:
 
     def next_arrival(self, topic: str, broker: str) -> Time | None:
         """When the next record will be written that is known of."""
-        found: list[Time] = []
+        times: list[Time] = []
         for queue in self.queues(topic):
             stored = self.cluster.servers.disks[queue.broker].store.queue(queue.topic, queue.number)
             if queue.broker == broker and stored is not None and self.cluster.broker(broker) is not None:
                 at = stored.next_arrival(max(self._next(queue), self._end(queue)))
-                found += [] if at is None else [at]
-        return min(found, default=None)
+                times += [] if at is None else [at]
+        return min(times, default=None)
 
     def _next(self, queue: Queue) -> int:
         popped = self._topics.get((queue.topic, queue.broker))

@@ -61,16 +61,16 @@ def group_for(core: Core, request: ConsumerGroupHeartbeat, now: Time, out: Outbo
     if request.member_epoch != JOINS:
         raise Refused(GROUP_ID_NOT_FOUND)
     classic = core.groups.get(request.group)
-    made = ConsumerGroup(request.group, core.partition_of(request.group))
+    consumer_group = ConsumerGroup(request.group, core.partition_of(request.group))
     if classic is not None and classic.state != classic_states.EMPTY:
         _check_upgrade(core, classic)
         _answer_parked(core, classic, out)
-        made.epoch = made.target_epoch = made.ended_epoch = classic.generation
+        consumer_group.epoch = consumer_group.target_epoch = consumer_group.ended_epoch = classic.generation
         for member, owned in _members_of(core, classic):
-            made.put(member)
-            made.target[member.id] = owned
-        refresh_hash(core, made)
-    return made
+            consumer_group.put(member)
+            consumer_group.target[member.id] = owned
+        refresh_hash(core, consumer_group)
+    return consumer_group
 
 
 def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
@@ -126,7 +126,7 @@ def _members_of(core: Core, classic: Group) -> list[tuple[ConsumerMember, tuple[
     released broker has it, where the group has not chosen a protocol yet."""
     if classic.protocol is None:
         raise Refused(UNKNOWN_SERVER_ERROR)
-    found = []
+    members = []
     for member in classic.ordered():
         metadata = member.metadata(classic.protocol)
         if not isinstance(metadata, ConsumerMetadata):
@@ -145,8 +145,8 @@ def _members_of(core: Core, classic: Group) -> list[tuple[ConsumerMember, tuple[
         )
         generation = classic.generation
         standing = Standing(generation, generation, states.M_STABLE, frozenset(owned))
-        found.append((ConsumerMember(member.id, profile, standing), owned))
-    return found
+        members.append((ConsumerMember(member.id, profile, standing), owned))
+    return members
 
 
 def _owned(core: Core, assignment: Opaque) -> tuple[Partition, ...]:

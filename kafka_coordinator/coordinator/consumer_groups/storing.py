@@ -156,12 +156,12 @@ def _granted_to(core: Core, group: ConsumerGroup, name: str, member: ConsumerMem
     count = group.names.get(name, 0)
     if count == 1 and member.id in group.members:
         return sort_queues([core.queue(partition) for partition in member.standing.assigned])
-    found: set[Partition] = set()
+    partitions: set[Partition] = set()
     if count:
         for each in group.members.values():
             if each.profile.client_id == name:
-                found |= each.standing.assigned
-    return sort_queues([core.queue(partition) for partition in found])
+                partitions |= each.standing.assigned
+    return sort_queues([core.queue(partition) for partition in partitions])
 
 
 def observe_end(group: ConsumerGroup, out: Outbox) -> None:

@@ -62,12 +62,12 @@ class Storage:
 
     def topic_settings(self, topic: str) -> TopicSettings:
         """How the records of a topic are kept."""
-        found = self._settings.get(topic)
-        if found is None:
+        topic_settings = self._settings.get(topic)
+        if topic_settings is None:
             everywhere = self.config(BROKER_CONFIG, "")
             given = {name: everywhere[broker] for name, _, _, broker in TOPIC_CONFIGS if broker in everywhere}
-            found = self._settings[topic] = TopicSettings.of({**given, **self.config(TOPIC_CONFIG, topic)})
-        return found
+            topic_settings = self._settings[topic] = TopicSettings.of({**given, **self.config(TOPIC_CONFIG, topic)})
+        return topic_settings
 
     def delete(self, topic: str) -> None:
         logs = self._logs.pop(topic, {})

@@ -56,11 +56,11 @@ class Keys:
         known = self._frozen.get(id(value))
         if known is None:
             if isinstance(value, MappingProxyType):
-                made: Hashable = self.key(dict(value))
+                hashable: Hashable = self.key(dict(value))
             else:
                 kind = type(value)
-                made = (kind.__name__, *[self.key(getattr(value, name)) for name in fields_of(kind)])
-            known = self._frozen[id(value)] = value, made  # held, so that no other object has its id
+                hashable = (kind.__name__, *[self.key(getattr(value, name)) for name in fields_of(kind)])
+            known = self._frozen[id(value)] = value, hashable  # held, so that no other object has its id
         return known[1]
 
 

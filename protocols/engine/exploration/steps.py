@@ -167,14 +167,14 @@ class Steps:
 
     def remains(self, number: int) -> int:
         """The number of what outlives this node (`NodeRules.lasting`)."""
-        found = self._remains.get(number)
-        if found is None:
+        remains = self._remains.get(number)
+        if remains is None:
             living = self.livings[number]
             assert living is not None
             lasting = self.rules.lasting.get(type(living.node))
-            found = 0 if lasting is None else self._number_of_left(lasting.remains(living.node))
-            self._remains[number] = found
-        return found
+            remains = 0 if lasting is None else self._number_of_left(lasting.remains(living.node))
+            self._remains[number] = remains
+        return remains
 
     def _number_of_left(self, left: object) -> int:
         number = self._left.setdefault(self.keys.key(left), len(self.left))
@@ -200,15 +200,15 @@ class Steps:
         return self._branches(name, before, self.events[event])
 
     def _branches(self, name: str, before: Living, event: NodeEvent) -> tuple[Branch, ...]:
-        found: list[Branch] = []
+        branches: list[Branch] = []
         scripts: list[tuple[int, ...]] = [()]
         while scripts:
             script = scripts.pop()
             try:
-                found.append(self._run(name, before, event, script))
+                branches.append(self._run(name, before, event, script))
             except _Unfinished as unfinished:
                 scripts += [(*script, option) for option in reversed(range(unfinished.options))]
-        return tuple(found)
+        return tuple(branches)
 
     def _run(self, name: str, before: Living, event: NodeEvent, script: Sequence[int]) -> Branch:
         self.taken += 1

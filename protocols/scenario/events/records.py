@@ -128,15 +128,15 @@ def records_of(event: Produce, topics: Mapping[str, Mapping[str, int]]) -> tuple
 
     ``topics``: topic to its queues per broker. Raises `UserError` for a queue that does not exist.
     """
-    found: list[NamedCount] = []
+    named_counts: list[NamedCount] = []
     for name, count in event.produce.items():
         if name in topics:
             queues = sum(topics[name].values())
             shares = [(count + queues - 1 - number) // queues for number in range(queues)]
-            found += [NamedCount(name, "", number, share) for number, share in enumerate(shares) if share]
+            named_counts += [NamedCount(name, "", number, share) for number, share in enumerate(shares) if share]
         else:
-            found.append(NamedCount(*named_queue(name, topics), count))
-    return tuple(found)
+            named_counts.append(NamedCount(*named_queue(name, topics), count))
+    return tuple(named_counts)
 
 
 class Reset(Event):

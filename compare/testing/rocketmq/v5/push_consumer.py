@@ -110,17 +110,17 @@ class PushConsumer(Consumer):
         wanted = {(topic, queue.broker) for topic in self._subscriptions for queue in self._popping.queues(topic)}
         self._polls = {key: at for key, at in self._polls.items() if key in wanted}
         due = min((work.due for work in self._works if work.due > now), default=now + MOST_POLLING_MS)
-        found: list[Taken] = []
+        messages: list[Taken] = []
         for topic, broker in sorted(wanted):
             begins = (topic, broker) not in self._polls
             if begins or now >= self._polls[topic, broker] or self._popping.has_new(topic, broker):
                 self._polls[topic, broker] = now + MOST_POLLING_MS
-                found += self._take(topic, broker, MOST_AT_ONCE, DEFAULT_INVISIBLE_MS) or []
+                messages += self._take(topic, broker, MOST_AT_ONCE, DEFAULT_INVISIBLE_MS) or []
             arrival = self._popping.next_arrival(topic, broker)
             due = min([due, self._polls[topic, broker], *([] if arrival is None else [arrival])])
-        self._works += self._as_works(found, now)
+        self._works += self._as_works(messages, now)
         self._wake_at(due)
-        return bool(found)
+        return bool(messages)
 
     def _wake_at(self, time: Time) -> None:
         """Be asked again then, though nothing else may happen."""

@@ -86,8 +86,8 @@ def internal_error(said: str) -> Exception:
 
 
 def _made(name: str, *arguments: object) -> Exception:
-    made: Exception = CLASSES[name](*arguments)
-    return made
+    exception: Exception = CLASSES[name](*arguments)
+    return exception
 
 
 def received(taken: Taken, handle: str) -> doubles.Message:
