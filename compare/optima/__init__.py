@@ -1,8 +1,5 @@
 """The best that a group's subscriptions allow: how fair it can be, how few moves lead there, and the proof of both."""
 
-import sys
-from types import ModuleType
-
 from compare.optima.certificate import (
     Bound,
     Certificate,
@@ -28,13 +25,3 @@ __all__ = [
     "optimum",
     "verify",
 ]
-
-
-class _Room(ModuleType):
-    """`compare.optima` is the function of this name; whoever imports this room puts the room in its place, so that it
-    answers as the function does."""
-
-    __call__ = staticmethod(optimum)
-
-
-sys.modules[__name__].__class__ = _Room

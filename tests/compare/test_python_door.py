@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import kafka_coordinator
 import rocketmq_selfbalance
-from compare import fairness, optima
+from compare import fairness, optimum
 from kafka_coordinator import assign
 from protocols import Allocation, Group, GroupError, Queue
 from rocketmq_selfbalance import allocate
@@ -31,14 +31,14 @@ def test_one_group_under_both_systems() -> None:
     assert set(rocket.unowned) <= set(GROUP.topics["payments"])
     assert fairness(kafka).jain == 1.0
     assert fairness(rocket).idle_members == 0
-    assert optima(GROUP, kafka).moves == 0
+    assert optimum(GROUP, kafka).moves == 0
 
 
 def test_the_optimum_can_be_called_once_its_room_was_imported() -> None:
     importlib.import_module("compare.optima")
-    from compare import optima as called
+    from compare import optimum as called
 
-    assert called(GROUP).max == optima(GROUP).max
+    assert called(GROUP).max == optimum(GROUP).max
 
 
 def test_the_seed_of_this_project() -> None:
@@ -87,7 +87,7 @@ def test_strategies_of_your_own() -> None:
 def test_optimum_and_fairness_tell_the_same_figures(counts: list[int], reads: list[int]) -> None:
     topics = {f"t{n}": count for n, count in enumerate(counts)}
     members = {f"m{n}": [t for at, t in enumerate(topics) if mask >> at & 1] for n, mask in enumerate(reads)}
-    best = optima(Group.of(topics, members))
+    best = optimum(Group.of(topics, members))
     figures = fairness(best.allocation)
     assert (best.jain, best.max, best.min, best.idle_members) == (
         figures.jain,

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from compare import fairness, optima
+from compare import fairness, optimum
 from compare.running.event_outcomes import combined_fairness
 from compare.running.run_variant import ending
 from compare.running.systems import SYSTEMS, known_strategies
@@ -107,7 +107,7 @@ def test_fairness_and_optimum_are_those_of_the_python_door(document: dict[str, A
         figures = fairness(allocation)
         assert variant["fairness"]["jain"] == figures.jain
         assert variant["fairness"]["topics"]["orders"]["max"] == figures.topics["orders"].max
-        best = optima(group, allocation)
+        best = optimum(group, allocation)
         assert variant["optimum"] == {
             name: getattr(best, name) for name in ("max", "min", "idle_members", "jain", "moves")
         }
