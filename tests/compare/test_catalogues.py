@@ -22,11 +22,7 @@ from rocketmq_selfbalance import allocate
 
 ROOT = Path(__file__).parents[2]
 
-RECORDS = [
-    pytest.param(system, record, id=f"{system}:{record.name}")
-    for system, strategies in known_strategies().items()
-    for record in strategies.records
-]
+RECORDS = [(system, record) for system, strategies in known_strategies().items() for record in strategies.records]
 
 NEW_ASSIGNOR = '''
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata

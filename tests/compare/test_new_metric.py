@@ -48,7 +48,7 @@ from click.testing import CliRunner
 
 from compare.cli import cli
 from compare.figures.spark import sweeps
-from compare.sweeping.document import columns_of
+from compare.showing.sweep import columns_of
 from compare.sweeping.reading import read_text
 from compare.sweeping.running import schema_of
 from compare.sweeping.simulations import run_row

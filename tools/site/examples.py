@@ -13,7 +13,7 @@ from compare.running.variants import variants_of
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = ROOT / "examples" / "scenarios"
-TESTS = ROOT / "tests" / "compare" / "scenarios"
+TESTS = (*sorted((ROOT / "tests" / "compare" / "running").glob("test_*.py")), ROOT / "tests" / "test_docs.py")
 OF_ALL = ("test_every_example_holds_what_it_expects_and_owns_every_queue_at_the_end",)
 """Tests that every example takes part in; shown where no other test names the scenario."""
 
@@ -68,7 +68,7 @@ def proofs(name: str) -> list[tuple[str, str, str]]:
 def _tests() -> Mapping[str, list[tuple[str, str, int]]]:
     """Every text in a test, and every test's name, to the tests: name without ``test_``, path, line."""
     found: dict[str, list[tuple[str, str, int]]] = {}
-    for path in sorted(TESTS.glob("test_*.py")):
+    for path in TESTS:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 test = (node.name.removeprefix("test_"), str(path.relative_to(ROOT)), node.lineno)

@@ -67,8 +67,8 @@ def test_a_verb_prints_and_writes_the_same_bytes(subtests: pytest.Subtests, bloc
         with subtests.test(verb=verb):
             found = []
             for number, before in enumerate(((), (blocked,))):
-                out = tmp_path / f"{number}" / "report.html"
-                out.parent.mkdir()
+                out = tmp_path / verb / f"{number}" / "report.html"
+                out.parent.mkdir(parents=True)
                 done = _run(["-m", "compare", *(each.format(out=out) for each in VERBS[verb])], *before)
                 said = done.stdout.replace(str(out).encode(), b"report.html")
                 found.append((said, out.read_bytes() if out.exists() else b""))

@@ -46,7 +46,7 @@ OWNERS = BlockKind("kafka", "owners", lambda line: line.startswith(HEAD), _parse
 '''
 
 IN_KINDS = """
-from compare.reading.kafka.ownership import OWNERS
+from compare.reading.kafka.owners import OWNERS
 
 KINDS = (*KINDS, OWNERS)
 """
