@@ -80,7 +80,7 @@ PROTOCOLS = {
 }
 KAFKA = {
     "kafka_coordinator/__init__.py": "WHOSE = 'of the project'\n",
-    "kafka_coordinator/cluster/cluster.py": "WHOSE = 'of the project'\n",
+    "kafka_coordinator/cluster.py": "WHOSE = 'of the project'\n",
     "tests/test_kafka.py": """
     from kafka_coordinator import cluster
 
