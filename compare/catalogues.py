@@ -1,4 +1,5 @@
-"""The strategies of both systems, from their catalogues, as the audit, the readers and the verdicts ask for them.
+"""The strategies of both systems, from their catalogues, as the audit, the readers and the verdicts ask for them; and
+which topics are no part of what a group shares.
 
 All are strategies that the systems bring along; those that users registered are not in it.
 """
@@ -12,6 +13,11 @@ from kafka_coordinator.catalogue import CONSUMER as CONSUMER_PROTOCOL
 from kafka_coordinator.catalogue import of_protocol
 from protocols.strategies import Sharing, StrategyRecord
 from rocketmq_selfbalance.catalogue import CATALOGUE as OF_ROCKETMQ
+from rocketmq_selfbalance.cluster import RETRY_PREFIX
+
+UNCOUNTED: tuple[str, ...] = (RETRY_PREFIX,)
+"""How the names of topics begin that a system makes for itself: no figure counts them. Nobody else in figures, runs and
+tests knows which these are."""
 
 OF_BOTH: tuple[StrategyRecord[Any], ...] = (*OF_KAFKA, *OF_ROCKETMQ)
 

@@ -8,8 +8,9 @@ what follows from it there.
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from compare.catalogues import UNCOUNTED
 from compare.exploring.properties import Subject
-from compare.running.run_variant import UNCOUNTED, RunResult, ending
+from compare.running.run_variant import RunResult, ending
 from compare.running.systems import system_of
 from protocols.engine.exploration import Action, Happened, State, World
 from protocols.engine.exploration.states import SENDINGS

@@ -5,6 +5,7 @@ Text is looked at once, where the tables of names are made: all that follows mov
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,11 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from compare.catalogues import UNCOUNTED
 from compare.figures.counting import Numbers
 from compare.figures.definitions import MILLIONTHS
 from compare.figures.last_step import Flags
 from compare.figures.shapes import Columns, check_keys, check_values, columns_of, kind_of, place_in, plain
-from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 
 def numbered(values: Numbers, size: int) -> tuple[Numbers, Numbers]:
@@ -143,9 +144,14 @@ def integer_loads(weights: pa.ChunkedArray) -> tuple[Numbers, Flags]:
     return np.rint(known.to_numpy() * MILLIONTHS).astype(np.int64), unknown
 
 
+def uncounted(topics: pa.Array) -> pa.Array:
+    """Of each topic whether no figure counts it (`compare.catalogues.UNCOUNTED`)."""
+    return pc.fill_null(reduce(pc.or_, [pc.starts_with(topics, prefix) for prefix in UNCOUNTED]), False)
+
+
 def _without_retry(rows: CodedRows) -> tuple[CodedRows, CodedRows | None]:
     topic = rows.names["topic"]
-    retry = pc.starts_with(topic.values, RETRY_PREFIX).fill_null(False).to_numpy(zero_copy_only=False)
+    retry = uncounted(topic.values).to_numpy(zero_copy_only=False)
     if not retry.any():
         return rows, None
     is_retry = retry[topic.codes]

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from compare.catalogues import UNCOUNTED
 from compare.figures.definitions import MILLIONTHS, Figure, Loads, deviation_of, figures_of
 from protocols import Allocation, GroupError, Queue
 from protocols.errors import UserError
-from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 _MOST = 1 << 62
 
@@ -153,7 +153,7 @@ def fairness(
     read = {topic for member in allocation.group.members for topic in member.subscription}
     rows = []
     for queue, owners in allocation.owners.items():
-        if (owners or queue.topic in read) and (with_retry or not queue.topic.startswith(RETRY_PREFIX)):
+        if (owners or queue.topic in read) and (with_retry or not queue.topic.startswith(UNCOUNTED)):
             if weights is not None and queue not in weights:
                 raise GroupError(f"no weight for {queue}, expected one for every queue of the group")
             weight = 1 if weights is None else weights[queue]

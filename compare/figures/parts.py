@@ -26,6 +26,7 @@ from compare.figures.coded import (
     coded_ownership,
     integer_loads,
     layout_of,
+    uncounted,
     unit_of_column,
 )
 from compare.figures.counting import Numbers, SortedRows, changes, check_listed_once, count_sorted
@@ -45,7 +46,6 @@ from compare.figures.shapes import (
     weight_column,
 )
 from protocols.errors import UserError
-from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 MARK = b"equipoise.snapshot"
 """The entry of a file's metadata that tells its pair, and whether all weights are 1."""
@@ -141,10 +141,10 @@ def _groups(part: Part) -> tuple[dict[str, pa.ChunkedArray], Numbers]:
 
 def _without_retry(table: pa.Table, topics: pa.DictionaryArray) -> tuple[pa.Table, pa.DictionaryArray]:
     """Rows and their topics without those of retry topics."""
-    retry = pc.starts_with(topics.dictionary, RETRY_PREFIX)
+    retry = uncounted(topics.dictionary)
     if not pc.any(retry, min_count=0).as_py():
         return table, topics
-    keep = pc.invert(pc.fill_null(retry.take(topics.indices), False))
+    keep = pc.invert(retry.take(topics.indices).fill_null(False))
     return table.filter(keep), topics.filter(keep)
 
 

@@ -6,13 +6,14 @@ Times are whole milliseconds. What is left out so that the page stays small is t
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from compare.catalogues import UNCOUNTED
 from compare.figures import Figure
 from compare.formatting import visible
 from compare.running.event_outcomes import combined_fairness_at_each
 from compare.running.phases import Phase, ownership_changes
 from compare.running.player import player
 from compare.running.production import lag_of, productions
-from compare.running.run_variant import UNCOUNTED, RunResult, run_variant
+from compare.running.run_variant import RunResult, run_variant
 from compare.running.systems import system_of
 from protocols import Queue, sort_queues
 from protocols.scenario.topology import MemberKey, Topology

@@ -6,6 +6,7 @@ What each event led to, as the document has it.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Union, cast, get_args, get_origin, get_type_hints
 
+from compare.catalogues import UNCOUNTED
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import After, AfterRecord, Fairness, N
 from compare.figures import GroupLoads, counted_figures
@@ -18,7 +19,6 @@ from protocols.engine.nodes import Time
 from protocols.scenario.events.base import described
 from protocols.scenario.model import Scenario
 from protocols.timeline import Timeline
-from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 
 def combined_fairness(allocations: Sequence[Allocation]) -> Fairness:
@@ -40,7 +40,7 @@ def _loads(allocations: Sequence[Allocation]) -> GroupLoads:
         position = {member: members + at for at, member in enumerate(allocation)}
         read = {topic for member in allocation.group.members for topic in member.subscription}
         for queue, owners in allocation.owners.items():
-            if (owners or queue.topic in read) and not queue.topic.startswith(RETRY_PREFIX):
+            if (owners or queue.topic in read) and not queue.topic.startswith(UNCOUNTED):
                 rows.append((queue.topic, (number, queue), tuple(position[owner] for owner in owners), 1))
         members += len(allocation)
     return GroupLoads(members, rows)

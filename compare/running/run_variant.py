@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+from compare.catalogues import UNCOUNTED
 from compare.running.systems import cluster_of, member_settings, own_part, system_of, with_own_settings
 from compare.running.variants import Variant
 from protocols import Allocation, Group, Member, Queue
@@ -28,7 +29,6 @@ from protocols.timeline.lifetimes import last_topics
 from rocketmq_selfbalance import allocate
 from rocketmq_selfbalance.cluster import (
     BROADCASTING,
-    RETRY_PREFIX,
     Members,
     Standing,
     configuration,
@@ -219,10 +219,6 @@ def _agreed(then: Ending, name: str, standings: Mapping[str, Standing]) -> Alloc
     members = tuple(replace(member, client_id=standings[member.id].client_id, process=None) for member in group.members)
     strategies = {member: standing.strategy for member, standing in standings.items()}
     return allocate(next(iter(strategies.values())), replace(group, members=members), strategies=strategies)
-
-
-UNCOUNTED = (RETRY_PREFIX,)
-"""Topics whose names begin so are in no figure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from compare.running.run_variant import UNCOUNTED
+from compare.catalogues import UNCOUNTED
 from compare.serving.history import History
 from compare.serving.service import Service
 from protocols.engine.nodes import Observer

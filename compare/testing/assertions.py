@@ -6,6 +6,7 @@ Each takes a group or a pair of them (then both must hold) and judges what is, o
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
+from compare.catalogues import UNCOUNTED
 from compare.formatting import many, unit_of
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
@@ -17,7 +18,6 @@ from protocols.facts import Owns
 from protocols.java import Queue
 from protocols.timeline.story import story_of_queue
 from protocols.timeline.trace import queue_name, queue_names
-from rocketmq_selfbalance.cluster import RETRY_PREFIX
 
 
 class Judged(Protocol):
@@ -223,7 +223,7 @@ def moves_of(group: GroupInterface, since: Time) -> list[tuple[Time, Queue, str,
             if queue in before:
                 continue
             owner = latest.get(queue, fact.member)
-            if owner != fact.member and told.now >= since and not queue.topic.startswith(RETRY_PREFIX):
+            if owner != fact.member and told.now >= since and not queue.topic.startswith(UNCOUNTED):
                 moves.append((told.now, queue, owner, fact.member))
             latest[queue] = fact.member
             owners.setdefault(queue, {})[fact.member] = None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Protocol, runtime_checkable
 
+from compare.catalogues import UNCOUNTED
 from compare.running.run_variant import Ending, ending
 from compare.running.systems import cluster_of, known_strategies, system_of
 from kafka_coordinator.cluster import KafkaCluster
@@ -28,7 +29,7 @@ from protocols.scenario.shorthands import each_name
 from protocols.scenario.topology import Topology
 from protocols.scenario.validation import PartError
 from protocols.timeline import Recorder, Timeline, lifetimes, may_own_in
-from rocketmq_selfbalance.cluster import RETRY_PREFIX, RocketMQCluster
+from rocketmq_selfbalance.cluster import RocketMQCluster
 
 _OF_SYSTEM = {"strategy", "settings"}
 """Fields of an event that a system may refuse."""
@@ -74,7 +75,7 @@ class World:
         self.lives = dict(lifetimes(self.scenario, self._numbering))
         """When each queue that did not exist throughout existed."""
         self._may_own = may_own_in(self.scenario)
-        self._recorder = Recorder(lives=self.lives, may_own=self._asked, uncounted=(RETRY_PREFIX,))
+        self._recorder = Recorder(lives=self.lives, may_own=self._asked, uncounted=UNCOUNTED)
         self.owned: dict[str, tuple[Queue, ...]] = {}
         """Member to what it believes to own now; whoever never owned anything is left out."""
         self.rebalancing: dict[str | None, Time] = {}
