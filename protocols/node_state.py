@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from inspect import get_annotations
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, Union, get_args, get_origin
 
@@ -66,9 +67,7 @@ def fields_of(kind: type) -> tuple[str, ...]:
 
 def _derived(cls: type[NodeState]) -> Any:
     """Its ``copy``; what is `Apart` is noted on the way."""
-    types = {
-        name: kind for base in reversed(cls.__mro__) for name, kind in vars(base).get("__annotations__", {}).items()
-    }
+    types = {name: kind for base in reversed(cls.__mro__) for name, kind in get_annotations(base).items()}
     apart: list[str] = []
     lines = ["def copy(self):", "made = new(type(self))"]
     for name in fields_of(cls):

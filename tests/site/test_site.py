@@ -108,7 +108,7 @@ def test_each_example_links_its_scenario_its_report_its_code_and_the_test_of_its
     for name, section in sections.items():
         assert f'href="examples/scenarios/{name}.yaml.html"' in section, name
         assert re.search(r'href="(kafka_coordinator|rocketmq_selfbalance)/[\w/]+\.py\.html"', section), name
-        assert re.search(r'href="tests/compare/scenarios/test_\w+\.py\.html#__codelineno-0-\d+"', section), name
+        assert re.search(r'href="tests/(?:compare/running/)?test_\w+\.py\.html#__codelineno-0-\d+"', section), name
     for name in hooks.QUICK:
         assert f'href="reports/{name}.html"' in sections[name]
         assert f'src="pictures/{name}-kafka.svg"' in sections[name]
