@@ -8,8 +8,7 @@ from typing import NoReturn
 
 import click
 
-from compare.showing.console import HELP_OPTIONS
-from compare.verbs.options import EXIT_CODE, Terminated, hear_sigterm
+from compare.verbs.options import EXIT_CODE, HELP_OPTIONS, Terminated, hear_sigterm
 from protocols import UserError
 from protocols.named_modules import module_named
 

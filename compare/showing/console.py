@@ -71,11 +71,6 @@ def _widths(needs: Sequence[ColumnNeed], columns: Sequence[int], width: int, bet
     return [(column, needs[column].least + left * want // every) for column, want in zip(columns, wanted, strict=True)]
 
 
-FORMATS = ("table", "markdown", "json")
-
-HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
-"""Context settings of every verb: click remembers them from a command's first use, wherever that was."""
-
 _EDGES = 2
 _BETWEEN = 3
 """Characters that rich's box leaves empty at both ends of a table, and between two columns."""

@@ -22,8 +22,17 @@ from compare.formatting import number, visible
 from compare.reading.gather import check_timeout, gather, live_cluster_options
 from compare.reading.observed import ObservedGroup, Skipped
 from compare.showing.audit.tables import COLUMNS, NAMES, Column, print_answers, print_audit, skipped_line
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
-from compare.verbs.options import SIGNS, check_report, limit_of, parts_of, read_baseline, save_report
+from compare.showing.console import print_json
+from compare.verbs.options import (
+    FORMATS,
+    HELP_OPTIONS,
+    SIGNS,
+    check_report,
+    limit_of,
+    parts_of,
+    read_baseline,
+    save_report,
+)
 from protocols import UserError
 
 _SAME = ("==", "!=")

@@ -18,8 +18,8 @@ from compare.running.runs import MeasuredRun, Plan, RunOrder, SeedChoice, failur
 from compare.running.systems import read, variant_names
 from compare.running.variants import Variant
 from compare.showing.comparison.tables import print_comparison
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_text, run_progress
-from compare.verbs.options import check_folder, check_report, read_baseline, save_report
+from compare.showing.console import print_json, print_text, run_progress
+from compare.verbs.options import FORMATS, HELP_OPTIONS, check_folder, check_report, read_baseline, save_report
 from protocols.errors import UserError
 from protocols.scenario.model import STATIC, Scenario
 from protocols.timeline.sequence import sequence, sequence_diagram

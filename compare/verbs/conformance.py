@@ -15,7 +15,8 @@ from compare.conformance.players import play_files
 from compare.formatting import visible
 from compare.judging.judging import MODEL, Judgement, Verdict, judge
 from compare.judging.playing import BY_LINES
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_line, print_table
+from compare.showing.console import print_json, print_line, print_table
+from compare.verbs.options import FORMATS, HELP_OPTIONS
 from protocols.errors import UserError
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".json")
@@ -287,7 +288,7 @@ _LEFT, _RIGHT = "left", "right"
 
 
 def _print_verdict(verdict: Verdict, format: str) -> None:
-    """On standard output, in one of `compare.showing.console.FORMATS`."""
+    """On standard output, in one of `compare.verbs.options.FORMATS`."""
     if format == "json":
         print_json(_verdict_document(verdict))
         return

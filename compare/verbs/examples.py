@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_table
+from compare.showing.console import print_json, print_table
+from compare.verbs.options import FORMATS, HELP_OPTIONS
 from protocols.errors import UserError
 from protocols.scenario.validation import suggestion
 

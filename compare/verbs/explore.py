@@ -28,8 +28,8 @@ from compare.running.record import run_record
 from compare.running.runs import MeasuredRun
 from compare.running.systems import read, system_of
 from compare.running.variants import Variant, variants_of
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, print_line, print_table
-from compare.verbs.options import check_report, save_report
+from compare.showing.console import print_json, print_line, print_table
+from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, save_report
 from protocols.engine.exploration import Bounds
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario

@@ -8,9 +8,9 @@ import click
 
 from compare.figures.metrics import COUNTS, LOADS
 from compare.formatting import visible
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
+from compare.showing.console import print_json
 from compare.snapshots import CALM_S, snapshot_schema
-from compare.verbs.options import NumberCondition, check_report, save_report
+from compare.verbs.options import FORMATS, HELP_OPTIONS, NumberCondition, check_report, save_report
 from protocols import UserError
 from protocols.scenario.fields import milliseconds
 

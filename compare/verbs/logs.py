@@ -15,9 +15,9 @@ from compare.logs.lines import log_files
 from compare.logs.reading import read, silent_sources
 from compare.logs.replay import replay
 from compare.running.systems import scenario
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
+from compare.showing.console import print_json
 from compare.showing.logs.text import print_logs
-from compare.verbs.options import check_report, save_report
+from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, save_report
 from protocols import files
 from protocols.errors import UserError
 from protocols.scenario.writing import as_yaml

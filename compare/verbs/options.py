@@ -151,3 +151,10 @@ def hear_sigterm() -> None:
             raise Terminated
 
         signal.signal(signal.SIGTERM, end)
+
+
+FORMATS = ("table", "markdown", "json")
+
+
+HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
+"""Context settings of every verb: click remembers them from a command's first use, wherever that was."""

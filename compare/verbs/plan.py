@@ -12,9 +12,9 @@ from compare.planning.simulating import Timing, costs_of, runs_of_steps, story_o
 from compare.planning.subject import Subject, Target, of_observed, of_scenario, parse
 from compare.reading.gather import check_timeout, live_cluster_options
 from compare.running.systems import read
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json, run_progress
+from compare.showing.console import print_json, run_progress
 from compare.showing.plan import MOST_PICTURED, print_plan, write_plan
-from compare.verbs.options import check_report, save_report
+from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, save_report
 from protocols.errors import UserError
 from protocols.scenario.fields import milliseconds
 

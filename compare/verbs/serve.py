@@ -25,8 +25,7 @@ from compare.serving.cluster import Served, start
 from compare.serving.history import REAL, History
 from compare.serving.recorded import recordings
 from compare.serving.service import Service
-from compare.showing.console import HELP_OPTIONS
-from compare.verbs.options import check_report, save_report
+from compare.verbs.options import HELP_OPTIONS, check_report, save_report
 from protocols import UserError, files
 from protocols.engine.nodes import Time
 from protocols.engine.sockets import Sockets

@@ -3,8 +3,9 @@
 import click
 
 from compare.running.systems import MACHINES, Machine, machine
-from compare.showing.console import HELP_OPTIONS, print_json, print_table
+from compare.showing.console import print_json, print_table
 from compare.showing.states import mermaid, svg
+from compare.verbs.options import HELP_OPTIONS
 
 FORMATS = ("text", "table", "markdown", "json", "mermaid", "svg")
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from compare.formatting import number, visible
-from compare.showing.console import FORMATS, HELP_OPTIONS, print_json
-from compare.verbs.options import NumberCondition, check_report, save_report
+from compare.showing.console import print_json
+from compare.verbs.options import FORMATS, HELP_OPTIONS, NumberCondition, check_report, save_report
 
 if TYPE_CHECKING:
     from compare.sweeping.document import SweepDocument

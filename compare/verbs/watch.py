@@ -13,8 +13,8 @@ import click
 from compare.formatting import visible
 from compare.reading import kafka_live
 from compare.reading.gather import Gathered, check_timeout, gather, live_cluster_options
-from compare.showing.console import FORMATS, HELP_OPTIONS
 from compare.showing.watching import JsonLines, Lines, LiveTable
+from compare.verbs.options import FORMATS, HELP_OPTIONS
 from compare.watching.exporter import MOST_GROUPS, Exporter, address_of, serve
 from compare.watching.polling import Failure, Listener, Poll, Source, Watch, sources_of
 from compare.watching.recording import Recorder
