@@ -13,7 +13,7 @@ from tools.pages import commands
 COMMAND = '''
 import click
 
-from compare.showing.console import HELP_OPTIONS
+from compare.verbs.options import HELP_OPTIONS
 
 
 @click.command(context_settings=HELP_OPTIONS)
