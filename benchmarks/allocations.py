@@ -19,7 +19,6 @@ from tabulate import tabulate
 
 from benchmarks import run_parts
 from compare.optima import fairest_loads, least_moves, optimum, verify
-from compare.optima.flow import optimum_by_flow
 from protocols import Allocation, Group, Queue, sort_queues
 from protocols.java import sorted_as_java
 from rocketmq_selfbalance import allocate
@@ -33,6 +32,7 @@ from rocketmq_selfbalance.strategies import (
     PositionStrategy,
 )
 from rocketmq_selfbalance.strategies.consistent_hash import ring_of
+from tests.compare.optima.flow import optimum_by_flow
 
 CLIENTS, QUEUES, SAMPLE, REPEATS = 1_000, 10_000, 10, 3
 JAVA_CONSISTENT_HASH_MS = 143.0  # one client of this group in the released jar, warmed up (measured apart)

@@ -229,7 +229,7 @@ class RouteInfoManager(NodeState):
         if not data:
             return None
         if self.settings.support_acting_master:
-            data = [self._with_acting_master(datum, queues) for datum in data]
+            data = [self._with_acting_master(route, queues) for route in data]
         return nameserver.Route(tuple(queues[name] for name in names), tuple(data))
 
     def _with_acting_master(

@@ -1,7 +1,8 @@
 """Figures of groups that are at hand as Python values: of audits, notebooks, small jobs, and of one allocation.
 
-A group has one row per queue, with its owners and its weight. It is counted without numpy, whose start costs more than
-counting a group by plain loops, however large: making arrays of Python's values takes as long as adding them up.
+A group has one row per queue, with its owners and its weight. All are counted in plain Python, whatever their number:
+there is one way, and numpy need not be there. A single large group takes about as long as with numpy, thousands of
+small ones up to 1.7 times as long.
 """
 
 from collections.abc import Mapping, Sequence

@@ -146,9 +146,6 @@ def _named(member: str | None) -> list[str]:
 
 MAX_POLL = "max.poll.interval.ms"
 
-_SOON = 20
-"""Within so many rebalances a member that left is looked for again."""
-
 
 def find_waiting(log: GroupLog, processes: Processes) -> None:
     """Set pauses and waited_for of every rebalance of the log, and what was measured about slow members."""

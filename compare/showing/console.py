@@ -1,9 +1,7 @@
-"""A table in a terminal that is too narrow for it: numbers and names stay whole, headings and texts go on in the next
-line between words, and the columns that still find no room stand in further tables below, beside the same names.
+"""What verbs print: tables by rich on a terminal, as Markdown or as JSON; on standard error, how far work is.
 
-Tables for people and programs: rich on a terminal, Markdown, JSON. Names are data and do no harm in any of them.
-
-How far work is, on standard error: what is done and, from the first result on, how long the rest takes.
+Names are data and do no harm in any of them. In a terminal that is too narrow numbers and names stay whole, headings
+and texts are wrapped between words, and columns that find no room stand in further tables below, beside the same names.
 """
 
 import json

@@ -1,9 +1,5 @@
-"""Files that options of several verbs name: the report to write, the baseline to compare with.
-
-``COLUMN SIGN VALUE``, as options such as `--fail-if 'max_over_mean > 1.5'` take it.
-
-SIGTERM, taken like Ctrl-C: what is finished is told, what was started ends, and the exit code says who ended us.
-"""
+"""What several verbs share: settings of click, files that options name, conditions such as `max_over_mean > 1.5`, and
+SIGTERM, which is taken like Ctrl-C: finished results are told, and the exit code says who ended us."""
 
 import json
 import math

@@ -179,7 +179,7 @@ def _pieces(rows: CodedRows, is_listed: bool, pieces: int) -> Iterator[pa.Record
     for number, piece in cut(rows, pieces):
         numbers.append(number)
         data.append(packed(piece))
-        if sum(datum.size for datum in data) >= _BYTES_AT_ONCE:
+        if sum(buffer.size for buffer in data) >= _BYTES_AT_ONCE:
             yield _batch(numbers, data, is_listed)
             numbers, data = [], []
     if data:
@@ -190,7 +190,7 @@ def _batch(numbers: Sequence[int], data: Sequence[pa.Buffer], is_listed: bool) -
     columns = {
         "piece": pa.array(numbers, pa.int32()),
         "listed": pa.array([is_listed] * len(data)),
-        "rows": pa.array([datum.to_pybytes() for datum in data], pa.binary()),
+        "rows": pa.array([buffer.to_pybytes() for buffer in data], pa.binary()),
     }
     return pa.RecordBatch.from_pydict(columns)
 

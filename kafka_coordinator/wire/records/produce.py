@@ -50,7 +50,7 @@ class Appended(NamedTuple):
 def produce(state: BrokerState, now: Time, sender: str, request: Produce, out: Outbox) -> None:
     """Take the batches of each partition; the answer comes at once, because all replicas have them at once."""
     body = request.body
-    batches = [datum for topic in body.topic_data for datum in topic.partition_data]
+    batches = [partition for topic in body.topic_data for partition in topic.partition_data]
     refused: RefusedError | None = None
     if body.transactional_id is not None or any(is_transactional(batch.records) for batch in batches):
         refused = RefusedError(ErrorCode.transactional_id_authorization_failed)

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from compare.optima import Certificate, CertificateError, fairest_loads, least_moves, optimum, verify
-from compare.optima.flow import optimum_by_flow
 from protocols import Allocation, Group, GroupError, Queue
+from tests.compare.optima.flow import optimum_by_flow
 from tests.compare.optima.optimum_cases import groups, loads, tried_out, with_today
 
 SMALL = with_today(groups(members=4, queues=(0, 1, 2), topics=3))
