@@ -10,10 +10,9 @@ from typing import Final, NamedTuple
 
 from kio.index import load_request_schema
 from kio.schema.index import api_key_map, schema_name_map
-from kio.serial import entity_reader
 from kio.static.protocol import Entity
 
-from kafka_coordinator.wire import group_membership, group_offsets, group_views, requests
+from kafka_coordinator.wire import group_membership, group_offsets, group_views, lengths, requests
 from kafka_coordinator.wire.requests import Request
 from kafka_coordinator.wire.state import Translation
 
@@ -78,8 +77,8 @@ APIS: Final[Mapping[int, Api]] = {key: _api(key) for key in sorted((*_REQUESTS, 
 class Codec(NamedTuple):
     """How one version of one API is read."""
 
-    read: Callable[[bytes, int], tuple[Entity, int]]
-    """Bytes and where the body begins, to the body and where it ends."""
+    read: Callable[[bytes, int], Entity]
+    """Bytes and where the body begins, to the body. Raises `WireError`, or whatever the codec raises."""
     is_flexible: bool
     """Whether tagged fields stand at the end of the request's header."""
 
@@ -88,4 +87,4 @@ class Codec(NamedTuple):
 def codec(key: int, version: int) -> Codec:
     """Of a version that `APIS` has."""
     schema = load_request_schema(key, version)
-    return Codec(entity_reader(schema), schema.__header_schema__.__version__ >= 2)
+    return Codec(lengths.reader(schema), schema.__header_schema__.__version__ >= 2)

@@ -17,19 +17,19 @@ from kio.serial import entity_writer
 from kio.static.protocol import Entity
 
 from kafka_coordinator.wire.apis import APIS, Api, codec
-from kafka_coordinator.wire.entities import Kind, lacks, response
+from kafka_coordinator.wire.entities import Kind, response
+from kafka_coordinator.wire.lengths import after_tags
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.requests import ApiVersions, AskedNothing
 from kafka_coordinator.wire.state import Asked, BrokerState, connection_of
-from protocols.engine.connection import WireError
+from protocols.engine.connection import WireError, check_preface
 from protocols.engine.nodes import Message
 
 LENGTH: Final = Struct(">i")
 _HEADER: Final = Struct(">hhih")
 """API key, version, correlation, length of the client id."""
 
-_TLS_HANDSHAKE: Final = b"\x16\x03"
-_OTHER_PROTOCOLS: Final = {b"GET ": "HTTP", b"POST": "HTTP", b"PUT ": "HTTP", b"HEAD": "HTTP", b"SSH-": "SSH"}
+_SERVED: Final = "Kafka's protocol is served, in plain text only (security.protocol=PLAINTEXT)"
 
 PIPELINED: Final = 1024 * 1024
 """Bytes that a client may send ahead, beside one request of the greatest length, before they are handled."""
@@ -62,7 +62,8 @@ class Frames:
             return None
         (length,) = LENGTH.unpack_from(read, at)
         if not 0 <= length <= self._most:
-            raise WireError(self._wrong(bytes(read[at : at + LENGTH.size]), length))
+            check_preface(bytes(read[at : at + LENGTH.size]), _SERVED)
+            raise WireError(f"a request of {length} bytes, expected 0 to {self._most} (socket.request.max.bytes)")
         end = at + LENGTH.size + length
         if len(read) < end:
             return None
@@ -76,14 +77,6 @@ class Frames:
         else:
             self._at = end
         return frame
-
-    def _wrong(self, first: bytes, length: int) -> str:
-        if first.startswith(_TLS_HANDSHAKE):
-            return "a TLS handshake, but only connections in plain text are served (security.protocol=PLAINTEXT)"
-        other = _OTHER_PROTOCOLS.get(first)
-        if other is not None:
-            return f"a request of {other}, which is not Kafka's protocol"
-        return f"a request of {length} bytes, expected 0 to {self._most} (socket.request.max.bytes)"
 
 
 class Header(NamedTuple):
@@ -112,36 +105,6 @@ def header_of(frame: bytes) -> Header:
         return Header(key, version, correlation, frame[_HEADER.size : end].decode(), end)
     except UnicodeDecodeError:
         raise WireError("a client id that is not UTF-8") from None
-
-
-def after_tags(frame: bytes, at: int) -> int:
-    """Where the tagged fields that begin at ``at`` end; they are passed over. Raises `WireError`."""
-    if at < len(frame) and frame[at] == 0:
-        return at + 1
-    try:
-        count, at = _varint(frame, at)
-        for _ in range(count):
-            _, at = _varint(frame, at)
-            size, at = _varint(frame, at)
-            at += size
-    except IndexError:
-        at = len(frame) + 1
-    if at > len(frame):
-        raise WireError("a header whose tagged fields are longer than the request")
-    return at
-
-
-def _varint(frame: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = frame[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-        if shift > 28:
-            raise WireError("a number in the header that is longer than five bytes")
 
 
 _CORRELATION: Final = Struct(">i")
@@ -226,15 +189,13 @@ class KafkaConversation:
 
 def _body(api: Api, header: Header, frame: bytes) -> Entity:
     read, is_flexible = codec(api.key, header.version)
-    at = after_tags(frame, header.end) if is_flexible else header.end
     try:
-        body, _ = read(frame, at)  # bytes after its end are passed over, as Kafka does it: librdkafka sends some
+        return read(frame, after_tags(frame, header.end) if is_flexible else header.end)
+    except WireError as error:
+        why = str(error)
     except Exception as error:  # whatever the codec raises: it is given bytes from outside
-        raise WireError(f"{api.name} of version {header.version} that cannot be read: {_line(error)}") from None
-    missing = lacks(body)
-    if missing is not None:
-        raise WireError(f"{api.name} of version {header.version} that cannot be read: {missing} is null")
-    return body
+        why = _line(error)
+    raise WireError(f"{api.name} of version {header.version} that cannot be read: {why}")
 
 
 def _line(error: Exception) -> str:

@@ -7,10 +7,9 @@ has, and `make` leaves out what this version lacks. `RefusedError` is an error t
 """
 
 from collections.abc import Mapping
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import Field, fields
 from functools import cache
-from types import UnionType
-from typing import ClassVar, Protocol, TypeAlias, cast, get_args, get_origin
+from typing import ClassVar, Protocol, TypeAlias, cast, get_args
 
 from kio.index import load_response_schema
 from kio.schema.errors import ErrorCode
@@ -75,33 +74,6 @@ def _item(kind: object) -> object:
         if inner is not type(None) and inner is not Ellipsis:
             return _item(inner)
     return kind
-
-
-def lacks(entity: Entity) -> str | None:
-    """The name of an array that is null though its type does not allow it, anywhere in the entity: the codec reads such
-    a one as None. None where there is no such."""
-    for name, nullable, holds_entities in _arrays(type(entity)):
-        items = getattr(entity, name)
-        if items is None:
-            if not nullable:
-                return name
-        elif holds_entities:
-            for item in items:
-                found = lacks(item)
-                if found is not None:
-                    return found
-    return None
-
-
-@cache
-def _arrays(kind: type[Entity]) -> tuple[tuple[str, bool, bool], ...]:
-    """Name of each array of this class, whether it may be null, and whether it holds entities."""
-    found = []
-    for name, given in _types(kind).items():
-        choices = get_args(given) if get_origin(given) is UnionType else (given,)
-        if any(get_origin(choice) is tuple for choice in choices):
-            found.append((name, type(None) in choices, is_dataclass(_item(given))))
-    return tuple(found)
 
 
 OK = ErrorCode.none

@@ -14,13 +14,14 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from kio.index import load_entity_schema
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_writer
 from kio.static.constants import EntityType
 from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.messages import ConsumerMetadata, Opaque
 from kafka_coordinator.wire.entities import Kind, part
+from kafka_coordinator.wire.lengths import reader
 
 if TYPE_CHECKING:
     from kio.schema.consumer_protocol_subscription.v3.data import TopicPartition
@@ -139,7 +140,7 @@ def _read(name: str, raw: bytes) -> Any:
         return None
     kind = load_entity_schema(name, min(version, _HIGHEST), EntityType.data)
     try:
-        return entity_reader(kind)(raw, _VERSION.size)[0]
+        return reader(kind)(raw, _VERSION.size)
     except Exception:  # whatever the codec raises: other protocols put bytes of their own here
         return None
 

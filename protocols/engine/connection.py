@@ -36,6 +36,21 @@ class Conversation(Protocol):
         written. Raises `WireError` for a message that the protocol does not have."""
 
 
+_OTHER_PROTOCOLS = {
+    **{b"PRI ": "HTTP/2", b"GET ": "HTTP", b"POST": "HTTP", b"PUT ": "HTTP", b"HEAD": "HTTP", b"SSH-": "SSH"},
+    b"\x16\x03": "TLS",
+}
+"""What a client of another protocol says first, to the protocol."""
+
+
+def check_preface(first: bytes, served: str) -> None:
+    """Raise `WireError` where these bytes, the first of a connection, begin another protocol; ``served``: what the
+    client should speak."""
+    for preface, spoken in _OTHER_PROTOCOLS.items():
+        if first.startswith(preface):
+            raise WireError(f"a client speaks {spoken} here; {served}")
+
+
 MakeConversation: TypeAlias = Callable[[str], Conversation]
 """The peer's name to a new conversation with it."""
 

@@ -9,7 +9,7 @@ cannot be read are answered with an error, as real servers do.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from protocols.engine.connection import MakeConversation, WireError
+from protocols.engine.connection import MakeConversation, WireError, check_preface
 from protocols.engine.nodes import Message
 from rocketmq_selfbalance.remoting import ONEWAY, Frame, FrameError, decode, encode, length_of
 from rocketmq_selfbalance.wire import answers, messages
@@ -17,6 +17,7 @@ from rocketmq_selfbalance.wire.requests import Decoder
 from rocketmq_selfbalance.wire.served import WireSettings
 
 _LENGTH = 4
+_SERVED = "RocketMQ's remoting protocol is served, in plain text only; gRPC clients need a proxy, which is not served"
 
 
 class _Pending(NamedTuple):
@@ -76,8 +77,10 @@ class Conversation:
         read = self._read
         if len(read) < _LENGTH:
             return None
+        first = bytes(read[:_LENGTH])
+        check_preface(first, _SERVED)
         try:
-            end = _LENGTH + length_of(bytes(read[:_LENGTH]))
+            end = _LENGTH + length_of(first)
             if end > self._settings.most_frame_bytes:
                 raise FrameError(f"a frame of {end} bytes, allowed are {self._settings.most_frame_bytes}")
             if len(read) < end:

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from kio.index import load_request_schema
 from kio.serial import entity_reader, entity_writer
 
-from kafka_coordinator.wire.conversation import after_tags, header_of
+from kafka_coordinator.wire.conversation import header_of
+from kafka_coordinator.wire.lengths import after_tags
 from kafka_coordinator.wire.entities import code, has, response
 
 READ = {8: "OffsetCommit", 9: "OffsetFetch", 10: "FindCoordinator", 11: "JoinGroup", 12: "Heartbeat", 14: "SyncGroup"}

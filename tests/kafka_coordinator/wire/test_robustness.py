@@ -66,12 +66,6 @@ def test_broken_frames_close_their_connections_with_one_line(caplog: pytest.LogC
     asyncio.run(broken(list(broken_frames(Random(5), 400)), caplog))
 
 
-@pytest.mark.slow
-def test_ten_thousand_broken_frames(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, logger="equipoise.sockets")
-    asyncio.run(broken(list(broken_frames(Random(6), 10_000)), caplog))
-
-
 def test_a_thousand_members_of_a_hundred_groups() -> None:
     async def told() -> None:
         world = Sockets(seed=1)

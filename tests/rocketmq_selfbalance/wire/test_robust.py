@@ -33,10 +33,7 @@ def bad_frame(chance: random.Random) -> bytes:
     return b"GET / HTTP/1.1\r\n\r\n"
 
 
-@pytest.mark.parametrize("frames", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_malformed_frames_close_their_connections_with_a_line_each(
-    frames: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_malformed_frames_close_their_connections_with_a_line_each(caplog: pytest.LogCaptureFixture) -> None:
     async def story(it: Setting) -> None:
         good = await it.connect()
         await good.join("c1", "g", {"orders": "*"})
@@ -50,10 +47,10 @@ def test_malformed_frames_close_their_connections_with_a_line_each(
             assert await asyncio.wait_for(reader.read(), 10) == b""
             writer.close()
 
-        for _ in range(frames // 100):
+        for _ in range(3):
             outcomes = await asyncio.gather(*(bad() for _ in range(100)), return_exceptions=True)
             assert {type(each) for each in outcomes} <= {type(None), ConnectionResetError}
-        assert len(caplog.records) == frames
+        assert len(caplog.records) == 300
         assert all("\n" not in each.getMessage() for each in caplog.records)
         assert json.loads((await good.ask(38, {"consumerGroup": "g"})).body) == {"consumerIdList": ["c1"]}
         await until(lambda: len(it.world.processes["broker-a"].connections) == 1)

@@ -1,0 +1,195 @@
+"""Random and mutated frames against a served broker of this process, as a program of its own: a frame that ends a
+process must not end the test that sends it.
+
+    python -m tests.wire_fuzz kafka|rocketmq|name-server SEED FRAMES
+
+prints, as JSON, how many frames were ``taken`` for requests and how many ended their connection (``refused``), the
+longest time that one took (``most_ms`` of processor time, and the ``slowest`` frame), the process's peak memory
+(``peak_mb``) and what the nodes raised (``faults``).
+"""
+
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import Callable
+from random import Random
+from resource import RUSAGE_SELF, getrusage
+from struct import pack
+from time import process_time
+from typing import Any, Final
+
+from kafka_coordinator.wire.served import ServedCluster
+from protocols.engine.sockets import Sockets
+from rocketmq_selfbalance.remoting import BINARY, JSON, Frame, encode
+from rocketmq_selfbalance.wire import requests
+from rocketmq_selfbalance.wire.cluster import RocketMQCluster
+from tests.kafka_coordinator.wire.frames_made import VERSIONS, any_request, frame
+from tests.wire_connections import Wire
+
+PER_WORLD: Final = 10_000
+"""Frames until everything begins anew, so that what earlier ones have made does not count for later ones."""
+
+EXTREMES: Final = (
+    *(b"\xff\xff\xff\xff\x0f", b"\xff\xff\xff\xff\x7f", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80\x10", b"\xff\x7f"),
+    *(b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff\xff\xff\xff", b"\x00\x00\x00\x00", b"\x10\x00\x00\x00"),
+    *(b"\x7f\xff", b"\x80\x00", b"\xff\xff", b"\x00", b"\x01", b"\xff" * 9, b"\x80" * 12),
+    *(b"99999999999999999999", b"-1", b"1e999", b"[" * 200, b'{"a":' * 50, b'"', b"null", b"\\ud800"),
+)
+
+
+def mutated(content: bytes, random: Random) -> bytes:
+    """The bytes with one to three things wrong."""
+    changed = bytearray(content)
+    for _ in range(random.randrange(1, 4)):
+        at = random.randrange(len(changed) + 1)
+        how = random.randrange(6)
+        if how == 0 and changed:
+            changed[at - 1] ^= 1 << random.randrange(8)
+        elif how == 1:
+            del changed[at:]
+        elif how == 2:
+            extreme = random.choice(EXTREMES)
+            changed[at : at + len(extreme)] = extreme
+        elif how == 3:
+            changed[at:at] = random.choice(EXTREMES)
+        elif how == 4:
+            changed[at:at] = random.randbytes(random.randrange(1, 30))
+        else:
+            begin = random.randrange(len(changed) + 1)
+            changed[at:at] = changed[begin : begin + random.randrange(40)]
+    return bytes(changed)
+
+
+def kafka_frame(random: Random) -> bytes:
+    """A request of any API and version, most often with something wrong behind its length."""
+    content = frame(any_request(*random.choice(VERSIONS), random))[4:]
+    how = random.randrange(20)
+    if how == 0:
+        return pack(">i", random.choice((-1, 2**31 - 1, -(2**31), len(content) - 1))) + content
+    if how == 1:
+        content = random.randbytes(random.randrange(60))
+    elif how == 2:
+        content = pack(">hh", random.randrange(-5, 200), random.randrange(-5, 40)) + content[4:]
+    elif how > 4:
+        content = content[:8] + mutated(content[8:], random)
+    return pack(">i", len(content)) + content
+
+
+NAMES: Final = (
+    *("topic", "consumerGroup", "queueId", "queueOffset", "maxMsgNums", "sysFlag", "commitOffset", "subscription"),
+    *("suspendTimeoutMillis", "clientID", "timestamp", "brokerName", "clusterName", "brokerAddr", "brokerId", "group"),
+    *("offset", "delayLevel", "readQueueNums", "writeQueueNums", "perm", "key", "namespace", "compressed", "bodyCrc32"),
+    *("producerGroup", "defaultTopic", "bornTimestamp", "flag", "properties", "a", "b", "c", "d", "e", "f", "g", "h"),
+    *("i", "j", "l", "m", "maxMsgBytes", "expressionType", "beginTimestamp", "endTimestamp", "groupName", "subVersion"),
+)
+VALUES: Final = (
+    *("orders", "g", "0", "1", "2", "5", "-1", "true", "false", "*", "a || b", "%RETRY%g", "TBW102", "x" * 300),
+    *("9223372036854775807", "-9223372036854775809", "2147483647", "99999999", "", "1.5", "ü", "127.0.0.1:10911"),
+)
+_QUEUE = {"topic": "orders", "brokerName": "broker-a", "queueId": 0}
+BODIES: Final = (
+    b"",
+    b"{}",
+    json.dumps(
+        {
+            "clientID": "c1",
+            "consumerDataSet": [
+                {
+                    **{"groupName": "g", "consumeType": "CONSUME_PASSIVELY", "messageModel": "CLUSTERING"},
+                    "subscriptionDataSet": [{"topic": "orders", "subString": "*", "subVersion": 5}],
+                }
+            ],
+            "producerDataSet": [{"groupName": "p"}],
+            "heartbeatFingerprint": 7,
+        }
+    ).encode(),
+    json.dumps({"consumerGroup": "g", "clientId": "c1", "mqSet": [_QUEUE]}).encode(),
+    json.dumps({"groupName": "g", "retryQueueNums": 1}).encode(),
+    b'{"topicConfigSerializeWrapper":{"topicConfigTable":{"t":{"readQueueNums":4}},"dataVersion":{"counter":1}}}',
+    b"\x00\x00\x00\x2f\xda\xa3\x20\xa7\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x05hello\x00\x00",
+)
+
+
+def rocketmq_frame(codes: tuple[int, ...], random: Random) -> bytes:
+    """A request that a server knows, most often with something wrong in its header or its body."""
+    fields = {name: random.choice(VALUES) for name in random.sample(NAMES, random.randrange(30))}
+    fields |= {"topic": "orders", "queueId": "0", "consumerGroup": "g"} if random.random() < 0.6 else {}
+    body, form = random.choice(BODIES), random.choice((JSON, BINARY))
+    code = random.choice(codes) if random.random() < 0.95 else random.randrange(-10, 1000)
+    raw = encode(Frame(code, random.randrange(100), fields, body, flag=random.choice((0, 0, 0, 2, 1)), form=form))
+    how = random.randrange(20)
+    if how == 0:
+        return pack(">i", random.choice((-1, 0, 3, 2**31 - 1, len(raw) - 5))) + raw[4:]
+    if how == 1:
+        return raw[:4] + random.randbytes(4) + raw[8:]
+    if how == 2:
+        raw = raw[:4] + random.randbytes(random.randrange(60))
+    elif how > 5:
+        header = 8 + int.from_bytes(raw[5:8])
+        head, tail = raw[8:header], raw[header:]
+        head, tail = (mutated(head, random), tail) if random.random() < 0.6 else (head, mutated(tail, random))
+        raw = raw[:5] + len(head).to_bytes(3) + head + tail
+    return pack(">i", len(raw) - 4) + raw[4:]
+
+
+async def kafka(world: Sockets) -> str:
+    settings = {"group.initial.rebalance.delay.ms": 0}
+    await ServedCluster(world, topics={"orders": 6}, settings=settings).start()
+    return "broker-1"
+
+
+async def rocketmq(world: Sockets) -> str:
+    await RocketMQCluster.start(world, epoch_ms=1_700_000_000_000.0, topics={"orders": {"broker-a": 2}})
+    return "broker-a"
+
+
+async def name_server(world: Sockets) -> str:
+    await rocketmq(world)
+    return "namesrv"
+
+
+BROKER_CODES, NAME_SERVER_CODES = tuple(requests.BROKER), tuple(requests.NAME_SERVER)
+SERVERS: Final[dict[str, tuple[Callable[[Sockets], Any], Callable[[Random], bytes]]]] = {
+    "kafka": (kafka, kafka_frame),
+    "rocketmq": (rocketmq, lambda random: rocketmq_frame(BROKER_CODES, random)),
+    "name-server": (name_server, lambda random: rocketmq_frame(NAME_SERVER_CODES, random)),
+}
+
+
+async def fuzzed(server: str, seed: int, frames: int) -> dict[str, object]:
+    """What came of it."""
+    start, made = SERVERS[server]
+    random = Random(f"{server} {seed}")
+    refused, slowest, faults = 0, (0.0, b""), list[str]()
+    for first in range(0, frames, PER_WORLD):
+        world = Sockets(seed=seed)
+        name = await start(world)
+        wire = Wire(world, name)
+        for _ in range(min(PER_WORLD, frames - first)):
+            sent = made(random)
+            began = process_time()
+            wire.put(sent)
+            slowest = max(slowest, ((process_time() - began) * 1000, sent))
+            refused += wire.transport.closed
+            if wire.transport.closed or wire.transport.written == [] or random.random() < 0.1:
+                wire.close()  # as a client that was refused, or that left in the middle of a frame or of a request
+                wire = Wire(world, name)
+            if random.random() < 0.01:
+                await asyncio.sleep(0)
+        wire.close()
+        faults += map(repr, world.failures)
+        await world.close()
+    return {
+        "taken": frames - refused,
+        "refused": refused,
+        "most_ms": round(slowest[0], 1),
+        "slowest": slowest[1][:300].hex(),
+        "peak_mb": getrusage(RUSAGE_SELF).ru_maxrss // 1024,
+        "faults": faults,
+    }
+
+
+if __name__ == "__main__":
+    logging.disable()
+    print(json.dumps(asyncio.run(fuzzed(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))))
