@@ -121,9 +121,10 @@ def known_strategies() -> dict[str, SystemStrategies]:
     return found
 
 
-def read(path: str | Path) -> Scenario:
-    """The scenario in a YAML file. Raises `UserError`: one line that names the file, the line and the field."""
-    return reading.read(path, known_strategies())
+def read(path: str | Path, *, served: bool = False) -> Scenario:
+    """The scenario in a YAML file. Raises `UserError`: one line that names the file, the line and the field.
+    ``served``: for real clients, see `protocols.scenario.reading.build`."""
+    return reading.read(path, known_strategies(), served=served)
 
 
 def read_text(text: str, source: str = "scenario") -> Scenario:

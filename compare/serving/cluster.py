@@ -9,6 +9,7 @@ from typing import Any
 
 from compare.catalogues import UNCOUNTED
 from compare.serving.history import History
+from compare.serving.recorded import Journal
 from compare.serving.service import Service
 from protocols.engine.nodes import Observer
 from protocols.engine.sockets import Sockets
@@ -117,7 +118,8 @@ async def start(
     port: int | None = None,
     settings: Mapping[str, object] = {},
     *,
-    tracing: bool = False,
+    keeps_messages: bool = False,
+    journal: Journal | None = None,
     seed: int | None = None,
     brokers: Sequence[str] | None = None,
     topics: Mapping[str, Mapping[str, int]] | None = None,
@@ -126,6 +128,7 @@ async def start(
 ) -> Served:
     """Start a cluster in the running event loop, with the scenario's brokers, topics and events.
 
+    ``keeps_messages``: for a report; ``journal`` writes down what clients of Kafka say.
     ``brokers`` and ``topics`` (topic to queues per broker) take the place of the scenario's. ``settings`` of the
     brokers: under Kafka's own names; of RocketMQ, fields of `BrokerSettings`. ``advertised``: the host that clients are
     told instead of ``host``. ``observer``: hears what happens in place of the history, and of all messages. Raises
@@ -133,8 +136,9 @@ async def start(
     setting that the system does not have.
     """
     _check_reachable(host, advertised)
-    history = History(UNCOUNTED)
-    world = Sockets(seed=seed, observer=observer or history, tracing=tracing or observer is not None)
+    history = History(UNCOUNTED, keeps_messages=keeps_messages)
+    tracing = keeps_messages or journal is not None or observer is not None
+    world = Sockets(seed=seed, observer=observer or history, tracing=tracing)
     if topics is None:
         topics = {} if scenario is None else {topic: part.queues for topic, part in scenario.topics.items()}
     names = tuple(brokers or (scenario.brokers if scenario is not None else ()))
@@ -153,6 +157,9 @@ async def start(
         await world.close()
         raise
     history.watch(service)
+    if journal is not None:
+        journal.begins(service)
+        history.listener = journal
     served = Served(world, service, history, bootstrap)
     if scenario is not None:
         served.schedule(scenario)

@@ -14,18 +14,18 @@ Events that the operator lets happen (a broker stops) are told by who lets them 
 """
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from math import inf
+from typing import Final, Protocol
 
 from compare.serving.service import Seen, Service
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
 from protocols.facts import Owns, RebalanceBegan, RebalanceEnded, Transition
 from protocols.java import Queue
-from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Join, Leave, Queues, Subscribe
+from protocols.scenario.events import AddTopic, BrokerEvent, Crash, DeleteTopic, Event, Join, Leave, Network, Queues, Subscribe
 from protocols.scenario.fields import GroupPart, TopicPart
 from protocols.scenario.model import RunPart, Scenario, SystemPart
-from protocols.timeline import Recorder, Timeline, lifetimes
-from protocols.timeline.lifetimes import Lifetimes
+from protocols.timeline import Recorder, Timeline
 
 MEMBER_LEFT: Final = "member left"
 """What a coordinator's state machine calls it that a member takes its leave."""
@@ -37,29 +37,31 @@ FIRST_NUMBER: Final = 1 << 40
 """Numbers of the events' calls begin here, far above those of the world."""
 
 
-class Heard(NamedTuple):
-    """A message between a client and the coordinator. ``peer``: the client's connection."""
-
-    at: Time
-    peer: str
-    message: Message
-    is_answer: bool
+MOST_MESSAGES: Final = 200_000
+"""Messages that are kept for a report; the first ones, without the contents of records."""
 
 
-class TopicChange(NamedTuple):
-    """From this time on there are these topics, with so many partitions each."""
+class Listener(Protocol):
+    """Who writes down what is heard (`compare.serving.recorded.Journal`)."""
 
-    at: Time
-    topics: Mapping[str, int]
+    def heard(self, at: Time, peer: str, message: Message, is_answer: bool) -> None:
+        """A message between a client and a server. ``peer``: the server and the client's connection."""
+
+    def topic(self, at: Time, topic: str, partitions: int | None) -> None:
+        """A topic has so many partitions from now on; None: it is gone."""
+
+    def untraceable(self, at: Time, why: str) -> None:
+        """Something has happened to servers."""
 
 
 class History:
     """The observer of a world on sockets: hands everything on to a recorder and keeps the events.
 
-    ``uncounted``: prefixes of topics that no figure counts. `watch` says what is watched.
+    ``uncounted``: prefixes of topics that no figure counts; ``keeps_messages``: whether a report is to show them, where
+    the world traces. `watch` says what is watched.
     """
 
-    def __init__(self, uncounted: tuple[str, ...] = ()) -> None:
+    def __init__(self, uncounted: tuple[str, ...] = (), *, keeps_messages: bool = False) -> None:
         self.lives: dict[Queue, tuple[tuple[Time, Time], ...]] = {}
         self.recorder = Recorder(lives=self.lives, uncounted=uncounted)
         self.events: dict[int, Event] = {}
@@ -70,10 +72,10 @@ class History:
         """(Group, member) to what it believes to own; without those that never owned anything."""
         self.rebalancing: dict[str, bool] = {}
         """Group to whether a rebalance is under way, as its coordinator tells."""
-        self.heard: list[Heard] = []
-        """Every message between clients and servers, where the world traces."""
-        self.topic_changes: list[TopicChange] = []
-        """Numbers of partitions, from the beginning on."""
+        self.listener: Listener | None = None
+        self.messages = 0
+        """How many there were, where the world traces."""
+        self._keeps_messages = keeps_messages
         self._labels: dict[str, str] = {}
         """Connection to what people see of it: the client's id and its port."""
         self._service: Service | None = None
@@ -93,7 +95,7 @@ class History:
         self._service = service
         self._first_topics = {topic: dict(queues) for topic, queues in service.topics().items()}
         self._topics = dict(self._first_topics)
-        self._keep_topics(0.0)
+        service.changed_topics()
 
     # The observer's side.
 
@@ -119,20 +121,27 @@ class History:
         self.recorder.fact(now, node, fact, root, cause)
 
     def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
-        self.recorder.created(number, due, kind, node, what, cause)
+        if kind == CALL or (self._keeps_messages and self.messages < MOST_MESSAGES):
+            self.recorder.created(number, due, kind, node, what, cause)
 
     def sent(
         self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
     ) -> None:
         is_request = self._service is not None and to in self._service.brokers
-        peer = sender if is_request else to
-        self.heard.append(Heard(now, peer, message, not is_request))
+        server, peer = (to, sender) if is_request else (sender, to)
+        if self.listener is not None:
+            if self._service is not None:
+                self._look_at_topics(self._service, now)
+            self.listener.heard(now, f"{server} {peer}", message, not is_request)
+        self.messages += 1
+        if not self._keeps_messages or self.messages > MOST_MESSAGES:
+            return
         client_id = getattr(message, "client_id", None)
         if client_id and is_request:
             self._labels[peer] = f"{client_id} ({peer.rpartition(':')[2]})"
         shown = self._labels.get(peer, peer)
         pair = (shown, to) if is_request else (sender, shown)
-        self.recorder.sent(now, arrives, *pair, message, number, cause)
+        self.recorder.sent(now, arrives, *pair, _without_contents(message), number, cause)
 
     def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
         self.recorder.harmed(now, sender, to, lost)
@@ -143,6 +152,8 @@ class History:
         """An event that the operator let happen, or that was concluded."""
         self._number += 1
         self.events[self._number] = event
+        if self.listener is not None and isinstance(event, BrokerEvent | Network):
+            self.listener.untraceable(event.at, event.describe())
         self.recorder.created(self._number, event.at, CALL, "", event.describe(), 0)
 
     def look(self, now: Time) -> None:
@@ -167,25 +178,35 @@ class History:
             self.strategies[group] = strategy
 
     def _look_at_topics(self, service: Service, now: Time) -> None:
-        there = service.topics()
-        if there == self._topics:
-            return
-        for topic in [each for each in self._topics if each not in there]:
-            self.happened(DeleteTopic(at=now, delete_topic=topic))
-        for topic, queues in there.items():
-            before = self._topics.get(topic)
-            if before is None:
+        for topic, queues in service.changed_topics().items():
+            before = self._topics.pop(topic, None)
+            if queues == before:
+                if queues is not None:
+                    self._topics[topic] = queues
+                continue
+            if queues is None:
+                self.happened(DeleteTopic(at=now, delete_topic=topic))
+            elif before is None:
                 self.happened(AddTopic(at=now, add_topic={topic: TopicPart(queues=dict(queues))}))
-            elif before != queues:
+            else:
                 self.happened(Queues(at=now, queues={topic: dict(queues)}))
-        self._topics = {topic: dict(queues) for topic, queues in there.items()}
-        self._keep_topics(now)
-        self.lives.clear()
-        self.lives.update(self._lifetimes(now))
+            if queues is not None:
+                self._topics[topic] = dict(queues)
+            self._live(topic, before or {}, queues or {}, now)
+            if self.listener is not None:
+                self.listener.topic(now, topic, None if queues is None else sum(queues.values()))
 
-    def _keep_topics(self, now: Time) -> None:
-        counts = {topic: sum(queues.values()) for topic, queues in self._topics.items()}
-        self.topic_changes.append(TopicChange(now, counts))
+    def _live(self, topic: str, before: Mapping[str, int], after: Mapping[str, int], now: Time) -> None:
+        """The topic has other queues: when each exists, as `protocols.timeline.lifetimes` would have it."""
+        assert self._service is not None
+        numbering = self._service.numbering
+        old = dict.fromkeys(numbering.queues(topic, before))
+        new = dict.fromkeys(numbering.queues(topic, after))
+        for queue in old.keys() - new.keys():
+            *spans, (since, _) = self.lives.get(queue, ((0.0, inf),))
+            self.lives[queue] = (*spans, (since, now))
+        for queue in new.keys() - old.keys():
+            self.lives[queue] = (*self.lives.get(queue, ()), (now, inf))
 
     def _look_at_members(self, group: str, there: Mapping[str, Seen], now: Time) -> None:
         known = self._members.setdefault(group, {})
@@ -241,6 +262,9 @@ class History:
         """All that was observed until ``end``; ``messages`` as of the world."""
         return self.recorder.timeline(end, dict(self.events), messages)
 
-    def _lifetimes(self, now: Time) -> Lifetimes:
-        assert self._service is not None
-        return lifetimes(self.scenario("", now), self._service.numbering)
+
+def _without_contents(message: Message) -> Message:
+    """The message without what producers wrote: a report shows kinds of messages, and memory is bounded."""
+    if getattr(message, "body", None):
+        return message._replace(body=None)  # type: ignore[attr-defined,no-any-return]
+    return message._replace(records=()) if getattr(message, "records", None) else message  # type: ignore[attr-defined,no-any-return]

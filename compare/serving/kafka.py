@@ -38,6 +38,13 @@ class KafkaService:
         first = self.cluster.brokers[0]
         return {topic: {first: len(leaders)} for topic, leaders in self.cluster.record.topics().items()}
 
+    def changed_topics(self) -> Mapping[str, Mapping[str, int] | None]:
+        """Those of them that were created, changed or deleted since the last call; None: the topic is gone."""
+        record, first = self.cluster.record, self.cluster.brokers[0]
+        changed, record.changed = record.changed, {}
+        there = record.topics()
+        return {topic: {first: len(there[topic])} if topic in there else None for topic in changed}
+
     def groups(self) -> Sequence[str]:
         """The groups that a coordinator knows."""
         found = {

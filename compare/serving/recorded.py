@@ -1,135 +1,110 @@
-"""What real clients asked a served coordinator, as a trace that `equipoise conformance` plays.
+"""What clients ask a served coordinator and are answered, written down as it happens (`compare.conformance.served`), and
+at the end made into traces that `equipoise conformance` plays.
 
-Requests about one group, with their times in whole milliseconds, become the steps of a trace in the form of
-tests/golden/kafka/FORMAT-coordinator.md; a coordinator in virtual time is taken through them, and what it answers and
-how the group then stands is what the trace says. Whether clients on sockets were answered the same is counted.
+Every line goes to the file within the same turn of the event loop, so that what was recorded survives whatever ends the
+process. Nothing of it is kept in memory but the connections' groups.
 """
 
+import asyncio
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+import logging
+from collections.abc import Mapping
+from pathlib import Path
 
-from compare.conformance.kafka_coordinator import Session
-from compare.conformance.kafka_coordinator_shapes import OPERATIONS, answer, written
-from compare.json_types import Json
-from compare.serving.cluster import Served
-from compare.serving.history import Heard, TopicChange
+from compare.conformance.kafka_coordinator_shapes import ANSWERS, OPERATIONS, answer, written
+from compare.conformance.served import traces
+from compare.conformance.served import written as what_is_written
 from compare.serving.kafka import KafkaService
-from kafka_coordinator.cluster import ConsumerGroupHeartbeat, JoinGroupAnswer
+from protocols import files
 from protocols.engine.nodes import Message, Time
-from protocols.scenario.events import BrokerEvent, Network
+
+LOG = logging.getLogger("equipoise.serving")
 
 
-class Recording(NamedTuple):
-    """A trace, and how many answers that clients were given are others in it."""
+class Journal:
+    """The file that grows while a cluster of Kafka is served. Raises `OSError` where it cannot be begun; what is wrong
+    later is logged once, and ``failure`` says it."""
 
-    trace: Mapping[str, object]
-    differing: int
+    def __init__(self, path: Path, settings: Mapping[str, object]) -> None:
+        self.path, self._settings = path, settings
+        self._loop = asyncio.get_running_loop()
+        self._ids: Mapping[str, int] = {}
+        self.failure: OSError | None = None
+        self._lines: list[str] = []
+        self._asked: set[tuple[str, int]] = set()
+        """Connection and number of requests that were written and are not answered."""
+        self._file = path.open("wb")
 
+    def begins(self, service: KafkaService) -> None:
+        """These are the topics at the beginning."""
+        self._ids = service.cluster.controller.topic_ids
+        topics = {topic: sum(queues.values()) for topic, queues in service.topics().items()}
+        ids = {topic: _base64(self._ids.get(topic, 0)) for topic in topics}
+        self._write({"served": "kafka", "config": dict(self._settings), "topics": topics, "topic_ids": ids})
+        if len(service.brokers) > 1:
+            self.untraceable(0.0, "its traces are of one broker")
 
-def recording(
-    group: str,
-    heard: Sequence[Heard],
-    topics: Sequence[TopicChange],
-    topic_ids: Mapping[str, str],
-    config: Mapping[str, object],
-) -> Recording:
-    """The trace of one group. ``topics``: at least one, the first of which holds from the beginning; ``topic_ids``: in
-    base64; ``config``: settings of the broker that are not the defaults."""
-    messages: dict[tuple[str, int], Message] = {}
-    for each in heard:
-        if each.is_answer:
-            messages.setdefault((each.peer, each.message[0]), each.message)
-    made = [each.message.member_id for each in heard if isinstance(each.message, JoinGroupAnswer)]
-    ids = {f"m{number}": member for number, member in enumerate(dict.fromkeys(filter(None, made)), 1)}
-    symbols = {member: symbol for symbol, member in ids.items()}
-    steps: list[dict[str, object]] = []
-    asked: dict[int, tuple[str, int]] = {}
-    began = heard[0].at if heard else 0.0
-    for at, op, req, source in _in_order(group, heard, topics[1:]):
-        elapsed = int(at - began) - sum(step["req"]["ms"] for step in steps if step["op"] == "advance")  # type: ignore[index]
-        if elapsed > 0:
-            steps.append({"op": "advance", "req": {"ms": elapsed}})
-        if source is not None:
-            asked[len(steps)] = source
-        steps.append({"op": op, "req": _with_symbols(req, symbols)})
-    session = Session(ids, dict(config), dict(topics[0].topics), dict(topic_ids), steps)  # type: ignore[arg-type]
-    played = [session.step(number, step) for number, step in enumerate(steps)]  # type: ignore[arg-type]
-    for number, completed in session.completed_at.items():
-        played[number]["completed_at_step"] = completed
-    trace = {
-        "trace_id": f"served-{group}",
-        "protocol": "consumer" if ConsumerGroupHeartbeat in {type(each.message) for each in heard} else "classic",
-        "scenario": "served",
-        "config": dict(config),
-        "topics": dict(topics[0].topics),
-        "topic_ids": dict(topic_ids),
-        "ids": ids,
-        "steps": played,
-    }
-    answered = dict(_answers(played))
-    differing = sum(
-        source in messages and number in answered and answer(messages[source]) != answered[number]
-        for number, source in asked.items()
-    )
-    return Recording(trace, differing)
+    def heard(self, at: Time, peer: str, message: Message, is_answer: bool) -> None:
+        """A message between a client and the coordinator; others are passed over."""
+        if is_answer:
+            if type(message) in ANSWERS and (peer, message[0]) in self._asked:
+                self._asked.discard((peer, message[0]))
+                self._write({"at": at, "to": peer, "n": message[0], "resp": answer(message)})
+            return
+        op, group = OPERATIONS.get(type(message)), getattr(message, "group", None)
+        if op is not None and group is not None:
+            self._asked.add((peer, message[0]))
+            req = written(message)
+            if "client_id" in req:  # members are called otherwise in facts (`kafka_coordinator.wire.names`)
+                req["client_id"] = getattr(req["client_id"], "client_id", req["client_id"])
+            self._write({"at": at, "from": peer, "n": message[0], "op": op, "group": group, "req": req})
 
+    def topic(self, at: Time, topic: str, partitions: int | None) -> None:
+        """The topic has so many partitions from now on; None: it is gone."""
+        self._write({"at": at, "topic": topic, "partitions": partitions, "id": _base64(self._ids.get(topic, 0))})
 
-def _with_symbols(req: Mapping[str, Json], symbols: Mapping[str, str]) -> dict[str, Json]:
-    """The request with symbols for ids that the coordinator has made."""
-    with_symbols = dict(req)
-    if isinstance(member := req.get("member_id"), str):
-        with_symbols["member_id"] = symbols.get(member, member)
-    if isinstance(assignments := req.get("assignments"), dict):
-        with_symbols["assignments"] = {symbols.get(member, member): text for member, text in assignments.items()}
-    if isinstance(members := req.get("members"), list):
-        with_symbols["members"] = [_with_symbols(each, symbols) for each in members if isinstance(each, dict)]
-    return with_symbols
+    def untraceable(self, at: Time, why: str) -> None:
+        """Something has happened to servers, for which traces have no step."""
+        self._write({"at": at, "untraceable": why})
 
+    def close(self) -> None:
+        """Nothing more comes."""
+        self._flush()
+        self._file.close()
 
-def _answers(played: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, object]]:
-    for number, step in enumerate(played):
-        if "resp" in step:
-            yield number, step["resp"]
-        for each in step["completed"]:
-            yield each["step"], each["resp"]
+    def _write(self, line: Mapping[str, object]) -> None:
+        if not self._lines:
+            self._loop.call_soon(self._flush)
+        self._lines.append(json.dumps(line))
+
+    def _flush(self) -> None:
+        lines, self._lines = self._lines, []
+        if not lines or self.failure is not None or self._file.closed:
+            return
+        try:
+            self._file.write("".join(f"{line}\n" for line in lines).encode())
+            self._file.flush()
+        except OSError as error:
+            self.failure = error
+            LOG.warning("--record %s: %s; what comes from now on is not recorded", self.path, error.strerror)
 
 
-def _in_order(
-    group: str, heard: Sequence[Heard], topics: Sequence[TopicChange]
-) -> Iterator[tuple[Time, str, dict[str, Json], tuple[str, int] | None]]:
-    """Time, operation, request and where it came from, in the order of time."""
-    waiting = list(topics)
-    for each in heard:
-        while waiting and waiting[0].at <= each.at:
-            change = waiting.pop(0)
-            yield change.at, "set_topics", {"topics": dict(change.topics)}, None
-        op = OPERATIONS.get(type(each.message))
-        if not each.is_answer and op is not None and getattr(each.message, "group", None) == group:
-            yield each.at, op, {"group_id": group, **written(each.message)}, (each.peer, each.message[0])
+def _base64(number: int) -> str:
+    return base64.urlsafe_b64encode(number.to_bytes(16, "big")).decode().rstrip("=")
 
 
-_LOST = (BrokerEvent, Network)
-"""Events that a trace of one coordinator has no step for."""
-
-
-def recordings(served: Served, settings: Mapping[str, object]) -> tuple[str, Sequence[str]]:
-    """The lines of the file, and what is to be said about them; no lines where nothing can be recorded so.
-    ``settings``: the broker's that are not the defaults."""
-    service, history = served.service, served.history
-    if not isinstance(service, KafkaService):
-        return "", ["no recording for conformance: its traces are of Kafka's coordinator"]
-    if any(isinstance(event, _LOST) for event in history.events.values()) or len(service.brokers) > 1:
-        return "", ["no recording for conformance: its traces are of one broker to which nothing happened"]
-    ids = {
-        topic: base64.urlsafe_b64encode(number.to_bytes(16, "big")).decode().rstrip("=")
-        for topic, number in service.cluster.controller.topic_ids.items()
-    }
-    lines, told = [], []
-    for group in history.scenario("", served.world.now).groups:
-        found = recording(group, history.heard, history.topic_changes, ids, settings)
-        lines.append(json.dumps(found.trace, allow_nan=False))
-        if found.differing:
-            told.append(f"{found.differing} answers to group {group!r} differ from the trace, whose times are whole ms")
-    return "".join(f"{line}\n" for line in lines), told
+def make_traces(path: Path) -> list[str]:
+    """Put the traces of its groups in the place of what was written down. What is to be said about them; what was
+    written down stays where there can be no traces. Raises `OSError`."""
+    with path.open("rb") as lines:
+        found = what_is_written(lines)
+    if found.untraceable:
+        return [f"{path} holds no traces for conformance: {found.untraceable}"]
+    told = []
+    with files.replaced(path) as beside, beside.open("w", encoding="utf-8") as out:
+        for group, content, differing in traces(found):
+            out.write(json.dumps(content, allow_nan=False) + "\n")
+            if differing:
+                told.append(f"{differing} answers to group {group!r} differ from the trace, whose times are whole ms")
+    return told

@@ -34,6 +34,9 @@ class RocketMQService:
 
     def __init__(self, cluster: RocketMQCluster) -> None:
         self.cluster = cluster
+        self._told: tuple[object, ...] = ()
+        """The versions of the brokers' topics when they were looked at last."""
+        self._known: Mapping[str, Mapping[str, int]] = {}
 
     @property
     def brokers(self) -> Sequence[str]:
@@ -48,6 +51,15 @@ class RocketMQService:
                 if not topic.startswith(_INTERNAL) and topic not in self.cluster.disks:
                     topics.setdefault(topic, {})[broker] = config.read
         return topics
+
+    def changed_topics(self) -> Mapping[str, Mapping[str, int] | None]:
+        """Those of them that are others than at the last call; None: the topic is gone."""
+        versions = tuple([disk.topics.version for disk in self.cluster.disks.values()])
+        if versions == self._told:
+            return {}
+        before, self._known, self._told = self._known, self.topics(), versions
+        gone = dict.fromkeys(topic for topic in before if topic not in self._known)
+        return {**gone, **{topic: queues for topic, queues in self._known.items() if before.get(topic) != queues}}
 
     def groups(self) -> Sequence[str]:
         """The groups that a broker knows members of."""

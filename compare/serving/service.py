@@ -28,6 +28,9 @@ class Service(Protocol):
     def topics(self) -> Mapping[str, Mapping[str, int]]:
         """Topic to its queues per broker, in order; topics that the system made for itself are left out."""
 
+    def changed_topics(self) -> Mapping[str, Mapping[str, int] | None]:
+        """Those of them that are others than at the last call, or may be; None: such a topic is gone."""
+
     def groups(self) -> Sequence[str]:
         """The groups that have or had members."""
 

@@ -5,9 +5,10 @@ The verb `serve`.
 
 import asyncio
 import json
+import re
 import signal
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -22,13 +23,14 @@ from compare.running.spread import spread_figures
 from compare.running.systems import known_strategies
 from compare.running.variants import Variant
 from compare.serving.cluster import Served, start
-from compare.serving.history import REAL, History
-from compare.serving.recorded import recordings
+from compare.serving.history import MOST_MESSAGES, REAL, History
+from compare.serving.recorded import Journal, make_traces
 from compare.serving.service import Service
-from compare.verbs.options import HELP_OPTIONS, check_report, save_report
+from compare.verbs.options import HELP_OPTIONS, check_report, hear_sigterm, save_report
 from protocols import UserError, files
 from protocols.engine.nodes import Time
 from protocols.engine.sockets import Sockets
+from protocols.scenario import shorthands
 from protocols.scenario.fields import milliseconds
 from protocols.scenario.model import Scenario, SystemPart
 
@@ -77,11 +79,20 @@ def _strategy(history: History, system: str) -> str:
 
 
 _WRITABLE = "expected a writable file"
+_TOPIC = re.compile(r"[\w.%|-]{1,127}", re.ASCII)
+MOST_QUEUES = 10_000
 
 
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("system", type=click.Choice(("kafka", "rocketmq")))
 @click.argument("scenario", required=False, metavar="[SCENARIO.yaml]", type=click.Path(path_type=Path))
+@click.option(
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="NAME:COUNT",
+    help="A topic with so many partitions, or queues over all brokers; may be given again.",
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -104,8 +115,8 @@ _WRITABLE = "expected a writable file"
     "--record",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="At the end write what the clients did: JSON in the form of compare, one variant `real`; for kafka also"
-    " FILE.jsonl, a recording that conformance plays.",
+    help="At the end write what the clients did: JSON in the form of compare, one variant `real`. For kafka also"
+    " FILE.jsonl, which conformance plays; it grows while clients are served, and outlives a process that is killed.",
 )
 @click.option(
     "--report",
@@ -116,6 +127,7 @@ _WRITABLE = "expected a writable file"
 def serve(
     system: str,
     scenario: Path | None,
+    topics: tuple[str, ...],
     port: int | None,
     host: str,
     advertise: str | None,
@@ -127,7 +139,8 @@ def serve(
 
     SYSTEM is kafka or rocketmq. The scenario says which brokers and topics there are, and its events happen at their
     times of the real clock: brokers stop and return, topics come and grow; its members are not started, because
-    members are the real clients. Without one there is one broker, and topics are created when clients ask for them.
+    members are the real clients, so that it needs no group and no run. Without one there is one broker. Topics that
+    nobody names are created when clients ask for them.
 
     The first line on standard output says where clients begin. docs/serving.md tells what is served.
     """
@@ -141,26 +154,60 @@ def serve(
     settings: Mapping[str, object] = {}
     if initial_delay is not None:
         settings = {"group.initial.rebalance.delay.ms": _milliseconds(initial_delay)}
-    given = None if scenario is None else read(scenario)
-    asyncio.run(_serve(system, given, (host, advertise), port, settings, record, report))
+    given = None if scenario is None else read(scenario, served=True)
+    there = _topics(topics, given, DEFAULT_BROKER[system])
+    journal = None if record is None or system != "kafka" else record.with_name(f"{record.name}.jsonl")
+    served, end = asyncio.run(_serve(system, given, there, (host, advertise), port, settings, journal, report))
+    if record is None and report is None:
+        return 0
+    hear_sigterm()  # the event loop has heard signals until now
+    try:
+        _write(served, end, NAME if given is None else given.name, record, report)
+        if journal is not None:
+            _make_traces(served, journal)
+    except KeyboardInterrupt:
+        if journal is not None:
+            click.echo(f"serve: not all is written; {journal} holds what was recorded", err=True)
+        raise
     return 0
+
+
+DEFAULT_BROKER: Mapping[str, str] = {"kafka": "broker-1", "rocketmq": "broker-a"}
+
+
+def _topics(given: Sequence[str], scenario: Scenario | None, broker: str) -> dict[str, dict[str, int]]:
+    """Topic to its queues per broker: those of the scenario, and those that are given as NAME:COUNT."""
+    found = {} if scenario is None else {topic: dict(part.queues) for topic, part in scenario.topics.items()}
+    for text in given:
+        name, colon, count = text.rpartition(":")
+        if not (colon and _TOPIC.fullmatch(name) and count.isdecimal() and 1 <= int(count[:6]) <= MOST_QUEUES):
+            raise UserError(f"--topic {text}: expected a name and 1 to {MOST_QUEUES} partitions, such as orders:4")
+        if name in found:
+            raise UserError(f"--topic {text}: there is a topic {name} already, expected each name once")
+        brokers = (broker,) if scenario is None else scenario.brokers
+        found[name] = shorthands.queues(int(count), brokers, ("topic",))
+    return found
 
 
 async def _serve(
     system: str,
     scenario: Scenario | None,
+    topics: Mapping[str, Mapping[str, int]],
     hosts: tuple[str, str | None],
     port: int | None,
     settings: Mapping[str, object],
     record: Path | None,
     report: Path | None,
-) -> None:
+) -> tuple[Served, Time]:
+    """Serve until a signal comes; what was served, and when it ended. ``record``: where to write down what clients of
+    Kafka say."""
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, over.set)
     host, advertised = hosts
-    tracing = record is not None or report is not None
-    served = await start(system, scenario, host, port, settings, tracing=tracing, advertised=advertised)
+    journal = None if record is None else _begin(record, settings)
+    more = {"keeps_messages": report is not None, "journal": journal, "topics": topics, "advertised": advertised}
+    served = await start(system, scenario, host, port, settings, **more)
     try:
         click.echo(served.address)
         for text in served.passed_over:
@@ -169,31 +216,41 @@ async def _serve(
         end = served.world.tell_time()
     finally:
         await served.world.close()
-    if record is not None or report is not None:
-        _write(served, end, NAME if scenario is None else scenario.name, settings, record, report)
+        if journal is not None:
+            journal.close()
+    return served, end
 
 
-def _write(
-    served: Served,
-    end: float,
-    name: str,
-    settings: Mapping[str, object],
-    record: Path | None,
-    report: Path | None,
-) -> None:
+def _begin(record: Path, settings: Mapping[str, object]) -> Journal:
+    try:
+        return Journal(record, settings)
+    except OSError as error:
+        raise UserError(f"--record {record}: {error.strerror}, {_WRITABLE}") from None
+
+
+def _write(served: Served, end: Time, name: str, record: Path | None, report: Path | None) -> None:
     result = result_of(served.history, served.service, served.world, end, name)
     found = measured(result, served.service, with_chart_data=report is not None)
     if record is not None:
         _save("--record", record, lambda: json.dumps(found[2], indent=1, allow_nan=False) + "\n")
-        lines, told = recordings(served, settings)
-        for text in told:
-            click.echo(f"serve: {text}", err=True)
-        if lines:
-            _save("--record", record.with_name(f"{record.name}.jsonl"), lambda: lines)
+        if served.service.system != "kafka":
+            click.echo("serve: no recording for conformance: its traces are of Kafka's coordinator", err=True)
     if report is not None:
         from compare.showing.comparison.page import write_comparison
 
+        left_out = served.history.messages - MOST_MESSAGES
+        if left_out > 0:
+            click.echo(f"serve: the report shows the first {MOST_MESSAGES:,} messages, not {left_out:,} more", err=True)
         save_report(report, write_comparison([found]))
+
+
+def _make_traces(served: Served, journal: Path) -> None:
+    try:
+        told = make_traces(journal)
+    except OSError as error:
+        raise UserError(f"--record {journal}: {error.strerror}, {_WRITABLE}") from None
+    for text in told:
+        click.echo(f"serve: {text}", err=True)
 
 
 def _save(option: str, path: Path, text: Callable[[], str]) -> None:

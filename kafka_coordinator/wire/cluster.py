@@ -19,7 +19,7 @@ _NONE: Mapping[str, str | None] = MappingProxyType({})
 class ClusterRecord:
     """The controller's record around `Controller` and the shared `Storage`; ``node_ids``: broker to its id."""
 
-    __slots__ = ("_state", "controller", "names", "node_ids", "settings", "storage")
+    __slots__ = ("_state", "changed", "controller", "names", "node_ids", "settings", "storage")
 
     def __init__(
         self, controller: Controller, storage: Storage, settings: ServerSettings, node_ids: Mapping[str, int]
@@ -31,6 +31,8 @@ class ClusterRecord:
             if topic not in storage.replicas:
                 storage.replicas[topic] = tuple([controller.replicas.in_sync(each) for each in preferred])
         self._state = controller.state
+        self.changed: dict[str, None] = {}
+        """Topics that were created, changed or deleted; whoever follows them takes them out."""
 
     def topics(self) -> Mapping[str, tuple[str, ...]]:
         """Topic to the preferred leader of each partition."""
@@ -57,6 +59,7 @@ class ClusterRecord:
         return tuple([self._ring(brokers[number % len(brokers)], factor) for number in numbers])
 
     def create(self, topic: str, replicas: Replicas, configs: Mapping[str, str | None], number: UUID) -> None:
+        self.changed[topic] = None
         self.storage.replicas[topic] = replicas
         if configs:
             given = {name: value for name, value in configs.items() if value is not None}
@@ -65,11 +68,13 @@ class ClusterRecord:
         self.controller.put_topic(topic, tuple([replica[0] for replica in replicas]), replicas=replicas)
 
     def grow(self, topic: str, more: Replicas) -> None:
+        self.changed[topic] = None
         replicas = self.storage.replicas[topic] = (*self.storage.replicas[topic], *more)
         racks = self.controller.racks.get(topic)
         self.controller.put_topic(topic, tuple([replica[0] for replica in replicas]), racks, replicas=replicas)
 
     def delete(self, topic: str) -> None:
+        self.changed[topic] = None
         self.storage.delete(topic)
         self.controller.delete_topic(topic)
 

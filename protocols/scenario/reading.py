@@ -26,14 +26,21 @@ from protocols.scenario.topology import MemberKey
 from protocols.scenario.validation import PartError, Path, field_names, known, mapping, path_text, validated
 
 
-def build(given: object, systems: Systems | None) -> Scenario:
+_SERVED: Mapping[str, object] = {"name": "real clients", "topics": {}, "run": {"for": "8760h"}, "groups": None}
+"""What a scenario for real clients need not say: its members are not started, and it runs until it is ended."""
+
+
+def build(given: object, systems: Systems | None, *, served: bool = False) -> Scenario:
     """A scenario from nested values with all their shorthands. ``systems``: those that there are; None: their names are
-    not checked, and a scenario that names none has none.
+    not checked, and a scenario that names none has none. ``served``: for real clients, so that it need not say which
+    groups there are nor how long it runs.
 
     Raises `protocols.scenario.validation.PartError` for the first thing that cannot be.
     """
     fields = dict(mapping(given, ()))
     known(fields, (*field_names(Scenario), "group"), ())
+    if served:
+        fields = {**{name: value for name, value in _SERVED.items() if name != "groups" or "group" not in fields}, **fields}
     for name in ("name", "topics", "run"):
         if name not in fields:
             raise PartError((name,), "is missing")
@@ -42,7 +49,7 @@ def build(given: object, systems: Systems | None) -> Scenario:
     brokers = shorthands.names(fields.get("brokers", Scenario.model_fields["brokers"].default), ("brokers",))
     if not brokers:
         raise PartError(("brokers",), "no broker, expected at least one")
-    groups, members = _groups(fields)
+    groups, members = ({}, {}) if served and fields.get("groups", ...) is None else _groups(fields)
     events = _events(fields.get("events", ()), brokers)
     variants = shorthands.items(fields.get("systems", ()), ("systems",))
     membership = Membership(groups, events)
@@ -143,9 +150,10 @@ LARGEST = 64 * 1024 * 1024
 """Files above this many bytes are no scenario."""
 
 
-def read(path: str | pathlib.Path, registered: Systems | None = None) -> Scenario:
-    """The scenario in a YAML file. Raises `UserError`: one line that names the file, the line and the field."""
-    return read_text(file_text(path), str(path), registered)
+def read(path: str | pathlib.Path, registered: Systems | None = None, *, served: bool = False) -> Scenario:
+    """The scenario in a YAML file. Raises `UserError`: one line that names the file, the line and the field. ``served``
+    as of `build`."""
+    return read_text(file_text(path), str(path), registered, served=served)
 
 
 def file_text(path: str | pathlib.Path, what: str = "scenario") -> str:
@@ -164,13 +172,15 @@ def file_text(path: str | pathlib.Path, what: str = "scenario") -> str:
         raise UserError(f"{source} line {line}: no UTF-8, expected a YAML text") from None
 
 
-def read_text(text: str, source: str = "scenario", registered: Systems | None = None) -> Scenario:
+def read_text(
+    text: str, source: str = "scenario", registered: Systems | None = None, *, served: bool = False
+) -> Scenario:
     """The scenario in a YAML text; ``source`` is what errors call it. Raises `UserError` as `read` does."""
     from protocols.scenario.yaml_values import parse  # scenarios made by programs need no YAML
 
     parsed = parse(text, source)
     try:
-        return build(parsed.value, registered)
+        return build(parsed.value, registered, served=served)
     except PartError as wrong:
         raise refusal(f"{source} line {parsed.line(wrong.path)}", wrong) from None
 
