@@ -112,12 +112,17 @@ def case_id(line: Line, number: int) -> str:
 
 
 def play_file(
-    path: Path, players: Sequence[Player], name: str | None = None, consumed: Callable[[int], None] = lambda _: None
+    path: Path,
+    players: Sequence[Player],
+    name: str | None = None,
+    consumed: Callable[[int], None] = lambda _: None,
+    read: Callable[[Path], Iterator[tuple[int, bytes, int]]] | None = None,
 ) -> FileResult:
     """Play every case of a ``.jsonl``, ``.jsonl.gz`` (one case a line) or ``.json`` file (one case).
 
     Lines that no player recognises have failed, unless it is so with every line: then the file is of an unknown
-    kind and skipped. ``consumed`` is told after each case how many bytes of the file (as stored) have been read.
+    kind and skipped. ``consumed`` is told after each case how many bytes of the file (as stored) have been read. ``read``
+    takes the place of `lines`.
     Raises `UserError` if the file cannot be read or is not the gzip that its name promises.
     """
     result = FileResult(name or path.name)
@@ -125,7 +130,7 @@ def play_file(
     strange: list[Difference] = []
     unplayed: list[str] = []
     count_strange = count_different = no_json = 0
-    for number, text, position in lines(path):
+    for number, text, position in (read or lines)(path):
         case, found = _outcome(number, text, players)
         match found:
             case Player():

@@ -45,6 +45,9 @@ _MISSING = "nothing"
 _LINE_FIELDS = ("trace_id", "protocol", "scenario", "config", "topics", "topic_ids", "ids", "steps")
 _STEP_FIELDS = ("n", "t", "op", "req", "resp", "pending", "completed", "state", "timeline", "completed_at_step")
 
+_READS = frozenset(("heartbeat", "offset_fetch", "describe_group", "consumer_group_describe"))
+"""Operations that change no group: a trace has thousands of them, and looking at all members takes its time."""
+
 _OF_A_MEMBER = {"metadata", "target_assignment"}
 """Fields that only the description of a member has."""
 
@@ -145,7 +148,7 @@ class Session:
             got["pending"] = True
         got["completed"] = [{"step": n, "t": _whole(t), "resp": resp} for n, (t, resp) in sorted(answers.items())]
         if op != "advance":
-            state = self._state()
+            state = None if op in _READS else self._state()
             got["state"] = _UNCHANGED if state is None else state
         return got
 
@@ -179,7 +182,7 @@ class Session:
             running = self.world.fire_next(until)
             if not running:
                 self.world.advance(until)
-            state = self._state()
+            state = self._state() if running else None
             if state is not None:
                 yield {"t": _whole(self.world.now), "state": state}
 

@@ -11,6 +11,7 @@ from compare.conformance.kafka_coordinator import COORDINATOR_TRACES
 from compare.conformance.kafka_recordings import KAFKA
 from compare.conformance.rocketmq_recordings import ROCKETMQ
 from compare.conformance.rocketmq_strategies import STRATEGY_CALLS, STRATEGY_GROUPS
+from compare.conformance.served import lines_or_traces
 from compare.process_pool import process_pool
 from protocols.errors import UserError
 
@@ -53,6 +54,6 @@ def play_files(
 
 def _play(path: Path, consumed: Callable[[int], None] = lambda position: None) -> FileResult | UserError:
     try:
-        return play_file(path, PLAYERS, str(path), consumed)
+        return play_file(path, PLAYERS, str(path), consumed, lines_or_traces)
     except UserError as error:
         return error

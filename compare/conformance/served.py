@@ -18,8 +18,11 @@ the topics that it names, or all where it subscribes to a pattern.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from compare.conformance.cases import lines
 from compare.conformance.kafka_coordinator import Session
 from compare.json_types import Json
 
@@ -87,6 +90,18 @@ def written(lines: Iterable[bytes]) -> Written:
         else:
             found.untraceable = line.get("untraceable", "")
     return found
+
+
+def lines_or_traces(path: Path) -> Iterator[tuple[int, bytes, int]]:
+    """As `cases.lines`, but of a file that was written line by line while clients were served its traces."""
+    read = lines(path)
+    first = next(read, None)
+    if first is not None and first[1].startswith(FIRST):
+        read = chain((first,), read)
+        for number, trace in enumerate(traces(written(text for _, text, _ in read)), 1):
+            yield number, json.dumps(trace.content).encode(), path.stat().st_size
+    elif first is not None:
+        yield from chain((first,), read)
 
 
 def traces(found: Written) -> Iterator[Trace]:

@@ -1,0 +1,138 @@
+"""What clients say to a served broker is written down as it happens, and gives one trace for each group."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compare.conformance.players import play_files
+from compare.conformance.served import traces, written
+from compare.serving.cluster import Served, start
+from compare.serving.recorded import Journal, make_traces
+from tests.kafka_coordinator.wire.load import Member
+
+SOON = {"group.initial.rebalance.delay.ms": 300}
+
+
+async def recorded(path: Path, what: Callable[[Served], Any], topics: int = 1) -> None:
+    journal = Journal(path, SOON)
+    there = {f"orders{number or ''}": {"broker-1": 4} for number in range(topics)}
+    served = await start("kafka", port=0, settings=SOON, topics=there, journal=journal)
+    try:
+        await what(served)
+        assert served.world.failures == []
+    finally:
+        await served.world.close()
+        journal.close()
+
+
+async def two_groups(served: Served) -> None:
+    """Members of both groups have the same client id; one group has two members, and a topic comes and goes."""
+    address = served.service.cluster.addresses["broker-1"]  # type: ignore[attr-defined]
+    members = [await Member.of(address, "app", group) for group in ("a", "b", "a")]
+    await asyncio.gather(*[each.join() for each in members])
+    served.service.create_topic("more", {"broker-1": 1})
+    for _ in range(3):
+        for each in members:
+            assert await each.heartbeat() == 0
+    served.service.delete_topic("more")
+    assert await members[1].heartbeat() == 0
+    for each in members:
+        each.close()
+
+
+def passed(path: Path) -> int:
+    (result,) = play_files([path], lambda _: lambda _: None, 1)
+    assert not isinstance(result, Exception)
+    assert (result.failed, result.skipped) == (0, 0)
+    return result.passed
+
+
+def test_each_group_has_a_trace_of_its_own_in_which_clients_are_served_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "out.json.jsonl"
+    asyncio.run(recorded(path, two_groups))
+    with path.open("rb") as lines:
+        assert [(each.group, each.differing) for each in traces(written(lines))] == [("a", 0), ("b", 0)]
+    assert make_traces(path) == []
+    a, b = map(json.loads, path.read_text().splitlines())
+    assert (len(a["ids"]), len(b["ids"])) == (2, 1)
+    assert set(a["ids"].values()).isdisjoint(b["ids"].values())
+    assert a["topics"] == b["topics"] == {"orders": 4}
+    assert "UNKNOWN_MEMBER_ID" not in path.read_text()
+    assert passed(path) == 2
+
+
+def test_what_was_written_when_the_process_was_killed_can_be_played(tmp_path: Path) -> None:
+    path, cut = tmp_path / "out.json.jsonl", tmp_path / "cut.jsonl"
+    asyncio.run(recorded(path, two_groups))
+    whole = path.read_bytes()
+    assert passed(path) == 2, "before traces were made of it"
+    second = whole.index(b'"b"')
+    for end in range(second - 40, len(whole), 397):
+        cut.write_bytes(whole[:end])
+        assert passed(cut) == (1 if end <= whole.index(b"\n", second) - 1 else 2)
+
+
+def test_a_server_that_stops_leaves_no_trace_and_what_was_written_stays(tmp_path: Path) -> None:
+    path = tmp_path / "out.json.jsonl"
+
+    async def what(served: Served) -> None:
+        served.history.listener.untraceable(1.0, "broker-1 is killed")  # type: ignore[union-attr]
+
+    asyncio.run(recorded(path, what))
+    assert make_traces(path) == [f"{path} holds no traces for conformance: broker-1 is killed"]
+    assert path.read_text().count("\n") == 2
+
+
+def calls(what: Callable[[], object]) -> int:
+    """How many calls of functions it takes."""
+    count = 0
+
+    def counted(frame: object, event: str, arg: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        what()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_the_work_is_linear_in_events_and_independent_of_topics(tmp_path: Path) -> None:
+    path = tmp_path / "out.json.jsonl"
+    asyncio.run(recorded(path, two_groups, topics=3))
+    *before, beat, answered = [json.loads(line) for line in path.read_bytes().splitlines()]
+
+    def with_beats(count: int) -> list[bytes]:
+        more = []
+        for number in range(count):
+            more += [{**beat, "at": beat["at"] + number * 10, "n": 1000 + number}, {**answered, "n": 1000 + number}]
+        return [json.dumps(line).encode() for line in (*before, *more)]
+
+    few, many = (calls(lambda count=count: list(traces(written(with_beats(count))))) for count in (200, 400))  # type: ignore[misc]
+    none = calls(lambda: list(traces(written(with_beats(0)))))
+    assert many - none < 2.1 * (few - none)
+
+
+@pytest.mark.parametrize("system", ["kafka", "rocketmq"])
+def test_a_fact_costs_the_same_however_many_topics_there_are(system: str) -> None:
+    async def looks(topics: int) -> int:
+        there = {f"t{number}": {"b": 1} for number in range(topics)}
+        served = await start(system, port=0, topics=there, brokers=["b"])
+        try:
+            served.history.look(1.0)
+            found = calls(lambda: served.history.look(2.0))
+            served.service.create_topic("more", {"b": 2})
+            served.history.look(3.0)
+            assert [each.describe() for each in served.history.events.values()] == ["more is created"]
+            return found
+        finally:
+            await served.world.close()
+
+    assert asyncio.run(looks(3)) == asyncio.run(looks(300))
