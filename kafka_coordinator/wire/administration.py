@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
+from kafka_coordinator.cluster.broker import ClusterState
 from kafka_coordinator.wire import entities, requests
 from kafka_coordinator.wire.config_values import (
     Described,
@@ -32,6 +33,8 @@ from kafka_coordinator.wire.requests import (
     DescribeConfigs,
     DescribeTopicPartitions,
     ListConfigResources,
+    Work,
+    answered,
 )
 from kafka_coordinator.wire.state import CONTROLLER, NO_ID, NO_THROTTLE, BrokerState, Handler
 from protocols.engine.nodes import Message, Outbox, Time, at_port
@@ -122,7 +125,8 @@ def describe_topic_partitions(
             break
         numbers = range(first, min(len(leaders), first + left))
         left -= len(numbers)
-        parts = tuple([partition(entities.part(item, "partitions"), state, name, number) for number in numbers])
+        part = entities.part(item, "partitions")
+        parts = tuple([partition(part, state, state.cluster, name, number) for number in numbers])
         described.append(
             item(
                 error_code=ErrorCode.none,
@@ -162,12 +166,12 @@ def _without(item: entities.Kind, name: str, code: ErrorCode, operations: int) -
     )
 
 
-def partition(kind: entities.Kind, state: BrokerState, topic: str, number: int) -> Entity:
+def partition(kind: entities.Kind, state: BrokerState, cluster: ClusterState, topic: str, number: int) -> Entity:
     """A partition with its leader and replicas, in the answers to Metadata and DescribeTopicPartitions."""
-    leader = state.cluster.topics[topic][number]
+    leader = cluster.topics[topic][number]
     kept = state.storage.replicas.get(topic, ())
     replicas = kept[number] if number < len(kept) else (leader,) * bool(leader)
-    alive = state.cluster.brokers
+    alive = cluster.brokers
     ids = {name: state.addresses[name].node_id for name in replicas}
     return entities.make(
         kind,
@@ -194,11 +198,16 @@ _MALFORMED: Final = (
 
 def describe_configs(state: BrokerState, now: Time, sender: str, request: DescribeConfigs, out: Outbox) -> None:
     """Settings of topics, groups and brokers, with what they come from."""
+    out.send(sender, answered(request.correlation, _described_configs(state, request)))
+
+
+def _described_configs(state: BrokerState, request: DescribeConfigs) -> Work:
     kind = entities.response(_KEY, request.version)
     item = entities.part(kind, "results")
     with_synonyms = request.body.include_synonyms
     results = []
     for resource in request.body.resources:
+        yield  # each has dozens of settings
         code, message, configs = ErrorCode.none, "", list[Described]()
         try:
             configs = named(_configs(state, resource), resource.configuration_keys)
@@ -214,9 +223,7 @@ def describe_configs(state: BrokerState, now: Time, sender: str, request: Descri
                 configs=tuple([_entity(item, config, with_synonyms=with_synonyms) for config in configs]),
             )
         )
-    out.send(
-        sender, Answer(request.correlation, entities.make(kind, throttle_time=NO_THROTTLE, results=tuple(results)))
-    )
+    return entities.make(kind, throttle_time=NO_THROTTLE, results=tuple(results))
 
 
 def list_config_resources(

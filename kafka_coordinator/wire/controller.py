@@ -14,7 +14,7 @@ from kafka_coordinator.wire import requests
 from kafka_coordinator.wire.cluster import ClusterRecord
 from kafka_coordinator.wire.config_changes import alter_configs
 from kafka_coordinator.wire.entities import RefusedError
-from kafka_coordinator.wire.requests import AlterConfigs, Answer, IncrementalAlterConfigs
+from kafka_coordinator.wire.requests import AlterConfigs, Answer, IncrementalAlterConfigs, Work, answered
 from kafka_coordinator.wire.topic_changes import (
     NewTopic,
     check_new_topic,
@@ -85,9 +85,8 @@ class ControllerNode:
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         controller = self.cluster.controller
         if isinstance(message, Administer):
-            body = self._answer(message, out)
-            self._tell(out)
-            out.send(sender, Administered(message.client, Answer(message.request.correlation, body)))
+            answer = answered(message.request.correlation, self._work(message, out))
+            out.send(sender, Administered(message.client, answer))
             return
         if isinstance(message, CreateMissing):
             self._create(message.topics, out)
@@ -109,15 +108,19 @@ class ControllerNode:
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
         """A broker has ended; whoever ended it tells by a command."""
 
-    def _answer(self, message: Administer, out: Outbox) -> Entity:
+    def _work(self, message: Administer, out: Outbox) -> Work:
         request = message.request
+        made: Entity | None
         if isinstance(request, requests.CreateTopics):
-            return create_topics(self.cluster, request, lambda: _new_id(out))
-        if isinstance(request, requests.DeleteTopics):
-            return delete_topics(self.cluster, request)
-        if isinstance(request, requests.CreatePartitions):
-            return create_partitions(self.cluster, request)
-        return alter_configs(self.cluster, request, message.node_id, message.settings)
+            made = yield from create_topics(self.cluster, request, lambda: _new_id(out))
+        elif isinstance(request, requests.DeleteTopics):
+            made = yield from delete_topics(self.cluster, request)
+        elif isinstance(request, requests.CreatePartitions):
+            made = yield from create_partitions(self.cluster, request)
+        else:
+            made = alter_configs(self.cluster, request, message.node_id, message.settings)
+        self._tell(out)
+        return made
 
     def _create(self, topics: tuple[str, ...], out: Outbox) -> None:
         for topic in topics:

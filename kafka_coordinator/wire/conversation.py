@@ -7,21 +7,20 @@ JoinGroup waits for the others, nothing that came after it is looked at.
 In Kafka `SocketServer`, `NetworkReceive`, `RequestHeader`, `RequestChannel` and the parsing in `AbstractRequest`.
 """
 
-import io
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cache
 from struct import Struct, error
 from typing import Final, NamedTuple
 
-from kio.serial import entity_writer
 from kio.static.protocol import Entity
 
 from kafka_coordinator.wire.apis import APIS, Api, codec
 from kafka_coordinator.wire.entities import Kind, response
-from kafka_coordinator.wire.lengths import after_tags
+from kafka_coordinator.wire.lengths import after_tags, one_line
 from kafka_coordinator.wire.names import Names
-from kafka_coordinator.wire.requests import ApiVersions, AskedNothing
+from kafka_coordinator.wire.requests import ApiVersions, AskedNothing, Work
 from kafka_coordinator.wire.state import Asked, BrokerState, connection_of
+from kafka_coordinator.wire.writing import content, is_long, pieces
 from protocols.engine.connection import WireError, check_preface
 from protocols.engine.nodes import Message
 
@@ -154,16 +153,30 @@ class KafkaConversation:
         pending.given += 1
         return message
 
-    def encode(self, message: Message) -> Sequence[bytes]:
-        """The frame that answers the request, when the broker has answered all that was asked."""
+    def encode(self, message: Message) -> Sequence[bytes] | Iterator[bytes]:
+        """The frame that answers the request, when the broker has answered all that was asked; in pieces, where it is
+        long."""
         pending = self._pending
         if pending is None or not 0 <= message[0] - pending.asked.first < len(pending.messages):
             return ()  # of a request that somebody else has answered already
         pending.answers[message[0]] = message
         if len(pending.answers) < len(pending.messages):
             return ()
+        entity = _answer(pending)
+        if isinstance(entity, Generator) or is_long(entity):
+            return self._in_pieces(pending, entity)
         self._pending = None
-        return _written(pending)
+        return () if entity is None else _framed(pending, [content(entity)])  # none: a Produce that wants no answer
+
+    def _in_pieces(self, pending: _Pending, entity: Entity | Work) -> Iterator[bytes]:
+        made = (yield from _resting(entity)) if isinstance(entity, Generator) else entity
+        written: list[bytes] = []
+        for piece in pieces(made) if made is not None else ():
+            written.append(piece)
+            yield b""
+        self._pending = None
+        if made is not None:
+            yield from _framed(pending, written)
 
     def _read(self, frame: bytes) -> _Pending:
         header = header_of(frame)
@@ -194,12 +207,8 @@ def _body(api: Api, header: Header, frame: bytes) -> Entity:
     except WireError as error:
         why = str(error)
     except Exception as error:  # whatever the codec raises: it is given bytes from outside
-        why = _line(error)
+        why = one_line(error)
     raise WireError(f"{api.name} of version {header.version} that cannot be read: {why}")
-
-
-def _line(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__} {error}".split())[:200]
 
 
 def _messages(api: Api, asked: Asked, body: Entity) -> Sequence[Message]:
@@ -209,38 +218,35 @@ def _messages(api: Api, asked: Asked, body: Entity) -> Sequence[Message]:
     return [api.request(asked.first, asked.version, asked.client_id, body)]
 
 
-def _written(pending: _Pending) -> Sequence[bytes]:
+def _resting(work: Work) -> Generator[bytes, None, Entity | None]:
+    """The work, which tells by nothing that it rests."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as done:
+            made: Entity | None = done.value
+            return made
+        yield b""
+
+
+def _answer(pending: _Pending) -> Entity | Work | None:
     api, asked = pending.api, pending.asked
-    kind = response(api.key, asked.version)
     answers = [pending.answers[asked.first + place] for place in range(len(pending.messages))]
     if api.translation is None:
-        entity = answers[0][1]
-        if entity is None:
-            return ()  # a Produce that wants no answer
-    else:
-        if isinstance(pending.messages[0], AskedNothing):
-            answers = []
-        entity = api.translation.write(kind, pending.body, asked, answers)
-    content = _content(entity)
-    head = _head(kind)
-    return [
-        LENGTH.pack(_CORRELATION.size + len(head) + len(content)),
-        _CORRELATION.pack(pending.correlation),
-        head,
-        content,
-    ]
+        body: Entity | Work | None = answers[0][1]
+        return body
+    if isinstance(pending.messages[0], AskedNothing):
+        answers = []
+    return api.translation.write(response(api.key, asked.version), pending.body, asked, answers)
+
+
+def _framed(pending: _Pending, written: Sequence[bytes]) -> Sequence[bytes]:
+    head = _head(response(pending.api.key, pending.asked.version))
+    length = _CORRELATION.size + len(head) + sum(map(len, written))
+    return [LENGTH.pack(length), _CORRELATION.pack(pending.correlation), head, *written]
 
 
 @cache
 def _head(kind: Kind) -> bytes:
     """What follows the correlation in the header of an answer: no tagged fields, where it may have some."""
     return b"\0" if kind.__header_schema__.__version__ >= 1 else b""
-
-
-def _content(entity: Entity) -> bytes:
-    buffer = io.BytesIO()
-    try:
-        entity_writer(type(entity))(buffer, entity)
-    except Exception as error:
-        raise WireError(f"{type(entity).__name__}: {_line(error)}") from error
-    return buffer.getvalue()

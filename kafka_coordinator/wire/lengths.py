@@ -79,6 +79,11 @@ def after_tags(header: bytes, at: int) -> int:
     return at + 1 if at < len(header) and header[at] == 0 else _end(_unknown_tags, header, at)
 
 
+def one_line(error: Exception) -> str:
+    """What the codec raised."""
+    return " ".join(f"{type(error).__name__} {error}".split())[:200]
+
+
 def _end(skip: Skip, message: bytes, at: int) -> int:
     try:
         end = skip(message, at, _Items())

@@ -19,7 +19,7 @@ from kafka_coordinator.wire.administration import (
 )
 from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.entities import Kind, make, part, response
-from kafka_coordinator.wire.requests import Answer, ApiVersions, Metadata
+from kafka_coordinator.wire.requests import Answer, ApiVersions, Metadata, Piece, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time
 
@@ -86,26 +86,34 @@ def _names_software(body: Entity) -> bool:
 
 def metadata(state: BrokerState, now: Time, sender: str, request: Metadata, out: Outbox) -> None:
     """Brokers and topics; a topic that there is not yet is created, where client and broker allow it."""
-    body, version = request.body, request.version
+    out.send(sender, answered(request.correlation, _metadata(state, request, out)))
+
+
+def _metadata(state: BrokerState, request: Metadata, out: Outbox) -> Work:
+    body, version, rests = request.body, request.version, Rests()
     kind = response(METADATA, version)
     item = part(kind, "topics")
-    wanted = body.topics
+    wanted, topics = body.topics, list[Entity]()
     if wanted is None or (version < _NULL_IS_ALL_SINCE and not wanted):
-        topics = [_topic(item, state, body, name) for name in sorted(state.cluster.topics)]
+        for name in sorted(state.cluster.topics):
+            if name in state.cluster.topics:  # others may have had their turn
+                topics.append((yield from _topic(item, state, body, name, rests)))
     else:
-        topics, missing = [], []
+        missing = []
         for each in wanted:
+            if rests.due():
+                yield
             name, topic_id = getattr(each, "name", None), getattr(each, "topic_id", None)
             if name is None:
-                topics.append(_topic_of_id(item, state, body, topic_id or NO_ID))
+                topics.append((yield from _topic_of_id(item, state, body, topic_id or NO_ID, rests)))
             elif name in state.cluster.topics:
-                topics.append(_topic(item, state, body, name))
+                topics.append((yield from _topic(item, state, body, name, rests)))
             else:
                 topics.append(_missing(item, name))
                 missing.append(name)
         if getattr(body, "allow_auto_topic_creation", True) and state.settings.auto_create_topics_enable:
             create_missing([name for name in missing if _is_legal(name)], out)
-    answer = make(
+    return make(
         kind,
         throttle_time=NO_THROTTLE,
         brokers=brokers(part(kind, "brokers"), state),
@@ -115,7 +123,6 @@ def metadata(state: BrokerState, now: Time, sender: str, request: Metadata, out:
         cluster_authorized_operations=_allowed(body, "include_cluster_authorized_operations", CLUSTER_OPERATIONS),
         error_code=ErrorCode.none,
     )
-    out.send(sender, Answer(request.correlation, answer))
 
 
 def brokers(kind: Kind, state: BrokerState) -> tuple[Entity, ...]:
@@ -137,25 +144,29 @@ def _missing(kind: Kind, name: str) -> Entity:
     return make(kind, error_code=error, name=name, topic_id=NO_ID, partitions=())
 
 
-def _topic_of_id(kind: Kind, state: BrokerState, body: "MetadataRequest", topic_id: UUID) -> Entity:
+def _topic_of_id(kind: Kind, state: BrokerState, body: "MetadataRequest", topic_id: UUID, rests: Rests) -> Piece:
     if kind.__version__ < _IDS_SINCE:
         return make(kind, error_code=ErrorCode.invalid_request, name="", topic_id=topic_id, partitions=())
     name = state.topic_names.get(topic_id)
     if name is not None:
-        return _topic(kind, state, body, name)
+        return (yield from _topic(kind, state, body, name, rests))
     return make(kind, error_code=ErrorCode.unknown_topic_id, name=None, topic_id=topic_id, partitions=())
 
 
-def _topic(kind: Kind, state: BrokerState, body: "MetadataRequest", name: str) -> Entity:
-    item = part(kind, "partitions")
-    leaders = state.cluster.topics[name]
+def _topic(kind: Kind, state: BrokerState, body: "MetadataRequest", name: str, rests: Rests) -> Piece:
+    item, parts = part(kind, "partitions"), []
+    cluster = state.cluster
+    for number in range(len(cluster.topics[name])):
+        if rests.due():
+            yield
+        parts.append(partition(item, state, cluster, name, number))
     return make(
         kind,
         error_code=ErrorCode.none,
         name=name,
         topic_id=state.topic_ids.get(name, NO_ID),
         is_internal=False,
-        partitions=tuple([partition(item, state, name, number) for number in range(len(leaders))]),
+        partitions=tuple(parts),
         topic_authorized_operations=_allowed(body, "include_topic_authorized_operations", TOPIC_OPERATIONS),
     )
 

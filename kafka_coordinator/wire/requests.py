@@ -6,7 +6,8 @@ entity that the codec has read, of the request's own version, and has the type o
 (`kafka_coordinator.wire.entities`).
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Generator
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kio.static.protocol import Entity
 
@@ -44,11 +45,43 @@ class Request(NamedTuple):
     body: object
 
 
+Work: TypeAlias = Generator[None, None, Entity | None]
+"""What makes an answer, piece by piece, each of which takes a few milliseconds; None as of `Answer`."""
+
+
+Piece: TypeAlias = Generator[None, None, Entity]
+"""Work on a part of an answer."""
+
+
 class Answer(NamedTuple):
-    """An answer; ``body`` is an entity of the version that was asked in. None: the request asks for no answer."""
+    """An answer; ``body`` is an entity of the version that was asked in, or what is left to be done for it. None: the
+    request asks for no answer."""
 
     correlation: int
-    body: Entity | None
+    body: Entity | Work | None
+
+
+def answered(correlation: int, work: Work) -> Answer:
+    """The answer that the work gives: its first piece is done now, further ones while the answer is written."""
+    try:
+        next(work)
+    except StopIteration as done:
+        return Answer(correlation, done.value)
+    return Answer(correlation, work)
+
+
+class Rests:
+    """Tells work when to rest: after so many items."""
+
+    __slots__ = ("_done", "_every")
+
+    def __init__(self, every: int = 100) -> None:
+        self._done, self._every = 0, every
+
+    def due(self) -> bool:
+        """One item more is about to be handled: whether others shall have their turn before."""
+        self._done += 1
+        return self._done % self._every == 0
 
 
 class ApiVersions(Request):

@@ -3,6 +3,7 @@
 In Kafka `ReplicationControlManager` and `ControllerApis`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
@@ -16,7 +17,7 @@ from kafka_coordinator.wire.config_values import BY_NAME, check_collision, check
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.settings import TOPIC_DEFAULTS
 from kafka_coordinator.wire.records.storage import Replicas
-from kafka_coordinator.wire.requests import CreatePartitions, CreateTopics, DeleteTopics
+from kafka_coordinator.wire.requests import CreatePartitions, CreateTopics, DeleteTopics, Rests, Work
 from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _CREATE, _DELETE, _GROW = 19, 20, 37
 _MOST_PARTITIONS: Final = 10_000
+CHANGES_AT_ONCE: Final = 10
+"""Topics that are created or grow before others have their turn; each may have thousands of partitions."""
 NewId = Callable[[], UUID]
 
 
@@ -37,17 +40,20 @@ class NewTopic(NamedTuple):
     assignments: "tuple[CreatableReplicaAssignment, ...]" = ()
 
 
-def create_topics(cluster: ClusterRecord, request: CreateTopics, new_id: NewId) -> Entity:
+def create_topics(cluster: ClusterRecord, request: CreateTopics, new_id: NewId) -> Work:
     kind = entities.response(_CREATE, request.version)
     item = entities.part(kind, "topics")
-    names = [topic.name for topic in request.body.topics]
+    names = Counter([topic.name for topic in request.body.topics])
     done: dict[str, Entity] = {}
+    rests = Rests(CHANGES_AT_ONCE)
     for topic in request.body.topics:
         name = topic.name
         if name in done:
             continue
+        if rests.due():
+            yield
         try:
-            if names.count(name) > 1:
+            if names[name] > 1:
                 raise RefusedError(ErrorCode.invalid_request, "Duplicate topic name.")
             done[name] = _created(item, cluster, topic, request, new_id)
         except RefusedError as error:
@@ -153,19 +159,26 @@ def _named(cluster: ClusterRecord, places: Iterable[Sequence[int]]) -> Replicas:
     return tuple(found)
 
 
-def delete_topics(cluster: ClusterRecord, request: DeleteTopics) -> Entity:
+def delete_topics(cluster: ClusterRecord, request: DeleteTopics) -> Work:
     kind = entities.response(_DELETE, request.version)
     item = entities.part(kind, "responses")
     if hasattr(request.body, "topics"):
         asked: list[tuple[str | None, UUID]] = [(topic.name, topic.topic_id or NO_ID) for topic in request.body.topics]
     else:
         asked = [(name, NO_ID) for name in getattr(request.body, "topic_names", ())]
+    times, ids = Counter(asked), cluster.ids()
+    by_id = {known: topic for topic, known in ids.items()}
     done: dict[tuple[str | None, UUID], Entity] = {}
+    rests = Rests()
     for name, number in asked:
+        if rests.due():
+            yield
         found, told = name, number
         code, message = ErrorCode.none, None
         try:
-            found, told = _known(cluster, name, number, asked)
+            found, told = _known(name, number, ids, by_id, times[name, number])
+            if found not in cluster.topics():
+                raise RefusedError(ErrorCode.unknown_topic_or_partition, _NOT_HERE)
             cluster.delete(found)
         except RefusedError as error:
             code, message = error.code, error.message
@@ -173,36 +186,40 @@ def delete_topics(cluster: ClusterRecord, request: DeleteTopics) -> Entity:
     return entities.make(kind, throttle_time=NO_THROTTLE, responses=tuple(done.values()))
 
 
+_NOT_HERE: Final = "This server does not host this topic-partition."
+
+
 def _known(
-    cluster: ClusterRecord, name: str | None, number: UUID, asked: list[tuple[str | None, UUID]]
+    name: str | None, number: UUID, ids: Mapping[str, UUID], by_id: Mapping[UUID, str], times: int
 ) -> tuple[str, UUID]:
     if name is not None and number != NO_ID:
         raise RefusedError(ErrorCode.invalid_request, "You may not specify both topic name and topic id.")
     if name is None and number == NO_ID:
         raise RefusedError(ErrorCode.invalid_request, "Neither topic name nor id were specified.")
-    if asked.count((name, number)) > 1:
+    if times > 1:
         what = "name" if number == NO_ID else "id"
         raise RefusedError(ErrorCode.invalid_request, f"Duplicate topic {what}.")
-    ids = cluster.ids()
     if name is None:
-        name = next((key for key, known in ids.items() if known == number), None)
+        name = by_id.get(number)
         if name is None:
             raise RefusedError(ErrorCode.unknown_topic_id, "This server does not host this topic ID.")
     if name not in ids:
-        text = "This server does not host this topic-partition."
-        raise RefusedError(ErrorCode.unknown_topic_or_partition, text)
+        raise RefusedError(ErrorCode.unknown_topic_or_partition, _NOT_HERE)
     return name, ids[name]
 
 
-def create_partitions(cluster: ClusterRecord, request: CreatePartitions) -> Entity:
+def create_partitions(cluster: ClusterRecord, request: CreatePartitions) -> Work:
     kind = entities.response(_GROW, request.version)
     item = entities.part(kind, "results")
-    names = [topic.name for topic in request.body.topics]
+    names = Counter([topic.name for topic in request.body.topics])
     done: dict[str, Entity] = {}
+    rests = Rests(CHANGES_AT_ONCE)
     for topic in request.body.topics:
+        if rests.due():
+            yield
         code, message = ErrorCode.none, None
         try:
-            if names.count(topic.name) > 1:
+            if names[topic.name] > 1:
                 raise RefusedError(ErrorCode.invalid_request, "Duplicate topic name.")
             more = _more(cluster, topic)
             if not request.body.validate_only:

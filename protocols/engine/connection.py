@@ -9,7 +9,7 @@ A client's connection in the world on sockets: what is read becomes messages, me
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Protocol, TypeAlias, cast
 
@@ -31,9 +31,10 @@ class Conversation(Protocol):
         """The next request that the node may be given now; None where there is none, or where one before it is still to
         be answered. Raises `WireError` where its bytes cannot be read."""
 
-    def encode(self, message: Message) -> Sequence[bytes]:
+    def encode(self, message: Message) -> Sequence[bytes] | Iterator[bytes]:
         """The bytes of what the node sends: the answer to a request, or a notice. None at all where nothing is to be
-        written. Raises `WireError` for a message that the protocol does not have."""
+        written. An iterator of what takes longer, piece by piece: others have their turn in between, and nothing is
+        written before the last of them. Raises `WireError` for a message that the protocol does not have."""
 
 
 _OTHER_PROTOCOLS = {
@@ -57,6 +58,9 @@ MakeConversation: TypeAlias = Callable[[str], Conversation]
 
 _TOGETHER = 64 * 1024
 """Bytes that wait for more at most."""
+
+_AT_ONCE_S = 0.01
+"""Seconds that one client's requests take before others have their turn."""
 
 LOG = logging.getLogger("equipoise.sockets")
 
@@ -86,6 +90,8 @@ class Server(Protocol):
 
     def hangs(self, name: str) -> bool: ...
 
+    def failed(self, name: str, error: Exception) -> None: ...
+
 
 class Connection(asyncio.Protocol):
     """One connection with a client, as asyncio drives it.
@@ -111,6 +117,9 @@ class Connection(asyncio.Protocol):
         self._ready: list[bytes] = []
         """Written while requests are handed on: it goes out together, because each call of the system costs time."""
         self._ready_bytes = 0
+        self._work: Iterator[bytes] | None = None
+        """What is being encoded."""
+        self._worked: list[bytes] = []
 
     # What asyncio calls.
 
@@ -160,9 +169,14 @@ class Connection(asyncio.Protocol):
         if self._is_pumping:
             return
         self._is_pumping = True
+        loop = self.world.loop
+        until = loop.time() + _AT_ONCE_S
         try:
             while self._may_read() and (message := self._next()) is not None:
                 self.world.received(self.name, self.peer, message)
+                if loop.time() > until:
+                    loop.call_soon(self.pump)
+                    break
         except WireError as error:
             self._refuse(error)
         finally:
@@ -173,6 +187,14 @@ class Connection(asyncio.Protocol):
         assert self._conversation is not None
         assert self._transport is not None
         content = self._conversation.encode(message)
+        if isinstance(content, Iterator):
+            self._work = content
+            self._go_on()
+            return
+        self._put(content)
+        self.pump()
+
+    def _put(self, content: Sequence[bytes]) -> None:
         if self.cut:
             self._held += content
         elif content:
@@ -180,6 +202,27 @@ class Connection(asyncio.Protocol):
             self._ready_bytes += sum(map(len, content))
             if not self._is_pumping or self._ready_bytes >= _TOGETHER:
                 self._send()
+
+    def _go_on(self) -> None:
+        """Encode for a while, and leave the rest for later."""
+        work, loop = self._work, self.world.loop
+        if work is None or self.is_closing:
+            self._work, self._worked = None, []
+            return
+        until = loop.time() + _AT_ONCE_S
+        try:
+            for piece in work:
+                self._worked.append(piece)
+                if loop.time() > until:
+                    loop.call_soon(self._go_on)
+                    return
+        except Exception as error:
+            self._work, self._worked = None, []
+            self.world.failed(self.name, error)
+            self.abort()
+            return
+        worked, self._work, self._worked = self._worked, None, []
+        self._put(worked)
         self.pump()
 
     def hang_up(self) -> None:

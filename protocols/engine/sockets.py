@@ -207,6 +207,10 @@ class Sockets:
             self._created(CLOSED, process, connection.peer)
             self._turns.take(process, lambda: process.node.closed(self.now, connection.peer, process))
 
+    def failed(self, name: str, error: Exception) -> None:
+        """A node has raised this while its answer was written."""
+        self._turns.failed(name, error)
+
     def hang_up(self, connection: Connection) -> None:
         self._closing[connection] = None
         connection.hang_up()

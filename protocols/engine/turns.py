@@ -120,17 +120,21 @@ class Turns:
         finally:
             self.root, self.handling = CLOCK, 0
 
+    def failed(self, name: str, error: Exception) -> None:
+        """The node has raised this, which is being handled."""
+        if isinstance(error, WireError):
+            LOG.warning("%s: an answer that cannot be written: %s", name, error)
+        else:
+            LOG.exception("%s: a fault of the model", name)
+        self.failures.append(error)
+
     def _act(self, process: SocketProcess, action: Callable[[], None], about: Connection | None) -> None:
         self.number += 1
         self.handling, self._is_acting = self.number, True
         try:
             action()
         except Exception as error:
-            if isinstance(error, WireError):
-                LOG.warning("%s: an answer that cannot be written: %s", process.name, error)
-            else:
-                LOG.exception("%s: a fault of the model", process.name)
-            self.failures.append(error)
+            self.failed(process.name, error)
             if about is not None:
                 about.abort()
         finally:

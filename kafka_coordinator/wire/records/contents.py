@@ -19,8 +19,9 @@ except ImportError:  # pragma: no cover - the extra brings it
 else:
     _CRAMJAM = cramjam
 
-MOST_BYTES: Final = 256 * 1024 * 1024
-"""A batch that is longer when decompressed is not looked into."""
+MOST_BYTES: Final = 8 * 1024 * 1024
+MOST_RECORDS: Final = 50_000
+"""A batch that is longer when decompressed, or has more records, is not looked into: others wait meanwhile."""
 
 _XERIAL: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER_BYTES: Final = 16
@@ -40,6 +41,8 @@ class Record(NamedTuple):
 
 def records(content: bytes, header: Header) -> Iterator[Record]:
     """The records of a batch in their order. Raises `UnreadableError`."""
+    if header.records > MOST_RECORDS:
+        raise UnreadableError(f"a batch has more than {MOST_RECORDS} records")
     data = _plain(content[HEADER_BYTES:], COMPRESSIONS[header.compression])
     position = 0
     try:

@@ -16,7 +16,7 @@ from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.fetches import Context, FetchedPartition, Key, WaitingFetch
 from kafka_coordinator.wire.records.partitions import LeaderHints, led
-from kafka_coordinator.wire.requests import Answer, Fetch
+from kafka_coordinator.wire.requests import Answer, Fetch, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time, TimerName
 
@@ -113,11 +113,17 @@ def _known(state: BrokerState, context: Context) -> dict[Key, str]:
 
 def answer(state: BrokerState, now: Time, sender: str, request: Fetch, context: Context, out: Outbox) -> None:
     """Read what there is now, and send it."""
-    body = request.body
+    out.send(sender, answered(request.correlation, _read_all(state, now, request, context)))
+
+
+def _read_all(state: BrokerState, now: Time, request: Fetch, context: Context) -> Work:
+    body, rests = request.body, Rests()
     left = min(body.max_bytes, state.storage.bounds.fetch_max_bytes)
     names, nothing_yet = _known(state, context), True
     found: list[tuple[FetchedPartition, Read]] = []
     for partition in context.partitions:
+        if rests.due():
+            yield
         name = names.get(partition.key)
         if name is None:
             unknown = isinstance(partition.key[0], UUID) and partition.key[0] not in state.topic_names
@@ -129,7 +135,7 @@ def answer(state: BrokerState, now: Time, sender: str, request: Fetch, context: 
             nothing_yet = False
             left -= len(read.content)
         found.append((partition, read))
-    out.send(sender, _answered(state, now, request, context, found, names))
+    return _told(state, now, request, context, found, names)
 
 
 def refused_fetch(state: BrokerState, now: Time, request: Fetch, code: ErrorCode) -> Answer:
@@ -143,17 +149,17 @@ def refused_fetch(state: BrokerState, now: Time, request: Fetch, code: ErrorCode
         kind = entities.response(FETCH_KEY, request.version)
         return Answer(request.correlation, _body(kind, error.code, 0, (), ()))
     found = [(partition, Read(code)) for partition in context.partitions]
-    return _answered(state, now, request, context, found, _known(state, context))
+    return Answer(request.correlation, _told(state, now, request, context, found, _known(state, context)))
 
 
-def _answered(
+def _told(
     state: BrokerState,
     now: Time,
     request: Fetch,
     context: Context,
     found: list[tuple[FetchedPartition, Read]],
     names: dict[Key, str],
-) -> Answer:
+) -> Entity:
     """The answer with what was read; the session remembers what was told."""
     number = 0
     session = context.session
@@ -169,7 +175,7 @@ def _answered(
             each.high_watermark, each.log_start = read.end, read.start
         by_id, bounds = request.version >= _BY_ID, state.storage.bounds
         number = state.fetches.new_session(context, by_id, now, bounds.fetch_sessions, bounds.session_eviction_ms)
-    return Answer(request.correlation, _entity(state, request.version, number, found, names))
+    return _entity(state, request.version, number, found, names)
 
 
 def _is_news(each: FetchedPartition, read: Read) -> bool:

@@ -17,7 +17,7 @@ from kafka_coordinator.wire.records.batches import header_of
 from kafka_coordinator.wire.records.contents import UnreadableError, records
 from kafka_coordinator.wire.records.log import Batch, PartitionLog
 from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, check_known, led
-from kafka_coordinator.wire.requests import Answer, DeleteRecords, ListOffsets, OffsetForLeaderEpoch
+from kafka_coordinator.wire.requests import DeleteRecords, ListOffsets, OffsetForLeaderEpoch, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time
 
@@ -43,6 +43,10 @@ class Found(NamedTuple):
 
 def list_offsets(state: BrokerState, now: Time, sender: str, request: ListOffsets, out: Outbox) -> None:
     """Offsets by time, and the first and last ones."""
+    out.send(sender, answered(request.correlation, _list_offsets(state, request)))
+
+
+def _list_offsets(state: BrokerState, request: ListOffsets) -> Work:
     body, version = request.body, request.version
     kind = entities.response(_LIST_KEY, version)
     topic_kind = entities.part(kind, "topics")
@@ -52,7 +56,7 @@ def list_offsets(state: BrokerState, now: Time, sender: str, request: ListOffset
     )
     from_leader = body.replica_id != _ANY_REPLICA
 
-    def answered(topic: str, part: "ListOffsetsPartition") -> Entity:
+    def told(topic: str, part: "ListOffsetsPartition") -> Entity:
         code, found = ErrorCode.none, Found()
         try:
             if named[topic, part.partition_index] > 1:
@@ -66,21 +70,15 @@ def list_offsets(state: BrokerState, now: Time, sender: str, request: ListOffset
             code = error.code
         return entities.make(part_kind, partition_index=part.partition_index, error_code=code, **found._asdict())
 
-    topics = tuple(
-        [
-            topic_kind(
-                name=topic.name,
-                partitions=tuple(
-                    [
-                        answered(topic.name, part)
-                        for part in {partition.partition_index: partition for partition in topic.partitions}.values()
-                    ]
-                ),
-            )
-            for topic in body.topics
-        ]
-    )
-    out.send(sender, Answer(request.correlation, entities.make(kind, throttle_time=NO_THROTTLE, topics=topics)))
+    topics, rests = [], Rests()
+    for topic in body.topics:
+        found = []
+        for part in {partition.partition_index: partition for partition in topic.partitions}.values():
+            if rests.due():
+                yield
+            found.append(told(topic.name, part))
+        topics.append(topic_kind(name=topic.name, partitions=tuple(found)))
+    return entities.make(kind, throttle_time=NO_THROTTLE, topics=tuple(topics))
 
 
 def offset_at(log: PartitionLog, time: int) -> Found:
@@ -125,11 +123,15 @@ def offsets_for_leader_epochs(
     state: BrokerState, now: Time, sender: str, request: OffsetForLeaderEpoch, out: Outbox
 ) -> None:
     """Where the records of a leader's epoch end."""
+    out.send(sender, answered(request.correlation, _offsets_for_leader_epochs(state, request)))
+
+
+def _offsets_for_leader_epochs(state: BrokerState, request: OffsetForLeaderEpoch) -> Work:
     kind = entities.response(_EPOCH_KEY, request.version)
     topic_kind = entities.part(kind, "topics")
     part_kind = entities.part(topic_kind, "partitions")
 
-    def answered(topic: str, part: "OffsetForLeaderPartition") -> Entity:
+    def told(topic: str, part: "OffsetForLeaderPartition") -> Entity:
         code, epoch, end = ErrorCode.none, -1, -1
         try:
             current = getattr(part, "current_leader_epoch", -1)
@@ -138,22 +140,28 @@ def offsets_for_leader_epochs(
             code = error.code
         return entities.make(part_kind, error_code=code, partition=part.partition, leader_epoch=epoch, end_offset=end)
 
-    topics = tuple(
-        [
-            topic_kind(topic=topic.topic, partitions=tuple([answered(topic.topic, part) for part in topic.partitions]))
-            for topic in request.body.topics
-        ]
-    )
-    out.send(sender, Answer(request.correlation, entities.make(kind, throttle_time=NO_THROTTLE, topics=topics)))
+    topics, rests = [], Rests()
+    for topic in request.body.topics:
+        found = []
+        for part in topic.partitions:
+            if rests.due():
+                yield
+            found.append(told(topic.topic, part))
+        topics.append(topic_kind(topic=topic.topic, partitions=tuple(found)))
+    return entities.make(kind, throttle_time=NO_THROTTLE, topics=tuple(topics))
 
 
 def delete_records(state: BrokerState, now: Time, sender: str, request: DeleteRecords, out: Outbox) -> None:
     """Forget records before an offset."""
+    out.send(sender, answered(request.correlation, _delete_records(state, request)))
+
+
+def _delete_records(state: BrokerState, request: DeleteRecords) -> Work:
     kind = entities.response(_DELETE_KEY, request.version)
     topic_kind = entities.part(kind, "topics")
     part_kind = entities.part(topic_kind, "partitions")
 
-    def answered(topic: str, part: "DeleteRecordsPartition") -> Entity:
+    def told(topic: str, part: "DeleteRecordsPartition") -> Entity:
         code, low = ErrorCode.none, -1
         try:
             low = _delete(state, topic, part.partition_index, part.offset)
@@ -161,13 +169,15 @@ def delete_records(state: BrokerState, now: Time, sender: str, request: DeleteRe
             code = error.code
         return part_kind(partition_index=part.partition_index, low_watermark=low, error_code=code)
 
-    topics = tuple(
-        [
-            topic_kind(name=topic.name, partitions=tuple([answered(topic.name, part) for part in topic.partitions]))
-            for topic in request.body.topics
-        ]
-    )
-    out.send(sender, Answer(request.correlation, kind(throttle_time=NO_THROTTLE, topics=topics)))
+    topics, rests = [], Rests()
+    for topic in request.body.topics:
+        found = []
+        for part in topic.partitions:
+            if rests.due():
+                yield
+            found.append(told(topic.name, part))
+        topics.append(topic_kind(name=topic.name, partitions=tuple(found)))
+    return kind(throttle_time=NO_THROTTLE, topics=tuple(topics))
 
 
 def _delete(state: BrokerState, topic: str, partition: int, offset: int) -> int:

@@ -29,7 +29,7 @@ from kafka_coordinator.wire.records.fetch import wake
 from kafka_coordinator.wire.records.log import PartitionLog
 from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, LeaderHints, check_known, led, topic_of
 from kafka_coordinator.wire.records.settings import TopicSettings
-from kafka_coordinator.wire.requests import Answer, InitProducerId, Produce
+from kafka_coordinator.wire.requests import Answer, InitProducerId, Produce, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from kio.schema.produce.v13.request import PartitionProduceData, TopicProduceData
 
 PRODUCE_KEY: Final = 0
+_LONG_BATCH: Final = 4 * 1024 * 1024
+"""Bytes of a batch for which others have their turn before."""
 
 
 class Appended(NamedTuple):
@@ -49,33 +51,42 @@ class Appended(NamedTuple):
 
 def produce(state: BrokerState, now: Time, sender: str, request: Produce, out: Outbox) -> None:
     """Take the batches of each partition; the answer comes at once, because all replicas have them at once."""
-    body = request.body
+    answers = _Answers(state, request.version)
+    answer = answered(request.correlation, _produce(state, now, sender, request, answers, out))
+    if answer.body is not None or not (request.body.acks == 0 and answers.any_refused):
+        out.send(sender, answer)
+
+
+def _produce(
+    state: BrokerState, now: Time, sender: str, request: Produce, answers: "_Answers", out: Outbox
+) -> Work:
+    body, rests = request.body, Rests()
     batches = [partition for topic in body.topic_data for partition in topic.partition_data]
     refused: RefusedError | None = None
     if body.transactional_id is not None or any(is_transactional(batch.records) for batch in batches):
         refused = RefusedError(ErrorCode.transactional_id_authorization_failed)
     elif body.acks not in (-1, 0, 1):
         refused = RefusedError(ErrorCode.invalid_required_acks)
-    answer = _Answers(state, request.version)
     changed: list[tuple[str, int]] = []
     for topic in body.topic_data:
-        answer.topic(topic)
+        answers.topic(topic)
         for part in topic.partition_data:
+            if rests.due() or len(part.records or b"") > _LONG_BATCH:
+                yield
             try:
                 if refused is not None:
                     raise refused
                 name = topic_of(state, topic)
-                answer.took(part.index, _append(state, now, name, part, request.version))
+                answers.took(part.index, _append(state, now, name, part, request.version))
                 changed.append((name, part.index))
             except RefusedError as error:
-                answer.refused(getattr(topic, "name", ""), part.index, error)
-    if body.acks != 0:
-        out.send(sender, Answer(request.correlation, answer.body()))
-    elif answer.any_refused:
-        out.close(sender)  # the producer reads no answers: this tells it to ask for the leaders again
-    else:
-        out.send(sender, Answer(request.correlation, None))
+                answers.refused(getattr(topic, "name", ""), part.index, error)
     wake(state, now, changed, out)
+    if body.acks != 0:
+        return answers.body()
+    if answers.any_refused:
+        out.close(sender)  # the producer reads no answers: this tells it to ask for the leaders again
+    return None
 
 
 def _append(state: BrokerState, now: Time, topic: str, part: "PartitionProduceData", version: int) -> Appended:

@@ -1,0 +1,98 @@
+"""Answers to bytes; long ones piece by piece, so that nobody else has to wait until the last of them is written.
+
+The codec writes an entity in one go. So of a long one the arrays are written here, item by item, and everything else by
+the codec's own writers of fields.
+"""
+
+import io
+from collections.abc import Iterator
+from dataclasses import Field, fields, is_dataclass
+from functools import cache
+from typing import Any, Final
+
+from kio.serial import entity_writer
+from kio.serial._introspect import get_field_tag
+from kio.serial._serialize import get_field_writer
+from kio.serial.writers import write_compact_array_length, write_legacy_array_length
+from kio.static.protocol import Entity
+
+from kafka_coordinator.wire.lengths import one_line
+from protocols.engine.connection import WireError
+
+_LONG: Final = 50
+"""Items of an array that are written in one go."""
+
+
+def content(entity: Entity) -> bytes:
+    """The bytes of an entity. Raises `WireError`."""
+    buffer = io.BytesIO()
+    try:
+        entity_writer(type(entity))(buffer, entity)
+    except Exception as error:
+        raise WireError(f"{type(entity).__name__}: {one_line(error)}") from error
+    return buffer.getvalue()
+
+
+def is_long(entity: object) -> bool:
+    """Whether an array of the entity, or of its items, is long."""
+    for name in _arrays(type(entity)) if is_dataclass(entity) else ():
+        items = getattr(entity, name)
+        if items and (len(items) > _LONG or any(map(is_long, items))):
+            return True
+    return False
+
+
+def pieces(entity: Entity) -> Iterator[bytes]:
+    """The bytes of a long entity. Raises `WireError`."""
+    kind = type(entity)
+    arrays, tagged = _arrays(kind), [field for field in fields(kind) if get_field_tag(field) is not None]
+    for field in fields(kind):
+        if field in tagged:
+            continue
+        value = getattr(entity, field.name)
+        if field.name not in arrays or not value:
+            yield _field(kind, field, value)
+            continue
+        buffer = io.BytesIO()
+        (write_compact_array_length if kind.__flexible__ else write_legacy_array_length)(buffer, len(value))
+        for place, item in enumerate(value):
+            if is_long(item):
+                yield buffer.getvalue()
+                buffer = io.BytesIO()
+                yield from pieces(item)
+            else:
+                buffer.write(content(item))
+                if place % _LONG == _LONG - 1:
+                    yield buffer.getvalue()
+                    buffer = io.BytesIO()
+        yield buffer.getvalue()
+    if kind.__flexible__:
+        yield _tags(kind, entity, tagged)
+
+
+def _field(kind: type[Entity], field: Field[Any], value: object) -> bytes:
+    buffer = io.BytesIO()
+    try:
+        get_field_writer(field, kind.__flexible__, False, False)(buffer, value)
+    except Exception as error:
+        raise WireError(f"{kind.__name__}.{field.name}: {one_line(error)}") from error
+    return buffer.getvalue()
+
+
+def _tags(kind: type[Entity], entity: Entity, tagged: list[Field[Any]]) -> bytes:
+    """The tagged fields: the end of the entity without its arrays that are long."""
+    if not tagged:
+        return b"\0"
+    values = {field.name: getattr(entity, field.name) for field in fields(kind)}
+    plain = [field for field in fields(kind) if field not in tagged]
+    values |= {field.name: () for field in plain if field.name in _arrays(kind)}
+    before = sum(len(_field(kind, field, values[field.name])) for field in plain)
+    return content(kind(**values))[before:]
+
+
+@cache
+def _arrays(kind: type) -> frozenset[str]:
+    """Names of the fields that hold several entities."""
+    return frozenset(
+        field.name for field in fields(kind) if "kafka_type" not in field.metadata and "tuple[" in str(field.type)
+    )
