@@ -96,7 +96,9 @@ BODIES: Final = (
             "clientID": "c1",
             "consumerDataSet": [
                 {
-                    **{"groupName": "g", "consumeType": "CONSUME_PASSIVELY", "messageModel": "CLUSTERING"},
+                    "groupName": "g",
+                    "consumeType": "CONSUME_PASSIVELY",
+                    "messageModel": "CLUSTERING",
                     "subscriptionDataSet": [{"topic": "orders", "subString": "*", "subVersion": 5}],
                 }
             ],

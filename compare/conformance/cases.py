@@ -121,9 +121,8 @@ def play_file(
     """Play every case of a ``.jsonl``, ``.jsonl.gz`` (one case a line) or ``.json`` file (one case).
 
     Lines that no player recognises have failed, unless it is so with every line: then the file is of an unknown
-    kind and skipped. ``consumed`` is told after each case how many bytes of the file (as stored) have been read. ``read``
-    takes the place of `lines`.
-    Raises `UserError` if the file cannot be read or is not the gzip that its name promises.
+    kind and skipped. ``consumed`` is told after each case how many bytes of the file (as stored) have been read.
+    ``read`` takes the place of `lines`. Raises `UserError` if the file cannot be read or is not the gzip that its name promises.
     """
     result = FileResult(name or path.name)
     skipped: dict[str, int] = {}

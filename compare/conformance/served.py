@@ -5,8 +5,8 @@ The lines are JSON objects, in the order of time; times are milliseconds.
 
 | line | what it says |
 |---|---|
-| ``{"served": "kafka", "config": {}, "topics": {}, "topic_ids": {}}`` | the first: the broker's settings that are not the defaults, the topics at the beginning, their ids in base64 |
-| ``{"at", "from", "n", "op", "group", "req"}`` | a request over a connection, number n on it, as traces write requests |
+| ``{"served": "kafka", "config", "topics", "topic_ids"}`` | the first: settings that are not the defaults, first topics |
+| ``{"at", "from", "n", "op", "group", "req"}`` | request n over a connection, as traces write requests |
 | ``{"at", "to", "n", "resp"}`` | the answer to it |
 | ``{"at", "topic", "partitions", "id"}`` | a topic has so many partitions from now on; null: it is gone |
 | ``{"at", "untraceable"}`` | something has happened that traces have no step for |

@@ -22,7 +22,18 @@ from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
 from protocols.facts import Owns, RebalanceBegan, RebalanceEnded, Transition
 from protocols.java import Queue
-from protocols.scenario.events import AddTopic, BrokerEvent, Crash, DeleteTopic, Event, Join, Leave, Network, Queues, Subscribe
+from protocols.scenario.events import (
+    AddTopic,
+    BrokerEvent,
+    Crash,
+    DeleteTopic,
+    Event,
+    Join,
+    Leave,
+    Network,
+    Queues,
+    Subscribe,
+)
 from protocols.scenario.fields import GroupPart, TopicPart
 from protocols.scenario.model import RunPart, Scenario, SystemPart
 from protocols.timeline import Recorder, Timeline

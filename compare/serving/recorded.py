@@ -1,5 +1,5 @@
-"""What clients ask a served coordinator and are answered, written down as it happens (`compare.conformance.served`), and
-at the end made into traces that `equipoise conformance` plays.
+"""What clients ask a served coordinator and are answered, written down as it happens (`compare.conformance.served`),
+and at the end made into traces that `equipoise conformance` plays.
 
 Every line goes to the file within the same turn of the event loop, so that what was recorded survives whatever ends the
 process. Nothing of it is kept in memory but the connections' groups.

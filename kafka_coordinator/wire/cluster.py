@@ -91,6 +91,8 @@ class ClusterRecord:
         if before == now:
             return None
         for topic, leaders in now.topics.items():
+            if before.topics.get(topic) is leaders:
+                continue
             if before.topic_ids.get(topic) == now.topic_ids.get(topic):
                 for number, (old, new) in enumerate(zip(before.topics.get(topic, ()), leaders, strict=False)):
                     if old != new:

@@ -53,6 +53,11 @@ class Frames:
                 f"more than {self._most + PIPELINED} bytes of requests wait for earlier ones to be answered"
             )
 
+    @property
+    def waiting(self) -> int:
+        """Bytes that were read and are not cut yet."""
+        return len(self._read) - self._at
+
     def next(self) -> bytes | None:
         """The content of the next frame; None where it has not come yet. Raises `WireError` for a length that cannot
         be."""
@@ -134,6 +139,10 @@ class KafkaConversation:
         self._number = 0
         self.client_id = ""
         """What the client called itself last."""
+
+    @property
+    def waiting(self) -> int:
+        return self._frames.waiting
 
     def feed(self, data: bytes) -> None:
         """Take what was read. Raises `WireError` where too much of it waits."""

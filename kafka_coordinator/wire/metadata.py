@@ -112,7 +112,7 @@ def _metadata(state: BrokerState, request: Metadata, out: Outbox) -> Work:
                 topics.append(_missing(item, name))
                 missing.append(name)
         if getattr(body, "allow_auto_topic_creation", True) and state.settings.auto_create_topics_enable:
-            create_missing([name for name in missing if _is_legal(name)], out)
+            create_missing([name for name in missing if _is_legal(name)][: state.settings.topics_created_at_once], out)
     return make(
         kind,
         throttle_time=NO_THROTTLE,

@@ -27,7 +27,7 @@ from protocols.engine.nodes import Message, Outbox, Time
 class ServerSettings:
     """A field's name is Kafka's own with ``_`` for ``.``; times are milliseconds, sizes bytes.
 
-    Fields that Kafka sets elsewhere: ``cluster_id``.
+    Fields that Kafka sets elsewhere: ``cluster_id``; bounds of a process: ``topics_created_at_once``, ``most_topics``.
     """
 
     cluster_id: str = "ZXF1aXBvaXNlLXNlcnZl"
@@ -35,6 +35,10 @@ class ServerSettings:
     num_partitions: int = 1
     """Partitions of a topic that is created because a client asked for it."""
     default_replication_factor: int = 1
+    topics_created_at_once: int = 100
+    """Topics that one Metadata request brings into being; a client asks again for the others."""
+    most_topics: int = 20_000
+    """That clients may bring into being, with those that are there."""
     socket_request_max_bytes: int = 100 * 1024 * 1024
     """A longer request closes its connection."""
 
@@ -99,7 +103,11 @@ class BrokerState:
         given = self.broker.cluster.topic_ids
         if given is not self._seen:
             self._seen = given
-            ids = {topic: UUID(int=number) for topic, number in given.items()}
+            before = self._ids
+            ids = {
+                topic: known if (known := before.get(topic)) is not None and known.int == number else UUID(int=number)
+                for topic, number in given.items()
+            }
             self._ids = MappingProxyType(ids)
             self._names = MappingProxyType({made: topic for topic, made in ids.items()})
 

@@ -115,6 +115,9 @@ def check_new_topic(
     if topic.assignments:
         return _given(cluster, topic)
     factor, count = topic.replication_factor, topic.num_partitions
+    if len(known) >= cluster.settings.most_topics:
+        text = f"There are {len(known)} topics, and a served cluster has no more than {cluster.settings.most_topics}."
+        raise RefusedError(ErrorCode.policy_violation, text)
     if factor < -1 or factor == 0:
         text = "Replication factor must be larger than 0, or -1 to use the default value."
         raise RefusedError(ErrorCode.invalid_replication_factor, text)

@@ -22,7 +22,10 @@ class WireError(Exception):
 
 
 class Conversation(Protocol):
-    """One connection with a client, seen from a server's node."""
+    """One connection with a client, seen from a server's node. ``waiting``: bytes that were read and not handed on."""
+
+    @property
+    def waiting(self) -> int: ...
 
     def feed(self, data: bytes) -> None:
         """Take what was read. Raises `WireError` where it can be no request."""
@@ -38,7 +41,12 @@ class Conversation(Protocol):
 
 
 _OTHER_PROTOCOLS = {
-    **{b"PRI ": "HTTP/2", b"GET ": "HTTP", b"POST": "HTTP", b"PUT ": "HTTP", b"HEAD": "HTTP", b"SSH-": "SSH"},
+    b"PRI ": "HTTP/2",
+    b"GET ": "HTTP",
+    b"POST": "HTTP",
+    b"PUT ": "HTTP",
+    b"HEAD": "HTTP",
+    b"SSH-": "SSH",
     b"\x16\x03": "TLS",
 }
 """What a client of another protocol says first, to the protocol."""
@@ -59,6 +67,8 @@ MakeConversation: TypeAlias = Callable[[str], Conversation]
 _TOGETHER = 64 * 1024
 """Bytes that wait for more at most."""
 
+_SMALL = 1024 * 1024
+
 _AT_ONCE_S = 0.01
 """Seconds that one client's requests take before others have their turn."""
 
@@ -69,11 +79,13 @@ class Limits(NamedTuple):
     """What one client may cost. ``connections`` at once per node, further ones are closed; ``unread`` bytes written
     that the client has not read, above which nothing more is read from it, and above four times of which it is cut off;
     ``idle_s`` seconds without a byte from it, after which its connection is closed (Kafka's
-    ``connections.max.idle.ms``)."""
+    ``connections.max.idle.ms``); ``waiting`` bytes of requests of all clients of a node that are not whole yet, or wait
+    for earlier ones: above that a client that has more than `_SMALL` of them is cut off."""
 
     connections: int = 10_000
     unread: int = 16 * 1024 * 1024
     idle_s: float = 600.0
+    waiting: int = 512 * 1024 * 1024
 
 
 class Server(Protocol):
@@ -91,6 +103,8 @@ class Server(Protocol):
     def hangs(self, name: str) -> bool: ...
 
     def failed(self, name: str, error: Exception) -> None: ...
+
+    def waiting(self, name: str) -> int: ...
 
 
 class Connection(asyncio.Protocol):
@@ -140,6 +154,10 @@ class Connection(asyncio.Protocol):
         self.last_read = self.world.loop.time()
         try:
             self._conversation.feed(data)
+            if self._conversation.waiting > _SMALL:
+                waiting, most = self.world.waiting(self.name), self.world.limits.waiting
+                if waiting > most:
+                    raise WireError(f"{waiting} bytes of requests wait here, more than {most}")
         except WireError as error:
             self._refuse(error)
         else:
@@ -158,6 +176,11 @@ class Connection(asyncio.Protocol):
         self.pump()
 
     # What the world calls.
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that were read and not handed on."""
+        return 0 if self._conversation is None else self._conversation.waiting
 
     @property
     def is_closing(self) -> bool:

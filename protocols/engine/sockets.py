@@ -211,6 +211,11 @@ class Sockets:
         """A node has raised this while its answer was written."""
         self._turns.failed(name, error)
 
+    def waiting(self, name: str) -> int:
+        """Bytes of requests that wait at a node."""
+        process = self.processes.get(name)
+        return 0 if process is None else sum(each.waiting for each in process.connections.values())
+
     def hang_up(self, connection: Connection) -> None:
         self._closing[connection] = None
         connection.hang_up()

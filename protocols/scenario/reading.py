@@ -25,8 +25,7 @@ from protocols.scenario.model import ExpectPart, LoadPart, RunPart, Scenario, Sy
 from protocols.scenario.topology import MemberKey
 from protocols.scenario.validation import PartError, Path, field_names, known, mapping, path_text, validated
 
-
-_SERVED: Mapping[str, object] = {"name": "real clients", "topics": {}, "run": {"for": "8760h"}, "groups": None}
+_SERVED: Mapping[str, object] = {"name": "real clients", "topics": {}, "run": {"for": "8760h"}}
 """What a scenario for real clients need not say: its members are not started, and it runs until it is ended."""
 
 
@@ -40,7 +39,7 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
     fields = dict(mapping(given, ()))
     known(fields, (*field_names(Scenario), "group"), ())
     if served:
-        fields = {**{name: value for name, value in _SERVED.items() if name != "groups" or "group" not in fields}, **fields}
+        fields = {**_SERVED, **fields}
     for name in ("name", "topics", "run"):
         if name not in fields:
             raise PartError((name,), "is missing")
@@ -49,7 +48,7 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
     brokers = shorthands.names(fields.get("brokers", Scenario.model_fields["brokers"].default), ("brokers",))
     if not brokers:
         raise PartError(("brokers",), "no broker, expected at least one")
-    groups, members = ({}, {}) if served and fields.get("groups", ...) is None else _groups(fields)
+    groups, members = ({}, {}) if served and not {"group", "groups"} & fields.keys() else _groups(fields)
     events = _events(fields.get("events", ()), brokers)
     variants = shorthands.items(fields.get("systems", ()), ("systems",))
     membership = Membership(groups, events)

@@ -16,7 +16,9 @@ from rocketmq_selfbalance.wire import answers, messages
 from rocketmq_selfbalance.wire.requests import Decoder
 from rocketmq_selfbalance.wire.served import WireSettings
 
-_LENGTH = 4
+_LENGTH = _WORD = 4
+_HEADER = 256 * 1024
+"""Bytes of a header: a record's properties, of which a broker takes 32 KiB, and some more."""
 _SERVED = "RocketMQ's remoting protocol is served, in plain text only; gRPC clients need a proxy, which is not served"
 
 
@@ -40,6 +42,10 @@ class Conversation:
         self._language = "JAVA"
         self._last: tuple[bytes, str, int, messages.ClientHeartbeat] | None = None
         """Body, language and version of the last heartbeat, and what it says: most are like the one before."""
+
+    @property
+    def waiting(self) -> int:
+        return len(self._read)
 
     def feed(self, data: bytes) -> None:
         self._read += data
@@ -83,6 +89,11 @@ class Conversation:
             end = _LENGTH + length_of(first)
             if end > self._settings.most_frame_bytes:
                 raise FrameError(f"a frame of {end} bytes, allowed are {self._settings.most_frame_bytes}")
+            if (
+                len(read) >= _LENGTH + _WORD
+                and (header := int.from_bytes(read[_LENGTH + 1 : _LENGTH + _WORD])) > _HEADER
+            ):
+                raise FrameError(f"a header of {header} bytes, allowed are {_HEADER}")
             if len(read) < end:
                 return None
             frame = decode(bytes(read[_LENGTH:end]))

@@ -70,8 +70,14 @@ def body_of(frame: Frame) -> dict[str, object]:
     return parsed(frame.body)
 
 
+MOST_JSON = 1024 * 1024
+"""Bytes of a body in JSON: of thousands of subscriptions or queues. All others wait while it is read."""
+
+
 def parsed(body: bytes) -> dict[str, object]:
     """The JSON object that this is; `FieldError` for anything else."""
+    if len(body) > MOST_JSON:
+        raise FieldError(f"a body of {len(body)} bytes, allowed are {MOST_JSON}")
     try:
         told = json.loads(body)
     except (ValueError, RecursionError):

@@ -7,7 +7,7 @@ import zlib
 
 from protocols.engine.nodes import Message
 from rocketmq_selfbalance.messages import membership, nameserver
-from rocketmq_selfbalance.remoting import LARGEST_FRAME, Frame
+from rocketmq_selfbalance.remoting import Frame
 from rocketmq_selfbalance.wire.messages import Administer, FieldError, Fields, Registration, body_of, text, whole
 
 LEGAL_GROUP = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
@@ -121,7 +121,13 @@ def decoded(number: int, frame: Frame, server: str) -> Message:
     return Registration(number, broker)
 
 
+MOST_REGISTERED = 4 * 1024 * 1024
+"""Bytes of a registration, decompressed: of some 20,000 topics."""
+
+
 def _plain(body: bytes) -> tuple[tuple[nameserver.TopicConfig, ...], nameserver.DataVersion]:
+    if len(body) > MOST_REGISTERED:
+        raise FieldError(f"a registration of {len(body)} bytes, allowed are {MOST_REGISTERED}")
     try:
         told = json.loads(body)["topicConfigSerializeWrapper"]
         configs = told.get("topicConfigTable") or {}
@@ -153,7 +159,9 @@ def _compressed(body: bytes) -> tuple[tuple[nameserver.TopicConfig, ...], namese
     static topics, which follow, are not read."""
     unpacking = zlib.decompressobj()
     try:
-        content = unpacking.decompress(body, LARGEST_FRAME)
+        content = unpacking.decompress(body, MOST_REGISTERED)
+        if not unpacking.eof:
+            raise FieldError(f"a compressed registration that is cut, or of more than {MOST_REGISTERED} bytes")
         version, at = _chunk(content, 0)
         count, at = int.from_bytes(content[at : at + 4]), at + 4
         topics = []

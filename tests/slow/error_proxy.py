@@ -17,8 +17,8 @@ from kio.index import load_request_schema
 from kio.serial import entity_reader, entity_writer
 
 from kafka_coordinator.wire.conversation import header_of
-from kafka_coordinator.wire.lengths import after_tags
 from kafka_coordinator.wire.entities import code, has, response
+from kafka_coordinator.wire.lengths import after_tags
 
 READ = {8: "OffsetCommit", 9: "OffsetFetch", 10: "FindCoordinator", 11: "JoinGroup", 12: "Heartbeat", 14: "SyncGroup"}
 """APIs whose requests are read: key to name."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kio.schema.produce.v13.request import PartitionProduceData, TopicProduceData
 
 PRODUCE_KEY: Final = 0
-_LONG_BATCH: Final = 4 * 1024 * 1024
+_LONG_BATCH: Final = 512 * 1024
 """Bytes of a batch for which others have their turn before."""
 
 
@@ -57,9 +57,7 @@ def produce(state: BrokerState, now: Time, sender: str, request: Produce, out: O
         out.send(sender, answer)
 
 
-def _produce(
-    state: BrokerState, now: Time, sender: str, request: Produce, answers: "_Answers", out: Outbox
-) -> Work:
+def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answers: "_Answers", out: Outbox) -> Work:
     body, rests = request.body, Rests()
     batches = [partition for topic in body.topic_data for partition in topic.partition_data]
     refused: RefusedError | None = None

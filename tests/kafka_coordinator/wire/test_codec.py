@@ -258,5 +258,5 @@ def test_every_length_of_every_request_is_compared_with_what_follows() -> None:
         for end in range(len(content)):
             talk = conversation()
             talk.feed(end.to_bytes(4) + content[:end])
-            with pytest.raises(WireError, match=r"shorter than its header|client id|ends within|items in|null|ends else"):
+            with pytest.raises(WireError, match=r"shorter than its header|client id|ends within|items in|null"):
                 talk.next()

@@ -25,6 +25,10 @@ class Lines:
     def __init__(self, peer: str) -> None:
         self.read = b""
 
+    @property
+    def waiting(self) -> int:
+        return len(self.read)
+
     def feed(self, data: bytes) -> None:
         self.read += data
 
