@@ -122,7 +122,8 @@ def play_file(
 
     Lines that no player recognises have failed, unless it is so with every line: then the file is of an unknown
     kind and skipped. ``consumed`` is told after each case how many bytes of the file (as stored) have been read.
-    ``read`` takes the place of `lines`. Raises `UserError` if the file cannot be read or is not the gzip that its name promises.
+    ``read`` takes the place of `lines`. Raises `UserError` if the file cannot be read or is not the gzip that its name
+    promises.
     """
     result = FileResult(name or path.name)
     skipped: dict[str, int] = {}

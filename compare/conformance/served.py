@@ -5,7 +5,7 @@ The lines are JSON objects, in the order of time; times are milliseconds.
 
 | line | what it says |
 |---|---|
-| ``{"served": "kafka", "config", "topics", "topic_ids"}`` | the first: settings that are not the defaults, first topics |
+| ``{"served": "kafka", "config", "topics", "topic_ids"}`` | the first: settings other than the defaults, topics |
 | ``{"at", "from", "n", "op", "group", "req"}`` | request n over a connection, as traces write requests |
 | ``{"at", "to", "n", "resp"}`` | the answer to it |
 | ``{"at", "topic", "partitions", "id"}`` | a topic has so many partitions from now on; null: it is gone |

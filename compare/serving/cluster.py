@@ -157,8 +157,12 @@ async def start(
         await world.close()
         raise
     history.watch(service)
-    if journal is not None:
-        journal.begins(service)
+    if journal is not None and system == "kafka":
+        try:
+            journal.begins(service)
+        except OSError as error:
+            await world.close()
+            raise UserError(f"--record {journal.path}: {error.strerror}, expected a writable file") from None
         history.listener = journal
     served = Served(world, service, history, bootstrap)
     if scenario is not None:

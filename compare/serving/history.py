@@ -15,7 +15,7 @@ Events that the operator lets happen (a broker stops) are told by who lets them 
 
 from collections.abc import Mapping
 from math import inf
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from compare.serving.service import Seen, Service
 from protocols.engine.nodes import Message, Time
@@ -193,7 +193,7 @@ class History:
             before = self._topics.pop(topic, None)
             if queues == before:
                 if queues is not None:
-                    self._topics[topic] = queues
+                    self._topics[topic] = dict(queues)
                 continue
             if queues is None:
                 self.happened(DeleteTopic(at=now, delete_topic=topic))
@@ -276,6 +276,10 @@ class History:
 
 def _without_contents(message: Message) -> Message:
     """The message without what producers wrote: a report shows kinds of messages, and memory is bounded."""
-    if getattr(message, "body", None):
-        return message._replace(body=None)  # type: ignore[attr-defined,no-any-return]
-    return message._replace(records=()) if getattr(message, "records", None) else message  # type: ignore[attr-defined,no-any-return]
+    given: Any = message
+    if getattr(given, "body", None):
+        given = given._replace(body=None)
+    elif getattr(given, "records", None):
+        given = given._replace(records=())
+    found: Message = given
+    return found

@@ -11,11 +11,13 @@ import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from compare.conformance.kafka_coordinator_shapes import ANSWERS, OPERATIONS, answer, written
 from compare.conformance.served import traces
 from compare.conformance.served import written as what_is_written
 from compare.serving.kafka import KafkaService
+from compare.serving.service import Service
 from protocols import files
 from protocols.engine.nodes import Message, Time
 
@@ -23,8 +25,8 @@ LOG = logging.getLogger("equipoise.serving")
 
 
 class Journal:
-    """The file that grows while a cluster of Kafka is served. Raises `OSError` where it cannot be begun; what is wrong
-    later is logged once, and ``failure`` says it."""
+    """The file that grows while a cluster of Kafka is served, from `begins` on. What is wrong later is logged once, and
+    ``failure`` says it."""
 
     def __init__(self, path: Path, settings: Mapping[str, object]) -> None:
         self.path, self._settings = path, settings
@@ -34,10 +36,12 @@ class Journal:
         self._lines: list[str] = []
         self._asked: set[tuple[str, int]] = set()
         """Connection and number of requests that were written and are not answered."""
-        self._file = path.open("wb")
+        self._file: BinaryIO | None = None
 
-    def begins(self, service: KafkaService) -> None:
-        """These are the topics at the beginning."""
+    def begins(self, service: Service) -> None:
+        """The file is begun with the topics that there are; the service is Kafka's. Raises `OSError`."""
+        self._file = self.path.open("wb")
+        assert isinstance(service, KafkaService)
         self._ids = service.cluster.controller.topic_ids
         topics = {topic: sum(queues.values()) for topic, queues in service.topics().items()}
         ids = {topic: _base64(self._ids.get(topic, 0)) for topic in topics}
@@ -71,7 +75,8 @@ class Journal:
     def close(self) -> None:
         """Nothing more comes."""
         self._flush()
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
     def _write(self, line: Mapping[str, object]) -> None:
         if not self._lines:
@@ -80,7 +85,7 @@ class Journal:
 
     def _flush(self) -> None:
         lines, self._lines = self._lines, []
-        if not lines or self.failure is not None or self._file.closed:
+        if not lines or self.failure is not None or self._file is None or self._file.closed:
             return
         try:
             self._file.write("".join(f"{line}\n" for line in lines).encode())

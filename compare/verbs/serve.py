@@ -79,7 +79,7 @@ def _strategy(history: History, system: str) -> str:
 
 
 _WRITABLE = "expected a writable file"
-_TOPIC = re.compile(r"[\w.%|-]{1,127}", re.ASCII)
+_NAMES = {"kafka": re.compile(r"[\w.-]{1,249}", re.ASCII), "rocketmq": re.compile(r"[\w%|-]{1,127}", re.ASCII)}
 MOST_QUEUES = 10_000
 
 
@@ -155,7 +155,7 @@ def serve(
     if initial_delay is not None:
         settings = {"group.initial.rebalance.delay.ms": _milliseconds(initial_delay)}
     given = None if scenario is None else read(scenario, served=True)
-    there = _topics(topics, given, DEFAULT_BROKER[system])
+    there = _topics(system, topics, given)
     journal = None if record is None or system != "kafka" else record.with_name(f"{record.name}.jsonl")
     served, end = asyncio.run(_serve(system, given, there, (host, advertise), port, settings, journal, report))
     if record is None and report is None:
@@ -172,19 +172,19 @@ def serve(
     return 0
 
 
-DEFAULT_BROKER: Mapping[str, str] = {"kafka": "broker-1", "rocketmq": "broker-a"}
+_DEFAULT_BROKER: Mapping[str, str] = {"kafka": "broker-1", "rocketmq": "broker-a"}
 
 
-def _topics(given: Sequence[str], scenario: Scenario | None, broker: str) -> dict[str, dict[str, int]]:
+def _topics(system: str, given: Sequence[str], scenario: Scenario | None) -> dict[str, dict[str, int]]:
     """Topic to its queues per broker: those of the scenario, and those that are given as NAME:COUNT."""
     found = {} if scenario is None else {topic: dict(part.queues) for topic, part in scenario.topics.items()}
     for text in given:
         name, colon, count = text.rpartition(":")
-        if not (colon and _TOPIC.fullmatch(name) and count.isdecimal() and 1 <= int(count[:6]) <= MOST_QUEUES):
+        if not (colon and _NAMES[system].fullmatch(name) and count.isdecimal() and 1 <= int(count[:6]) <= MOST_QUEUES):
             raise UserError(f"--topic {text}: expected a name and 1 to {MOST_QUEUES} partitions, such as orders:4")
         if name in found:
             raise UserError(f"--topic {text}: there is a topic {name} already, expected each name once")
-        brokers = (broker,) if scenario is None else scenario.brokers
+        brokers = (_DEFAULT_BROKER[system],) if scenario is None else scenario.brokers
         found[name] = shorthands.queues(int(count), brokers, ("topic",))
     return found
 
@@ -205,9 +205,18 @@ async def _serve(
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, over.set)
     host, advertised = hosts
-    journal = None if record is None else _begin(record, settings)
-    more = {"keeps_messages": report is not None, "journal": journal, "topics": topics, "advertised": advertised}
-    served = await start(system, scenario, host, port, settings, **more)
+    journal = None if record is None else Journal(record, settings)
+    served = await start(
+        system,
+        scenario,
+        host,
+        port,
+        settings,
+        keeps_messages=report is not None,
+        journal=journal,
+        topics=topics,
+        advertised=advertised,
+    )
     try:
         click.echo(served.address)
         for text in served.passed_over:
@@ -219,13 +228,6 @@ async def _serve(
         if journal is not None:
             journal.close()
     return served, end
-
-
-def _begin(record: Path, settings: Mapping[str, object]) -> Journal:
-    try:
-        return Journal(record, settings)
-    except OSError as error:
-        raise UserError(f"--record {record}: {error.strerror}, {_WRITABLE}") from None
 
 
 def _write(served: Served, end: Time, name: str, record: Path | None, report: Path | None) -> None:

@@ -172,7 +172,7 @@ class KafkaConversation:
         if len(pending.answers) < len(pending.messages):
             return ()
         entity = _answer(pending)
-        if isinstance(entity, Generator) or is_long(entity):
+        if entity is not None and (isinstance(entity, Generator) or is_long(entity)):
             return self._in_pieces(pending, entity)
         self._pending = None
         return () if entity is None else _framed(pending, [content(entity)])  # none: a Produce that wants no answer

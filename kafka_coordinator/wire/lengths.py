@@ -16,7 +16,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from struct import Struct
 from types import NoneType, UnionType
-from typing import Final, NamedTuple, TypeAlias, get_args, get_origin
+from typing import Final, NamedTuple, TypeAlias, cast, get_args, get_origin
 
 from kio.serial import entity_reader
 from kio.static.protocol import Entity
@@ -156,11 +156,11 @@ def _field(kind: object, name: str, kafka_type: str, flexible: bool, *, is_tagge
         kind = next(each for each in get_args(kind) if each is not NoneType)
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
-        plan = _structure(item) if is_dataclass(item) else _plain(kafka_type, flexible)
+        plan = _structure(cast(type[Entity], item)) if is_dataclass(item) else _plain(kafka_type, flexible)
         return _Plan(None, _array(plan, None if is_nullable else name, flexible))
     if not is_dataclass(kind):
         return _plain(kafka_type, flexible)
-    structure = _structure(kind)  # type: ignore[arg-type]
+    structure = _structure(cast(type[Entity], kind))
     return _Plan(None, _nullable(structure.skip)) if is_nullable and not is_tagged else structure
 
 

@@ -95,9 +95,9 @@ def _metadata(state: BrokerState, request: Metadata, out: Outbox) -> Work:
     item = part(kind, "topics")
     wanted, topics = body.topics, list[Entity]()
     if wanted is None or (version < _NULL_IS_ALL_SINCE and not wanted):
-        for name in sorted(state.cluster.topics):
-            if name in state.cluster.topics:  # others may have had their turn
-                topics.append((yield from _topic(item, state, body, name, rests)))
+        for topic in sorted(state.cluster.topics):
+            if topic in state.cluster.topics:  # others may have had their turn
+                topics.append((yield from _topic(item, state, body, topic, rests)))
     else:
         missing = []
         for each in wanted:

@@ -8,12 +8,13 @@ import io
 from collections.abc import Iterator
 from dataclasses import Field, fields, is_dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from kio.serial import entity_writer
 from kio.serial._introspect import get_field_tag
 from kio.serial._serialize import get_field_writer
 from kio.serial.writers import write_compact_array_length, write_legacy_array_length
+from kio.static.primitive import i32
 from kio.static.protocol import Entity
 
 from kafka_coordinator.wire.lengths import one_line
@@ -35,7 +36,7 @@ def content(entity: Entity) -> bytes:
 
 def is_long(entity: object) -> bool:
     """Whether an array of the entity, or of its items, is long."""
-    for name in _arrays(type(entity)) if is_dataclass(entity) else ():
+    for name in _arrays(cast(type[Entity], type(entity))) if is_dataclass(entity) else ():
         items = getattr(entity, name)
         if items and (len(items) > _LONG or any(map(is_long, items))):
             return True
@@ -54,7 +55,7 @@ def pieces(entity: Entity) -> Iterator[bytes]:
             yield _field(kind, field, value)
             continue
         buffer = io.BytesIO()
-        (write_compact_array_length if kind.__flexible__ else write_legacy_array_length)(buffer, len(value))
+        (write_compact_array_length if kind.__flexible__ else write_legacy_array_length)(buffer, i32(len(value)))
         for place, item in enumerate(value):
             if is_long(item):
                 yield buffer.getvalue()
@@ -91,7 +92,7 @@ def _tags(kind: type[Entity], entity: Entity, tagged: list[Field[Any]]) -> bytes
 
 
 @cache
-def _arrays(kind: type) -> frozenset[str]:
+def _arrays(kind: type[Entity]) -> frozenset[str]:
     """Names of the fields that hold several entities."""
     return frozenset(
         field.name for field in fields(kind) if "kafka_type" not in field.metadata and "tuple[" in str(field.type)

@@ -1,17 +1,22 @@
 """`equipoise serve` as a process: its first line, real clients, the end by a signal, what it writes."""
 
+import asyncio
 import json
 import signal
 import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from click import Abort
 from click.testing import CliRunner
 from confluent_kafka import Consumer, Producer
 
+from compare.conformance.cases import FileResult
+from compare.conformance.players import play_files
 from compare.verbs.serve import serve
 from protocols.errors import UserError
 
@@ -110,8 +115,53 @@ def test_real_clients_use_it_and_it_writes_what_they_did(tmp_path: Path) -> None
     assert "worker" in report.read_text()
 
 
+def test_what_was_recorded_survives_a_kill(tmp_path: Path) -> None:
+    record, scenario = tmp_path / "out.json", tmp_path / "s.yaml"
+    scenario.write_text("events:\n  - {at: 1ms, add_topic: {more: 2}}\n")
+    options = ["--port", "0", "--initial-delay", "0s", "--record", str(record), "--topic", "orders:4"]
+    with serving("kafka", str(scenario), *options, "--topic", "audit:2") as (process, line):
+        bootstrap = line.rpartition(" ")[2]
+        producer = Producer({"bootstrap.servers": bootstrap})
+        found = {topic: len(each.partitions) for topic, each in producer.list_topics(timeout=10).topics.items()}
+        assert found == {"orders": 4, "audit": 2, "more": 2}
+        producer.produce("orders", b"x")
+        assert producer.flush(10) == 0
+        assert consume(bootstrap, 1) == [b"x"]
+        process.kill()
+        process.wait(30)
+    assert not record.exists()
+    (result,) = play_files([tmp_path / "out.json.jsonl"], lambda _: lambda _: None, 1)
+    assert isinstance(result, FileResult)
+    assert (result.passed, result.failed, result.skipped) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_are_heard_while_it_is_written(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def served(*arguments: object) -> tuple[None, float]:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(each, int)
+        return None, 0.0
+
+    def write(*arguments: object) -> None:
+        signal.raise_signal(number)
+        pytest.fail("it goes on")
+
+    module = import_module("compare.verbs.serve")
+    monkeypatch.setattr(module, "_serve", served)
+    monkeypatch.setattr(module, "_write", write)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        result = CliRunner().invoke(serve, ["kafka", "--record", str(tmp_path / "x")], standalone_mode=False)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert isinstance(result.exception, KeyboardInterrupt | Abort)
+    assert f"{tmp_path / 'x'}.jsonl holds what was recorded" in result.output
+
+
 def test_rocketmq_says_where_its_name_server_is() -> None:
-    with serving("rocketmq", "--port", "0") as (process, line):
+    with serving("rocketmq", "--port", "0", "--topic", "orders:4") as (process, line):
         assert line.startswith("rocketmq: name server 127.0.0.1:")
     assert process.returncode == 0
 
@@ -121,6 +171,8 @@ def test_rocketmq_says_where_its_name_server_is() -> None:
     [
         (["rocketmq", "--initial-delay", "3s"], "--initial-delay 3s: rocketmq has no initial delay"),
         (["kafka", "--initial-delay", "soon"], "--initial-delay soon:"),
+        (["kafka", "--topic", "orders"], "--topic orders: expected a name and 1 to 10000 partitions"),
+        (["kafka", "--topic", "orders:4", "--topic", "orders:5"], "--topic orders:5: there is a topic orders already"),
         (["kafka", "missing.yaml"], "missing.yaml: cannot be read"),
         (["kafka", "--record", "/nowhere/x.json"], "/nowhere/x.json"),
     ],

@@ -5,7 +5,7 @@ import types
 import uuid
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 from struct import pack
 from typing import Any, get_args, get_origin
@@ -39,10 +39,11 @@ def frame(entity: Any, correlation: int = 7, client_id: str | None = "someone") 
 
 def any_request(key: int, version: int, random: Random) -> Any:
     """A request with random values in all fields."""
-    return _filled(load_request_schema(key, version), random)
+    return any_entity(load_request_schema(key, version), random)
 
 
-def _filled(kind: Any, random: Random) -> Any:
+def any_entity(kind: Any, random: Random) -> Any:
+    """An entity of this class with random values in all fields."""
     return kind(**{each.name: _value(each, each.type, random) for each in fields(kind)})
 
 
@@ -55,7 +56,7 @@ def _value(field: Any, kind: Any, random: Random) -> Any:
     if get_origin(kind) is tuple:
         return tuple([_value(field, get_args(kind)[0], random) for _ in range(random.randrange(3))])
     if is_dataclass(kind):
-        return _filled(kind, random)
+        return any_entity(kind, random)
     return _plain(field, field.metadata.get("kafka_type", ""), kind, random)
 
 
@@ -70,6 +71,8 @@ def _plain(field: Any, kafka_type: str, kind: Any, random: Random) -> Any:
         return uuid.UUID(int=random.getrandbits(128))
     if kafka_type.startswith("timedelta"):
         return timedelta(milliseconds=random.choice([0, 500, 45_000]))
+    if kafka_type == "datetime_i64":
+        return datetime.fromtimestamp(random.randrange(2_000_000_000), UTC)
     if kafka_type == "float64":
         return random.random()
     if kafka_type == "error_code":

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -37,9 +37,10 @@ from kafka_coordinator.wire.opaque import assignment, bytes_of, subscription
 from kafka_coordinator.wire.records.storage import Storage
 from kafka_coordinator.wire.requests import Answer, AskedNothing, Request
 from kafka_coordinator.wire.state import BrokerAddress, BrokerState, ServerSettings
+from kafka_coordinator.wire.writing import content, is_long, pieces
 from protocols.engine.connection import WireError
 from protocols.engine.nodes import Message
-from tests.kafka_coordinator.wire.frames_made import VERSIONS, any_request, frame
+from tests.kafka_coordinator.wire.frames_made import VERSIONS, any_entity, any_request, frame
 from tests.rows import rows
 
 
@@ -260,3 +261,22 @@ def test_every_length_of_every_request_is_compared_with_what_follows() -> None:
             talk.feed(end.to_bytes(4) + content[:end])
             with pytest.raises(WireError, match=r"shorter than its header|client id|ends within|items in|null"):
                 talk.next()
+
+
+@rows(("key", "version"), VERSIONS)
+def test_an_answer_is_the_same_whole_and_piece_by_piece(key: int, version: int) -> None:
+    random = Random(key * 100 + version)
+    kind: Any = load_response_schema(key, version)
+    for _ in range(3):
+        entity = any_entity(kind, random)
+        arrays = {
+            each.name: getattr(entity, each.name) for each in fields(kind) if is_items(getattr(entity, each.name))
+        }
+        longer = replace(entity, **{name: items * 60 for name, items in arrays.items()})
+        assert is_long(longer) == bool(arrays)
+        for each in (entity, longer):
+            assert b"".join(pieces(each)) == content(each)
+
+
+def is_items(value: object) -> bool:
+    return isinstance(value, tuple) and bool(value) and is_dataclass(value[0])
