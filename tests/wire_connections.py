@@ -14,6 +14,7 @@ class Transport(asyncio.Transport):
     def __init__(self, port: int) -> None:
         super().__init__({"peername": ("127.0.0.1", port), "socket": self})
         self.written: list[bytes] = []
+        self.connection: Connection
         self.closed = False
 
     def setsockopt(self, *option: Any) -> None:
@@ -41,10 +42,12 @@ class Transport(asyncio.Transport):
         return self.closed
 
     def close(self) -> None:
-        self.closed = True
+        if not self.closed:
+            self.closed = True
+            asyncio.get_running_loop().call_soon(self.connection.connection_lost, None)
 
     def abort(self) -> None:
-        self.closed = True
+        self.close()
 
 
 class Wire:
@@ -56,6 +59,7 @@ class Wire:
         Wire.ports += 1
         self.transport = Transport(Wire.ports)
         self.connection: Connection = world._servers[name]._protocol_factory()  # type: ignore[attr-defined]
+        self.transport.connection = self.connection
         self.connection.connection_made(self.transport)
 
     def put(self, data: bytes) -> bytes:
@@ -67,4 +71,3 @@ class Wire:
     def close(self) -> None:
         """The client is gone."""
         self.transport.close()
-        self.connection.connection_lost(None)

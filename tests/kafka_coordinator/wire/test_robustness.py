@@ -5,14 +5,20 @@ import logging
 from contextlib import suppress
 from random import Random
 from struct import pack
+from typing import Any
 
 import pytest
+from kio.index import load_request_schema
+from kio.serial import entity_reader
 
+from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.served import ServedCluster
+from kafka_coordinator.wire.state import ServerSettings
 from protocols.engine.nodes import Message
-from protocols.engine.sockets import Sockets
-from tests.kafka_coordinator.wire.frames_made import broken_frames
+from protocols.engine.sockets import Limits, Sockets
+from tests.kafka_coordinator.wire.frames_made import broken_frames, frame
 from tests.kafka_coordinator.wire.load import Member
+from tests.wire_connections import Wire
 
 AT_ONCE = 200
 """Connections."""
@@ -100,3 +106,62 @@ def test_a_request_longer_than_allowed_is_not_waited_for() -> None:
         await world.close()
 
     asyncio.run(told())
+
+
+def metadata(names: list[str] | None) -> bytes:
+    kind: Any = load_request_schema(3, 8)
+    topics = None if names is None else tuple([entities.part(kind, "topics")(name=name) for name in names])
+    flags = {"include_cluster_authorized_operations": False, "include_topic_authorized_operations": False}
+    return frame(kind(topics=topics, allow_auto_topic_creation=True, **flags))
+
+
+def test_a_long_answer_leaves_others_their_turn() -> None:
+    async def told() -> None:
+        world = Sockets(seed=1)
+        await ServedCluster(world, topics={f"t{number}": 1 for number in range(4_000)}).start()
+        asks, other = Wire(world, "broker-1"), Wire(world, "broker-1")
+        assert asks.put(metadata(None)) == b"", "it takes some time"
+        assert asks.put(metadata([])) == b"", "and what comes behind it waits"
+        assert len(other.put(metadata(["t1"]))) > 40, "while others are answered"
+        for _ in range(10_000):
+            await asyncio.sleep(0)
+            if len(asks.transport.written) > 4 and asks.connection._work is None:
+                break
+        written = b"".join(asks.transport.written)
+        length = int.from_bytes(written[:4])
+        answer, size = entity_reader(entities.response(3, 8))(written, 8)  # type: ignore[arg-type]
+        assert (size, len(answer.topics)) == (length - 4, 4_000)  # type: ignore[attr-defined]
+        assert 0 < len(written) - 4 - length < 100, "the second answer follows the first"
+        assert world.failures == []
+        await world.close()
+
+    asyncio.run(told())
+
+
+def test_what_clients_bring_into_being_is_bounded() -> None:
+    async def told() -> None:
+        world = Sockets(seed=1)
+        cluster = ServedCluster(world, server=ServerSettings(topics_created_at_once=10, most_topics=25))
+        await cluster.start()
+        wire = Wire(world, "broker-1")
+        for expected in (10, 20, 25, 25):
+            wire.put(metadata([f"t{number}" for number in range(40) if f"t{number}" not in cluster.record.topics()]))
+            assert len(cluster.record.topics()) == expected
+        await world.close()
+
+    asyncio.run(told())
+
+
+def test_requests_that_wait_at_a_broker_are_bounded_together(caplog: pytest.LogCaptureFixture) -> None:
+    async def told() -> None:
+        world = Sockets(seed=1, limits=Limits(waiting=5_000_000))
+        await ServedCluster(world).start()
+        wires = [Wire(world, "broker-1") for _ in range(4)]
+        for wire in wires:
+            wire.put(pack(">i", 50_000_000) + bytes(1_500_000))
+        assert [wire.transport.closed for wire in wires] == [False, False, False, True]
+        assert len(wires[0].put(b"")) == 0
+        await world.close()
+
+    asyncio.run(told())
+    assert "6000016 bytes of requests wait here, more than 5000000" in caplog.text

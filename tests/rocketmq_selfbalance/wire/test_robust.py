@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import random
+import zlib
 
 import pytest
 
@@ -12,6 +13,8 @@ from compare.reading.rocketmq_live import observe
 from protocols.engine.sockets import Limits
 from protocols.java import Queue
 from rocketmq_selfbalance.remoting import BINARY, Frame, encode
+from rocketmq_selfbalance.wire.messages import MOST_JSON
+from rocketmq_selfbalance.wire.orders import MOST_REGISTERED
 from tests.rocketmq_selfbalance.wire.serving import Client, Setting, in_cluster, until
 
 CLIENTS = 1_000
@@ -147,3 +150,30 @@ def test_audit_reads_a_served_cluster() -> None:
         assert len([queue for queue in group.queues or () if queue.topic == "orders"]) == 4
 
     in_cluster(story)
+
+
+def test_what_is_too_long_is_refused_before_it_is_read(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(it: Setting) -> None:
+        client = await it.connect()
+        long = await client.ask(34, {}, b'{"clientID": "' + b"x" * MOST_JSON + b'"}')
+        assert (long.code, long.remark) == (1, f"a body of {MOST_JSON + 16} bytes, allowed are {MOST_JSON}")
+        tool = await it.connect("namesrv")
+        fields = {"clusterName": "c", "brokerName": "b", "brokerId": "0", "brokerAddr": "a:1", "compressed": "true"}
+        bomb = await tool.ask(103, fields, zlib.compress(bytes(MOST_REGISTERED + 1)))
+        assert (bomb.code, "more than" in (bomb.remark or "")) == (1, True)
+        host, port = it.cluster.addresses["broker-a"].split(":")
+        preface, hello = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\x16\x03\x01\x02\x00\x01"
+        for first in (preface, hello, b"\x00\x90\x00\x00\x00\x80\x00\x00"):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(first)
+            assert await asyncio.wait_for(reader.read(), 10) == b""
+            writer.close()
+
+    caplog.set_level(logging.WARNING, "equipoise.sockets")
+    in_cluster(story)
+    told = [each.getMessage().partition(" is closed: ")[2] for each in caplog.records]
+    assert [each.partition("; ")[0] for each in told] == [
+        "a client speaks HTTP/2 here",
+        "a client speaks TLS here",
+        "a header of 8388608 bytes, allowed are 262144",
+    ]
