@@ -5,6 +5,7 @@ model's clients before servers in a simulation (`Simulated`), and programs befor
 import asyncio
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from compare.judging.playing import FIRST, Outcome, Played, Script, Situation, Wait, follow, follow_simulated, waited
@@ -16,15 +17,20 @@ from protocols.engine.sockets import Gate, Sockets
 NEVER: Final = float("inf")
 
 
-class AnyExchange(Protocol):
-    """What is kept of a request, whatever the system."""
+@dataclass(slots=True)
+class Exchange:
+    """One request of a member; ``answer`` is None while there is none. Times are milliseconds of the world."""
 
+    at: Time
     member: str
-    answer: Message | None
-    answered_at: Time
+    """The program that sent it: ``c1``, ``c2``."""
+    broker: str
+    request: Message
+    answer: Message | None = None
+    answered_at: Time = NEVER
 
 
-E = TypeVar("E", bound=AnyExchange)
+E = TypeVar("E", bound=Exchange)
 
 
 class Listener(Generic[E]):
