@@ -87,10 +87,11 @@ def _token(fields: object) -> Token:
 def _action(fields: object) -> Action:
     match fields:
         case [str(letter), str(of), str(what) | int(what), *choices] if letter in _OF_LETTER:
-            kind, numbers = _OF_LETTER[letter], choices if isinstance(what, str) else [what, *choices]
-            are_numbers = all(isinstance(each, int) and each >= 0 for each in numbers)
-            if are_numbers and isinstance(what, str) is (kind == DELIVER):
-                return Action(kind, of, what, tuple(choices))
+            kind = _OF_LETTER[letter]
+            chosen = tuple([each for each in choices if isinstance(each, int) and each >= 0])
+            is_one = isinstance(what, str) if kind == DELIVER else isinstance(what, int) and what >= 0
+            if is_one and len(chosen) == len(choices):
+                return Action(kind, of, what, chosen)
     raise ValueError("other fields than those of an action")
 
 

@@ -99,10 +99,9 @@ def columns_of(kind: str) -> tuple[str, ...]:
 
 def _summary(sweep: Sweep, finished: Finished, sizes: Sequence[str] = ()) -> Iterator[Summary]:
     """A record per variant, subscription shape, event and latency, or these columns of the grid."""
-    if sweep.kind == "allocations":
-        keys, added, ranked = (SUBSCRIPTION, EVENT, *sizes), _ADDED, (_RATIO,)
-    else:
-        keys, added, ranked = (SUBSCRIPTION, EVENT, *LATENCY), ("settled",), SPREAD
+    is_of_runs = sweep.kind == "simulations"
+    keys = (SUBSCRIPTION, EVENT, *(LATENCY if is_of_runs else sizes))
+    added, ranked = (["settled"], SPREAD) if is_of_runs else (_ADDED, [_RATIO])
     for variant, label in enumerate(sweep.labels):
         if label == OPTIMUM:
             continue

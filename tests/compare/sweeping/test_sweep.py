@@ -217,7 +217,7 @@ for: 70s
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_signal_is_one_line_and_what_is_computed_stays(
     how: signal.Signals, write: Callable[[str], str], tmp_path: Path
 ) -> None:
