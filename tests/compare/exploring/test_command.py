@@ -14,7 +14,6 @@ from compare.exploring.answers import read_token, written
 from compare.exploring.properties import EVERY_QUEUE, PER_GENERATION, SETTLES, SINGLE_OWNER
 from compare.verbs.explore import explore
 from protocols.errors import UserError
-from tests.compare.exploring.scopes import group
 from tests.rows import rows
 
 ROOT = Path(__file__).parents[3]
@@ -188,7 +187,3 @@ def test_a_token_of_another_scenario(tmp_path: Path, found: dict[str, object]) -
     (tmp_path / "other.yaml").write_text(SCENARIO.replace("queues: 2", "queues: 3"))
     result = call(tmp_path / "other.yaml", "--replay", found["properties"][0]["token"])  # type: ignore[index]
     assert "the token is of another scenario" in str(result.exception)
-
-
-def test_scopes_are_scenarios() -> None:
-    assert group("kafka:range", 2, "crash: c2").events[0].describe() == "c2 crashes"
