@@ -67,16 +67,19 @@ class Judgement:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether another try may say something else: it failed, or the machine was too busy for a difference."""
+        """Whether another try may say something else: it failed, or the machine was too busy for a difference. Records
+        that are lost are lost, on whatever machine."""
+        if self.records.lost:
+            return False
         return self.failure is not None or (self.tried and not self.same and bool(self.busy))
 
     def verdict(self) -> str:
         """In words; a difference on a busy machine is none that we are sure of."""
         busy = f" (busy machine: {self.busy})" if self.busy else ""
         if self.failure is not None:
-            # Records that are lost are lost, on whatever machine.
-            often = " once of two" if self.failed_once else " twice" if self.tries > 1 else ""
-            return f"FAILED{often}: {self.failure}{'' if self.records.lost else busy}"
+            lost = self.records.lost > 0
+            often = " once of two" if self.failed_once else " twice" if self.tries > 1 and not lost else ""
+            return f"FAILED{often}: {self.failure}{'' if lost else busy}"
         told = "as Java" if self.same else "-" if not self.tried else f"may differ{busy}" if self.busy else "differs"
         told += f"; slow, {self.behind} records behind" if self.behind else ""
         return f"{told}; failed once of two: {self.failed_once}{busy}" if self.failed_once else told

@@ -213,7 +213,8 @@ MACHINE = f" (busy machine: {BUSY})"
         (STOPPED | {"busy": BUSY}, {}, f"as Java; failed once of two: stopped reading{MACHINE}", False),
         (STOPPED, STOPPED, "FAILED twice: stopped reading", True),
         (STOPPED, STOPPED | {"busy": BUSY}, f"FAILED twice: stopped reading{MACHINE}", True),
-        ({"records": LOST, "busy": BUSY}, {}, "FAILED once of two: 2 records lost", True),
+        (OTHER | {"busy": BUSY}, {"records": LOST, "busy": BUSY}, "FAILED once of two: 2 records lost", True),
+        (STOPPED, {"records": LOST}, "FAILED: 2 records lost", True),
         (OTHER | {"busy": BUSY}, {}, "as Java", False),
         (OTHER | {"busy": BUSY}, OTHER, "differs", False),
         (OTHER | {"busy": BUSY}, OTHER | {"busy": BUSY}, f"may differ{MACHINE}", False),
@@ -232,6 +233,7 @@ def test_only_failures_and_differences_on_a_busy_machine_are_tried_again() -> No
     assert judged(GOES_ON, did=("goes on",)).verdict() == "differs"
     assert not judged(GOES_ON, busy=BUSY).is_doubtful
     assert not judged(GOES_ON, behind=3, busy=BUSY).is_doubtful
+    assert not judged(GOES_ON, records=LOST, busy=BUSY).is_doubtful
     assert strain(2.0, 2, 0.1) == ""
     assert strain(2.1, 2, 0.1) == "load 2.1 on 2 processors, brokers up to 0.1 s late"
     assert strain(0.3, 2, 1.0) == "load 0.3 on 2 processors, brokers up to 1.0 s late"
