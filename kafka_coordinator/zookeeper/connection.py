@@ -14,20 +14,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kafka_coordinator.zookeeper import messages
-from kafka_coordinator.zookeeper.messages import (
-    DATA,
-    CloseSession,
-    Create,
-    GetChildren,
-    GetData,
-    OpenSession,
-    Ping,
-    Registration,
-    Request,
-    SessionOpened,
-    WatchEvent,
-    matching,
-)
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from protocols.engine.nodes import TICK, Message, Outbox, Time
 from protocols.node_state import NodeState
@@ -46,7 +32,7 @@ class Asked(NamedTuple):
     """A request that is not answered yet, and what it is for."""
 
     purpose: str
-    request: Request
+    request: messages.Request
 
 
 @dataclass(slots=True, init=False, eq=False)
@@ -91,7 +77,7 @@ class Connection(NodeState):
         """Connect, and try again until it succeeds."""
         self.state = CONNECTING
         self.opening = self.correlation = self.correlation + 1
-        out.send(SERVER, OpenSession(self.opening, self._settings.zookeeper_session_timeout_ms, self.session))
+        out.send(SERVER, messages.OpenSession(self.opening, self._settings.zookeeper_session_timeout_ms, self.session))
         out.set_timer(CONNECT, now + self._settings.reconnect_pause_ms)
 
     def lost(self, now: Time, out: Outbox) -> None:
@@ -102,7 +88,7 @@ class Connection(NodeState):
     def heard(self, now: Time) -> None:
         self._heard = now
 
-    def opened(self, now: Time, message: SessionOpened, out: Outbox) -> bool:
+    def opened(self, now: Time, message: messages.SessionOpened, out: Outbox) -> bool:
         """Whether this begins a new session; else what was not answered is asked again."""
         if message.correlation != self.opening or self.state != CONNECTING:
             return False
@@ -124,10 +110,10 @@ class Connection(NodeState):
             out.close(SERVER)
             self.lost(now, out)
         else:
-            out.send(SERVER, Ping(0))
+            out.send(SERVER, messages.Ping(0))
             out.set_timer(PING, now + self._ping_ms())
 
-    def ask(self, purpose: str, request: Request, out: Outbox) -> None:
+    def ask(self, purpose: str, request: messages.Request, out: Outbox) -> None:
         """Send a request; where there is no connection it waits for one."""
         self.correlation += 1
         self.asked[self.correlation] = Asked(purpose, request)
@@ -150,7 +136,7 @@ class Connection(NodeState):
     def end_if_answered(self, out: Outbox) -> None:
         """While closing: close the session if nothing is left to be answered."""
         if not self.asked:
-            out.send(SERVER, CloseSession(0))
+            out.send(SERVER, messages.CloseSession(0))
 
     def _ping_ms(self) -> Time:
         return round(self._settings.zookeeper_session_timeout_ms / 3 / TICK) * TICK
@@ -159,7 +145,7 @@ class Connection(NodeState):
 WATCHING = "watching"
 """What a request is for: to register or to watch."""
 
-LISTING = GetChildren(0, messages.TOPICS, watch=True)
+LISTING = messages.GetChildren(0, messages.TOPICS, watch=True)
 """How a pattern subscriber learns what topics there are."""
 
 
@@ -188,21 +174,21 @@ class Watching(NodeState):
     def register(self, consumer_id: str, connection: Connection, out: Outbox) -> None:
         """In a new session: make our node, watch the group and the partitions of our topics."""
         topics, pattern = self._subscription
-        data = Registration(tuple((topic, 1) for topic in topics), pattern)
-        connection.ask(WATCHING, Create(0, messages.member(self._group, consumer_id), data), out)
-        connection.ask(WATCHING, GetChildren(0, messages.members(self._group), watch=True), out)
+        data = messages.Registration(tuple((topic, 1) for topic in topics), pattern)
+        connection.ask(WATCHING, messages.Create(0, messages.member(self._group, consumer_id), data), out)
+        connection.ask(WATCHING, messages.GetChildren(0, messages.members(self._group), watch=True), out)
         if pattern is not None:
             connection.ask(WATCHING, LISTING, out)
         self._watch(self.topics, connection, out)
 
     def watch_brokers(self, connection: Connection, out: Outbox) -> None:
         """There was no broker at all."""
-        connection.ask(WATCHING, GetChildren(0, messages.BROKERS, watch=True), out)
+        connection.ask(WATCHING, messages.GetChildren(0, messages.BROKERS, watch=True), out)
 
-    def fired(self, event: WatchEvent, connection: Connection, out: Outbox) -> None:
+    def fired(self, event: messages.WatchEvent, connection: Connection, out: Outbox) -> None:
         """Watch again. A changed topic list matters only where the pattern matches other topics (`topics_listed`)."""
-        kind = GetData if event.kind == DATA else GetChildren
-        again: Request = kind(0, event.path, watch=True)
+        kind = messages.GetData if event.kind == messages.DATA else messages.GetChildren
+        again: messages.Request = kind(0, event.path, watch=True)
         connection.ask(WATCHING, again, out)
         if event.path == messages.members(self._group):
             self.due = "member list changed"
@@ -213,7 +199,7 @@ class Watching(NodeState):
 
     def topics_listed(self, names: tuple[str, ...], connection: Connection, out: Outbox) -> None:
         """These topics there are."""
-        topics = matching(self._subscription.pattern or "", names)
+        topics = messages.matching(self._subscription.pattern or "", names)
         if topics != self.topics:
             self._watch(tuple(topic for topic in topics if topic not in self.topics), connection, out)
             self.topics = topics
@@ -226,4 +212,4 @@ class Watching(NodeState):
 
     def _watch(self, topics: tuple[str, ...], connection: Connection, out: Outbox) -> None:
         for topic in topics:
-            connection.ask(WATCHING, GetData(0, messages.topic(topic), watch=True), out)
+            connection.ask(WATCHING, messages.GetData(0, messages.topic(topic), watch=True), out)

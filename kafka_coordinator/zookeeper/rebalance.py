@@ -13,19 +13,6 @@ from enum import Enum
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.zookeeper import messages
-from kafka_coordinator.zookeeper.messages import (
-    ChildrenAnswer,
-    Create,
-    DataAnswer,
-    Delete,
-    Done,
-    GetChildren,
-    GetData,
-    Registration,
-    Request,
-    SetData,
-    matching,
-)
 from kafka_coordinator.zookeeper.settings import AssignFunction, CannotAssign
 from protocols.engine.nodes import Message
 from protocols.node_state import NodeState, Shared
@@ -67,12 +54,12 @@ class Rebalance(NodeState):
     _assign: AssignFunction
     attempt: int
     stage: Stage
-    todo: list[Request]
+    todo: list[messages.Request]
     """Requests of this stage that are not answered yet; their correlation is given when they are sent."""
     partitions: dict[str, int]
     names: tuple[str, ...]
     """The children that were read last."""
-    registrations: dict[str, Registration]
+    registrations: dict[str, messages.Registration]
     share: dict[Partition, str]
     """Partition to the thread that is to own it."""
     offsets: dict[Partition, int]
@@ -94,7 +81,7 @@ class Rebalance(NodeState):
     def begin(self) -> None:
         """Begin a try: forget what the one before has read."""
         self.stage = Stage.BROKERS
-        self.todo = [GetChildren(0, messages.BROKERS)]
+        self.todo = [messages.GetChildren(0, messages.BROKERS)]
         self.partitions, self.names, self.registrations = {}, (), {}
         self.share, self.offsets, self.claimed = {}, {}, []
         self.refused, self.doubted = "", None
@@ -103,26 +90,26 @@ class Rebalance(NodeState):
         """The answer to the first request that was left. Raises `Failed` where a node that was read is gone."""
         request = self.todo.pop(0)
         match request, answer:
-            case GetData(), DataAnswer() if self.stage is Stage.OFFSETS:
+            case messages.GetData(), messages.DataAnswer() if self.stage is Stage.OFFSETS:
                 self.offsets[_partition(request.path)] = -1 if answer.error else answer.data
-            case GetData(), DataAnswer() if self.stage is Stage.PARTITIONS:
+            case messages.GetData(), messages.DataAnswer() if self.stage is Stage.PARTITIONS:
                 self.partitions[request.path.rpartition("/")[2]] = 0 if answer.error else answer.data
-            case GetData(), DataAnswer() if self.stage is Stage.CLAIM:
+            case messages.GetData(), messages.DataAnswer() if self.stage is Stage.CLAIM:
                 # A node with our own name in it: the answer to an earlier attempt was lost.
                 if answer.error or answer.data != self.doubted:
                     self.refused = self.refused or request.path
                 else:
                     self.claimed.append(_partition(request.path))
-            case GetData(), DataAnswer() if answer.error:
+            case messages.GetData(), messages.DataAnswer() if answer.error:
                 raise Failed(f"{request.path} is gone")
-            case GetData(), DataAnswer():
+            case messages.GetData(), messages.DataAnswer():
                 self.registrations[request.path.rpartition("/")[2]] = answer.data
-            case GetChildren(), ChildrenAnswer():
+            case messages.GetChildren(), messages.ChildrenAnswer():
                 self.names = answer.names
-            case Create(), Done() if answer.error:
+            case messages.Create(), messages.Done() if answer.error:
                 self.doubted = request.data
-                self.todo.insert(0, GetData(0, request.path))
-            case Create(), Done():
+                self.todo.insert(0, messages.GetData(0, request.path))
+            case messages.Create(), messages.Done():
                 self.claimed.append(_partition(request.path))
             case _:
                 pass
@@ -139,22 +126,27 @@ class Rebalance(NodeState):
             case Stage.COMMIT:
                 self._enter(Stage.RELEASE)
             case Stage.RELEASE:
-                self._enter(Stage.PARTITIONS, [GetData(0, messages.topic(topic)) for topic in self._topics])
+                self._enter(Stage.PARTITIONS, [messages.GetData(0, messages.topic(topic)) for topic in self._topics])
             case Stage.PARTITIONS:
-                self._enter(Stage.GROUP, [GetChildren(0, messages.members(self._group))])
+                self._enter(Stage.GROUP, [messages.GetChildren(0, messages.members(self._group))])
             case Stage.GROUP:
                 self._enter(
-                    Stage.REGISTRATIONS, [GetData(0, messages.member(self._group, name)) for name in self.names]
+                    Stage.REGISTRATIONS,
+                    [messages.GetData(0, messages.member(self._group, name)) for name in self.names],
                 )
             case Stage.REGISTRATIONS if any(
                 registration.pattern is not None for registration in self.registrations.values()
             ):
-                self._enter(Stage.TOPICS, [GetChildren(0, messages.TOPICS)])
+                self._enter(Stage.TOPICS, [messages.GetChildren(0, messages.TOPICS)])
             case Stage.REGISTRATIONS | Stage.TOPICS:
                 self._compute()
-                self._enter(Stage.OFFSETS, [GetData(0, messages.offset(self._group, *each)) for each in self.share])
+                self._enter(
+                    Stage.OFFSETS, [messages.GetData(0, messages.offset(self._group, *each)) for each in self.share]
+                )
             case Stage.OFFSETS:
-                claims = [Create(0, messages.owner(self._group, *key), thread) for key, thread in self.share.items()]
+                claims = [
+                    messages.Create(0, messages.owner(self._group, *key), thread) for key, thread in self.share.items()
+                ]
                 self._enter(Stage.CLAIM, claims)
             case Stage.CLAIM if self.refused:
                 self._enter(Stage.UNDO, releases(self._group, self.claimed))
@@ -164,7 +156,7 @@ class Rebalance(NodeState):
                 raise Failed(f"{self.refused} is still owned by another consumer")
         return self.stage
 
-    def also_ask(self, requests: Iterable[Request]) -> None:
+    def also_ask(self, requests: Iterable[messages.Request]) -> None:
         """This is to be asked in this stage, too."""
         self.todo += requests
 
@@ -173,7 +165,7 @@ class Rebalance(NodeState):
         self.attempt += 1
         self._enter(Stage.WAITING)
 
-    def _enter(self, stage: Stage, requests: Iterable[Request] = ()) -> None:
+    def _enter(self, stage: Stage, requests: Iterable[messages.Request] = ()) -> None:
         self.stage, self.todo = stage, list(requests)
 
     def _compute(self) -> None:
@@ -182,7 +174,7 @@ class Rebalance(NodeState):
         for key, registration in self.registrations.items():
             streams = dict(registration.topics)
             if registration.pattern is not None:
-                streams = dict.fromkeys(matching(registration.pattern, self.names), registration.streams)
+                streams = dict.fromkeys(messages.matching(registration.pattern, self.names), registration.streams)
             for topic, count in streams.items():
                 threads.setdefault(topic, []).extend(_threads(key, count))
             if key == self._consumer_id:
@@ -193,14 +185,14 @@ class Rebalance(NodeState):
             raise Failed(str(reason)) from None
 
 
-def commits(group: str, positions: Mapping[Partition, int]) -> list[Request]:
+def commits(group: str, positions: Mapping[Partition, int]) -> list[messages.Request]:
     """Requests that store these offsets."""
-    return [SetData(0, messages.offset(group, *partition), offset) for partition, offset in positions.items()]
+    return [messages.SetData(0, messages.offset(group, *partition), offset) for partition, offset in positions.items()]
 
 
-def releases(group: str, owned: Iterable[Partition]) -> list[Request]:
+def releases(group: str, owned: Iterable[Partition]) -> list[messages.Request]:
     """Requests that give up these partitions."""
-    return [Delete(0, messages.owner(group, *partition)) for partition in owned]
+    return [messages.Delete(0, messages.owner(group, *partition)) for partition in owned]
 
 
 def _threads(consumer_id: str, streams: int) -> list[str]:
