@@ -114,24 +114,12 @@ def _unsubscribe(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox)
     leaving.stay_outside(c, now, out)
 
 
-def _revoked(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
-    reconciliation.revoked(c, now, out)
-
-
-def _assigned(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
-    reconciliation.assigned(c, now, out)
-
-
-def _lost(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
-    kip848.released(c, now, out)
-
-
 _THEN: Final[Mapping[str, Callable[[ConsumerState, Time, ListenerCall, Outbox], None]]] = {
     joining.PREPARED: joining.listener_returned,
     join_complete.ARRIVED: join_complete.after_revocation,
-    reconciliation.REVOKED: _revoked,
-    reconciliation.ASSIGNED: _assigned,
-    kip848.RELEASE: _lost,
+    reconciliation.REVOKED: lambda c, now, called, out: reconciliation.revoked(c, now, out),
+    reconciliation.ASSIGNED: lambda c, now, called, out: reconciliation.assigned(c, now, out),
+    kip848.RELEASE: lambda c, now, called, out: kip848.released(c, now, out),
     leaving.LEAVE: _leave,
     leaving.END: _end,
     leaving.UNSUBSCRIBE: _unsubscribe,

@@ -218,10 +218,6 @@ def _poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
         kip848_membership.poll_expired(c, now, membership.busy_with(c, now), out)
 
 
-def _heartbeat_due(c: ConsumerState, now: Time, out: Outbox) -> None:
-    (heartbeats if c.kip848 is None else kip848_heartbeats).due(c, now, out)
-
-
 def _rejoin(c: ConsumerState, now: Time, out: Outbox) -> None:
     if c.kip848 is None:
         joining.backoff_over(c)
@@ -237,7 +233,7 @@ _DUE: Final[Mapping[TimerName, Callable[[ConsumerState, Time, Outbox], None]]] =
     states.REQUESTS: connections.overdue,
     states.LOOKUP: lookup.retry,
     states.METADATA: lambda c, now, out: metadata.refresh(c, now, out),
-    states.HEARTBEAT: _heartbeat_due,
+    states.HEARTBEAT: lambda c, now, out: (heartbeats if c.kip848 is None else kip848_heartbeats).due(c, now, out),
     states.POLL: _poll_expired,
     states.RESUME: _resume,
     states.SHARE: lambda c, now, out: reading.share_anew(c, now, out),

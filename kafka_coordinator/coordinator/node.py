@@ -72,10 +72,6 @@ def _find(core: Core, now: Time, sender: str, request: messages.FindCoordinator,
     )
 
 
-def _set_leaders(core: Core, now: Time, sender: str, command: OffsetsLeaders, out: Outbox) -> None:
-    lead(core, command.leaders, now, out)
-
-
 def _set_topics(core: Core, now: Time, sender: str, command: Topics, out: Outbox) -> None:
     before = core.topics or {}
     changed = _learn_topics(core, command)
@@ -102,7 +98,7 @@ def _set_group_settings(core: Core, now: Time, sender: str, command: GroupSettin
 _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
     messages.FindCoordinator: _find,
     messages.ListGroups: list_groups,
-    OffsetsLeaders: _set_leaders,
+    OffsetsLeaders: lambda core, now, sender, command, out: lead(core, command.leaders, now, out),
     Topics: _set_topics,
     GroupSettings: _set_group_settings,
     OffsetsDecided: complete,
