@@ -31,7 +31,6 @@ class Edge(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Event and guard in one text."""
         return f"{self.event} [{self.guard}]" if self.guard else self.event
 
 

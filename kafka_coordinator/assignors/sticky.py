@@ -173,7 +173,6 @@ def _possible_loads(subscriptions: Subscriptions, rank_of: list[int]) -> list[in
 
 
 def _owners(owned: list[list[int]], partitions: int) -> list[int]:
-    """Partition to its owner."""
     owner = [_NOBODY] * partitions
     for member, own in enumerate(owned):
         for partition in own:

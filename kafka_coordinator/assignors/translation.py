@@ -48,7 +48,6 @@ class Numbers:
 
     @classmethod
     def of(cls, group: Group) -> "Numbers":
-        """Number the group's queues."""
         topics: dict[str, int] = {}
         queues: list[java.Queue] = []
         ascending = plain = True

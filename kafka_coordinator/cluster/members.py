@@ -75,7 +75,6 @@ class Members:
                 self.config(*key, will_be[key], Load())
 
     def part(self, group: str, member: str, event: Join | Restart) -> MemberPart:
-        """What the member is from this event on."""
         key = MemberKey(group, member)
         self.parts[key] = started_as(self.parts.get(key), event)
         return self.parts[key]

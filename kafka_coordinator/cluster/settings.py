@@ -93,12 +93,10 @@ class SettingsByRole:
 
 
 def group_settings() -> frozenset[str]:
-    """Names of what a group may have as settings."""
     return frozenset(GROUP)
 
 
 def member_settings() -> frozenset[str]:
-    """Names of what a single member may have as settings."""
     return frozenset((*CONSUMER, *OF_MEMBERS))
 
 

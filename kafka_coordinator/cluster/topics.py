@@ -52,7 +52,6 @@ class Outages:
         self._pauses = {partition: pauses for partition, pauses in self._pauses.items() if partition[0] != topic}
 
     def on(self, load: Load) -> Load:
-        """The load with what the outages make of it."""
         leaderless = frozenset([partition for partition in self._pauses if not self.are_over(partition)])
         return load._replace(pauses=MappingProxyType(dict(self._pauses)), leaderless=leaderless)
 
@@ -97,7 +96,6 @@ class TopicTable:
 
     @property
     def per_broker(self) -> dict[str, dict[str, int]]:
-        """Topic to its number of partitions per broker."""
         return {
             topic: {broker: brokers.count(broker) for broker in dict.fromkeys(brokers)}
             for topic, brokers in self._brokers_of.items()

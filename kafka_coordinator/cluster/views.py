@@ -63,7 +63,6 @@ def describe(cluster: KafkaCluster, group: str, view: str = "offsets") -> str:
 
 
 def description_of(cluster: KafkaCluster, group: str) -> GroupDescription | None:
-    """The group as it is now; None if there is no such group."""
     leaders = cluster.controller.state.offsets_leaders
     leader = leaders[offsets_partition(group, len(leaders))]
     process = cluster.simulation.processes.get(leader)

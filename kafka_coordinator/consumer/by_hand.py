@@ -84,7 +84,6 @@ def begin_reading(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def store(c: ConsumerState, now: Time, command: commands.Store, out: Outbox) -> None:
-    """The user says himself what is to be committed."""
     c.commits.stored = command.offsets
 
 

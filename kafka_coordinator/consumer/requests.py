@@ -29,7 +29,6 @@ REQUESTS = (
 
 
 def number(c: ConsumerState) -> int:
-    """A correlation number for the next request."""
     requests = c.requests
     requests.correlation += 1
     return requests.correlation

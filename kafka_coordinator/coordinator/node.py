@@ -25,7 +25,14 @@ from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.join import join
 from kafka_coordinator.coordinator.leadership import lead, loaded, take_over
 from kafka_coordinator.coordinator.log import OffsetsTopic
-from kafka_coordinator.coordinator.offsets import commit, complete, delete_offsets, fetch, forget_topics
+from kafka_coordinator.coordinator.offsets import (
+    commit,
+    complete,
+    delete_offsets,
+    delete_unsubscribed,
+    fetch,
+    forget_topics,
+)
 from kafka_coordinator.coordinator.rebalance import join_timed_out
 from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.coordinator.sessions import enforce, heartbeat, leave, session_timed_out
@@ -59,7 +66,9 @@ _OF_A_CONSUMER_GROUP: Mapping[type[Message], Callable[[Core, ConsumerGroup, Time
     messages.LeaveGroup: classic_members.leave,
     messages.OffsetCommit: consumer_offsets.commit,
     messages.OffsetFetch: consumer_offsets.fetch,
-    messages.OffsetDelete: consumer_offsets.delete_offsets,
+    messages.OffsetDelete: lambda core, group, now, sender, request, out: delete_unsubscribed(
+        core, group, sender, request, out
+    ),
     messages.DeleteGroup: delete_consumer_group,
 }
 """The same requests about a group of the consumer protocol; those that are not here do not mind what kind it is."""
@@ -199,7 +208,6 @@ class Coordinator(NodeState):
 
 
 def offsets_topic(settings: BrokerSettings) -> OffsetsTopic:
-    """An empty ``__consumer_offsets`` for a cluster with these settings."""
     return OffsetsTopic(
         settings.offsets_topic_num_partitions,
         settings.log_cleaner_min_cleanable_ratio,

@@ -41,7 +41,6 @@ def sync_refused(correlation: int, error: str) -> messages.SyncGroupAnswer:
 
 
 def commit_refused(request: messages.OffsetCommit, error: str) -> messages.OffsetCommitAnswer:
-    """A commit none of whose offsets was looked at."""
     return messages.OffsetCommitAnswer(
         request.correlation, tuple([(partition, error) for partition, _, _ in request.offsets])
     )

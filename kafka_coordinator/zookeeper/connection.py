@@ -10,7 +10,7 @@ In ZooKeeper's client `ClientCnxn`; in Kafka 0.8 what is behind `ZkClient`, `ZKR
 `ZKTopicPartitionChangeListener` and `ZookeeperTopicEventWatcher`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafka_coordinator.zookeeper import messages
@@ -35,25 +35,19 @@ class Asked(NamedTuple):
     request: messages.Request
 
 
-@dataclass(slots=True, init=False, eq=False)
+@dataclass(slots=True, eq=False)
 class Connection(NodeState):
     """A part of the consumer's node, which hands on what arrives for it."""
 
-    correlation: int
-    """The number given last to a request."""
-    opening: int
-    """That of the last attempt to open a session."""
-    _heard: Time
     _settings: ConsumerSettings
-    asked: dict[int, Asked]
-    session: int
-    state: str
-
-    def __init__(self, settings: ConsumerSettings) -> None:
-        self.correlation = 0
-        self.opening = 0
-        self._heard = 0.0
-        self.begin(settings)
+    correlation: int = 0
+    """The number given last to a request."""
+    opening: int = 0
+    """That of the last attempt to open a session."""
+    _heard: Time = 0.0
+    asked: dict[int, Asked] = field(default_factory=dict)
+    session: int = 0
+    state: str = CONNECTING
 
     def begin(self, settings: ConsumerSettings) -> None:
         """Forget the session: the next one is new."""
@@ -74,7 +68,6 @@ class Connection(NodeState):
         self.state = CLOSED
 
     def open(self, now: Time, out: Outbox) -> None:
-        """Connect, and try again until it succeeds."""
         self.state = CONNECTING
         self.opening = self.correlation = self.correlation + 1
         out.send(SERVER, messages.OpenSession(self.opening, self._settings.zookeeper_session_timeout_ms, self.session))
@@ -105,7 +98,6 @@ class Connection(NodeState):
         return False
 
     def ping(self, now: Time, out: Outbox) -> None:
-        """Ping, or give the connection up."""
         if now - self._heard >= 2 * self._ping_ms():
             out.close(SERVER)
             self.lost(now, out)
@@ -156,20 +148,18 @@ class Subscription(NamedTuple):
     pattern: str | None = None
 
 
-@dataclass(slots=True, init=False, eq=False)
+@dataclass(slots=True, eq=False)
 class Watching(NodeState):
     """A part of the consumer's node. ``due``: why a rebalance is due, in a few words; None: none is."""
 
     _group: str
     _subscription: Subscription
-    topics: tuple[str, ...]
+    topics: tuple[str, ...] = field(init=False)
     """Those subscribed to now; with a pattern, those that match."""
-    due: str | None
+    due: str | None = None
 
-    def __init__(self, group: str, subscription: Subscription) -> None:
-        self._group, self._subscription = group, subscription
-        self.topics = subscription.topics
-        self.due = None
+    def __post_init__(self) -> None:
+        self.topics = self._subscription.topics
 
     def register(self, consumer_id: str, connection: Connection, out: Outbox) -> None:
         """In a new session: make our node, watch the group and the partitions of our topics."""
@@ -198,7 +188,6 @@ class Watching(NodeState):
             self.due = f"partitions of {event.path.rpartition('/')[2]} changed"
 
     def topics_listed(self, names: tuple[str, ...], connection: Connection, out: Outbox) -> None:
-        """These topics there are."""
         topics = messages.matching(self._subscription.pattern or "", names)
         if topics != self.topics:
             self._watch(tuple(topic for topic in topics if topic not in self.topics), connection, out)

@@ -157,11 +157,9 @@ class Rebalance(NodeState):
         return self.stage
 
     def also_ask(self, requests: Iterable[messages.Request]) -> None:
-        """This is to be asked in this stage, too."""
         self.todo += requests
 
     def wait(self) -> None:
-        """The try has failed, another one will `begin`."""
         self.attempt += 1
         self._enter(Stage.WAITING)
 
@@ -186,12 +184,10 @@ class Rebalance(NodeState):
 
 
 def commits(group: str, positions: Mapping[Partition, int]) -> list[messages.Request]:
-    """Requests that store these offsets."""
     return [messages.SetData(0, messages.offset(group, *partition), offset) for partition, offset in positions.items()]
 
 
 def releases(group: str, owned: Iterable[Partition]) -> list[messages.Request]:
-    """Requests that give up these partitions."""
     return [messages.Delete(0, messages.owner(group, *partition)) for partition in owned]
 
 

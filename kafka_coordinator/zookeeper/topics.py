@@ -91,7 +91,6 @@ class TopicTable:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Topic to its number of partitions."""
         return {topic: len(brokers) for topic, brokers in self._brokers_of.items()}
 
     def grow(self, event: Queues, now: Time) -> Mapping[str, int]:

@@ -29,7 +29,6 @@ class LoadPart(fields.Part):
 
     @property
     def writes(self) -> bool:
-        """Whether any queue may get records."""
         return self.produce > 0 or any(rate > 0 for rate in self.rates.values())
 
 
@@ -141,7 +140,6 @@ def split_system(name: str) -> tuple[str, str]:
 
 
 def example_of(systems: Systems) -> str:
-    """A name that a scenario may have, for error messages."""
     names = (f"{system}:{name}" for system, strategies in systems.items() for name in strategies.names)
     return next(names, "system:strategy")
 

@@ -99,14 +99,12 @@ class Replicas:
         self._running = dict.fromkeys(brokers)
 
     def ends(self, broker: str) -> None:
-        """The broker's process has ended."""
         self._running.pop(broker, None)
         for preferred, in_sync in self._in_sync.items():
             left = tuple([each for each in in_sync if each != broker])
             self._in_sync[preferred] = left or in_sync
 
     def returns(self, broker: str) -> None:
-        """The broker runs again."""
         self._running[broker] = None
         for preferred, replicas in self._replicas.items():
             if self.serve(preferred):

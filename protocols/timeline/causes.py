@@ -138,7 +138,6 @@ class Causes:
         return any(since <= at <= until for at in self._ends.get(member, ()))
 
     def of(self, effect: Effect) -> Happening:
-        """What caused an effect."""
         began = self._by_root.get(effect.root)
         if began is not None and (began.of_topics or not effect.of_topics):
             return began

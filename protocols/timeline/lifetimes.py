@@ -49,7 +49,6 @@ THROUGHOUT = Numbering(per_broker=False)
 def topics_after(
     topics: Mapping[str, tuple[Queue, ...]], event: Event, numbering: Numbering
 ) -> dict[str, tuple[Queue, ...]]:
-    """Topic to its queues after an event."""
     changed = dict(topics)
     for topic, per_broker in event.queue_changes().items():
         if per_broker is None:
@@ -60,12 +59,10 @@ def topics_after(
 
 
 def first_topics(scenario: Scenario, numbering: Numbering) -> dict[str, tuple[Queue, ...]]:
-    """Topic to its queues at the beginning."""
     return {topic: numbering.queues(topic, part.queues) for topic, part in scenario.topics.items()}
 
 
 def last_topics(scenario: Scenario, numbering: Numbering) -> dict[str, tuple[Queue, ...]]:
-    """Topic to its queues at the end of the run."""
     topics = first_topics(scenario, numbering)
     for event in scenario.events:
         if event.at <= scenario.run.for_:

@@ -236,7 +236,6 @@ class Beliefs:
         return OwnershipFigures(unowned, double_owned, longest, self.moves, self.last_change)
 
     def open_gaps(self) -> list[Gap]:
-        """The queues that are without an owner now."""
         return [
             Gap(group, queue, state.since, None, state.latest, None)
             for (group, queue), state in self._queues.items()
@@ -244,7 +243,6 @@ class Beliefs:
         ]
 
     def open_doubles(self) -> list[Double]:
-        """The queues that have several owners now."""
         return [
             Double(group, queue, state.since, None, tuple(state.members))
             for (group, queue), state in self._queues.items()

@@ -153,7 +153,6 @@ class RepeatedTransitions:
         return None if count is None else _sentence(step.machine, step.of, *count)
 
     def rest(self) -> Iterator[str]:
-        """The sentences that are left at the end."""
         for machine, count in self._counted.items():
             yield _sentence(*machine, *count)
 
@@ -198,7 +197,6 @@ class Trace:
         self._handled: dict[int, Sent | HandledEvent] = {}
 
     def add(self, one: Sent | HandledEvent) -> None:
-        """One more; numbers rise."""
         self._handled[one.number] = one
 
     def __getitem__(self, number: int) -> Sent | HandledEvent:
@@ -209,7 +207,6 @@ class Trace:
 
     @property
     def messages(self) -> list[Sent]:
-        """All messages, in the order of their sending."""
         return [each for each in self._handled.values() if isinstance(each, Sent)]
 
     def back(self, number: int) -> Iterator[Sent | HandledEvent]:

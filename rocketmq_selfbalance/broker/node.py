@@ -30,7 +30,6 @@ DELIVER = "deliver"
 
 
 def schedule_next(broker: Broker, now: Time, out: Outbox) -> None:
-    """Set the clock for the next record that waits for its delivery."""
     if broker.disk.store.delayed:
         out.set_timer(DELIVER, max(now, broker.disk.store.delayed[0].due))
 

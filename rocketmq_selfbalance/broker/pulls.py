@@ -33,7 +33,6 @@ def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outb
 
 
 def hold(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
-    """The pull waits for a record (``PullRequestHoldService.suspendPullRequest``)."""
     held = _held((sender, message, now + message.suspend_ms, arrival(broker, message)))
     broker.held.setdefault(message.queue, []).append(held)
     out.set_timer(held.timer, held.due)
@@ -139,7 +138,6 @@ def _answer_when_woken(broker: Broker, now: Time, message: PullMessage) -> PullA
 
 
 def forget(broker: Broker, sender: str, out: Outbox) -> None:
-    """A connection ended: nobody waits for its pulls."""
     for held in [each for waiting in broker.held.values() for each in waiting if each.sender == sender]:
         release(broker, held, out)
 

@@ -54,7 +54,6 @@ class Client(NodeState):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups that have a consumer here, in the order of their start."""
         return tuple(self.instance.consumers)
 
     @property

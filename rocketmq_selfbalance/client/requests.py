@@ -128,7 +128,6 @@ def on_channel_active(client: Instance, now: Time, broker: str, out: Outbox) -> 
 
 
 def tell_new_connection(client: Instance, now: Time, broker: str, out: Outbox) -> None:
-    """The thread of connection events tells the broker who is here."""
     blocking.run(client, now, f"connection to {broker}", (TellNewConnection(broker),), out)
 
 
@@ -139,7 +138,6 @@ def _heartbeat(client: Instance, number: int, call: threads.TellBroker) -> Heart
 def refresh(
     client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.RefreshRoute, out: Outbox
 ) -> Wait:
-    """The call `RefreshRoute`."""
     server = client.name_servers[client.name_server]
     timeout = client.settings.instance.mq_client_api_timeout_ms
     return blocking.ask(

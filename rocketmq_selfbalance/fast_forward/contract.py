@@ -160,7 +160,6 @@ class Troubles:
         self.fact, self.created, self.sent = following.fact, following.created, following.sent
 
     def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
-        """See `protocols.engine.nodes.Observer`."""
         self._last[frozenset((sender, to))] = now
         self._following.harmed(now, sender, to, lost)
 
@@ -254,7 +253,6 @@ class Held(NamedTuple):
 
     @property
     def about(self) -> tuple[str, Queue]:
-        """See `Exchange.about`."""
         return self.pull.group, self.pull.queue
 
 

@@ -17,7 +17,6 @@ from kafka_coordinator.coordinator.core import Core, delete_offset
 from kafka_coordinator.coordinator.offsets import answer_fetch, refuse_commit, store_commit
 from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
-    GROUP_SUBSCRIBED_TO_TOPIC,
     ILLEGAL_GENERATION,
     NON_EMPTY_GROUP,
     NONE,
@@ -48,7 +47,6 @@ def describe_consumer_group(
 
 
 def description_refused(request: messages.ConsumerGroupDescribe, error: str) -> messages.ConsumerGroupDescribeAnswer:
-    """The answer where there is nothing to describe."""
     return messages.ConsumerGroupDescribeAnswer(request.correlation, error, "", 0, 0, "", ())
 
 
@@ -133,19 +131,6 @@ def fetch(core: Core, group: ConsumerGroup, now: Time, sender: str, request: mes
             out.send(sender, messages.OffsetFetchAnswer(request.correlation, error, ()))
             return
     answer_fetch(group.offsets, sender, request, out)
-
-
-def delete_offsets(
-    core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.OffsetDelete, out: Outbox
-) -> None:
-    """Forget offsets, but not those of topics to which the group subscribes."""
-    errors = []
-    for partition in request.partitions:
-        subscribed = group.subscribes(partition[0])
-        errors.append((partition, GROUP_SUBSCRIBED_TO_TOPIC if subscribed else NONE))
-        if not subscribed:
-            delete_offset(core, group, partition)
-    out.send(sender, messages.OffsetDeleteAnswer(request.correlation, NONE, tuple(errors)))
 
 
 def expire_offsets(core: Core, group: ConsumerGroup, now: Time) -> None:

@@ -93,7 +93,6 @@ class ConsumerGroup(NodeState):
         return self._state
 
     def derived_state(self) -> str:
-        """The state that follows from epochs and members."""
         if not self.members:
             return states.EMPTY
         if self.epoch > self.target_epoch:
@@ -117,7 +116,6 @@ class ConsumerGroup(NodeState):
     # Members.
 
     def put(self, member: ConsumerMember) -> None:
-        """Take a member in that is not in yet."""
         self.members[member.id] = member
         self.most_members = max(self.most_members, len(self.members))
         self._count(member.profile, 1)
@@ -144,7 +142,6 @@ class ConsumerGroup(NodeState):
             self.forget_unused(member.profile.regex)
 
     def set_profile(self, member: ConsumerMember, profile: Profile) -> None:
-        """The member has told something new about itself."""
         before = member.profile
         self._count(before, -1)
         self._count(profile, 1)
@@ -199,7 +196,6 @@ class ConsumerGroup(NodeState):
     # Subscriptions.
 
     def resolve(self, regex: str, resolved: Resolved) -> None:
-        """These are the topics of the pattern from now on."""
         before = self.resolved.get(regex)
         for topic in before.topics if before else ():
             uniform_balance.count(self.by_pattern, topic, -1)

@@ -33,7 +33,6 @@ def consumer_heartbeat(
 
 
 def refusal(request: messages.ConsumerGroupHeartbeat, error: str) -> messages.ConsumerGroupHeartbeatAnswer:
-    """The answer to a heartbeat that got nowhere."""
     return messages.ConsumerGroupHeartbeatAnswer(request.correlation, error, None, 0, 0, None)
 
 

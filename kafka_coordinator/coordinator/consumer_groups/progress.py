@@ -119,7 +119,6 @@ def move(core: Core, group: ConsumerGroup, member: ConsumerMember, owned: Owned,
 
 
 def stand(core: Core, group: ConsumerGroup, member: ConsumerMember, after: Standing, out: Outbox) -> None:
-    """The member stands here from now on."""
     before = member.standing
     _step(member, before.state, states.RECONCILED, states.member_guard(after.state), out)
     group.set_standing(member, after)

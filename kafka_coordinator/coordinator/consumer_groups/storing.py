@@ -106,7 +106,6 @@ def store_pattern(core: Core, group: ConsumerGroup, regex: str) -> None:
 
 
 def store_whole(core: Core, group: ConsumerGroup) -> None:
-    """Write everything, as when a classic group has become this one."""
     for member in group.members.values():
         store_profile(core, group, member)
     store_epoch(core, group)
@@ -123,7 +122,6 @@ def erase_member(core: Core, group: ConsumerGroup, member_id: str) -> None:
 
 
 def erase_group(core: Core, group: ConsumerGroup) -> None:
-    """Write that the group is gone, with its members; its offsets stay."""
     for member_id in group.members:
         erase_member(core, group, member_id)
     for regex in group.resolved:
