@@ -48,8 +48,6 @@ class StateMachine:
     guard beside guarded ones, and for states without meaning beside others that have one.
     """
 
-    __slots__ = ("_graph", "_next", "edges", "meanings", "name", "older_names", "states")
-
     def __init__(
         self,
         name: str,

@@ -37,18 +37,6 @@ class Members:
     variant's settings a member of the other protocol takes those that its client does not refuse.
     """
 
-    __slots__ = (
-        "_made",
-        "_protocol",
-        "_settings",
-        "_strategy",
-        "_topology",
-        "bootstrap",
-        "by_hand",
-        "parts",
-        "poll_wait",
-    )
-
     def __init__(
         self, scenario: Scenario, system: SystemPart, topology: Topology, settings: Mapping[str, object], where: str
     ) -> None:

@@ -28,8 +28,6 @@ class GroupConfigs:
     """Group to its settings, under Kafka's names. Raises `protocols.errors.UserError` for what a broker refuses, be it
     that the group has it from the beginning or that an event sets it."""
 
-    __slots__ = ("_broker", "now")
-
     def __init__(self, scenario: Scenario, broker: BrokerSettings) -> None:
         self._broker = broker
         self.now = self._beginning(scenario)
@@ -74,8 +72,6 @@ class SettingsByRole:
 
     Raises `UserError` for a name that Kafka does not have (or the model does not know).
     """
-
-    __slots__ = ("consumer", "controller", "coordinator")
 
     def __init__(self, given: Mapping[str, object], where: str) -> None:
         self.consumer: dict[str, object] = {}

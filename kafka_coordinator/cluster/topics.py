@@ -23,8 +23,6 @@ from protocols.scenario.rates import Rates, Replicas
 class Outages:
     """From when to when each partition had no leader; the last time of one that has none now is open."""
 
-    __slots__ = ("_pauses", "_replicas")
-
     def __init__(self, replicas: Replicas) -> None:
         self._replicas = replicas
         self._pauses: dict[Partition, tuple[tuple[Time, Time], ...]] = {}
@@ -62,11 +60,6 @@ class TopicTable:
     Producers begin to write when it is made, at ``now``. Raises `UserError` then, if an event will take partitions
     away.
     """
-
-    __slots__ = (
-        *("_brokers_of", "_bursts", "_controller", "_outages", "_per_second", "_poison", "_rates", "_since"),
-        "_unlike",
-    )
 
     def __init__(self, scenario: Scenario, controller: Controller, where: str, now: Time) -> None:
         self._controller = controller

@@ -76,8 +76,6 @@ class RemoveNode(NamedTuple):
 class TopicTable:
     """Topics with the broker of every partition, and what is written to them."""
 
-    __slots__ = ("_brokers_of", "_poison", "_production", "_rates")
-
     def __init__(self, scenario: Scenario, now: Time) -> None:
         self._rates = Rates(scenario)
         self._brokers_of = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}

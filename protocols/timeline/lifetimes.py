@@ -21,8 +21,6 @@ that is not in it exists always."""
 class Numbering:
     """How a system names the queues of a topic."""
 
-    __slots__ = ("_per_broker",)
-
     def __init__(self, per_broker: bool) -> None:
         self._per_broker = per_broker
 

@@ -130,8 +130,6 @@ _RULES: Mapping[type, Callable[[Any], bool]] = {
 class RepeatedTransitions:
     """What a state machine did last, for each; to be asked of its steps in their order."""
 
-    __slots__ = ("_counted", "_last")
-
     def __init__(self) -> None:
         self._last: dict[tuple[str, str], tuple[facts.Transition | None, facts.Transition]] = {}
         self._counted: dict[tuple[str, str], tuple[int, Time]] = {}
@@ -190,8 +188,6 @@ class HandledEvent(NamedTuple):
 
 class Trace:
     """What was handled, by number."""
-
-    __slots__ = ("_handled",)
 
     def __init__(self) -> None:
         self._handled: dict[int, Sent | HandledEvent] = {}

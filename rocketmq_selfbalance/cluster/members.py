@@ -28,8 +28,6 @@ class MemberNames:
     """An observer that passes every report on, with members where a broker names the node of a client. (No request
     carries a member's name; a client has one member of a group at most.)"""
 
-    __slots__ = ("_following", "_topology", "created", "harmed", "sent")
-
     def __init__(self, following: Observer, topology: Topology) -> None:
         self._following, self._topology = following, topology
         self.created, self.sent, self.harmed = following.created, following.sent, following.harmed
@@ -115,19 +113,6 @@ class Members:
     A member's strategy is its own or the variant's. Its client id is the one given to it or to another member of its
     process, else the name of its process. A pattern is looked up once, when the member starts: RocketMQ has none.
     """
-
-    __slots__ = (
-        "_configuration",
-        "_everyone",
-        "_files",
-        "_groups",
-        "_strategy",
-        "_topology",
-        "by_hand",
-        "message_models",
-        "parts",
-        "popping",
-    )
 
     def __init__(
         self, scenario: Scenario, system: SystemPart, topology: Topology, configuration: Configuration

@@ -152,8 +152,6 @@ class Troubles:
     """An observer that passes every report on, and remembers when a fault last harmed anything between two processes,
     from now on."""
 
-    __slots__ = ("_following", "_last", "created", "fact", "sent")
-
     def __init__(self, following: Observer) -> None:
         self._following = following
         self._last: dict[frozenset[str], Time] = {}

@@ -119,8 +119,6 @@ class Current(NamedTuple):
 class Currents:
     """All flows that are alive, and what belongs to them: messages that are under way, and timers of both sides."""
 
-    __slots__ = ("_messages", "_sent", "_simulation", "_timers", "alive")
-
     def __init__(
         self,
         simulation: "Simulation",

@@ -15,6 +15,7 @@ from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.core import Core, delete_offset
 from kafka_coordinator.coordinator.offsets import answer_fetch, refuse_commit, store_commit
+from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
     ILLEGAL_GENERATION,
@@ -34,7 +35,7 @@ def describe_consumer_group(
     """Epochs, state and members; partitions of topics that are gone are left out."""
     group = core.consumer_groups.get(request.group)
     if group is None:
-        out.send(sender, description_refused(request, GROUP_ID_NOT_FOUND))
+        out.send(sender, refusal(request, GROUP_ID_NOT_FOUND))
         return
     members = tuple([_described(core, group, group.members[each]) for each in sorted_as_java(group.members)])
     assignor = group.preferred_assignor() or core.settings.assignors[0]
@@ -44,10 +45,6 @@ def describe_consumer_group(
             request.correlation, NONE, group.state, group.epoch, group.target_epoch, assignor, members
         ),
     )
-
-
-def description_refused(request: messages.ConsumerGroupDescribe, error: str) -> messages.ConsumerGroupDescribeAnswer:
-    return messages.ConsumerGroupDescribeAnswer(request.correlation, error, "", 0, 0, "", ())
 
 
 def _described(core: Core, group: ConsumerGroup, member: ConsumerMember) -> messages.DescribedConsumer:

@@ -17,6 +17,7 @@ from kafka_coordinator.coordinator.consumer_groups.patterns import Patterns, che
 from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, seat, update
 from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_interval_ms, restart_session
 from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, NONE
 from protocols.engine.nodes import Outbox, Time
 
@@ -26,14 +27,9 @@ def consumer_heartbeat(
 ) -> None:
     """Answer a heartbeat; it is answered at once, whatever it says."""
     try:
-        answer = _answer(core, now, sender, request, out)
+        out.send(sender, _answer(core, now, sender, request, out))
     except checks.Refused as refused:
-        answer = refusal(request, refused.error)
-    out.send(sender, answer)
-
-
-def refusal(request: messages.ConsumerGroupHeartbeat, error: str) -> messages.ConsumerGroupHeartbeatAnswer:
-    return messages.ConsumerGroupHeartbeatAnswer(request.correlation, error, None, 0, 0, None)
+        out.send(sender, refusal(request, refused.error))
 
 
 def _answer(
