@@ -137,6 +137,8 @@ _MESSAGES: Mapping[type, Take] = {
     NotifyConsumerIdsChanged: lambda client, now, sender, message, out: rebalance_service.rebalance_immediately(
         client, now, f"member list changed at {sender}", out
     ),
-    ResetConsumerClientOffset: lambda client, now, sender, message, out: operator.reset(client, now, *message[1:], out),
+    ResetConsumerClientOffset: lambda client, now, sender, message, out: operator.reset(
+        client, now, message.group, message.topic, message.offsets, out
+    ),
     **dict.fromkeys(operator.COMMANDS, operator.take),
 }
