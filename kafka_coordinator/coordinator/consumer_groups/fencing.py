@@ -10,6 +10,7 @@ from kafka_coordinator.coordinator.consumer_groups.conversion import downgrade, 
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import NOTHING, ConsumerMember, observe_member_epoch
 from kafka_coordinator.coordinator.consumer_groups.sessions import cancel_timers, refresh_hash
+from kafka_coordinator.coordinator.consumer_groups.storing import bump
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.messages import LEAVES_FOR_A_WHILE
 from protocols.engine.nodes import Outbox, Time
@@ -40,7 +41,7 @@ def fence(
             storing.store_pattern(core, group, regex)
     refresh_hash(core, group)
     stale = group.stale
-    storing.bump(core, group, by, words, out)
+    bump(core, group, by, words, out)
     group.stale = stale
     group.settle(event, out)
     for member in members:
