@@ -82,6 +82,7 @@ class ObservedGroup:
     all have, None where it is not told. ``classic_members``: ids of members of a consumer-protocol group that speak
     the classic protocol still.
     ``missing_topics``: topics that a member subscribes to and of which the cluster says that they do not exist.
+    ``instances_told``: a members view is there, which shows who is static (Kafka).
     ``seems_deserted``: no source lists members, and the one that shows owners shows none (RocketMQ).
     """
 
@@ -113,6 +114,7 @@ class ObservedGroup:
     classic_members: tuple[str, ...] = ()
     missing_topics: tuple[str, ...] = ()
     seems_deserted: bool = False
+    instances_told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
