@@ -99,6 +99,13 @@ class Case:
         return is_on_the_move(self.observed)
 
     @property
+    def idle_is_known(self) -> bool:
+        """Whether a member without a queue is known to be idle: it is not while the group rebalances, nor where a
+        source leaves out topics that it may own queues of."""
+        partial = self.observed.partial
+        return not self.on_the_move and not (partial is not None and partial.topics)
+
+    @property
     def falls_short(self) -> bool:
         """Whether a fairer ownership is reachable."""
         return bool(self.loads) and sorted(self.loads, reverse=True) != list(self.best)
@@ -106,7 +113,9 @@ class Case:
     @property
     def avoidably_idle(self) -> int:
         """Members that own nothing today although the fairest ownership employs them."""
-        return max(0, self.loads.count(0) - list(self.best).count(0)) if self.loads else 0
+        if not self.loads or not self.idle_is_known:
+            return 0
+        return max(0, self.loads.count(0) - list(self.best).count(0))
 
     def points_back(self, after: Allocation) -> float:
         """Points of the score that an ownership would win back, 0 or more."""

@@ -122,7 +122,7 @@ EXPECTED: Mapping[Change, Mapping[str, tuple[str, ...]]] = {
 }
 
 _OF_ALL: Mapping[Change, str] = {
-    "static": "close() no longer leaves the group: what a stopped member owned waits until it is back, or until its"
+    "static": "a member that stops no longer leaves the group: what it owned waits until it is back, or until its"
     " session has ended (spec 2.8)",
     "earliest": "old records again: a partition whose committed offset is missing, has expired or is out of range is"
     " read from its first record",

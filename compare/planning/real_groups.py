@@ -1,6 +1,5 @@
 """A real group as what a plan is made of: as the tools show it before the first step, or after one (`plan --check`)."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ from compare.planning.target import Target
 from compare.reading.client_libraries import LIBRARIES, RESET, hinted_library
 from compare.reading.group_kinds import kind_of
 from compare.reading.group_model import is_on_the_move, model_of
-from compare.reading.observed import ObservedGroup, ObservedMember
+from compare.reading.observed import ObservedGroup, names_of
 from protocols import Queue
 from protocols.errors import UserError
 from protocols.scenario.fields import listed_members
@@ -85,7 +84,7 @@ def _hints(libraries: Mapping[str, str]) -> list[str]:
         by_key.setdefault(key, []).append(name)
     return [
         f"{_HINT}{listed_members(names)} {'has' if len(names) == 1 else 'have'} the client id that"
-        f" {LIBRARIES[key].name} takes by default, so the plan takes it for their library; --library says otherwise."
+        f" {LIBRARIES[key].name} takes by default, and the plan is for that library; --library names another."
         for key, names in sorted(by_key.items())
     ]
 
@@ -135,18 +134,6 @@ def chosen(groups: Sequence[ObservedGroup], group: str | None) -> ObservedGroup:
     """The group of this name, or the only one; `UserError` names those that there are."""
     name = named(group, [each.name for each in groups], "the source")
     return next(each for each in groups if each.name == name)
-
-
-def names_of(members: Sequence[ObservedMember]) -> list[str]:
-    """What a plan calls members: by their client ids, and by their own ids where several have the same, or one that a
-    scenario reads otherwise (empty, a range such as c1..c4)."""
-    times = Counter(name for member in members for name in {member.client_id or "", member.id})
-
-    def name(member: ObservedMember) -> str:
-        told = member.client_id or ""
-        return told if told and times[told] == 1 and ".." not in told else member.id
-
-    return [name(member) for member in members]
 
 
 def with_library(subject: Subject, key: str) -> Subject:

@@ -65,13 +65,15 @@ def _new_names(names: Sequence[str]) -> Iterator[str]:
 
 
 def instances(names: Sequence[str]) -> dict[str, str]:
-    """Member to a group.instance.id for it: its name, if all names have the form that brokers take."""
-    if all(_INSTANCE.fullmatch(name) and name not in (".", "..") for name in names):
+    """Member to a group.instance.id for it: its name, if all names have the form that brokers take and outlive a
+    restart, as a member's own id does not."""
+    if all(_INSTANCE.fullmatch(name) and name not in (".", "..") and not _OWN_ID.search(name) for name in names):
         return {name: name for name in names}
     return {name: f"instance-{number}" for number, name in enumerate(names, 1)}
 
 
 _INSTANCE = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_OWN_ID = re.compile(r"(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|^[A-Za-z0-9_-]{22})$")
 
 
 def static_members(subject: Subject) -> Route:

@@ -6,6 +6,7 @@ they contradict each other: two folders that show different members under one na
 their groups stay apart.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -115,6 +116,18 @@ class ObservedGroup:
     missing_topics: tuple[str, ...] = ()
     seems_deserted: bool = False
     instances_told: bool = False
+
+
+def names_of(members: Sequence[ObservedMember]) -> list[str]:
+    """What people are told of members: their client ids; of several that have the same, or one that a scenario reads
+    otherwise (empty, or a range such as c1..c4), their instance ids, else their own."""
+    times = Counter(name for member in members for name in {member.client_id, member.instance_id, member.id})
+
+    def name(member: ObservedMember) -> str:
+        told = (member.client_id, member.instance_id)
+        return next((each for each in told if each and times[each] == 1 and ".." not in each), member.id)
+
+    return [name(member) for member in members]
 
 
 @dataclass(frozen=True, slots=True)

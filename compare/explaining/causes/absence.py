@@ -151,7 +151,7 @@ def rebalancing(case: Case) -> Iterator[Finding]:
                 " each restart begins another rebalance."
             ),
         ),
-        0.0 if case.lost is None else 100.0 - case.lost.score,
+        0.0 if case.lost is None else 100.0 - case.lost.score - case.lost.idle,
         {"state": state, "moving": list(moving), "unowned_queues": len(case.unowned)},
     )
 
