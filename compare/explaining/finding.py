@@ -9,7 +9,7 @@ from compare.auditing.what_if import best_loads, loads_of
 from compare.explaining.remedies.remedy import Gain, Remedy, best_first
 from compare.reading.group_kinds import Kind, kind_of, usable_strategies
 from compare.reading.group_model import Modelled, is_on_the_move, model_of, unowned_queues
-from compare.reading.observed import ObservedGroup
+from compare.reading.observed import ObservedGroup, names_of
 from compare.reading.rocketmq.lines import is_retry
 from protocols import Allocation, Queue
 
@@ -182,6 +182,13 @@ def case_of(
 def several(count: int, what: str, plural: str = "") -> str:
     """ "1 queue", "2 queues"."""
     return f"{count} {what}" if count == 1 else f"{count} {plural or what + 's'}"
+
+
+def clients(observed: ObservedGroup, ids: Sequence[str]) -> list[str]:
+    """What people are told of these members: `names_of` them."""
+    members = observed.members or observed.seen
+    told = dict(zip((member.id for member in members), names_of(members), strict=True))
+    return [told.get(id, id) for id in ids]
 
 
 def named(names: Sequence[str]) -> str:

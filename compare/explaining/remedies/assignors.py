@@ -5,7 +5,7 @@ import re
 from compare.auditing.what_if import under
 from compare.catalogues import EAGER, KEEPING, SERVER, SERVER_NAMES
 from compare.documents.audit import Restart
-from compare.explaining.finding import Case, named
+from compare.explaining.finding import Case, clients, named
 from compare.explaining.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk, connector, describe
 from compare.reading.client_libraries import ASSIGNORS, LIBRARIES, Library, spelled
 from compare.reading.group_kinds import libraries_of
@@ -66,8 +66,8 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
         risks.append(Risk("no member consumes between stop and start", LIGHT))
     text = f"{condition}{_way(library, today, name, commands, _where(case))}."
     if not condition.endswith(_HINTED) and condition:
-        beside = [f"{key}: {_beside(LIBRARIES[key], today, name)}" for key in ("librdkafka", "aiokafka")]
-        text += f" Otherwise: {'; '.join(beside)}. equipoise plan --to {name} tells every library's way."
+        beside = [f"with {key}: {_beside(LIBRARIES[key], today, name)}" for key in ("librdkafka", "aiokafka")]
+        text += f" W{'; '.join(beside)[1:]}. equipoise plan --to {name} tells every library's way."
     return Remedy(
         text[0].upper() + text[1:],
         commands,
@@ -160,7 +160,8 @@ def _not_upgraded(case: Case) -> str:
     speak, take = ("speaks", "takes") if len(classic) == 1 else ("speak", "take")
     until = "it is" if len(classic) == 1 else "they are"
     return (
-        f" {named(classic)} still {speak} the classic protocol and {take} no group.remote.assignor until {until}"
+        f" {named(clients(case.observed, classic))} still {speak} the classic protocol and {take} no group.remote.assignor"
+        f" until {until}"
         " upgraded to group.protocol=consumer; leave out the setting there."
     )
 
@@ -198,8 +199,8 @@ def _risks(today: str, name: str, case: Case) -> list[Risk]:
     if name not in EAGER and today in EAGER:
         risks.append(
             Risk(
-                "commits that meet a rebalance fail from then on (commitSync() throws RebalanceInProgressException in"
-                " the poll loop and in onPartitionsRevoked), and a rebalance listener receives only the changed"
+                "commits that meet a rebalance may fail from then on (commitSync() throws RebalanceInProgressException"
+                " in the poll loop and in onPartitionsRevoked), and a rebalance listener receives only the changed"
                 " partitions: code that does not expect it ends",
                 LIGHT,
             )
