@@ -160,8 +160,8 @@ def _not_upgraded(case: Case) -> str:
     speak, take = ("speaks", "takes") if len(classic) == 1 else ("speak", "take")
     until = "it is" if len(classic) == 1 else "they are"
     return (
-        f" {named(clients(case.observed, classic))} still {speak} the classic protocol and {take} no group.remote.assignor"
-        f" until {until}"
+        f" {named(clients(case.observed, classic))} still {speak} the classic protocol and {take} no"
+        f" group.remote.assignor until {until}"
         " upgraded to group.protocol=consumer; leave out the setting there."
     )
 
