@@ -30,15 +30,15 @@ EXPECTED: Mapping[Change, Mapping[str, tuple[str, ...]]] = {
             "commitSync() may throw RebalanceInProgressException, and commitAsync() give it to its callback: in the"
             " poll loop, because poll() returns records while the group rebalances, and in onPartitionsRevoked. Catch"
             " it, call poll(), and commit again; uncaught, it ends the consumer, which begins the next rebalance (spec"
-            " 4.4, 4.7; Javadoc of KafkaConsumer.commitSync)",
+            " kafka 4.4, 4.7; Javadoc of KafkaConsumer.commitSync)",
             f"{_CHANGED_ALONE}. onPartitionsRevoked is called when the new assignment is known, and not at all if"
-            " nothing moves away; onPartitionsAssigned is called also with no partition (spec 4.5)",
+            " nothing moves away; onPartitionsAssigned is called also with no partition (spec kafka 4.5)",
             "onPartitionsLost instead of onPartitionsRevoked where the consumer is closed during a rebalance or was"
-            " removed from the group; its default calls onPartitionsRevoked, where a commit fails then (spec 4.5)",
+            " removed from the group; its default calls onPartitionsRevoked, where commits fail then (spec kafka 4.5)",
         ),
         "librdkafka": (
             "commit() may fail with REBALANCE_IN_PROGRESS or ILLEGAL_GENERATION (a KafkaException in Python) while the"
-            " group rebalances: catch it, poll, and commit again (spec 2.3)",
+            " group rebalances: catch it, poll, and commit again (spec kafka 2.3)",
             _CONFLUENT.format("incremental_assign() and incremental_unassign(): assign() fails with _STATE"),
             f"{_CHANGED_ALONE} (INTRODUCTION.md of librdkafka)",
             "on_lost (assignment_lost() in C) for partitions that the member has lost already: a commit of them fails",
@@ -51,12 +51,12 @@ EXPECTED: Mapping[Change, Mapping[str, tuple[str, ...]]] = {
             " (ConsumerRebalanceListener of 3.0.12)",
         ),
         "franz-go": (
-            "a commit may return REBALANCE_IN_PROGRESS while the group rebalances (spec 2.3)",
+            "a commit may return REBALANCE_IN_PROGRESS while the group rebalances (spec kafka 2.3)",
             f"{_CHANGED_ALONE}, of OnPartitionsRevoked and OnPartitionsAssigned (KIP-429)",
         ),
     },
     "eager": {
-        "java": (f"{_ALL} (spec 4.5)",),
+        "java": (f"{_ALL} (spec kafka 4.5)",),
         "librdkafka": (
             _CONFLUENT.format("assign() and unassign()"),
             f"{_ALL} (INTRODUCTION.md of librdkafka)",
@@ -67,15 +67,15 @@ EXPECTED: Mapping[Change, Mapping[str, tuple[str, ...]]] = {
     "consumer": {
         "java": (
             "the constructor throws ConfigException where partition.assignment.strategy, session.timeout.ms or"
-            " heartbeat.interval.ms is still set (spec 6.7)",
+            " heartbeat.interval.ms is still set (spec kafka 6.7)",
             "poll() throws GroupIdNotFoundException where the brokers do not convert the group,"
             " UnsupportedAssignorException where they have no such assignor, and UnsupportedVersionException where they"
-            " do not know the protocol (spec 6.7, 6.9)",
+            " do not know the protocol (spec kafka 6.7, 6.9)",
             f"{_CHANGED_ALONE}; several calls for one change, because each member takes over what others have given up"
-            " by then (spec 6.4, 6.7)",
+            " by then (spec kafka 6.4, 6.7)",
             "no assignor runs in the client any more: onAssignment() and the user data of an assignor of one's own are"
             " gone (KIP-848)",
-            "onPartitionsLost where the broker has fenced the member, or poll() came too late (spec 6.7)",
+            "onPartitionsLost where the broker has fenced the member, or poll() came too late (spec kafka 6.7)",
         ),
         "librdkafka": (
             "the constructor fails with _INVALID_ARG where partition.assignment.strategy, session.timeout.ms or"
@@ -88,7 +88,7 @@ EXPECTED: Mapping[Change, Mapping[str, tuple[str, ...]]] = {
         key: (
             "a static member that starts while its former process still holds its group.instance.id (after kill -9,"
             " until the session has ended) is refused: "
-            f"{raised}; the classic protocol took it back at once (spec 6.6)",
+            f"{raised}; the classic protocol took it back at once (spec kafka 6.6)",
         )
         for key, raised in (
             ("java", "poll() throws UnreleasedInstanceIdException"),
@@ -96,17 +96,17 @@ EXPECTED: Mapping[Change, Mapping[str, tuple[str, ...]]] = {
         )
     },
     "classic": {
-        "java": ("the constructor throws ConfigException where group.remote.assignor is still set (spec 6.7)",),
+        "java": ("the constructor throws ConfigException where group.remote.assignor is still set (spec kafka 6.7)",),
     },
     "static": {
         "java": (
             "FencedInstanceIdException from poll() and commitSync() where another process has the same"
             " group.instance.id; in the consumer protocol the second process gets UnreleasedInstanceIdException"
-            " instead (spec 2.8, 6.6)",
+            " instead (spec kafka 2.8, 6.6)",
         ),
         "librdkafka": (
             "a fatal error FENCED_INSTANCE_ID where another process has the same group.instance.id; in the consumer"
-            " protocol UNRELEASED_INSTANCE_ID in the second process (spec 2.8, 6.6)",
+            " protocol UNRELEASED_INSTANCE_ID in the second process (spec kafka 2.8, 6.6)",
         ),
         "kafka-python": (
             "FencedInstanceIdError where another process has the same group.instance.id"
@@ -123,7 +123,7 @@ EXPECTED: Mapping[Change, Mapping[str, tuple[str, ...]]] = {
 
 _OF_ALL: Mapping[Change, str] = {
     "static": "a member that stops no longer leaves the group: what it owned waits until it is back, or until its"
-    " session has ended (spec 2.8)",
+    " session has ended (spec kafka 2.8)",
     "earliest": "old records again: a partition whose committed offset is missing, has expired or is out of range is"
     " read from its first record",
     "stopped": "records again: those handled since offsets were last written to the broker (every 5 s) are delivered a"
