@@ -106,6 +106,8 @@ def plan(
     check_timeout(timeout)
     if report is not None:
         check_report(report)
+    if count is not None and check is None:
+        raise UserError(f"--members {count}: says how many members a group had, expected --check beside it")
     scenario = _scenario(sources)
     if check is not None:
         if scenario is not None:
