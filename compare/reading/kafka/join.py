@@ -87,6 +87,7 @@ def _observed(fact_group: FactGroup[Fact], topics: Mapping[str, TopicQueues]) ->
         compacted=tuple(sorted(topic for topic in read if topic in topics and topics[topic].compacted)),
         only_offsets=only_offsets and not ownership.members,
         moving=None if verbose is None or verbose.moving is None else tuple(sorted(verbose.moving)),
+        instances_told=bool(members),
         classic_members=_classic_members(ownership.members, verbose) if consumer_protocol else (),
     )
 

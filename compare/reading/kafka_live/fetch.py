@@ -1,8 +1,9 @@
 """From a cluster's answers to facts, the same ones that the tools' views give."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from warnings import catch_warnings, simplefilter
 
-from compare.reading.kafka.facts import Client, Fact, GroupState, MembersTable, OffsetsTable, TopicQueues
+from compare.reading.kafka.facts import Client, Fact, GroupState, MembersTable, OffsetsTable, OtherGroup, TopicQueues
 from compare.reading.kafka.listings import REBALANCING
 from compare.reading.kafka_live.connection import (
     TIMED_OUT,
@@ -38,7 +39,9 @@ def fetch(connection: Connection, source: str, progress: Callable[[str], None]) 
     """
     names, refused = _list(connection)
     yield from (Skipped(source, None, f"a broker does not list its groups: {why}") for why in refused)
-    if not names and not refused:
+    of_others = list(others(connection, source, names))
+    yield from of_others
+    if not names and not refused and not of_others:
         yield Skipped(source, None, "the cluster has no consumer groups")
     described: dict[str, GroupDescription] = {}
     committed: dict[str, Committed] = {}
@@ -87,6 +90,27 @@ def _list(connection: Connection) -> tuple[list[str], list[str]]:
     refused = sorted({connection.text(error) for error in listed.errors})
     # Kafka allows a group with an empty id for bare offsets; the library cannot ask for it.
     return sorted({each.group_id for each in listed.valid if each.group_id}), refused
+
+
+def others(connection: Connection, source: str, names: Sequence[str]) -> Iterator[OtherGroup | Skipped]:
+    """Groups that are none of consumers. librdkafka lists them in its older answer alone, where what is no classic
+    group, such as a share group, has no protocol."""
+    try:
+        with catch_warnings():
+            simplefilter("ignore", DeprecationWarning)
+            listed = connection.admin.list_groups(timeout=connection.wait_s())
+    except Exception as error:
+        why = connection.text(error)
+        yield Skipped(source, None, f"whether there are share groups or streams groups is unknown: {why}")
+        return
+    for group, protocol in sorted({each.id: each.protocol_type for each in listed}.items()):
+        if not group or group in names or protocol == "consumer":
+            continue
+        kind = "a share group or a streams group (kafka-groups.sh --list says which)"
+        if protocol:
+            kind = f"a group of the protocol {protocol}"
+        yield OtherGroup(source, group)
+        yield Skipped(source, None, f"{group!r} is {kind}, no consumer group, so no member owns partitions to judge")
 
 
 def _groups(

@@ -71,7 +71,7 @@ def test_each_kind_is_advised_in_the_settings_of_those_who_run_it() -> None:
     assert "group.remote.assignor=uniform" in advice(KINDS["consumer-protocol"])
     assert "consumer.override.partition.assignment.strategy" in advice(KINDS["connect"])
     assert "--consumer.config" in advice(KINDS["mirrormaker"])
-    assert "Set partition.assignment.strategy" in advice(KINDS["plain"])
+    assert "as their client ids hint: set partition.assignment.strategy" in advice(KINDS["plain"])
     assert findings(KINDS["streams"])["tasks-are-placed"].remedies == ()
 
 

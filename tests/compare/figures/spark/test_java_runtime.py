@@ -76,3 +76,13 @@ def test_launcher_flag_is_dropped_and_all_else_kept(tmp_path: Path) -> None:
     done = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, check=True)
     expected = [f"home={environment['JAVA_HOME']}", "<-Xmx1g>", "<two words>", "<>", "<*>"]
     assert done.stdout.splitlines() == expected
+
+
+def test_nothing_starts_for_a_driver_that_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_java(tmp_path, "17.0.1")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    monkeypatch.setattr(sessions.os, "getpid", lambda: ended.pid)
+    home = sessions.spark_java_home({"JAVA_HOME": str(tmp_path), "PATH": os.environ["PATH"]})
+    done = subprocess.run([home / "bin" / "java", "Main"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
