@@ -131,6 +131,7 @@ class Session:
         op, req = get(step, "op", str), get(step, "req", dict)
         got: dict[str, object] = {"n": number, "t": self._now, "op": op, "req": req}
         group_id = req.get("group_id")
+        is_known = group_id in self._groups
         if isinstance(group_id, str) and group_id:
             self._groups[group_id] = None
         if op == "advance":
@@ -148,7 +149,7 @@ class Session:
             got["pending"] = True
         got["completed"] = [{"step": n, "t": _whole(t), "resp": resp} for n, (t, resp) in sorted(answers.items())]
         if op != "advance":
-            state = None if op in _READS else self._state()
+            state = None if op in _READS and is_known else self._state()
             got["state"] = _UNCHANGED if state is None else state
         return got
 
@@ -182,7 +183,7 @@ class Session:
             running = self.world.fire_next(until)
             if not running:
                 self.world.advance(until)
-            state = self._state() if running else None
+            state = self._state() if running or self._reported is None else None
             if state is not None:
                 yield {"t": _whole(self.world.now), "state": state}
 
