@@ -6,9 +6,9 @@ the codec's own writers of fields.
 
 import io
 from collections.abc import Iterator
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import Field, fields
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from kio.serial import entity_writer
 from kio.serial._introspect import get_field_tag
@@ -34,9 +34,9 @@ def content(entity: Entity) -> bytes:
     return buffer.getvalue()
 
 
-def is_long(entity: object) -> bool:
+def is_long(entity: Entity) -> bool:
     """Whether an array of the entity, or of its items, is long."""
-    for name in _arrays(cast(type[Entity], type(entity))) if is_dataclass(entity) else ():
+    for name in _arrays(type(entity)):
         items = getattr(entity, name)
         if items and (len(items) > _LONG or any(map(is_long, items))):
             return True
