@@ -157,16 +157,27 @@ class IntervalRecord(TypedDict):
     generation: int | None
 
 
+class TwoOwnersRecord(TypedDict):
+    """Time with several owners, summed over queues: ``believed`` by the members (`double_owned_queue_s`), and that in
+    which two of them ran and so read."""
+
+    believed_queue_s: float | None
+    reading_queue_s: float | None
+
+
 class VariantRecord(TypedDict, Generic[N]):
     """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
-    these a fault of the network lost. ``jitter``: whether start times and event times depend on the seed."""
+    these a fault of the network lost. ``jitter``: whether start times and event times depend on the seed.
+    ``capacity_per_s``: records per second that the members of the beginning can handle (null: handling takes no
+    time)."""
 
     label: str
     system: str
     seed: int
     jitter: bool
     broadcasting: list[str]
+    capacity_per_s: float | None
     owners: dict[str, list[list[str | int]]]
     fairness: FairnessRecord[N]
     optimum: OptimumRecord
@@ -176,6 +187,7 @@ class VariantRecord(TypedDict, Generic[N]):
     fewest_moves: int | N
     unowned_queue_s: float | N
     double_owned_queue_s: float | N
+    two_owners: TwoOwnersRecord
     longest_gap_s: float | N
     redelivered: int
     burst: float | None
@@ -235,9 +247,11 @@ class AssumptionRecord(TypedDict):
 
 
 class ScenarioDocument(TypedDict):
-    """The document of one scenario."""
+    """The document of one scenario. ``capacities_equal``: whether the members of all variants can handle as many
+    records per second."""
 
     scenario: str
+    capacities_equal: bool
     assumptions: list[AssumptionRecord]
     variants: list[Record]
     seeds: NotRequired[dict[str, SeedsRecord]]

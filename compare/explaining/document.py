@@ -11,6 +11,7 @@ from compare.documents.comparison import AssumptionRecord, Record, ScenarioDocum
 from compare.explaining.side_by_side import side_by_side
 from compare.explaining.verdict import verdict
 from compare.formatting import SYSTEM_NAMES, many
+from compare.running.checks import capacities_equal
 from compare.running.run_variant import threads_of
 from compare.running.runs import MeasuredRun
 from compare.running.spread import spread
@@ -135,6 +136,7 @@ def document(
     }
     scenario_document: ScenarioDocument = {
         "scenario": scenario.name,
+        "capacities_equal": capacities_equal(list(first.values())),
         "assumptions": assumptions([of_label[0].variant for of_label in by_label.values()]),
         "variants": records,
         "verdict": list(_verdict(list(first.values()), seeds)),

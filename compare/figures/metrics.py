@@ -129,6 +129,16 @@ _OF_RUNS = (
         Metric("optimum.moves", "moves to it", "the fewest moves to the fairest allocation", "moves", 0),
     ),
     *_by(
+        "compare.running.run_variant.capacity_at_start",
+        Metric(
+            "capacity_per_s",
+            "can handle, records/s",
+            "records per second that the members of the beginning can handle together",
+            "records",
+            0,
+        ),
+    ),
+    *_by(
         "compare.running.record.run_record",
         Metric(
             "rebalances",
@@ -149,7 +159,16 @@ _OF_RUNS = (
         Metric("unowned_queue_s", "no owner, queue-s", "time without an owner, summed over queues", "queue-s"),
         Metric("longest_gap_s", "longest gap, s", "the longest time one queue was without an owner", "s"),
         Metric(
-            "double_owned_queue_s", "two owners, queue-s", "time with several owners, summed over queues", "queue-s"
+            "double_owned_queue_s",
+            "two believe, queue-s",
+            "time in which several members believed to own a queue, summed over queues",
+            "queue-s",
+        ),
+        Metric(
+            "two_owners.reading_queue_s",
+            "two read, queue-s",
+            "the part of it in which two of them ran, so that both read; one that stands still does not",
+            "queue-s",
         ),
         Metric("redelivered", "twice", "records that were handled more than once", "records"),
         Metric("burst", "burst", "the highest rate at which a member was handed records, over its normal one", "ratio"),
@@ -211,6 +230,14 @@ LOADS: Final = tuple(row.path for row in _OF_LOADS)
 
 NAMES: Final = (*COUNTS, *LOADS)
 
+ON_CAPACITY: Final = frozenset(
+    {
+        *("redelivered", "burst", "lag.peak", "lag.drain_s", "harm.work.waiting"),
+        *("harm.no_progress_queue_s", "harm.longest_stall_s"),
+    }
+)
+"""Metrics of a run that say little where its members can handle more records per second than another's."""
+
 SETTLED: Final = "settle_s"
 """The metric that is "never" where ownership did not come to rest."""
 
@@ -234,20 +261,20 @@ _READERS: Final[Mapping[str, str]] = {
     # The comparison: what hurts (nobody is best at it while another suffers less, whether that one did its work or
     # not), what the rest came to (only those who did are compared: who leaves work undone needs less), its report,
     # the spread over seeds. A baseline tells of what has a spread.
-    "hurts": "harm.work.refused | harm.work.skipped | redelivered | harm.no_progress_queue_s | harm.longest_stall_s"
-    " | unowned_queue_s | longest_gap_s | double_owned_queue_s | lag.peak | lag.drain_s | harm.work.waiting",
+    "hurts": "capacity_per_s | harm.work.refused | harm.work.skipped | redelivered | harm.no_progress_queue_s | harm.longest_stall_s"
+    " | unowned_queue_s | longest_gap_s | two_owners.reading_queue_s | lag.peak | lag.drain_s | harm.work.waiting",
     "shares": "fairness.members | fairness.idle_members | fairness | optimum | fairness.jain | optimum.jain"
     " | rebalances | moves | fewest_moves | messages | burst",
     "report": "fairness.jain | optimum.jain | fairness.idle_members | fairness.max = most | rebalances | moves"
-    " | fewest_moves | messages",
+    " | fewest_moves | double_owned_queue_s | messages",
     "report events": "rebalances | moves | fewest_moves | unowned_queue_s | longest_gap_s = longest, s"
     " | double_owned_queue_s | settle_s",
     "report topics": "queues | min = least | max = most | idle_members = idle members | jain"
     " | unowned_queues = no owner | double_owned_queues",
     "spread": "fairness.jain | fairness.max_over_mean | fairness.idle_members | fairness.min | fairness.max"
     " | fairness.unowned_queues | fairness.double_owned_queues | optimum.jain | optimum.moves | rebalances | moves"
-    " | fewest_moves | unowned_queue_s | longest_gap_s | double_owned_queue_s | redelivered | burst"
-    " | messages | settle_s | lag.peak | lag.drain_s | harm.work.written | harm.work.handled | harm.work.refused"
+    " | fewest_moves | unowned_queue_s | longest_gap_s | double_owned_queue_s | two_owners.reading_queue_s | redelivered"
+    " | burst | messages | settle_s | lag.peak | lag.drain_s | harm.work.written | harm.work.handled | harm.work.refused"
     " | harm.work.skipped | harm.work.waiting | harm.no_progress_queue_s | harm.longest_stall_s | harm.settled",
     # A sweep: columns of its rows, columns with median and percentiles of its summary, those of the summary's table.
     "allocations": "fairness.members | fairness.idle_members | fairness.queues | fairness.unowned_queues"
