@@ -12,7 +12,6 @@ What hurts in a run, as the document has it.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import inf
 
 from compare.documents.comparison import HarmRecord, ReasonRecord, WorkRecord
 from compare.running.checks import is_behind
@@ -231,7 +230,7 @@ def why_waiting(
                 yield Reason(HOT_QUEUE, rate, text=f"{text}: it never catches up", alike=queue)
         for key, possible in members.items():
             owned = result.timeline.owned.get((group, key.member), ())
-            comes = [rates[queue] for queue in owned if rates.get(queue, inf) <= most]
+            comes = [rates[queue] for queue in owned if queue in rates and rates[queue] <= most]
             if sum(comes) > possible:
                 found = True
                 name = result.ending.names[key]

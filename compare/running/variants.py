@@ -13,7 +13,6 @@ from protocols.scenario.jitter import IN_STEP, Beginning, shifted
 from protocols.scenario.model import Scenario, SystemPart, Systems, example_of, split_system
 from protocols.scenario.reading import systems_left_out
 
-
 THREADS = "consumeThreadMax"
 """RocketMQ's setting of a push consumer's pool."""
 

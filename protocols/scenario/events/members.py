@@ -189,7 +189,7 @@ class Lose(Event):
     lose: EachMember
     """The member; others in its process go with it."""
 
-    example: ClassVar[str] = "{at: 60s, lose: c2}"
+    example: ClassVar[str] = "{at: 200s, lose: c4}"
     member_change = MemberChange.ENDS
     acts_late = True
 

@@ -210,7 +210,7 @@ def test_more_records_than_members_can_handle_are_the_reason_of_what_waits() -> 
     found = record("kafka:range", group=slow)
     (why,) = found["harm"]["because"]["waiting"]
     assert why["kind"] == "overload"
-    assert why["text"] == "40 records per second come and the members of g can handle 20"
+    assert why["text"] == "40 records per second come and the members of g can handle 20: they never catch up"
 
 
 def test_a_queue_that_gets_more_than_its_one_reader_can_handle_is_named() -> None:
@@ -218,9 +218,19 @@ def test_a_queue_that_gets_more_than_its_one_reader_can_handle_is_named() -> Non
     load = {"produce": "1/s", "rates": {"X-2": "80/s"}}
     (why,) = record("kafka:range", group=slow, load=load)["harm"]["because"]["waiting"]
     assert why["kind"] == "hot queue"
-    assert why["text"] == "80 records per second come to X-2 and one member can handle 50"
+    assert why["text"] == "80 records per second come to X-2 and one member can handle 50: it never catches up"
+    (of_rocketmq,) = record("rocketmq:AVG", group=slow, load=load)["harm"]["because"]["waiting"]
+    assert of_rocketmq["text"] == str(why["text"]).replace("X-2", "X-broker-a-2")
     # Twenty threads of one member handle the records of one queue.
-    assert "waiting" not in record("rocketmq:AVG", group=slow, load=load)["harm"]["because"]
+    assert "waiting" not in record("rocketmq:AVG", group=slow, load=load, threads="real")["harm"]["because"]
+
+
+def test_a_member_that_gets_more_than_it_can_handle_is_named() -> None:
+    members = {"c1": {"subscribe": ["X"], "handle": "5ms"}, "c2": {"subscribe": ["X"], "handle": "200ms"}}
+    found = record("kafka:range", group={"name": "g", "members": members}, load={"produce": "6/s"})
+    (why,) = found["harm"]["because"]["waiting"]
+    assert (why["kind"], why["members"]) == ("overload", ["c2"])
+    assert why["text"] == "c2 handles 5/s and gets 12/s: it never catches up"
 
 
 @pytest.mark.parametrize(

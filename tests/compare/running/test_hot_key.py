@@ -13,7 +13,7 @@ from protocols.scenario.reading import read
 
 PATH = Path(__file__).parent.parent.parent.parent / "examples" / "scenarios" / "hot-key.yaml"
 KAFKA = ("kafka:range", "kafka-zookeeper:range")
-POOL, ONE_THREAD = "rocketmq:AVG", "rocketmq:AVG, one thread"
+POOL, ONE_THREAD = "rocketmq:AVG, 20 threads", "rocketmq:AVG"
 HANDLE_S = 0.02
 
 

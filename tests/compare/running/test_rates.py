@@ -120,6 +120,7 @@ def test_a_burst_of_one_queue_takes_as_long_as_the_threads_need(subtests: pytest
                 {"subscribe": ["orders"], "handle": 20.0, **member},
                 topics={"orders": 2},
                 load={},
+                threads="real",
             )
             last = max(each.until for each in run.timeline.counted_deliveries())
             assert seconds <= last / 1000 - 60 < seconds * 1.1 + 0.3
