@@ -32,7 +32,7 @@ import click
 
 from compare.cli import VERBS, cli
 from compare.explaining.document import document
-from compare.running.runs import RunOrder, run_all
+from compare.running.runs import Plan, SeedChoice, run_all
 from compare.running.systems import known_strategies, read, variant_names
 from compare.running.variants import variants_of
 from compare.showing.comparison.tables import print_comparison
@@ -244,7 +244,12 @@ def _written(found: re.Match[str]) -> str:
 
 
 def value(scenario: str, variant: str, field: str) -> float:
-    """The number in this field of the variant's JSON. `KeyError` where there is none."""
+    """The number in this field of the variant's JSON, over its seeds where they tell of it. `KeyError` where there is
+    none."""
+    over = comparison_of(scenario)["seeds"].get(variant, {"figures": {}})["figures"]
+    if field in over and over[field]["median"] is not None:
+        median: float = over[field]["median"]
+        return median
     found: Any = _results(scenario, variant)
     for part in field.split("."):
         found = found[int(part)] if isinstance(found, list) else found[part]
@@ -263,8 +268,9 @@ def _scenario(name: str) -> Scenario:
 @cache
 def comparison_of(scenario: str) -> dict[str, Any]:
     """The scenario's comparison, as JSON has it."""
-    orders = [RunOrder(variant, whole=True) for variant in variants_of(_scenario(scenario), ())]
-    return document(_scenario(scenario), list(run_all(orders, lambda _: None, processes=1)))
+    plan = Plan.of(scenario, _scenario(scenario), (), SeedChoice(), False)
+    runs = list(run_all(plan.orders(0, True, False), lambda _: None))
+    return document(plan.scenario, runs, beside=True)
 
 
 def _results(scenario: str, variant: str) -> Mapping[str, Any]:

@@ -223,9 +223,11 @@ class Spread(TypedDict):
 
 class SeedsRecord(TypedDict):
     """A variant's number of runs, and the spread of its figures by their paths, which are those of
-    `compare.running.spread`. ``asked``, only after Ctrl-C: how many runs there should have been."""
+    `compare.running.spread`. ``asked``, only after Ctrl-C: how many runs there should have been. ``beside``: whether
+    they stand beside the run as written, with other seeds and start times and event times that depend on them."""
 
     runs: int
+    beside: bool
     asked: NotRequired[int]
     figures: dict[str, Spread]
 
@@ -248,9 +250,10 @@ class AssumptionRecord(TypedDict):
 
 class ScenarioDocument(TypedDict):
     """The document of one scenario. ``capacities_equal``: whether the members of all variants can handle as many
-    records per second."""
+    records per second. ``one_run``: there is one run of each variant, and chance may decide."""
 
     scenario: str
+    one_run: NotRequired[bool]
     capacities_equal: bool
     assumptions: list[AssumptionRecord]
     variants: list[Record]

@@ -116,12 +116,17 @@ Measured: TypeAlias = tuple[Scenario, Sequence[MeasuredRun], ScenarioDocument]
 
 
 def document(
-    scenario: Scenario, runs: Sequence[MeasuredRun], asked: Mapping[str, int] = MappingProxyType({})
+    scenario: Scenario,
+    runs: Sequence[MeasuredRun],
+    asked: Mapping[str, int] = MappingProxyType({}),
+    *,
+    beside: bool = False,
 ) -> ScenarioDocument:
     """``assumptions``: what the comparison rests on. ``variants``: the records there are, in the order of the runs.
     ``seeds``, where a variant ran with several, or should have (``asked``: label to number of runs): label to its
-    number of runs and the spread of their figures. ``verdict``: sentences, those about all variants first; ``figures``
-    names the values that a sentence rests on (per label where it is about several)."""
+    number of runs and the spread of their figures; of those ``beside`` the run as written, where there should be such.
+    ``verdict``: sentences, those about all variants first; ``figures`` names the values that a sentence rests on (per
+    label where it is about several)."""
     records = [run.record for run in runs if run.record is not None]
     first: dict[str, Record] = {}
     for record in records:
@@ -129,10 +134,11 @@ def document(
     by_label: dict[str, list[MeasuredRun]] = {}
     for run in runs:
         by_label.setdefault(run.variant.label, []).append(run)
+    counted = {label: [run for run in of_label if run.beside == beside] for label, of_label in by_label.items()}
     seeds = {
         label: _seeds(of_label, asked.get(label, len(of_label)))
-        for label, of_label in by_label.items()
-        if max(len(of_label), asked.get(label, 0)) > 1
+        for label, of_label in counted.items()
+        if of_label and max(len(of_label), asked.get(label, 0)) > 1
     }
     scenario_document: ScenarioDocument = {
         "scenario": scenario.name,
@@ -143,11 +149,14 @@ def document(
     }
     if seeds:
         scenario_document["seeds"] = seeds
+    elif records and len(runs) == len(first):
+        scenario_document["one_run"] = True
     return scenario_document
 
 
 def _seeds(runs: Sequence[MeasuredRun], asked: int) -> SeedsRecord:
-    seeds_record: SeedsRecord = {"runs": len(runs), "figures": spread([run.figures for run in runs])}
+    figures = spread([run.figures for run in runs])
+    seeds_record: SeedsRecord = {"runs": len(runs), "beside": runs[0].beside, "figures": figures}
     if asked != len(runs):
         seeds_record["asked"] = asked
     return seeds_record

@@ -262,7 +262,8 @@ _READERS: Final[Mapping[str, str]] = {
     # not), what the rest came to (only those who did are compared: who leaves work undone needs less), its report,
     # the spread over seeds. A baseline tells of what has a spread.
     "hurts": "capacity_per_s | harm.work.refused | harm.work.skipped | redelivered | harm.no_progress_queue_s"
-    " | harm.longest_stall_s | unowned_queue_s | longest_gap_s | two_owners.reading_queue_s | lag.peak | lag.drain_s | harm.work.waiting",
+    " | harm.longest_stall_s | unowned_queue_s | longest_gap_s | two_owners.reading_queue_s | lag.peak | lag.drain_s"
+    " | harm.work.waiting",
     "shares": "fairness.members | fairness.idle_members | fairness | optimum | fairness.jain | optimum.jain"
     " | rebalances | moves | fewest_moves | messages | burst",
     "report": "fairness.jain | optimum.jain | fairness.idle_members | fairness.max = most | rebalances | moves"
@@ -271,11 +272,13 @@ _READERS: Final[Mapping[str, str]] = {
     " | double_owned_queue_s | settle_s",
     "report topics": "queues | min = least | max = most | idle_members = idle members | jain"
     " | unowned_queues = no owner | double_owned_queues",
-    "spread": "fairness.jain | fairness.max_over_mean | fairness.idle_members | fairness.min | fairness.max"
+    "spread": "capacity_per_s | fairness.jain | fairness.max_over_mean | fairness.idle_members | fairness.min"
+    " | fairness.max"
     " | fairness.unowned_queues | fairness.double_owned_queues | optimum.jain | optimum.moves | rebalances | moves"
     " | fewest_moves | unowned_queue_s | longest_gap_s | double_owned_queue_s | two_owners.reading_queue_s"
     " | redelivered | burst | messages | settle_s | lag.peak | lag.drain_s | harm.work.written | harm.work.handled"
-    " | harm.work.refused | harm.work.skipped | harm.work.waiting | harm.no_progress_queue_s | harm.longest_stall_s | harm.settled",
+    " | harm.work.refused | harm.work.skipped | harm.work.waiting | harm.no_progress_queue_s | harm.longest_stall_s"
+    " | harm.settled",
     # A sweep: columns of its rows, columns with median and percentiles of its summary, those of the summary's table.
     "allocations": "fairness.members | fairness.idle_members | fairness.queues | fairness.unowned_queues"
     " | fairness.double_owned_queues | fairness.min | fairness.max | fairness.spread | moves | fairness.mean"
