@@ -71,6 +71,7 @@ def snapshot_schema() -> "pa.Schema":
             ("distance", pa.int64()),
             ("optimum_max", pa.int64()),
             ("moves", pa.int64()),
+            ("rebalances", pa.int64()),
             ("joined", texts),
             ("left", texts),
             ("topics", pa.list_(topic)),
@@ -269,7 +270,3 @@ def _tables(files: Iterable[SnapshotFile]) -> "Iterator[pa.Table]":
             waiting, rows = [], 0
     if waiting:
         yield pa.concat_tables(waiting)
-
-
-CALM_S = 120.0
-"""Seconds: changes of owners or members that are not farther apart belong to one rebalance."""

@@ -83,6 +83,10 @@ class ObservedGroup:
     the classic protocol still.
     ``missing_topics``: topics that a member subscribes to and of which the cluster says that they do not exist.
     ``seems_deserted``: no source lists members, and the one that shows owners shows none (RocketMQ).
+    ``ends``: where each queue with a lag ended when it was read, as far as told. ``coordinator``: the broker that runs
+    a Kafka group, as its tools write it. ``epoch``: the epoch of a consumer-protocol group, which grows by one with
+    each rebalance. ``generation``: of a classic group, one above the highest generation from which a member has joined:
+    most clients tell it, and the group's own is not lower.
     """
 
     system: System
@@ -113,6 +117,10 @@ class ObservedGroup:
     classic_members: tuple[str, ...] = ()
     missing_topics: tuple[str, ...] = ()
     seems_deserted: bool = False
+    ends: Mapping[Queue, int] = field(default_factory=dict)
+    coordinator: str | None = None
+    epoch: int | None = None
+    generation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

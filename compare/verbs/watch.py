@@ -49,6 +49,9 @@ _GIGABYTE = 10**9
     metavar="N",
     help="Groups per cluster with samples of their own; the rest is counted in one figure.",
 )
+@click.option(
+    "--prometheus-partitions", is_flag=True, help="Offer the lag of each partition, too: a sample for each of them."
+)
 @click.option("--polls", type=click.IntRange(1), metavar="N", help="End after N polls of every cluster.")
 @click.option(
     "--keep-days",
@@ -74,6 +77,7 @@ def watch(
     out: Path,
     prometheus: str | None,
     prometheus_groups: int,
+    prometheus_partitions: bool,
     polls: int | None,
     keep_days: int,
     keep_gb: float,
@@ -99,9 +103,11 @@ def watch(
     recorder = Recorder(out, keep_days, int(keep_gb * _GIGABYTE), _say, _in_thread)
     recorder.prepare([source.name for source in clusters])
 
+    known: dict[str, str] = {}
+
     def read(source: Source) -> Gathered:
         config = command_config if source.name in of_kafka else None
-        return gather(source.arguments, command_config=config, timeout_s=timeout)
+        return gather(source.arguments, command_config=config, timeout_s=timeout, known=known)
 
     world = RealWorld(read)
     # What is kept comes first: whoever reads a line finds its snapshot.
@@ -109,7 +115,7 @@ def watch(
     with ExitStack() as stack:
         stack.enter_context(world.hearing_signals())
         if prometheus is not None:
-            exporter = Exporter([source.name for source in clusters], prometheus_groups)
+            exporter = Exporter([source.name for source in clusters], prometheus_groups, prometheus_partitions)
             host, asked = address_of(prometheus)
             port, end = serve(exporter, host, asked)
             stack.callback(end)

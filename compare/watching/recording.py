@@ -152,6 +152,7 @@ def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, objec
         "distance": state.distance,
         "optimum_max": state.optimum_max,
         "moves": seen.moves,
+        "rebalances": seen.rebalances,
         "joined": seen.joined,
         "left": seen.left,
         "topics": [

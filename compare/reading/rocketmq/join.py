@@ -158,6 +158,9 @@ def _group(
         orderly=any(orderly) if orderly else None,
         missing_topics=topics.missing,
         seems_deserted=mode == "shared" and is_deserted(clients, table),
+        ends={
+            queue: end for fact in fact_group.facts if isinstance(fact, Progress) for queue, end in fact.ends.items()
+        },
     )
 
 

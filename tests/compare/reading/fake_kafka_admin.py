@@ -43,7 +43,7 @@ class FakeAdmin:
             name: SimpleNamespace(partitions={n: SimpleNamespace(leader=at) for n, at in enumerate(leaders)})
             for name, leaders in self.topics.items()
         }
-        return SimpleNamespace(topics=found)
+        return SimpleNamespace(topics=found, brokers={})
 
     def list_consumer_groups(self, *, request_timeout: float) -> "Future[Any]":
         return done(admin.ListConsumerGroupsResult(self.listed, self.list_errors))
