@@ -253,7 +253,7 @@ STORMY = 0.01
 
 
 def _rank(group: HistoryRecord) -> tuple[object, ...]:
-    """The worst first: groups in a storm, by its part of their time, whatever their score is between two rebalances; then
+    """The worst first: groups in a storm, by its part of their time, whatever their score is between rebalances; then
     by the lowest mean score and the most hours unfair."""
     storm = group["hours_storm"] / group["hours"] if group["hours"] else 0.0
     score = group["score"]
