@@ -38,7 +38,7 @@ COLUMNS: tuple[tuple[str, Cell], ...] = (
     ("twice h", lambda each: hours(each["hours_double_owned"])),
     ("max/mean", lambda each: ratio(each["max_over_mean"])),
     ("moves", lambda each: number(each["moves"])),
-    ("rebalances", lambda each: number(each["rebalances"])),
+    ("rebalances seen", lambda each: number(each["rebalances"])),
     ("in an hour", lambda each: number(each["rebalances_in_an_hour"])),
     ("storm h", lambda each: hours(each["hours_storm"])),
     ("come and go", lambda each: number(each["come_and_go"])),

@@ -9,10 +9,11 @@ needs one: so what begins and ends between two polls is missing, and never is on
 from collections.abc import Set
 from dataclasses import dataclass
 
+from compare.reading.kafka.listings import REBALANCING
 from compare.reading.observed import ObservedGroup
 
 _JOINING, _SYNCING = "PreparingRebalance", "CompletingRebalance"
-_GOES_ON = (_JOINING, _SYNCING, "Assigning", "Reconciling")
+_GOES_ON = (_JOINING, _SYNCING, "Assigning", "Reconciling", REBALANCING)
 _RESTS = ("Stable", "Empty")
 
 CALM_S = 120.0
@@ -38,19 +39,21 @@ class Rebalances:
         told; ``moved``: a queue has another owner than the last that was seen; ``at``: seconds."""
         before = self.seen
         changed = members is not None and self._members is not None and members != self._members
+        # What Kafka's tool says of a classic group, whose members are coming.
+        state = _JOINING if group.state == REBALANCING and not group.consumer_protocol else group.state
         if group.epoch is not None:
             grown = _grown(self._epoch, group.epoch)
             self.counted = (self.counted or 0) + grown
             self.seen = max(self.seen, self._seen_there + grown)
             self._epoch, self._seen_there = group.epoch, self.seen
         else:
-            self.seen += self._is_another(group.state, changed, moved, at)
+            self.seen += self._is_another(state, changed, moved, at)
             if group.generation is not None:
                 self.seen = max(self.seen, self._seen_there + _grown(self._generation, group.generation))
                 self._generation, self._seen_there = group.generation, self.seen
         if changed or moved:
             self._changed_at = at
-        self._state = group.state
+        self._state = state
         self._members = self._members if members is None else members
         return self.seen - before
 
