@@ -11,10 +11,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compare.figures.last_step import Flags, Floats, Integers
+from compare.figures.last_step import Flags, Integers
 
 KEYS = ("cluster", "system", "group")
 TOPIC_FIELDS = ("topic", "min", "max", "max_over_mean", "lag")
@@ -145,10 +146,11 @@ class _Rows:
 
     def known(self, name: str) -> Flags:
         """Where the column is not null."""
-        return self.table[name].is_valid().to_numpy()
+        flags: Flags = self.table[name].is_valid().to_numpy()
+        return flags
 
-    def numbers(self, name: str) -> Integers | Floats:
-        """The column, 0 where it is null."""
+    def numbers(self, name: str) -> Any:
+        """The column, 0 where it is null: an array of int64 or float64, whichever it holds."""
         return pc.fill_null(self.table[name], 0).to_numpy()
 
     def time(self, holds: Flags) -> Integers:
@@ -157,17 +159,18 @@ class _Rows:
 
     def sum(self, values: Integers) -> Integers:
         """Per day of a group."""
-        return np.add.reduceat(values, self.days)
+        summed: Integers = np.add.reduceat(values, self.days)
+        return summed
 
     def weighed(self, name: str, unit: int) -> Integers:
         """The column times the time that it stands, in units, per day of a group: exact, however large."""
-        whole = np.rint(self.numbers(name) * unit).astype(np.int64) if unit > 1 else self.numbers(name)
+        whole: Integers = np.rint(self.numbers(name) * unit).astype(np.int64) if unit > 1 else self.numbers(name)
         stands: Integers = self.stands
         if float(np.abs(whole).max()) * float(stands.max()) * len(whole) >= _EXACT:
             whole, stands = whole.astype(object), stands.astype(object)
         return self.sum(whole * stands)
 
-    def extreme(self, name: str, of: "np.ufunc", slices: Integers) -> list[Any]:
+    def extreme(self, name: str, of: "np.ufunc", slices: "npt.NDArray[np.intp]") -> list[Any]:
         """Least or most per slice, None where nothing is known."""
         worst = pc.max(self.table[name]) if of is np.minimum else pc.min(self.table[name])
         if not worst.is_valid:
@@ -266,15 +269,9 @@ def _summed(sums: Mapping[str, int]) -> Any:
         "rebalances_per_day": sums["rebalances"] * DAY_MS / sums["ms"] if is_a_day else None,
         "joined": sums["joined"],
         "left": sums["left"],
-        **_means(sums),
-        "max_over_mean": _quotient(sums["max_over_mean_sum"], sums["max_over_mean_ms"] * _RATIOS),
-    }
-
-
-def _means(sums: Mapping[str, int]) -> Any:
-    return {
         "score": _quotient(sums["score_sum"], sums["score_ms"] * _SCORES),
         "lag": _quotient(sums["lag_sum"], sums["lag_ms"]),
+        "max_over_mean": _quotient(sums["max_over_mean_sum"], sums["max_over_mean_ms"] * _RATIOS),
     }
 
 
@@ -290,7 +287,8 @@ def _days(seen: _Rows, of_days: Mapping[str, Sequence[int]]) -> list[DayRecord]:
             "hours_idle": sums["idle"] / HOUR_MS,
             "moves": sums["moves"],
             "rebalances": sums["rebalances"],
-            **_means(sums),
+            "score": _quotient(sums["score_sum"], sums["score_ms"] * _SCORES),
+            "lag": _quotient(sums["lag_sum"], sums["lag_ms"]),
             "lag_max": most[number],
         }
         found.append(record)
@@ -315,7 +313,8 @@ def _rebalances(seen: _Rows) -> Integers:
     """Those that each snapshot has seen; one of a version that did not count them has seen one where something
     changed."""
     changed = (seen.numbers("moves") > 0) | (_lengths(seen, "joined") > 0) | (_lengths(seen, "left") > 0)
-    return np.where(seen.known("rebalances"), seen.numbers("rebalances"), changed)
+    counted: Integers = np.where(seen.known("rebalances"), seen.numbers("rebalances"), changed)
+    return counted
 
 
 def _within_an_hour(seen: _Rows, rebalances: Integers) -> Integers:
