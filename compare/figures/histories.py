@@ -192,21 +192,12 @@ def records_of(rows: pa.Table, unfair: Unfair) -> list[HistoryRecord]:
     rebalances = _rebalances(seen)
     within_an_hour = _within_an_hour(seen, rebalances)
     of_days = {
-        "snapshots": seen.sum(np.ones_like(seen.ms)),
-        "ms": seen.sum(seen.stands),
+        **_sums(seen),
         "unfair": seen.time(is_unfair),
         "unknown": seen.time(~is_known),
-        "idle": seen.time(seen.numbers("idle_members") > 0),
-        "unowned": seen.time(seen.numbers("unowned_queues") > 0),
-        "double_owned": seen.time(seen.numbers("double_owned_queues") > 0),
         "storm": seen.time(within_an_hour >= STORM),
-        "moves": seen.sum(seen.numbers("moves")),
         "rebalances": seen.sum(rebalances),
-        "joined": seen.sum(_lengths(seen, "joined")),
-        "left": seen.sum(_lengths(seen, "left")),
     }
-    for name, unit in (("score", _SCORES), ("max_over_mean", _RATIOS), ("lag", 1)):
-        of_days[f"{name}_sum"], of_days[f"{name}_ms"] = seen.weighed(name, unit), seen.time(seen.known(name))
     first_days = np.searchsorted(seen.days, seen.groups)
     of_groups = {name: np.add.reduceat(values, first_days).tolist() for name, values in of_days.items()}
     days = _days(seen, {name: values.tolist() for name, values in of_days.items()})
@@ -247,6 +238,23 @@ def records_of(rows: pa.Table, unfair: Unfair) -> list[HistoryRecord]:
             "topics": topics.get(number, []),
         }
         found.append(record)
+    return found
+
+
+def _sums(seen: _Rows) -> dict[str, Integers]:
+    """Per day of a group, what only the columns decide."""
+    found = {
+        "snapshots": seen.sum(np.ones_like(seen.ms)),
+        "ms": seen.sum(seen.stands),
+        "idle": seen.time(seen.numbers("idle_members") > 0),
+        "unowned": seen.time(seen.numbers("unowned_queues") > 0),
+        "double_owned": seen.time(seen.numbers("double_owned_queues") > 0),
+        "moves": seen.sum(seen.numbers("moves")),
+        "joined": seen.sum(_lengths(seen, "joined")),
+        "left": seen.sum(_lengths(seen, "left")),
+    }
+    for name, unit in (("score", _SCORES), ("max_over_mean", _RATIOS), ("lag", 1)):
+        found[f"{name}_sum"], found[f"{name}_ms"] = seen.weighed(name, unit), seen.time(seen.known(name))
     return found
 
 
