@@ -131,7 +131,7 @@ class AdminClient:
     def list_consumer_group_offsets(self, wanted, request_timeout):
         return {{each: failed() for each in wanted}}
     def list_topics(self, timeout):
-        return SimpleNamespace(topics={{}})
+        return SimpleNamespace(topics={{}}, brokers={{}})
 
 def done(value):
     future = Future()

@@ -31,7 +31,7 @@ def observe(admin: FakeAdmin) -> tuple[dict[str, ObservedGroup], list[str]]:
     """Groups by name, and why something could not be read."""
     connection = Connection("broker:9092", timeout_s=1.0)
     connection.admin = admin
-    found = list(fetch(connection, SOURCE, lambda text: None))
+    found = list(fetch(connection, SOURCE, lambda text: None, lambda *_: {}))
     skipped = [each for each in found if isinstance(each, Skipped)]
     assert all((each.source, each.line) == (SOURCE, None) for each in skipped)
     groups = join(each for each in found if not isinstance(each, Skipped))
@@ -44,7 +44,7 @@ def comparable(group: ObservedGroup) -> ObservedGroup:
     state = {"Reconciling": "rebalancing", "Assigning": "rebalancing"}.get(group.state or "", group.state)
     # Nor does it tell epochs, by which the text shows who has not confirmed yet what it owns already. Only some of the
     # tool's listings tell groups that only store offsets.
-    untold: dict[str, Any] = {"moving": None, "only_offsets": False, "instances_told": True}
+    untold: dict[str, Any] = {"moving": None, "only_offsets": False, "instances_told": True, "epoch": None}
     return replace(group, members=members, state=state, sources=(), **untold)
 
 
