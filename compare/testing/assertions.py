@@ -10,6 +10,7 @@ from compare.catalogues import UNCOUNTED
 from compare.formatting import many, unit_of
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
+from compare.testing.faults import raise_pending
 from compare.testing.group_interface import GroupInterface
 from compare.testing.sentences import fail
 from compare.testing.settling import why_nobody, why_several
@@ -19,22 +20,30 @@ from protocols.java import Queue
 from protocols.timeline.story import story_of_queue
 from protocols.timeline.trace import queue_name, queue_names
 
+G = TypeVar("G", covariant=True)
 
-class Judged(Protocol):
+
+class Judged(Protocol[G]):
     """A group, or several."""
 
     @property
-    def groups(self) -> Sequence[GroupInterface]: ...
+    def groups(self) -> Sequence[G]: ...
+
+
+def judged(group: Judged[G]) -> Sequence[G]:
+    """The groups; raises the fault that the user's code may have caught meanwhile."""
+    raise_pending()
+    return group.groups
 
 
 _SLACK = 1e-9
 """Ratios of whole numbers are compared with so much room for rounding."""
 
 
-def assert_fair(group: Judged, max_over_mean: float = 1.2) -> None:
+def assert_fair(group: Judged[GroupInterface], max_over_mean: float = 1.2) -> None:
     """The fullest member has at most ``max_over_mean`` times the mean number of queues."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         found = each.fairness
         if found.max_over_mean is not None and found.max_over_mean > max_over_mean + _SLACK:
             loads = _loads(each)
@@ -48,10 +57,10 @@ def assert_fair(group: Judged, max_over_mean: float = 1.2) -> None:
             )
 
 
-def assert_no_idle_members(group: Judged) -> None:
+def assert_no_idle_members(group: Judged[GroupInterface]) -> None:
     """Every member that subscribes to something owns a queue."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         idle = [member.id for member in each.allocation.group.members if member.subscription]
         idle = [member for member in idle if not each.allocation[member]]
         if idle:
@@ -62,10 +71,10 @@ def assert_no_idle_members(group: Judged) -> None:
             fail(each, f"{', '.join(idle)} {verb} nothing", [_shares(each), *why, _best(each), *_unfinished(each)])
 
 
-def assert_optimal(group: Judged) -> None:
+def assert_optimal(group: Judged[GroupInterface]) -> None:
     """No other allocation that the subscriptions allow is fairer."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         loads = sorted(_loads(each).values())
         best = each.optimum
         fairest = sorted(len(queues) for queues in best.allocation.values())
@@ -78,10 +87,10 @@ def assert_optimal(group: Judged) -> None:
             )
 
 
-def assert_no_double_ownership(group: Judged, longer_than: float = 0.0) -> None:
+def assert_no_double_ownership(group: Judged[GroupInterface], longer_than: float = 0.0) -> None:
     """At no time two members believed to own the same queue, for longer than so many seconds."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         timeline = each.timeline
         found = _longer(timeline.doubles, in_ticks(longer_than), timeline.end)
         if found:
@@ -90,10 +99,10 @@ def assert_no_double_ownership(group: Judged, longer_than: float = 0.0) -> None:
             fail(each, told[0], told[1:])
 
 
-def assert_no_gap(group: Judged, longer_than: float = 0.0) -> None:
+def assert_no_gap(group: Judged[GroupInterface], longer_than: float = 0.0) -> None:
     """No queue was without an owner for longer than so many seconds, after its first one."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         timeline = each.timeline
         found = _longer(timeline.gaps, in_ticks(longer_than), timeline.end)
         if found:
@@ -104,11 +113,11 @@ def assert_no_gap(group: Judged, longer_than: float = 0.0) -> None:
             fail(each, told[0] + allowed, told[1:])
 
 
-def assert_settles_within(group: Judged, seconds: float) -> None:
+def assert_settles_within(group: Judged[GroupInterface], seconds: float) -> None:
     """The group settles within so many seconds after the last event: every queue has one owner and nothing changes any
     more. Lets as much time pass as it takes, at most what `settle` allows."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         settled = each.settles()
         timeline = each.timeline
         open_queues = settling.unsettled(each.world)
@@ -131,10 +140,10 @@ def assert_settles_within(group: Judged, seconds: float) -> None:
             )
 
 
-def assert_moves_at_most(group: Judged, moves: int, since: float = 0.0) -> None:
+def assert_moves_at_most(group: Judged[GroupInterface], moves: int, since: float = 0.0) -> None:
     """At most so many queues went to another owner, from ``since`` (seconds) on. A queue's first owner is no move."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         found = moves_of(each, in_ticks(since))
         if len(found) > moves:
             told = [

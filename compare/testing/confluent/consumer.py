@@ -7,7 +7,6 @@ or its timeout is over; callbacks run inside of poll(), close() and unsubscribe(
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from operator import index
 from typing import TypeAlias
 
 from compare.testing.confluent import arguments, assigning, errors
@@ -18,6 +17,7 @@ from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.messages import ClusterMetadataDouble, Log, Message, metadata_of
 from compare.testing.confluent.offsets import Commits, at_times, check_answered, named, positions, watermarks
 from compare.testing.confluent.polling import Polling
+from compare.testing.faults import whole
 from compare.testing.handling import HandlingGroup
 from compare.testing.plans import DEFAULT
 from compare.testing.transactions import Membership
@@ -90,7 +90,7 @@ class KafkaConsumer:
     def _run_listener(self, called: ListenerCall) -> None:
         listener = self._listeners.get(called.kind)
         if listener is not None and not self._inner.says_nothing(called):
-            listener(self, [errors.TopicPartition(*partition) for partition in called.partitions])
+            self._inner.lend(listener, self, [errors.TopicPartition(*partition) for partition in called.partitions])
 
     # Records.
 
@@ -102,7 +102,7 @@ class KafkaConsumer:
 
     def consume(self, num_messages: int = 1, timeout: float | None = -1) -> list[Message]:
         """Up to so many records, as many as came within ``timeout`` seconds."""
-        count, until = index(num_messages), arguments.timeout(timeout)
+        count, until = whole(num_messages), arguments.timeout(timeout)
         self._check_open()
         return self._take(arguments.count(count), until)
 
@@ -260,7 +260,7 @@ class KafkaConsumer:
             else:
                 self._inner.afterwards = partial(self._inner.close, self._run_listener)
             self._closed = True
-            self._inner.log.serve(self._clock.turn.lent)
+            self._inner.log.serve()
 
     def __enter__(self) -> "KafkaConsumer":
         return self

@@ -3,8 +3,7 @@
 Messages and metadata are of confluent-kafka's own classes where it is installed, else of doubles of them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from logging import WARNING
 from typing import Final, TypedDict, Unpack, cast
 
@@ -165,6 +164,7 @@ class Log:
 
     def __init__(self, configuration: Configuration, clock: Clock) -> None:
         clock.clients += 1
+        self._turn = clock.turn
         self._client = f"{configuration.given.get('client.id', 'rdkafka')}#consumer-{clock.clients}"
         self._logger: Logger | None = configuration.logger
         self._group_id = configuration.group_id
@@ -183,12 +183,11 @@ class Log:
         """A change of the assignment was refused."""
         self.note(WARNING, "ASSIGN", f'Group "{self._group_id}": application *assign() call failed: {why}')
 
-    def serve(self, lent: Callable[[], AbstractContextManager[None]]) -> None:
+    def serve(self) -> None:
         """Call the logger with every line since the last time."""
         lines, self._lines = self._lines, []
         for level, facility, text in lines:
-            with lent():
-                cast(Logger, self._logger).log(level, _LINE, facility, self._client, text)
+            self._turn.lend(cast(Logger, self._logger).log, level, _LINE, facility, self._client, text)
 
 
 _REAL_NAMES: Final[Mapping[str, str]] = {
