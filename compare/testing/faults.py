@@ -59,17 +59,17 @@ def of_test(call: Callable[[], R]) -> R:
 
 def is_fault(error: BaseException) -> bool:
     """Whether the user's code must not live on with this: an assertion has failed, the test has misused this package,
-    or the error comes from our own code and is none that a double is meant to raise."""
+    or the error has happened to our own code or to the test."""
     return isinstance(error, AssertionError | UserError | NothingCame) or is_inner(error)
 
 
 def is_inner(error: BaseException) -> bool:
     """Whether the error has happened to our own code or to the test: where the frames of both end, and no ``raise``
-    statement of a double, or of the test, says that the code under test is to get it."""
+    statement of a double, or of the test, says that the code under test is to get it. Ours is told to be ours."""
     step, ours, tested, is_meant = error.__traceback__, False, False, False
     while step is not None:
         code = step.tb_frame.f_code
-        is_raised = code.co_code[step.tb_lasti] == _RAISE
+        is_raised = code.co_code[step.tb_lasti] == _RAISE and not isinstance(error, AssertionError)
         if code in _OF_USER or code is of_test.__code__:
             ours, tested = False, code is of_test.__code__
         elif code.co_filename.startswith(_OURS):
@@ -79,7 +79,10 @@ def is_inner(error: BaseException) -> bool:
             ours = ours and code.co_filename.startswith(_LIBRARIES)
             is_meant = is_raised and not ours
         step = step.tb_next
-    return isinstance(error, Exception) and (tested or ours) and not is_meant
+    found = isinstance(error, Exception) and (tested or ours) and not is_meant
+    if found and ours and not isinstance(error, UserError) and _NOTE not in getattr(error, "__notes__", ()):
+        error.add_note(_NOTE)
+    return found
 
 
 @contextmanager
@@ -101,8 +104,6 @@ def note(error: BaseException) -> None:
     """Keep a fault that somebody may catch."""
     if all(error is not each for each in PENDING):
         PENDING.append(error)
-        if not isinstance(error, AssertionError | UserError):
-            error.add_note(_NOTE)
 
 
 def raise_pending() -> None:

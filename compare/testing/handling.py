@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import inf
+from threading import get_ident
 from typing import Protocol, TypeVar
 
 from compare.testing.clock import in_ticks
@@ -15,7 +16,7 @@ from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
 from compare.testing.transactions import Transactions
-from compare.testing.watching import Given, HandlerCall, LatePoll, Place, place_of, told_error, watched
+from compare.testing.watching import Given, HandlerCall, LatePoll, Place, SlowCallback, place_of, told_error, watched
 from protocols.engine.nodes import Time
 from protocols.java import Queue
 from protocols.scenario.events import Event, Join, StopPolling
@@ -52,6 +53,9 @@ class Handling:
         """Those of watched handlers that took time or raised."""
         self.late_polls: list[LatePoll] = []
         """Polls that came after ``max.poll.interval.ms`` (Kafka)."""
+        self.slow_callbacks: list[SlowCallback] = []
+        self.threads: dict[str, set[int]] = {}
+        """Member to the threads that have called its consumer."""
         self._told: dict[str, list[Handled]] = {}
         """Members whose code tells itself what it has handled."""
         self._given: dict[Place, str] = {}
@@ -194,6 +198,7 @@ class Handling:
         with self.group.clock.turn:
             self._last = self.made(double)
             self._callers.add(double.member)
+            self.threads.setdefault(double.member, set()).add(get_ident())
             if self._stopping is not None:
                 self._stopping.check(double.member, reads=reads)
             try:
@@ -253,10 +258,10 @@ class Handling:
             returned, result = True, of_user(listener, given)
         except Exception as error:
             if is_fault(error):
+                PENDING.clear()  # it goes to whoever lets time pass
                 raise
             returned, result = False, None
-        if PENDING:
-            raise_pending()
+        raise_pending()
         self.interruptions.strike(number, before=False)
         return returned, result
 

@@ -4,6 +4,7 @@ Records count as handled as `compare.testing.handling.Handling` says. A failure 
 """
 
 from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 from compare.formatting import many
 from compare.testing.assertions import Judged, judged
@@ -89,6 +90,14 @@ def _count(ranges: Sequence[RecordRange]) -> str:
     return f"{many(count, 'record')} {'was' if count == 1 else 'were'}"
 
 
+@runtime_checkable
+class Pauses(Protocol):
+    """A consumer that can pause partitions."""
+
+    @property
+    def paused(self) -> set[tuple[str, int]]: ...
+
+
 def _fail(
     group: HandlingGroup,
     what: str,
@@ -97,5 +106,8 @@ def _fail(
 ) -> None:
     """Fail with the story of the first range."""
     __tracebackhide__ = True
-    stories = RecordStories(group.timeline, group.handling.records, group.handling.ends)
+    handling = group.handling
+    doubles = [(name, double) for name, double in handling.doubles.items() if isinstance(double, Pauses)]
+    paused = {(name, Queue(topic, "", number)) for name, double in doubles for topic, number in double.paused}
+    stories = RecordStories(group.timeline, handling.records, handling.ends, handling.calls_of_handlers, paused)
     fail(group, what, story(stories, ranges[0]), most=MOST + 2)

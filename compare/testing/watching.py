@@ -39,6 +39,15 @@ class LatePoll(NamedTuple):
     limit: Time
 
 
+class SlowCallback(NamedTuple):
+    """A member's callback of this name has taken time."""
+
+    began: Time
+    ended: Time
+    member: str
+    name: str
+
+
 class Watcher(Protocol):
     """Who is told of a watched handler's calls."""
 

@@ -22,7 +22,7 @@ from compare.testing.faults import note
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
 from compare.testing.sentences import moment
 from compare.testing.settling import single_owner
-from compare.testing.watching import Given, HandlerCall, LatePoll, place_of, told_error, watched
+from compare.testing.watching import Given, HandlerCall, LatePoll, SlowCallback, place_of, told_error, watched
 from protocols import Allocation
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
@@ -113,8 +113,11 @@ class RealHandling:
         self.calls_of_handlers: list[HandlerCall] = []
         """Those of watched handlers."""
         self.late_polls: list[LatePoll] = []
+        self.slow_callbacks: list[SlowCallback] = []
+        self.threads: dict[str, set[int]] = {}
+        self.doubles: dict[str, object] = {}
         self.ends: list[CodeEnded] = []
-        """Nobody stops real code here, nor sees when it polls."""
+        """Nobody stops real code here, nor sees its calls."""
 
     @property
     def now(self) -> Time:
@@ -296,9 +299,8 @@ class RealGroup(Demands):
             return queue
         brokers = [each.broker for each in self.topics.get(queue.topic, ()) if each.number == queue.number]
         if len(brokers) != 1:
-            raise UserError(
-                f"{queue.topic}-{queue.number} is a queue of {len(brokers)} brokers, and its message names none"
-            )
+            where = f"{queue.topic}-{queue.number} is a queue of {len(brokers)} brokers"
+            raise UserError(f"{where}, and the message names none: watch a topic of one broker")
         return queue._replace(broker=brokers[0])
 
     def believed_owner(self, queue: Queue) -> str:

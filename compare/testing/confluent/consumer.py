@@ -7,7 +7,7 @@ or its timeout is over; callbacks run inside of poll(), close() and unsubscribe(
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from compare.testing.confluent import arguments, assigning, errors
 from compare.testing.confluent.arguments import NOT_GIVEN
@@ -21,8 +21,11 @@ from compare.testing.faults import whole
 from compare.testing.handling import HandlingGroup
 from compare.testing.plans import DEFAULT
 from compare.testing.transactions import Membership
-from kafka_coordinator.cluster import ListenerCall
+from compare.testing.watching import SlowCallback
+from kafka_coordinator.cluster import ASSIGNED, LOST, REVOKED, ListenerCall
 from protocols.errors import UserError
+
+_CALLBACKS: Final = {ASSIGNED: "on_assign", REVOKED: "on_revoke", LOST: "on_lost"}
 
 Listener: TypeAlias = Callable[["KafkaConsumer", errors.Listed], object]
 
@@ -90,7 +93,13 @@ class KafkaConsumer:
     def _run_listener(self, called: ListenerCall) -> None:
         listener = self._listeners.get(called.kind)
         if listener is not None and not self._inner.says_nothing(called):
-            self._inner.lend(listener, self, [errors.TopicPartition(*partition) for partition in called.partitions])
+            began = self._clock.time
+            try:
+                self._inner.lend(listener, self, [errors.TopicPartition(*partition) for partition in called.partitions])
+            finally:
+                if (now := self._clock.time) > began:
+                    slow = SlowCallback(began, now, self.member, _CALLBACKS[called.kind])
+                    self._handling.slow_callbacks.append(slow)
 
     # Records.
 
@@ -271,6 +280,11 @@ class KafkaConsumer:
     @property
     def is_alive(self) -> bool:
         return self._inner.is_alive
+
+    @property
+    def paused(self) -> set[tuple[str, int]]:
+        """The partitions that are paused now (only here, not in the real client)."""
+        return self._inner.paused & self._inner.read.keys()
 
     def wake(self) -> None:
         """A process that was stopped does nothing before it goes on."""

@@ -12,6 +12,7 @@ from compare.testing.confluent import errors
 from compare.testing.confluent.configuration import Configuration, Logger
 from compare.testing.confluent.properties import OF_PRODUCERS
 from compare.testing.contents import Headers
+from compare.testing.faults import as_the_client
 from kafka_coordinator.cluster import KafkaCluster
 
 TIMESTAMP_NOT_AVAILABLE, TIMESTAMP_CREATE_TIME = 0, 1
@@ -187,7 +188,9 @@ class Log:
         """Call the logger with every line since the last time."""
         lines, self._lines = self._lines, []
         for level, facility, text in lines:
-            self._turn.lend(cast(Logger, self._logger).log, level, _LINE, facility, self._client, text)
+            with as_the_client():
+                log = cast(Logger, self._logger).log
+            self._turn.lend(log, level, _LINE, facility, self._client, text)
 
 
 _REAL_NAMES: Final[Mapping[str, str]] = {

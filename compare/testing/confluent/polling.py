@@ -13,7 +13,8 @@ from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.messages import Message, error_message
 from compare.testing.confluent.offsets import Commits
 from compare.testing.faults import NothingCame
-from compare.testing.group_interface import GroupInterface
+from compare.testing.handling import HandlingGroup
+from compare.testing.watching import LatePoll
 from kafka_coordinator.cluster import ListenerCall
 from protocols.engine.nodes import Time
 
@@ -83,7 +84,7 @@ class Polling:
     """The poll() of one consumer."""
 
     def __init__(
-        self, group: GroupInterface, inner: KafkaMember, configuration: Configuration, commits: Commits
+        self, group: HandlingGroup, inner: KafkaMember, configuration: Configuration, commits: Commits
     ) -> None:
         self._group, self._inner, self._clock, self._commits = group, inner, group.clock, commits
         self._callbacks = Callbacks(inner, configuration, group.clock)
@@ -141,6 +142,7 @@ class Polling:
         after = self._clock.time - self._polled_at
         if after <= limit:
             return None
+        self._group.handling.late_polls.append(LatePoll(self._polled_at, self._clock.time, self._inner.name, limit))
         self._polled_at = self._clock.time
         reason = f"Application maximum poll interval ({limit:.0f}ms) exceeded by {int(after - limit)}ms"
         advice = "(adjust max.poll.interval.ms for long-running message processing): leaving group"
