@@ -4,6 +4,7 @@ Messages and metadata are of confluent-kafka's own classes where it is installed
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from logging import WARNING
 from typing import Final, TypedDict, Unpack, cast
 
@@ -203,68 +204,45 @@ _REAL_NAMES: Final[Mapping[str, str]] = {
 """Other names of properties to the ones that librdkafka knows them by."""
 
 
+@dataclass
 class BrokerMetadataDouble:
     """A broker; ids count from 1."""
 
-    def __init__(self) -> None:
-        self.id, self.port = -1, -1
-        self.host: str | None = None
-
-    def __repr__(self) -> str:
-        return f"BrokerMetadata({self.id}, {self.host}:{self.port})"
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}/{self.id}"
+    id: int = -1
+    host: str | None = None
+    port: int = -1
 
 
+@dataclass
 class PartitionMetadataDouble:
     """A partition and the id of the broker that has it; -1 where none has now."""
 
-    def __init__(self) -> None:
-        self.id, self.leader = -1, -1
-        self.replicas: list[int] = []
-        self.isrs: list[int] = []
-        self.error: errors.KafkaErrorDouble | None = None
-
-    def __repr__(self) -> str:
-        return f"PartitionMetadata({self.id}{'' if self.error is None else f', {self.error}'})"
-
-    def __str__(self) -> str:
-        return str(self.id)
+    id: int = -1
+    leader: int = -1
+    replicas: list[int] = field(default_factory=list)
+    isrs: list[int] = field(default_factory=list)
+    error: errors.KafkaErrorDouble | None = None
 
 
+@dataclass
 class TopicMetadataDouble:
     """A topic; without partitions and with an error, where there is none of this name."""
 
-    def __init__(self) -> None:
-        self.topic: str | None = None
-        self.partitions: dict[int, PartitionMetadataDouble] = {}
-        self.error: errors.KafkaErrorDouble | None = None
-
-    def __repr__(self) -> str:
-        error = "" if self.error is None else f", {self.error}"
-        return f"TopicMetadata({self.topic}, {len(self.partitions)} partitions{error})"
-
-    def __str__(self) -> str:
-        return str(self.topic)
+    topic: str | None = None
+    partitions: dict[int, PartitionMetadataDouble] = field(default_factory=dict)
+    error: errors.KafkaErrorDouble | None = None
 
 
+@dataclass
 class ClusterMetadataDouble:
     """Brokers and topics."""
 
-    def __init__(self) -> None:
-        self.cluster_id: str | None = None
-        self.controller_id = -1
-        self.brokers: dict[int, BrokerMetadataDouble] = {}
-        self.topics: dict[str, TopicMetadataDouble] = {}
-        self.orig_broker_id = -1
-        self.orig_broker_name: str | None = None
-
-    def __repr__(self) -> str:
-        return f"ClusterMetadata({self.cluster_id})"
-
-    def __str__(self) -> str:
-        return str(self.cluster_id)
+    cluster_id: str | None = None
+    controller_id: int = -1
+    brokers: dict[int, BrokerMetadataDouble] = field(default_factory=dict)
+    topics: dict[str, TopicMetadataDouble] = field(default_factory=dict)
+    orig_broker_id: int = -1
+    orig_broker_name: str | None = None
 
 
 try:
