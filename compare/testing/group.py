@@ -254,7 +254,7 @@ class Group(Events, Demands):
             code.close()
         if iscoroutine(code) or iscoroutinefunction(code):
             raise UserError(
-                "group.run: coroutines do not run in virtual time: use asyncio.run and the fixture kafka_broker"
+                "group.run: coroutines do not run in virtual time: asyncio.run and the fixture kafka_broker do"
             )
         return self.handling.run(code, seconds=seconds)
 

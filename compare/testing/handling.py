@@ -53,6 +53,8 @@ class Handling:
         """Those of watched handlers that took time or raised."""
         self.late_polls: list[LatePoll] = []
         """Polls that came after ``max.poll.interval.ms`` (Kafka)."""
+        self.limits: dict[str, Time | None] = {}
+        """Only of real members (`compare.testing.brokers`); the timeline tells who was too slow here."""
         self.slow_callbacks: list[SlowCallback] = []
         self.threads: dict[str, set[int]] = {}
         """Member to the threads that have called its consumer."""

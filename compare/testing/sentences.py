@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from compare.testing.handling import HandlingGroup
+from compare.testing.watching import HandlerCall
 from protocols.engine.nodes import Time
 from protocols.facts import Granted, TimedOut
 from protocols.java import Queue
@@ -205,7 +206,7 @@ def fail(group: HandlingGroup, what: str, more: Sequence[str] = (), *, most: int
 def known_of_code(group: HandlingGroup) -> Iterator[str]:
     """Who has not polled in time, for how long, and what its handler did meanwhile; whose callbacks were slow; whose
     consumers were called from several threads."""
-    handling = group.handling
+    handling, said = group.handling, list[HandlerCall]()
     for each in group.timeline.facts:
         if not isinstance(each.fact, TimedOut) or each.fact.group != group.name:
             continue
@@ -219,7 +220,17 @@ def known_of_code(group: HandlingGroup) -> Iterator[str]:
         if calls:
             call = max(calls, key=lambda call: call.ended - call.began)
             which = f"{queue_name(call.queue)}/{call.offset}"
+            said.append(call)
             told += f"; its handler took {moment(call.ended - call.began)} with {which}"
+        yield told
+    slowest = [call for call in handling.calls_of_handlers if call.ended - call.began >= _SLOW_MS and call not in said]
+    for call in sorted(slowest, key=lambda call: call.began - call.ended)[:1]:
+        which = f"{queue_name(call.queue)}/{call.offset}"
+        told = f"the handler of {call.member} took {moment(call.ended - call.began)} with {which}"
+        limit = handling.limits.get(call.member)
+        if limit is not None and call.ended - call.began > limit:
+            told += f": longer than the rebalance timeout of its JoinGroup ({moment(limit)}), for which Kafka's clients"
+            told += " take max.poll.interval.ms"
         yield told
     for slow in handling.slow_callbacks:
         if slow.ended - slow.began >= _SLOW_MS:

@@ -6,6 +6,7 @@ Members of served groups are found by what a test calls them, requests by which 
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import Event as Flag
 from typing import Final, NamedTuple
 
@@ -192,7 +193,8 @@ class KafkaBroker:
     def group(self, name: str) -> RealGroup:
         """The consumer group of this name; its members come by themselves."""
         if name not in self._groups:
-            self._groups[name] = RealGroup(self._background, name, self._end_before)
+            limit = partial(self._background.call, self._rebalance_timeout)
+            self._groups[name] = RealGroup(self._background, name, self._end_before, limit)
         return self._groups[name]
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
@@ -310,6 +312,15 @@ class KafkaBroker:
 
     def _find(self, member: str, group: str | None) -> Found:
         return find(self._cluster, member, group)
+
+    def _rebalance_timeout(self, group: str, member: str) -> Time | None:
+        """Of a member of the classic protocol: Kafka's clients name their ``max.poll.interval.ms``."""
+        try:
+            found = self._find(member, group)
+        except UserError:
+            return None
+        known = self._cluster.states[found.broker].broker.coordinator.core.groups.get(group)
+        return None if known is None or not found.is_classic else known.members[found.member_id].rebalance_timeout_ms
 
     def _expire(self, found: Found) -> None:
         self._service.operations.expire(found.group, found.member_id)

@@ -34,6 +34,8 @@ from protocols.timeline.story import story
 
 Ends = Callable[[Queue, Time], int]
 """A queue and a time to the offset of the next record that was written after it."""
+Limit = Callable[[str, str], Time | None]
+"""A group and a member to its rebalance timeout."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,10 @@ R = TypeVar("R")
 class RealHandling:
     """Of one group. Threads may tell at once."""
 
-    def __init__(self, group: "RealGroup") -> None:
-        self._group = group
+    def __init__(self, group: "RealGroup", limit: Limit) -> None:
+        self._group, self._limit = group, limit
+        self.limits: dict[str, Time | None] = {}
+        """Member to the rebalance timeout with which it has joined, where that is known."""
         self._lock = Lock()
         self._told: list[Handled] = []
         self.calls_of_handlers: list[HandlerCall] = []
@@ -129,7 +133,10 @@ class RealHandling:
         if place is None:
             return None
         queue = self._group.whole_queue(place[0])
-        return member or self._group.believed_owner(queue), (queue, place[1])
+        by = member or self._group.believed_owner(queue)
+        if by not in self.limits:
+            self.limits[by] = self._limit(self._group.name, by)
+        return by, (queue, place[1])
 
     def end(self, given: Iterable[Given], began: Time, error: BaseException | None) -> None:
         """A watched handler has returned, or raised."""
@@ -195,11 +202,13 @@ class RealGroup(Demands):
     test says so: by `watch`, or by `handled`.
     """
 
-    def __init__(self, background: Background, name: str, end_offset: Ends) -> None:
+    def __init__(
+        self, background: Background, name: str, end_offset: Ends, limit: Limit = lambda group, member: None
+    ) -> None:
         self.name = name
         self.system = background.served.service.system
         self.clock = _Clock(background)
-        self.handling = RealHandling(self)
+        self.handling = RealHandling(self, limit)
         self._background, self._end_offset = background, end_offset
 
     def __repr__(self) -> str:

@@ -104,9 +104,8 @@ def _without_double(name: str) -> type:
     return type(name, (), {"__init__": refuse})
 
 
-_NO_DOUBLES: Final = {
-    name: _without_double(name) for name in ("AdminClient", "DeserializingConsumer", "SerializingProducer")
-}
+_REAL_ONLY: Final = ("AdminClient", "DeserializingConsumer", "SerializingProducer")
+_NO_DOUBLES: Final = {name: _without_double(name) for name in _REAL_ONLY}
 _OWN: Final[Mapping[str, object]] = {
     **_NO_DOUBLES,
     "KafkaError": errors.KafkaError,
