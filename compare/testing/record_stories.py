@@ -14,6 +14,7 @@ from protocols.timeline.timeline import Commit
 from protocols.timeline.trace import describe_fact, generation_suffix, queue_name
 
 REASONS = {"committed": "the committed offset", "first": "reset to the first record", "last": "reset to the end"}
+_NO_MEMBER = "an administrator, or a client without membership,"
 MOST = 14
 """Lines of one story; of a longer one the middle is left out."""
 
@@ -172,7 +173,7 @@ class RecordStories:
 
     def _of_commits(self, commits: Iterable[Commit]) -> Iterator[_Line]:
         for commit in commits:
-            who = commit.member or "an administrator"
+            who = commit.member or (_NO_MEMBER if commit.generation is None else "a client that is no member")
             text = f"{who} commits offset {commit.offset} of {queue_name(commit.queue)}"
             text += generation_suffix(commit.generation) + (f", refused: {commit.error}" if commit.error else "")
             yield _Line(commit.at, text + (f", back from {commit.before}" if commit.back else ""))
