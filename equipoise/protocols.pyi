@@ -1,1 +1,1 @@
-from protocols import *
+from protocols import *  # noqa: F403

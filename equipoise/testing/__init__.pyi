@@ -1,1 +1,1 @@
-from compare.testing import *
+from compare.testing import *  # noqa: F403

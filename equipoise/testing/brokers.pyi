@@ -1,1 +1,1 @@
-from compare.testing.brokers import *
+from compare.testing.brokers import *  # noqa: F403

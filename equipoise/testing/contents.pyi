@@ -1,1 +1,1 @@
-from compare.testing.contents import *
+from compare.testing.contents import *  # noqa: F403

@@ -1,1 +1,1 @@
-from compare.testing.strategies import *
+from compare.testing.strategies import *  # noqa: F403

@@ -1,1 +1,1 @@
-from compare.testing.confluent.errors import *
+from compare.testing.confluent.errors import *  # noqa: F403

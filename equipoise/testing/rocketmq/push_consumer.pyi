@@ -1,1 +1,1 @@
-from compare.testing.rocketmq.push_consumer import *
+from compare.testing.rocketmq.push_consumer import *  # noqa: F403
