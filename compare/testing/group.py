@@ -290,7 +290,7 @@ class Group(Events, Demands):
         if not given.keys() & {"bootstrap.servers", "metadata.broker.list"}:
             given.setdefault("group.id", self.name)
         made: Any = self.handling.made(KafkaConsumer(self, member, given))
-        return made  # type: ignore[no-any-return]
+        return made
 
     def confluent(self) -> "Confluent":
         """confluent-kafka's Consumer, Producer and what is imported beside them, all of this group; see

@@ -227,9 +227,11 @@ def known_of_code(group: HandlingGroup) -> Iterator[str]:
     for call in sorted(slowest, key=lambda call: call.began - call.ended)[:1]:
         which = f"{queue_name(call.queue)}/{call.offset}"
         told = f"the handler of {call.member} took {moment(call.ended - call.began)} with {which}"
-        limit = handling.limits.get(call.member)
-        if limit is not None and call.ended - call.began > limit:
-            told += f": longer than the rebalance timeout of its JoinGroup ({moment(limit)}), for which Kafka's clients"
+        timeout = handling.limits.get(call.member)
+        if timeout is not None and call.ended - call.began > timeout:
+            told += (
+                f": longer than the rebalance timeout of its JoinGroup ({moment(timeout)}), for which Kafka's clients"
+            )
             told += " take max.poll.interval.ms"
         yield told
     for slow in handling.slow_callbacks:

@@ -6,7 +6,6 @@ Members of served groups are found by what a test calls them, requests by which 
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from threading import Event as Flag
 from typing import Final, NamedTuple
 
@@ -193,8 +192,7 @@ class KafkaBroker:
     def group(self, name: str) -> RealGroup:
         """The consumer group of this name; its members come by themselves."""
         if name not in self._groups:
-            limit = partial(self._background.call, self._rebalance_timeout)
-            self._groups[name] = RealGroup(self._background, name, self._end_before, limit)
+            self._groups[name] = RealGroup(self._background, name, self._end_before, self._asked_limit)
         return self._groups[name]
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
@@ -312,6 +310,9 @@ class KafkaBroker:
 
     def _find(self, member: str, group: str | None) -> Found:
         return find(self._cluster, member, group)
+
+    def _asked_limit(self, group: str, member: str) -> Time | None:
+        return self._background.call(self._rebalance_timeout, group, member)
 
     def _rebalance_timeout(self, group: str, member: str) -> Time | None:
         """Of a member of the classic protocol: Kafka's clients name their ``max.poll.interval.ms``."""

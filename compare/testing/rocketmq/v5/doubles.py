@@ -7,7 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import Enum, IntEnum
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 NAME: Final = re.compile(r"^[%a-zA-Z0-9_-]+$")
 """What topics and groups may be called."""
@@ -128,7 +128,7 @@ _APART = ("lite_topic", "priority", "message_group", "delivery_timestamp")
 """Of these a message has one at most."""
 
 
-def _refuse(said: str) -> None:
+def _refuse(said: str) -> NoReturn:
     raise IllegalArgumentException(said)
 
 
