@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
 from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
 from types import ModuleType
@@ -33,10 +32,15 @@ from protocols.timeline import Timeline
 from protocols.timeline.story import story
 
 if TYPE_CHECKING:
+    from builtins import property as cached_property  # pyright takes no cached_property for a protocol's property
+
     from confluent_kafka import Consumer
 
     from compare.testing.confluent.door import Confluent
     from compare.testing.rocketmq.v5.clients import Clients
+
+else:
+    from functools import cached_property
 
 R = TypeVar("R")
 
