@@ -34,7 +34,6 @@ def test_a_typed_project_passes_strictly_and_a_mistake_is_found(tmp_path: Path) 
     settings.write_text(f"[mypy]\nstrict = True\nfollow_imports = silent\nmypy_path = {ROOT}\n")
     command = [sys.executable, "-m", "mypy", "--config-file", str(settings), good.name, bad.name]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
-    assert [line.split(": ", 1)[1] for line in done.stdout.splitlines()] == [
-        'error: "Group" has no attribute "settel"; maybe "settle" or "settles"?  [attr-defined]',
-        "1 error in 1 file (checked 2 source files)",
-    ], done.stdout
+    found = [line for line in done.stdout.splitlines() if ": error: " in line]
+    assert len(found) == 1, done.stdout
+    assert found[0].startswith('test_bad.py:5: error: "Group" has no attribute "settel"')
