@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
 from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +18,6 @@ from compare.testing.handling import Handling
 from compare.testing.interruptions import Interruption
 from compare.testing.plans import DEFAULT, STRATEGIES, Members, Plan, QueueCounts, SharedPlan, strategy_of
 from compare.testing.records import Records
-from compare.testing.removed import REMOVED, HasRemoved
 from compare.testing.rocketmq.naming import RocketMQGroup
 from compare.testing.rocketmq.popping import Popping
 from compare.testing.rocketmq.push_consumer import PushConsumer
@@ -34,9 +32,15 @@ from protocols.timeline import Timeline
 from protocols.timeline.story import story
 
 if TYPE_CHECKING:
-    from compare.testing.confluent.consumer import KafkaConsumer
+    from builtins import property as cached_property  # pyright takes no cached_property for a protocol's property
+
+    from confluent_kafka import Consumer
+
     from compare.testing.confluent.door import Confluent
     from compare.testing.rocketmq.v5.clients import Clients
+
+else:
+    from functools import cached_property
 
 R = TypeVar("R")
 
@@ -44,7 +48,7 @@ SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, Demands, HasRemoved):
+class Group(Events, Demands):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
@@ -253,7 +257,9 @@ class Group(Events, Demands, HasRemoved):
         if iscoroutine(code):
             code.close()
         if iscoroutine(code) or iscoroutinefunction(code):
-            raise UserError(f"group.run: {REMOVED['virtual_loop']}")
+            raise UserError(
+                "group.run: coroutines do not run in virtual time: asyncio.run and the fixture kafka_broker do"
+            )
         return self.handling.run(code, seconds=seconds)
 
     def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
@@ -276,7 +282,7 @@ class Group(Events, Demands, HasRemoved):
 
     # Clients.
 
-    def consumer(self, member: str, config: Mapping[str, object] | None = None) -> "KafkaConsumer":
+    def consumer(self, member: str, config: Mapping[str, object] | None = None) -> "Consumer":
         """A consumer with confluent-kafka's surface for the user's own loop; it joins as ``member`` when the user's
         code subscribes. ``config``: a whole one of confluent-kafka's, which names ``bootstrap.servers`` and must name
         ``group.id``; or what differs from the group's settings."""
@@ -287,7 +293,8 @@ class Group(Events, Demands, HasRemoved):
         given = dict(config or {})
         if not given.keys() & {"bootstrap.servers", "metadata.broker.list"}:
             given.setdefault("group.id", self.name)
-        return self.handling.made(KafkaConsumer(self, member, given))
+        made: Any = self.handling.made(KafkaConsumer(self, member, given))
+        return made
 
     def confluent(self) -> "Confluent":
         """confluent-kafka's Consumer, Producer and what is imported beside them, all of this group; see

@@ -16,7 +16,6 @@ from compare.testing.confluent.consumer import KafkaConsumer
 from compare.testing.confluent.producer import KafkaProducer
 from compare.testing.confluent.sending import Process
 from compare.testing.handling import HandlingGroup
-from compare.testing.removed import REMOVED
 from protocols.errors import UserError
 from protocols.named_modules import module_named
 
@@ -72,8 +71,6 @@ class Confluent:
             raise AttributeError(name)
         if name in _OWN:
             return _OWN[name]
-        if name == "admin":
-            raise AttributeError(REMOVED["AdminClient"])
         try:
             return getattr(real_package(), name)
         except UserError as error:
@@ -84,7 +81,7 @@ class Confluent:
         """``with group.confluent().installed():`` everything that the program makes from ``confluent_kafka`` is of
         this group: in that package and in every module that has imported its classes by name. Afterwards all is as
         before. Raises `UserError` where confluent-kafka is not installed."""
-        with replaced({"Consumer": self.Consumer, "Producer": self.Producer, **_REMOVED}):
+        with replaced({"Consumer": self.Consumer, "Producer": self.Producer, **_NO_DOUBLES}):
             yield self
 
 
@@ -98,18 +95,19 @@ def checked(args: tuple[object, ...], more: Mapping[str, object]) -> dict[str, o
     return config
 
 
-def _removed(name: str) -> type:
-    """Stands for a class that has no double any more: nobody can make one."""
+def _without_double(name: str) -> type:
+    """Stands for a class that has no double: nobody can make one."""
 
     def refuse(self: object, *args: object, **more: object) -> None:
-        raise UserError(REMOVED[name])
+        raise UserError(f"confluent-kafka's {name} has no double: the real client joins the fixture kafka_broker")
 
     return type(name, (), {"__init__": refuse})
 
 
-_REMOVED: Final = {name: _removed(name) for name in ("AdminClient", "DeserializingConsumer", "SerializingProducer")}
+_REAL_ONLY: Final = ("AdminClient", "DeserializingConsumer", "SerializingProducer")
+_NO_DOUBLES: Final = {name: _without_double(name) for name in _REAL_ONLY}
 _OWN: Final[Mapping[str, object]] = {
-    **_REMOVED,
+    **_NO_DOUBLES,
     "KafkaError": errors.KafkaError,
     "KafkaException": errors.KafkaException,
     "TopicPartition": errors.TopicPartition,
