@@ -16,6 +16,7 @@ from compare.testing.confluent.consumer import KafkaConsumer
 from compare.testing.confluent.producer import KafkaProducer
 from compare.testing.confluent.sending import Process
 from compare.testing.handling import HandlingGroup
+from compare.testing.removed import REMOVED
 from protocols.errors import UserError
 from protocols.named_modules import module_named
 
@@ -71,6 +72,8 @@ class Confluent:
             raise AttributeError(name)
         if name in _OWN:
             return _OWN[name]
+        if name == "admin":
+            raise AttributeError(REMOVED["AdminClient"])
         try:
             return getattr(real_package(), name)
         except UserError as error:
@@ -99,7 +102,7 @@ def _without_double(name: str) -> type:
     """Stands for a class that has no double: nobody can make one."""
 
     def refuse(self: object, *args: object, **more: object) -> None:
-        raise UserError(f"confluent-kafka's {name} has no double: the real client joins the fixture kafka_broker")
+        raise UserError(REMOVED[name])
 
     return type(name, (), {"__init__": refuse})
 
