@@ -14,7 +14,7 @@ from kafka_coordinator.assignors.translation import Numbers, topic_id
 from kafka_coordinator.assignors.uniform import uniform
 from kafka_coordinator.messages import OffsetCommit, OffsetFetch
 from protocols import Allocation, Group, GroupError, Queue, StrategyError
-from protocols.facts import Delivered, Granted, Owns
+from protocols.facts import Granted, Owns
 from protocols.scenario.events import AddTopic, DeleteTopic, Join
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
 from tests.kafka_coordinator.kafka_stories import Observed, Story, at
@@ -40,17 +40,6 @@ def test_every_queue_gets_one_owner_who_subscribes(name: str) -> None:
     assert allocation.group is ORDERS
 
 
-def test_answers_are_those_of_the_spec() -> None:
-    group = Group.of(topics={"t0": 3, "t1": 3}, members={"C0": ["t0", "t1"], "C1": ["t0", "t1"]})
-    assert _texts(assign("range", group)) == {"C0": "t0-0 t0-1 t1-0 t1-1", "C1": "t0-2 t1-2"}
-    assert _texts(assign("roundrobin", group)) == {"C0": "t0-0 t0-2 t1-1", "C1": "t0-1 t1-0 t1-2"}
-    topics = {"t0": 2, "t1": 2, "t2": 2}
-    three = Group.of(topics, {member: list(topics) for member in ("C0", "C1", "C2")})
-    sticky = assign("sticky", three)
-    assert _texts(sticky) == {"C0": "t0-0 t1-1", "C1": "t0-1 t2-0", "C2": "t1-0 t2-1"}
-    assert _texts(assign("sticky", three.without("C1"), sticky)) == {"C0": "t0-0 t0-1 t1-1", "C2": "t1-0 t2-0 t2-1"}
-
-
 def test_static_members_and_racks_come_from_the_group() -> None:
     static = Group.of(topics={"t": 2}, members={"a": ["t"], "b": {"subscribe": ["t"], "instance_id": "1"}})
     assert _texts(assign("range", static)) == {"a": "t-1", "b": "t-0"}
@@ -72,13 +61,6 @@ def test_cooperative_sticky_withholds_what_its_owner_must_give_up_first() -> Non
     second = assign("cooperative-sticky", three, first)
     assert [queue.number for queue in second["C2"]] == [4, 5]
     assert not second.withheld
-
-
-def test_members_are_seen_in_the_order_of_java_s_hash_map_not_of_the_group() -> None:
-    ids = ["C0", "C1", "C2", "C3"]
-    group = Group.of(topics={"t": 4}, members={id: ["t"] for id in ids})
-    # Hash order is C3, C0, C1, C2: the coordinator deals in it.
-    assert _texts(assign("uniform", group)) == {"C3": "t-0", "C0": "t-1", "C1": "t-2", "C2": "t-3"}
 
 
 @rows("name", BUILT_IN)
@@ -121,13 +103,6 @@ def test_queues_that_are_gone_stay_with_who_claims_them_and_later_ones_get_secon
     assert not any(queue in after.owners for queue in after.vanished)
 
 
-def test_a_queue_of_a_broker_that_is_gone_is_no_partition_and_not_claimed() -> None:
-    group = Group.of({"t": {"b": 4}, "u": 2}, {"m1": ["t"], "m2": ["t", "u"]})
-    after = assign("sticky", group.with_queues({"t": {"b": 2}}), assign("sticky", group))
-    assert after.vanished == ()
-    after.check()
-
-
 @rows("name", ["sticky", "uniform"])
 def test_of_a_queue_claimed_twice_everybody_else_keeps_his_own(name: str) -> None:
     group = Group.of(topics={"t": 4}, members={"a": ["t"], "b": ["t"]})
@@ -136,14 +111,6 @@ def test_of_a_queue_claimed_twice_everybody_else_keeps_his_own(name: str) -> Non
     after.check()
     assert Queue("t", "", 0) in after["a"]
     assert Queue("t", "", 2) in after["b"]
-
-
-@rows("name", BUILT_IN)
-def test_topics_that_do_not_exist_and_repetitions_do_no_harm(name: str) -> None:
-    odd = Group.of(topics={"t": 3}, members={"a": ["t", "gone", "t"], "b": ["t"]})
-    assert sorted(map(len, assign(name, odd).values())) == [1, 2]
-    assert len(assign(name, Group.of(topics={"t": 3}, members={}))) == 0
-    assert not any(assign(name, Group.of(topics={}, members={"a": ["gone"]})).values())
 
 
 def test_one_common_pattern_makes_a_group_homogeneous_and_different_ones_do_not() -> None:
@@ -302,39 +269,14 @@ def test_members_are_handed_what_is_gone_and_what_another_one_has(strategy: str)
     assert all(len(set(fact.queues)) == len(fact.queues) for kind in (Owns, Granted) for _, fact in seen.of(kind))
 
 
-@rows("strategy", ["sticky", "cooperative-sticky"])
-def test_nothing_is_read_from_a_partition_that_is_gone(strategy: str) -> None:
-    delivered = [fact for now, fact in _shrunk(strategy, 120).of(Delivered) if now > at(31)]
-    assert {fact.queue.number for fact in delivered if fact.queue.topic == "t"} == {0, 1}
-
-
-def test_range_forgets_what_is_gone() -> None:
-    owned = {fact.member: fact.queues for _, fact in _shrunk("range", 120).of(Owns)}
-    every = [queue for queues in owned.values() for queue in queues]
-    there = [(topic, number) for topic, count in (("t", 2), ("u", 3)) for number in range(count)]
-    assert sorted((queue.topic, queue.number) for queue in every) == there
-
-
 BEYOND, BELOW = "\U0001f600", "\ufb00"
 """In the order of UTF-16 units, which is not that of code points."""
-
-
-@rows("name", ["range", "roundrobin", "sticky", "cooperative-sticky", "server-range"])
-def test_members_are_dealt_to_in_the_order_of_units(name: str) -> None:
-    group = Group.of({"t": 3}, {BELOW: ["t"], BEYOND: ["t"]})
-    assert {id: len(queues) for id, queues in assign(name, group).items()} == {BEYOND: 2, BELOW: 1}
 
 
 @rows("name", ["range", "roundrobin", "server-range"])
 def test_static_members_go_by_the_units_of_their_instance_ids(name: str) -> None:
     members = {"a": {"subscribe": ["t"], "instance_id": BELOW}, "b": {"subscribe": ["t"], "instance_id": BEYOND}}
     assert assign(name, Group.of({"t": 1}, members))["b"] == (Queue("t", "", 0),)
-
-
-@rows("name", ["roundrobin", "sticky", "cooperative-sticky"])
-def test_topics_are_dealt_in_the_order_of_units(name: str) -> None:
-    group = Group.of({BELOW: 1, BEYOND: 1}, {"a": [BELOW, BEYOND], "b": [BELOW, BEYOND]})
-    assert dict(assign(name, group)) == {"a": (Queue(BEYOND, "", 0),), "b": (Queue(BELOW, "", 0),)}
 
 
 def test_the_coordinator_lists_groups_offsets_and_topics_so() -> None:

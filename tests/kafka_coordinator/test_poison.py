@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from protocols.facts import Committed, Delivered, PassedOver, StandsStill, TimedOut
-from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Hang, Leave, Poison, Produce, StopPolling
+from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Leave, Poison, Produce
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
 from tests.rows import rows
@@ -55,12 +55,6 @@ def test_the_loop_stands_still_with_all_its_partitions_until_the_attempts_are_us
     assert committed[-1][1] > 200
 
 
-def test_every_attempt_takes_as_long_as_the_handling_of_a_record() -> None:
-    seen = lived(poison(attempts=3, pause=2000.0), handle=500.0, rate=0.0)
-    (skipped,) = [now for now, _ in seen.of(PassedOver)]
-    assert skipped == 30_000 + 3 * 500 + 2 * 2000
-
-
 def test_records_before_it_are_handled_first() -> None:
     """Five partitions' worth: the two that the member has share its time, 100 ms for each record of either."""
     seen = lived(poison(0.0, attempts=2), poison(10.0, attempts=2), handle=50.0)
@@ -101,14 +95,6 @@ def test_a_partition_with_a_rate_of_its_own_is_read_up_to_it() -> None:
     assert len(offsets(seen, 1)) == 300
 
 
-def test_the_next_owner_comes_to_the_same_record_and_counts_anew() -> None:
-    """The first owner is back before it is noticed, the second one is not."""
-    seen = lived(poison(attempts=16), Leave(at=35_000.0, leave="c1"), settings=QUICK)
-    assert stuck(seen) == ["c1", "c2"]
-    ((passed, fact),) = seen.of(PassedOver)
-    assert (fact.member, round(passed)) == ("c2", pytest.approx(35_000 + 15_000, abs=4000))
-
-
 def test_who_comes_back_too_late_cannot_commit_that_it_skipped_the_record() -> None:
     """31 attempts take longer than ``max.poll.interval.ms``: the record is skipped again and again, and in vain."""
     seen = lived(poison(attempts=31), settings=QUICK, seconds=300)
@@ -124,15 +110,6 @@ def test_for_ever_is_until_the_member_ends() -> None:
     seen = lived(poison(), Leave(at=60_000.0, leave="c1"), Crash(at=80_000.0, crash="c2"), seconds=200)
     assert stuck(seen) == ["c1", "c2"]
     assert offsets(seen, 0) == set(range(60))
-
-
-@rows("pause", [Hang, StopPolling])
-def test_attempts_are_not_made_while_the_code_is_stopped(pause: type[Event]) -> None:
-    name = pause.kind_name()
-    stopped = pause.model_validate({"at": 33_000.0, name: "c1", "for": 15_000.0})
-    seen = lived(poison(attempts=10), stopped, handle=10.0)
-    (passed,) = [now for now, _ in seen.of(PassedOver)]
-    assert passed == pytest.approx(39_000 + 15_000 + 10 * 10, abs=30)
 
 
 def test_a_topic_created_again_has_no_poison() -> None:

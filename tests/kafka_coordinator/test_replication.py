@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from protocols.facts import Committed, Delivered, Owns, PassedOver, Position, StandsStill
+from protocols.facts import Delivered, Owns, PassedOver, Position, StandsStill
 from protocols.scenario.events import AddTopic, BrokerEvent, Event, Leave, Poison, Produce, Reset
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
@@ -54,12 +54,6 @@ def test_nothing_is_written_and_read_while_the_only_replica_is_down(how: str) ->
     ]
 
 
-def test_with_a_second_replica_nobody_notices() -> None:
-    seen = story(broker(60, "kill"), broker(90, "return"), replicas=2).to_end(120)
-    assert [text for text in seen.notes() if "waits" in text] == []
-    assert all(len(handled(seen)[number]) == 240 for number in range(6))
-
-
 def test_both_replicas_down_and_the_last_one_has_to_come_back() -> None:
     events = broker(60, "stop"), broker(70, "stop", "b3"), broker(80, "return"), broker(100, "return", "b3")
     seen = story(*events, replicas=2).to_end(120)
@@ -77,16 +71,6 @@ def test_leaders_are_replicas_only() -> None:
     assert lived.cluster.controller.state.topics["t"] == ("b1", "b1", "b3", "b3", "b3", "b3")
     lived.until(110)
     assert lived.cluster.controller.state.topics["t"] == ("b1", "b1", "", "", "b1", "b1")
-
-
-def test_commits_go_on_at_the_coordinator() -> None:
-    """``__consumer_offsets`` has three replicas, whatever the topics have."""
-    seen = story(broker(60, "kill", "b1"), broker(61, "kill", "b2")).to_end(120)
-    # The coordinator tells of commits that change what it stores.
-    last = {fact.queue.number: (now, fact.offset) for now, fact in seen.of(Committed) if not fact.error}
-    assert [last[number][1] for number in (0, 1, 2, 3)] == [120, 120, 122, 122]
-    assert min(last[number][0] for number in (0, 1, 2, 3)) > 60_000
-    assert min(last[number][0] for number in (4, 5)) > 110_000
 
 
 def test_a_new_owner_waits_as_well_and_goes_on_where_the_other_stood() -> None:

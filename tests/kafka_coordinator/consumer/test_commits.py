@@ -1,6 +1,6 @@
 """Commits, positions and what is read: by the clock, before a rebalance, by the user (spec 4.7, 4.9)."""
 
-from kafka_coordinator.consumer import CommitNow, GoOn, ReportDelivered, StopPolling
+from kafka_coordinator.consumer import CommitNow, ReportDelivered
 from kafka_coordinator.consumer.states import STABLE
 from kafka_coordinator.messages import JoinGroup
 from protocols.facts import Delivered, Noted, Position
@@ -16,27 +16,6 @@ def delivered(c: Scripted) -> list[tuple[int, int, float]]:
 
 def notes(c: Scripted) -> list[str]:
     return [fact.text for fact in c.told if isinstance(fact, Noted)]
-
-
-def test_positions_are_committed_every_interval_also_unchanged_ones() -> None:
-    c = Scripted()
-    c.stable(T0, T1, offset=7)
-    for _ in range(3):
-        c.wait(4_999)
-        assert "OffsetCommit" not in c.kinds()
-        c.wait(1)
-        assert c.committed().offsets == ((T0, 7, ""), (T1, 7, ""))
-
-
-def test_nothing_is_committed_without_auto_commit_or_partitions() -> None:
-    c = Scripted(settings={"enable.auto.commit": False})
-    c.stable(T0)
-    c.wait(60_000)
-    assert "OffsetCommit" not in c.kinds()
-    c = Scripted()
-    c.stable()
-    c.wait(60_000)
-    assert "OffsetCommit" not in c.kinds()
 
 
 def test_reading_begins_at_the_committed_offset_or_where_the_reset_says() -> None:
@@ -75,19 +54,6 @@ def test_handling_takes_time_and_partitions_share_it() -> None:
     c.command(ReportDelivered())
     # 20 ms a record, two partitions: one record every 40 ms each.
     assert delivered(c) == [(0, 100, 10_000.0)] * 2
-
-
-def test_a_loop_that_stands_still_handles_nothing() -> None:
-    c = Scripted(rate=10.0)
-    c.stable(T0)
-    c.wait(1_000)
-    c.command(StopPolling())
-    c.wait(2_000)
-    c.command(GoOn())
-    assert delivered(c)[0] == (0, 10, 0.0)
-    c.wait(1_000)
-    c.command(ReportDelivered())
-    assert delivered(c)[-1][1:] == (40, 3_000.0)
 
 
 def test_a_rebalance_waits_until_the_records_in_hand_are_handled() -> None:
@@ -148,15 +114,6 @@ def test_a_commit_at_the_wrong_broker_leads_to_another_lookup(error: str) -> Non
     c.coordinator()
     c.wait(100)
     assert "OffsetCommit" in c.kinds()
-
-
-def test_a_commit_during_a_rebalance_leads_to_a_join() -> None:
-    c = Scripted()
-    c.stable(T0)
-    c.wait(5_000)
-    c.committed("REBALANCE_IN_PROGRESS")
-    c.committed()
-    assert c.callbacks() == [("revoked", (T0,))]
 
 
 @rows(("error", "member_id"), [("ILLEGAL_GENERATION", "c1-0"), ("UNKNOWN_MEMBER_ID", "")])

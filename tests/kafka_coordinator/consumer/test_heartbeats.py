@@ -23,23 +23,6 @@ def test_heartbeats_begin_when_the_join_is_answered_and_come_every_interval() ->
     assert c.take(Heartbeat).member_id == "c1-0"
 
 
-def test_no_heartbeats_while_a_join_is_on_its_way() -> None:
-    c = Scripted()
-    c.stable(T0)
-    c.hears_of_rebalance()
-    c.committed()
-    c.wait(100_000)
-    assert "Heartbeat" not in c.kinds()
-    assert "JoinGroup" in c.kinds()
-
-
-def test_at_most_one_heartbeat_is_on_its_way() -> None:
-    c = Scripted()
-    c.stable()
-    c.wait(20_000)
-    assert c.kinds().count("Heartbeat") == 1
-
-
 def test_a_rebalance_heard_of_before_the_sync_is_answered_is_ignored() -> None:
     c = Scripted()
     c.coordinator()
@@ -63,17 +46,6 @@ def test_a_wrong_coordinator_is_looked_up_anew(error: str) -> None:
     assert c.beat().generation == 1
     assert c.callbacks() == []
     assert c.state.membership.state == STABLE
-
-
-@rows(("error", "member_id"), [("ILLEGAL_GENERATION", "c1-0"), ("UNKNOWN_MEMBER_ID", "")])
-def test_a_lost_membership_is_told_and_joined_anew(error: str, member_id: str) -> None:
-    c = Scripted()
-    c.stable(T0)
-    c.wait(3_000)
-    c.beat(error)
-    assert c.callbacks() == [("lost", (T0,))]
-    assert c.belief() == [()]
-    assert c.take(JoinGroup).member_id == member_id
 
 
 def test_a_refusal_of_an_earlier_generation_says_nothing() -> None:
@@ -177,20 +149,6 @@ def test_a_static_member_that_does_not_poll_falls_silent() -> None:
     c.command(GoOn())
     assert c.callbacks() == [("lost", (T0,))]
     assert c.take(JoinGroup).member_id == ""
-
-
-def test_a_rebalance_waits_for_the_user_to_poll() -> None:
-    c = Scripted()
-    c.stable(T0)
-    c.command(StopPolling())
-    c.hears_of_rebalance()
-    assert c.callbacks() == []
-    assert "OffsetCommit" not in c.kinds()
-    c.wait(3_000)
-    c.beat("REBALANCE_IN_PROGRESS")  # heartbeats go on
-    c.command(GoOn())
-    c.committed()
-    assert c.callbacks() == [("revoked", (T0,))]
 
 
 def test_an_answered_join_waits_for_the_user_to_poll() -> None:

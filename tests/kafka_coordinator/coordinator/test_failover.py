@@ -150,15 +150,6 @@ def test_a_static_member_is_known_again_and_an_offset_without_group_makes_a_simp
     assert new.fetched("simple") == {("t", 0): 5}
 
 
-def test_a_group_that_all_have_left_is_empty_at_its_next_coordinator_too() -> None:
-    old, new = pair()
-    old.leave(*old.stable(2))
-    assert (old.state, old.group.generation) == (EMPTY, 2)
-    fail_over(old, new)
-    new.advance(100)
-    assert (new.state, new.group.generation, new.group.members) == (EMPTY, 2, {})
-
-
 def test_leadership_may_go_back_and_forth() -> None:
     old, new = pair()
     ids = old.stable(2)
@@ -209,15 +200,6 @@ def test_a_log_is_compacted_before_most_of_it_is_outdated() -> None:
     assert len(log.records) <= 256
     assert log.end > 2000
     assert log.latest()[OffsetKey("g", "t", 0)] == CommittedOffset(1999, "", desk.now)
-
-
-def test_two_groups_on_one_partition_share_its_log() -> None:
-    desk = Desk({"offsets.topic.num.partitions": 50})
-    for group in ("test-group", "my-group"):
-        desk.join(group=group)
-    partitions = desk.world.node.core.storage.partitions
-    assert [number for number, log in enumerate(partitions) if log.records] == [12]
-    assert [record.key for record in partitions[12].records] == [GroupKey("test-group"), GroupKey("my-group")]
 
 
 def test_the_topic_has_as_many_partitions_as_the_settings_say() -> None:

@@ -16,13 +16,10 @@ from protocols.scenario.events import (
     Join,
     Leave,
     Network,
-    Queues,
     Restart,
-    Subscribe,
 )
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
-from tests.rows import rows
 
 LATE = ((20_000.0, "u1"), (40_000.0, "v1"))
 
@@ -62,22 +59,6 @@ def test_the_herd_reads_as_many_registrations_as_the_square_of_its_size() -> Non
     assert 3 < reads(16) / reads(8) < 4.5
 
 
-@rows("timeout", [6000, 12_000])
-def test_a_crash_is_noticed_when_the_session_expires(timeout: int) -> None:
-    story = Story(Crash(at=30_000.0, crash="c2"), zookeeper_session_timeout_ms=timeout)
-    taken_over = min(told.at for told in story.of(Owns, 30.5) if told.fact.queues)
-    # The last ping was at most a third of the timeout before the crash.
-    assert timeout * 2 / 3 <= taken_over - 30_000 <= timeout + 500
-    assert set(story.owners(59)) == PARTITIONS
-
-
-def test_one_that_leaves_is_replaced_at_once() -> None:
-    story = Story(Leave(at=30_000.0, leave="c2"))
-    taken_over = min(told.at for told in story.of(Owns, 30.001) if told.fact.queues)
-    assert taken_over - 30_000 < 500
-    assert set(story.owners(59)) == PARTITIONS
-
-
 def test_one_that_hangs_believes_on_while_others_own_its_partitions() -> None:
     story = Story(hang(30_000.0, "c2", 20))
     doubly = {queue for queue, owners in story.owners(45).items() if len(owners) == 2}
@@ -114,11 +95,6 @@ def test_a_topic_created_again_is_read_from_its_first_record() -> None:
     for queue in {each.fact.queue for each in delivered}:
         spans = sorted((each.fact.first, each.fact.end) for each in delivered if each.fact.queue == queue)
         assert (spans[0][0], spans[-1][1]) == (0, 900)
-
-
-def test_a_short_cut_changes_nothing() -> None:
-    cut = Network.model_validate({"at": 30_000.0, "network": "cut", "between": ("c2", SERVER), "for": 1_000.0})
-    assert Story(cut).rebalances(20, 60) == []
 
 
 # The group's order becomes a, c1, c2, c3: what c1 still holds, dead as it is, falls to a.
@@ -170,14 +146,6 @@ def test_nothing_is_committed_without_auto_commit_unless_the_user_does() -> None
     assert Story(Leave(at=30_000.0, leave="c2"), auto_commit_enable=False).commits() == []
     story = Story(Commit(at=30_000.0, commit="c1"), auto_commit_enable=False)
     assert [told.fact.queue.number for told in story.commits()] == [0, 1]
-
-
-def test_more_partitions_and_another_subscription_are_shared_out_again() -> None:
-    grown = Story(Queues(at=30_000.0, queues={"t": {"broker-a": 9}}))
-    assert len(grown.owners(59)) == 9
-    left = Story(Subscribe(at=30_000.0, subscribe={"c2": ()}))
-    assert left.beliefs(59)["c2"] == ()
-    assert set(left.owners(59)) == PARTITIONS
 
 
 def test_a_pattern_subscriber_takes_topics_up_that_come_into_being() -> None:

@@ -16,7 +16,7 @@ from protocols.engine.links import Latency
 from protocols.engine.nodes import TICK, Outbox
 from protocols.engine.randomness import Choices
 from protocols.engine.simulation import CALL, CLOCK, CONNECTED, TIMER, Simulation
-from tests.protocols.engine.probes import Probe, Trace, Word, say
+from tests.protocols.engine.probes import Probe, Trace, Word
 
 ROOT = Path(__file__).parent.parent.parent.parent
 FIXED = Latency(2.0, 2.0)
@@ -151,13 +151,6 @@ def test_a_choice_depends_on_its_number_alone_and_all_options_have_their_turn() 
     assert choices.ahead().next(5) == choices.next(5)
 
 
-def test_messages_are_counted_by_type() -> None:
-    simulation = Simulation()
-    simulation.start("a", Probe())
-    say(simulation, "a", "nobody", "x", "y")
-    assert simulation.messages == {Word: 2}
-
-
 def test_every_effect_tells_its_cause_and_what_began_it() -> None:
     trace = Trace()
     simulation = Simulation(latency=FIXED, observer=trace, tracing=True)
@@ -235,11 +228,3 @@ def test_equal_seeds_give_equal_traces_under_any_hash_seed() -> None:
             check=True,
         )
         assert ran.stdout.strip() == here
-
-
-def test_what_is_left_out_on_one_link_shifts_nothing_on_others() -> None:
-    def others(told: list[Any]) -> list[Any]:
-        return [each[1:6] for each in told if each[0] == "sent" and "n4" not in (each[3], each[4])]
-
-    assert others(told_of_a_story(7)) == others(told_of_a_story(7, silent=("n4",)))
-    assert len(told_of_a_story(7, silent=("n4",))) < len(told_of_a_story(7))

@@ -8,8 +8,7 @@ import pytest
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
-from protocols.scenario.reading import read, read_text, scenario
-from protocols.scenario.writing import as_yaml
+from protocols.scenario.reading import read, scenario
 from tests.rows import rows
 
 
@@ -63,14 +62,6 @@ def test_a_topic_that_is_made_anew_has_rates_by_its_new_names() -> None:
     assert rates.at("orders", "broker-b") == (400.0,)
 
 
-def test_the_load_is_written_back_with_all_its_rates() -> None:
-    made = day({"orders": 0.1, "orders-1": "24000/min"})
-    assert "rates: {orders: 0.1/s, orders-1: 400" in as_yaml(made)
-    assert read_text(as_yaml(made)).load == made.load
-    silent = scenario(name="s", topics={"t": 1}, group={"name": "g"}, run={"for": "1min"})
-    assert "load" not in as_yaml(silent)
-
-
 @rows(
     ("rates", "problem"),
     [
@@ -111,13 +102,3 @@ def test_threads_are_a_whole_number_from_1_on(threads: Any) -> None:
             group={"name": "g", "members": {"c1": {"subscribe": ["t"], "threads": threads}}},
             run={"for": "1min"},
         )
-
-
-def test_a_member_that_joins_again_keeps_its_threads() -> None:
-    events = [{"at": "5s", "leave": "c1"}, {"at": "9s", "join": "c1"}]
-    members = {"c1": {"subscribe": ["t"], "threads": 4}}
-    found = scenario(
-        name="s", topics={"t": 1}, group={"name": "g", "members": members}, run={"for": "1min"}, events=events
-    )
-    assert found.events[1].model_dump()["threads"] == 4
-    assert "threads: 4" in as_yaml(found)

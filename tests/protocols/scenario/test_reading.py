@@ -9,7 +9,7 @@ import pytest
 
 from compare.running.systems import read, read_text, scenario
 from protocols.scenario import reading
-from protocols.scenario.events import EVENT_KINDS, Commit, Hang, Join, Queues, Restart, Rolling, Subscribe
+from protocols.scenario.events import EVENT_KINDS, Commit, Hang, Join, Queues, Restart, Rolling
 from protocols.scenario.events.members import started_as
 from protocols.scenario.events.records import offsets_of
 from protocols.scenario.fields import GroupPart, MemberPart, NamedOffset, duration_text
@@ -17,7 +17,7 @@ from protocols.scenario.fields import milliseconds as milliseconds_of
 from protocols.scenario.model import Scenario, SystemStrategies
 from protocols.scenario.reference import EXAMPLES, reference
 from protocols.strategies import StrategyRecord
-from tests.protocols.scenario.texts import TEXT, changed
+from tests.protocols.scenario.texts import TEXT
 from tests.rows import rows
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -84,12 +84,6 @@ def test_a_number_of_queues_is_dealt_over_the_brokers_in_turn() -> None:
     assert event == Queues(at=1000.0, queues={"orders": {"broker-a": 3, "broker-b": 2}})
 
 
-def test_ranges_of_names_stand_for_equal_members_and_topics() -> None:
-    day = small(topics={"t08..t11": 2}, group={"name": "g", "members": {"c1..c3": ["t08"], "d": ["t09"]}})
-    assert list(day.topics) == ["t08", "t09", "t10", "t11"]
-    assert list(day.groups["g"].members) == ["c1", "c2", "c3", "d"]
-
-
 def test_events_stand_in_the_order_of_time_and_at_equal_times_as_written() -> None:
     events = [
         {"at": "9s", "leave": "c2"},
@@ -143,28 +137,6 @@ def test_equal_names_in_two_groups_need_the_group() -> None:
         scenario(fields, events=[{"at": "1s", "leave": "c1"}])
 
 
-def test_a_crash_takes_the_whole_process() -> None:
-    members = {"c1": {"subscribe": ["orders"], "process": "p"}, "c2": {"subscribe": ["orders"], "process": "p"}}
-    with pytest.raises(ValueError, match=r"c2 does not run at 2s: c1 crashes at 1s"):
-        small(
-            group={"name": "g", "members": members}, events=[{"at": "1s", "crash": "c1"}, {"at": "2s", "leave": "c2"}]
-        )
-
-
-def test_a_topic_that_is_not_there_may_be_subscribed_to() -> None:
-    (event,) = small(events=[{"at": "1s", "subscribe": {"c1": ["later"]}}]).events
-    assert event == Subscribe(at=1000.0, group="billing", subscribe={"c1": ("later",)})
-
-
-def test_topics_that_come_and_go_are_known_while_they_are_there() -> None:
-    come = {"at": "1s", "add_topic": {"later": 2}}
-    change = {"at": "2s", "queues": {"later": 4}}
-    go = {"at": "3s", "delete_topic": "later"}
-    assert len(small(events=[come, change, go]).events) == 3
-    with pytest.raises(ValueError, match=r"events\[0\]\.queues\.later: unknown topic"):
-        small(events=[{**change, "at": "0.5s"}, come])
-
-
 def test_commits_name_queues_of_either_system() -> None:
     commit = Commit(at=0.0, commit="c1", offsets={"my-topic-3": 7, "my-topic-broker-b-1": 8})
     assert offsets_of(commit, {"my-topic": {"broker-a": 2, "broker-b": 2}, "my": {"broker-b": 9}}) == (
@@ -216,12 +188,6 @@ def test_an_error_names_a_system_that_there_is() -> None:
         reading.scenario({**SMALL, "systems": []}, registered=there)
     with pytest.raises(ValueError, match=r"unknown strategy 'best\+static' of pulsar"):
         reading.scenario({**SMALL, "systems": ["pulsar:best+static"]}, registered=there)
-
-
-def test_anchors_and_merges_save_writing() -> None:
-    text = changed("c2:", "      c2: &usual {subscribe: [TopicX], handle: 5ms}\n      c4: {<<: *usual, handle: 7ms}")
-    members = read_text(text).groups["seed"].members
-    assert (members["c4"].subscribe, members["c4"].handle) == (("TopicX",), 7.0)
 
 
 def test_events_made_by_a_program_are_taken_as_they_are() -> None:

@@ -4,11 +4,10 @@ import pytest
 
 from compare.running.systems import read_text, scenario
 from protocols.errors import UserError
-from protocols.scenario.events import Hang, Join
+from protocols.scenario.events import Join
 from protocols.scenario.events.base import described
 from protocols.scenario.fields import listed_members
 from protocols.scenario.model import Scenario
-from protocols.scenario.writing import as_yaml
 from tests.rows import rows
 
 HEAD = """
@@ -47,29 +46,6 @@ def told(*events: str) -> list[str]:
 )
 def test_one_event_of_each_at_the_same_time_in_the_order_written(written: str, meant: list[str]) -> None:
     assert told(f"{{at: 60s, {written}}}") == [f"60 billing {each}" for each in meant]
-
-
-def test_all_that_the_event_says_holds_for_each() -> None:
-    first, second = read("{at: 60s, hang: [c2, c3], for: 4s}").events
-    assert (first, second) == (
-        Hang(at=60_000.0, group="billing", hang="c2", for_=4000.0),
-        Hang(at=60_000.0, group="billing", hang="c3", for_=4000.0),
-    )
-    joins = read("{at: 9s, join: [n1, n2], group: billing, subscribe: orders, handle: 5ms, rack: r}").events
-    assert [(each.join, each.handle, each.rack) for each in joins if isinstance(each, Join)] == [
-        ("n1", 5.0, "r"),
-        ("n2", 5.0, "r"),
-    ]
-
-
-def test_members_that_join_first_are_not_there_before() -> None:
-    day = read("{at: 9s, join: c2..c3}")
-    assert list(day.groups["billing"].members) == ["c1", "c4", "d"]
-
-
-def test_what_is_written_back_reads_the_same() -> None:
-    day = read("{at: 9s, join: n1..n2, like: c2}", "{at: 60s, crash: [c2, n1]}", "{at: 90s, restart: [c2, n1]}")
-    assert read_text(as_yaml(day)) == day
 
 
 @rows(

@@ -127,34 +127,6 @@ def test_what_follows_from_an_event_is_known_by_the_number_of_its_call() -> None
     assert BEGINNING in watching.calls.values()
 
 
-def test_a_hanging_process_goes_on_where_it_stopped() -> None:
-    cluster, watching = lived({"at": "2500ms", "hang": "c1", "for": "4s"}, seconds=9)
-    assert beats(cluster, "a", "c1") == [0, 1, 2, 6, 7, 8]
-    assert beats(cluster, "a", "c2") == [0, 1, 2, 3, 4, 5, 6, 7, 8]
-    assert ("closed", "c1") not in [told[1:] for told in cluster.brokers["a"].told]
-    assert "c1 goes on" in watching.calls.values()
-
-
-def test_a_process_that_was_killed_while_it_hung_is_not_woken() -> None:
-    cluster, _ = lived({"at": "2500ms", "hang": "c1", "for": "4s"}, {"at": "3s", "crash": "c1"})
-    assert beats(cluster, "a", "c1") == [0, 1, 2]
-    assert not cluster.simulation.is_running("c1")
-
-
-def test_members_of_one_process_die_together() -> None:
-    members = {name: {"subscribe": ["t"], "process": "p"} for name in ("c1", "c2")}
-    cluster, watching = lived({"at": "5s", "crash": "c2"}, group={"name": "g", "members": members})
-    assert [fact.member for _, fact, _ in watching.facts if isinstance(fact, Owns)] == ["c1", "c2"]
-    assert not cluster.simulation.is_running("p")
-
-
-def test_a_disconnected_process_lives_and_connects_again() -> None:
-    cluster, _ = lived({"at": "2500ms", "disconnect": "c1", "broker": "a"}, seconds=6)
-    assert beats(cluster, "a", "c1") == [0, 1, 2, 3, 4, 5]
-    assert [told[1:] for told in cluster.brokers["a"].told].count(("closed", "c1")) == 1
-    assert ("closed", "c1") not in [told[1:] for told in cluster.brokers["b"].told]
-
-
 def test_a_cut_network_is_silent_until_it_is_mended() -> None:
     cluster, watching = lived(
         {"at": "2500ms", "network": "cut", "between": ["c1", "a"], "for": "3s"},
@@ -190,13 +162,6 @@ def test_overlapping_faults_add_up_and_end_each_at_its_time() -> None:
         seen.append(simulation.faults.get(("a", "c1")))
     both, slow = Fault(loss=0.5, delay=200.0), Fault(delay=200.0)
     assert seen == [Fault(loss=0.5), Fault(loss=0.75), Fault(loss=0.5), both, slow, None]
-
-
-def test_what_belongs_to_the_system_is_left_to_the_cluster() -> None:
-    cluster, _ = lived(
-        {"at": "1s", "leave": "c1"}, {"at": "2s", "broker": "a", "does": "stop"}, {"at": "3s", "delete_topic": "t"}
-    )
-    assert len(cluster.left) == 3
 
 
 def test_static_variants_give_every_member_an_instance_id() -> None:

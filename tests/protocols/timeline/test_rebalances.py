@@ -47,21 +47,6 @@ def test_passes_of_members_count_once_per_cause_and_only_if_something_changed() 
     assert second.cause.text == "c1 crashes"
 
 
-def test_a_session_that_runs_out_is_the_doing_of_what_happened_to_its_member() -> None:
-    facts = [(9000, RebalanceBegan("g", "session of c1 timed out", "c1", 1)), (9500, RebalanceEnded("g", 2, True))]
-    hang = Hang.model_validate({"at": 5000.0, "hang": "c1", "for": 60_000.0})
-    join = Join(at=7000.0, join="c3")
-    (found,) = recorded(facts, 10_000, [(5000.0, hang), (7000.0, join)]).rebalances
-    assert (found.cause.text, found.cause.at) == ("c1 hangs for 60s", 5000)
-
-
-def test_new_queues_that_a_member_notices_by_itself_are_the_cause() -> None:
-    facts = [(9000, RebalanceBegan("g", "c1 sees new partitions", "c1", 1)), (9500, RebalanceEnded("g", 2, True))]
-    queues = Queues(at=6000.0, queues={"T": {"b": 4}})
-    (found,) = recorded(facts, 10_000, [(1000.0, JOIN), (6000.0, queues)]).rebalances
-    assert found.cause.text == "T has 4 queues"
-
-
 def test_a_rebalance_tells_whom_it_kept_waiting() -> None:
     facts = [
         (0, owns("c1", A, B, generation=1)),

@@ -22,8 +22,8 @@ from rocketmq_selfbalance.messages.membership import (
     UpdateTopic,
 )
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
-from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage, QueryConsumerOffset
-from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, RETRY, OneBroker, answers, joined, queue, send_back
+from rocketmq_selfbalance.messages.offsets import PullMessage, QueryConsumerOffset
+from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, RETRY, OneBroker, answers, joined, queue
 from tests.rows import rows
 
 
@@ -77,15 +77,6 @@ def held(at_s: float, broker: OneBroker, offset: int, topic: str = "T", client: 
     assert broker.ask(at_s, client, PullMessage(2, "g", queue(topic=topic), offset, suspend_ms=HOLD_MS)) is None
 
 
-def test_two_clients_that_pull_one_queue_are_answered_each_in_its_time() -> None:
-    broker = joined(0.0)
-    held(5, broker, 0)
-    held(8, broker, 0, client="c2")
-    broker.world.advance(30_000)
-    answered = [(sent.time, sent.to) for sent in broker.world.take_sent() if type(sent.message) is PullAnswer]
-    assert answered == [(20_000.0, "c1"), (23_000.0, "c2")]
-
-
 def test_a_held_pull_whose_queue_is_reset_is_answered_with_the_next_record() -> None:
     broker = joined()
     held(5, broker, 50)
@@ -93,15 +84,6 @@ def test_a_held_pull_whose_queue_is_reset_is_answered_with_the_next_record() -> 
     broker.world.advance(30_000)
     [(at, answer)] = answers(broker)
     assert (at, answer.code, answer.next_offset) == (5.1, PULL_OFFSET_MOVED, 9)
-
-
-def test_a_record_of_the_retry_topic_ends_held_pulls() -> None:
-    broker = joined(0.0)
-    send_back(broker, 1, 5)
-    held(2, broker, 0, RETRY)
-    broker.world.advance(12_000)
-    [(at, answer)] = answers(broker)
-    assert (at, answer.code, len(answer.retried)) == (11.0, SUCCESS, 1)
 
 
 @rows(

@@ -9,9 +9,9 @@ from rocketmq_selfbalance.broker.store import StoredQueue
 from rocketmq_selfbalance.codes import (
     PULL_NOT_FOUND,
 )
-from rocketmq_selfbalance.messages.membership import SubscriptionGroup, UpdateSubscriptionGroup, UpdateTopic
+from rocketmq_selfbalance.messages.membership import UpdateTopic
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
-from rocketmq_selfbalance.messages.offsets import GetMaxOffset, PullMessage, SearchOffsetByTimestamp
+from rocketmq_selfbalance.messages.offsets import GetMaxOffset, PullMessage
 from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, RETRY, OneBroker, answers, joined, queue, send_back
 
 
@@ -64,10 +64,6 @@ def test_a_record_is_there_from_the_moment_of_its_arrival(rate: float, since: in
     assert stored.max_offset(arrival - 0.01) == offset
 
 
-def test_a_time_is_found_over_the_wire() -> None:
-    assert joined().ask(5, "c1", SearchOffsetByTimestamp(1, queue(), 1234.0)).offset == 12
-
-
 def test_a_record_sent_back_comes_again_after_10_s_then_30_s_and_so_on() -> None:
     broker = joined(0.0)
     now = 1.0
@@ -94,13 +90,6 @@ def test_a_record_may_be_given_a_delay_of_its_own_or_given_up() -> None:
     send_back(broker, 3, 7, max_reconsume_times=0)
     broker.world.advance(4000)
     assert broker.disk.store.max_offset("%DLQ%g", 0, 4000) == 2
-
-
-def test_a_group_without_retry_queues_throws_away_what_is_sent_back() -> None:
-    broker = joined(0.0)
-    broker.ask(1, OPERATOR, UpdateSubscriptionGroup(0, SubscriptionGroup("g", retry_queue_nums=0)))
-    send_back(broker, 1, 5)
-    assert broker.disk.store.delayed == []
 
 
 def test_records_that_wait_for_their_delivery_outlive_the_broker_s_process() -> None:

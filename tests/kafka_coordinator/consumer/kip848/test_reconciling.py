@@ -1,65 +1,11 @@
 """A member of the consumer protocol joins and moves to its targets (spec 6.2, 6.7)."""
 
 from kafka_coordinator.consumer import GoOn, StopPolling, Subscribe
-from kafka_coordinator.consumer.kip848.states import JOINING, RECONCILING, STABLE
+from kafka_coordinator.consumer.kip848.states import RECONCILING
 from kafka_coordinator.messages import ConsumerGroupHeartbeat, OffsetCommit
 from tests.kafka_coordinator.consumer.kip848.scripted import INTERVAL, ScriptedMember
 
 A, B, C, D = [("t", number) for number in range(4)]
-
-
-def test_it_joins_with_epoch_0_and_says_everything() -> None:
-    member = ScriptedMember(settings={"group.remote.assignor": "range"}, rack="r1")
-    member.metadata()
-    member.coordinator()
-    request = member.take(ConsumerGroupHeartbeat)
-    assert request.member_epoch == 0
-    assert request.member_id  # made up by the client
-    assert (request.topics, request.assignor, request.owned, request.rack) == (("t",), "range", (), "r1")
-    assert request.rebalance_timeout_ms == 300_000
-    assert member.member_state == JOINING
-
-
-def test_the_first_assignment_is_acknowledged_at_once_and_then_there_is_the_interval() -> None:
-    member = ScriptedMember()
-    member.metadata()
-    member.coordinator()
-    member.beats(1, (A, B))
-    assert member.callbacks() == [("assigned", (A, B))]
-    acknowledged = member.beats()
-    assert (acknowledged.member_epoch, acknowledged.owned, acknowledged.topics) == (1, (A, B), None)
-    assert member.member_state == STABLE
-    member.wait(INTERVAL - 1)
-    assert "ConsumerGroupHeartbeat" not in member.kinds()
-    member.wait(1)
-    regular = member.beats()
-    assert (regular.topics, regular.owned, regular.assignor, regular.rebalance_timeout_ms) == (None, None, None, -1)
-
-
-def test_an_empty_first_assignment_is_told_and_acknowledged() -> None:
-    member = ScriptedMember()
-    member.metadata()
-    member.coordinator()
-    member.beats(2, ())
-    assert member.callbacks() == [("assigned", ())]
-    assert member.beats().owned == ()
-    assert member.member_state == STABLE
-
-
-def test_it_commits_then_revokes_then_assigns_then_acknowledges() -> None:
-    member = ScriptedMember(rate=10.0, settings={"auto.commit.interval.ms": 60_000})
-    member.member(A, B, C)
-    member.next_beat()
-    member.beats(1, (A, D))
-    assert member.callbacks() == []
-    assert member.member_state == RECONCILING
-    commit = member.committed()
-    assert [partition for partition, _, _ in commit.offsets] == [A, B, C]
-    assert commit.generation == 1
-    assert member.callbacks() == [("revoked", (B, C)), ("assigned", (D,))]
-    acknowledged = member.beats(3)
-    assert (acknowledged.member_epoch, acknowledged.owned) == (1, (A, D))
-    assert member.state.membership.generation == 3
 
 
 def test_what_stays_is_read_while_the_rest_is_given_up() -> None:
