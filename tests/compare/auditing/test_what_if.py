@@ -1,6 +1,5 @@
 """The same group under other strategies, with other members, with more queues."""
 
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +9,7 @@ from compare.figures import fairness
 from compare.optima import fairest_loads, optimum
 from compare.reading.group_model import KAFKA, ROCKETMQ, Modelled, model_of
 from kafka_coordinator import assign
-from protocols import Allocation, Group, Queue, UserError
+from protocols import Allocation, Group, Queue
 from tests.compare.observed_groups import captured
 from tests.compare.optima.optimum_cases import groups
 
@@ -150,17 +149,6 @@ def test_queues_are_added_at_the_brokers_that_have_fewest() -> None:
     group = Group.of({"t": {"a": 3, "b": 1}}, {"x": ["t"]})
     after = changed(Modelled(group, Allocation(group, {}), "AVG", "told"), queues={"t": 7})
     assert after.group.topics["t"] == (*(Queue("t", "a", n) for n in range(4)), *(Queue("t", "b", n) for n in range(3)))
-
-
-def test_what_cannot_be_is_said_in_one_line(subtests: pytest.Subtests) -> None:
-    for wrong, text in [
-        ({"without": ["nobody"]}, "nobody"),
-        ({"queues": {"u": 3}}, "does not read it, expected t"),
-        ({"queues": {"t": 1}}, "cannot shrink"),
-        ({"members": 0}, "expected 1 or more"),
-    ]:
-        with subtests.test(wrong=wrong, text=text), pytest.raises(UserError, match=text):
-            what_if(modelled({"t": 6}, 3), **wrong)  # type: ignore[arg-type]
 
 
 def test_every_captured_group_that_is_told_has_an_answer() -> None:

@@ -120,21 +120,6 @@ def test_range_of_the_consumer_protocol_is_the_servers() -> None:
     assert only(made({"aaaaaaaaaaaaaaaaaaaaaa": []}, kind="UNKNOWN")).strategy == "server-range"
 
 
-def test_ownership_is_what_members_have_not_what_they_are_to_have() -> None:
-    admin = made(
-        {"old": [("a", 0)], "new": []},
-        {"old": [("a", 0)], "new": [("a", 1), ("b", 0)]},
-        state="UNKNOWN",
-        kind="CONSUMER",
-        assignor="uniform",
-    )
-    group = only(admin)
-    assert {member.id: member.owned for member in group.members or ()} == {"old": queues(("a", 0)), "new": ()}
-    # What a member is to own is read, though nobody has it.
-    assert group.queues == queues(*((topic, n) for topic, count in (("a", 3), ("b", 2)) for n in range(count)))
-    assert group.state == "rebalancing"
-
-
 def test_a_state_that_nobody_knows_is_not_told() -> None:
     assert only(made({"m": [("a", 0)]}, state="UNKNOWN")).state is None
 
@@ -143,18 +128,6 @@ def test_an_empty_group_reads_what_it_has_committed() -> None:
     group = only(made({}, state="EMPTY", assignor="", committed=[("b", 1, 5)]))
     assert (group.members, group.strategy, group.state) == ((), None, "Empty")
     assert group.lag == {queues(("b", 1))[0]: 15}
-
-
-def test_partitions_without_leader_or_with_a_silent_one_only_lose_their_lag() -> None:
-    admin = made({"m": [("a", 0), ("a", 1), ("a", 2)]}, committed=[("a", n, 1) for n in range(3)])
-    admin.topics["a"] = [1, -1, 2]
-    admin.ends["a", 2] = KafkaError(KafkaError._TIMED_OUT)
-    groups, skipped = observe(admin)
-    assert list(groups["g"].lag.values()) == [9, None, None]
-    (why,) = skipped
-    assert "2 partitions" in why
-    assert "no leader" in why
-    assert "no answer within 1 s" in why
 
 
 def test_partitions_of_a_topic_that_is_gone_keep_their_commit_without_lag() -> None:

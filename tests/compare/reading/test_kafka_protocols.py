@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from compare.reading.observed import ObservedGroup
-from tests.compare.reading.kafka_tool import ToolMember, line, members_view, offsets_view, state_view
+from tests.compare.reading.kafka_tool import ToolMember, line, members_view, offsets_view
 from tests.compare.reading.pasted.decorations import DECORATIONS
 from tests.compare.reading.pasted.reading_pasted import read_lines
 from tests.compare.reading.reading_kafka import CAPTURES, FOLDERS, read, read_files, text
@@ -36,17 +36,6 @@ def verbose(*rows: tuple[str, str, str, str, str, str], upgraded: bool = True) -
 def only(*lines: str) -> ObservedGroup:
     groups, _ = read(text(*lines))
     return groups["g"]
-
-
-def test_a_group_without_a_protocol_only_stores_offsets_and_has_no_members() -> None:
-    groups, _ = read(
-        text(*listing(("g", "Classic", ""), ("orders-svc", "Classic", "consumer"), ("new", "Consumer", "consumer")))
-    )
-    assert {name: (each.only_offsets, each.members) for name, each in groups.items()} == {
-        "g": (True, ()),
-        "orders-svc": (False, None),
-        "new": (False, None),
-    }
 
 
 def test_a_listing_without_the_column_tells_nothing_of_protocols() -> None:
@@ -122,17 +111,6 @@ def test_rows_that_are_lost_leave_open_whether_somebody_moves() -> None:
     assert only(*lines[:-1], lines[-1][:40]).moving is None
     lines = verbose((NEW, "1", "t:0", "2", "t:0", ""), rows[1], upgraded=False)
     assert only(*lines[:-1], lines[-1][:40]).moving == (NEW,)
-
-
-def test_members_that_are_not_upgraded_speak_the_classic_protocol() -> None:
-    # By their ids the members would be taken for the other ones each.
-    group = only(
-        *verbose((NEW, "6", "t:0", "6", "t:0", "false"), (OLD, "6", "t:1", "6", "t:1", "true")),
-        *state_view("g", "h:1", "range", "Stable", 2),
-    )
-    assert group.classic_members == (NEW,)
-    assert group.consumer_protocol
-    assert group.strategy == "server-range"
 
 
 def test_without_that_column_the_ids_tell_who_speaks_the_classic_protocol() -> None:
