@@ -1,31 +1,18 @@
 """The story of the hot key: what one reader per queue means in both systems, and what threads change."""
 
-from functools import cache
-from pathlib import Path
-
 import pytest
 
 from compare.running.production import lag_of, lag_peak, productions
-from compare.running.run_variant import RunResult, run_variant
-from compare.running.systems import known_strategies
-from compare.running.variants import variants_of
-from protocols.scenario.reading import read
+from tests.compare.running.stories import lived
 
-PATH = Path(__file__).parent.parent.parent.parent / "examples" / "scenarios" / "hot-key.yaml"
 KAFKA = ("kafka:range", "kafka-zookeeper:range")
 POOL, ONE_THREAD = "rocketmq:AVG", "rocketmq:AVG, one thread"
 HANDLE_S = 0.02
 
 
-@cache
-def lived(variant: str) -> RunResult:
-    (one,) = variants_of(read(PATH, known_strategies()), (variant,))
-    return run_variant(one)
-
-
 def waiting(variant: str, seconds: float) -> dict[int, int]:
     """Number of the queue to how many of its records wait."""
-    run = lived(variant)
+    run = lived("hot-key", variant)
     return {each.queue.number: each.records for each in lag_of(run, productions(run), [seconds * 1000])}
 
 
@@ -33,7 +20,7 @@ def reader(variant: str, seconds: float) -> str:
     """Who owns the hot queue."""
     (found,) = {
         each.member
-        for each in lived(variant).timeline.beliefs
+        for each in lived("hot-key", variant).timeline.beliefs
         if each.queue.topic == "orders" and each.queue.number == 0
         if each.since <= seconds * 1000 < (float("inf") if each.until is None else each.until)
     }
@@ -68,6 +55,6 @@ def test_the_pool_of_one_member_keeps_up_with_one_reader_of_the_queue() -> None:
     assert [reader(POOL, seconds) for seconds in (55, 145, 170)] == ["c1", "c1", "c0"]
     for seconds in (30, 55, 80, 145, 170, 230):
         assert max(waiting(POOL, seconds).values()) <= 8
-    found = lag_peak(lived(POOL))
+    found = lag_peak(lived("hot-key", POOL))
     assert found is not None
     assert found.peak < 200  # while the queue changes hands

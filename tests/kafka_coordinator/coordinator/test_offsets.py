@@ -1,4 +1,4 @@
-"""Offsets where no recorded trace shows them: metadata, facts, deleted topics, expiry, tombstones, settings (spec 2.12)."""
+"""Offsets where no recorded trace shows them: facts, deleted topics, expiry, tombstones, settings (spec 2.12)."""
 
 import pytest
 

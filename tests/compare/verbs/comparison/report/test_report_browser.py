@@ -216,8 +216,7 @@ def test_gaps_and_double_owners_stand_out_among_many_queues(show: Any) -> None:
     assert page.run("document.querySelectorAll('#v0-0 .ownership .over').length") == 13
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [380, 1280])
+@pytest.mark.parametrize(("width", "dark"), [(380, True), (1280, False)])
 def test_nothing_is_wider_than_the_window(show: Any, width: int, dark: bool) -> None:
     page = show(many(), width, dark)
     for selector in ("#v0-0", "#v0-1", ".player"):
