@@ -113,6 +113,14 @@ def test_of_a_queue_claimed_twice_everybody_else_keeps_his_own(name: str) -> Non
     assert Queue("t", "", 2) in after["b"]
 
 
+@rows("name", BUILT_IN)
+def test_topics_that_do_not_exist_and_repetitions_do_no_harm(name: str) -> None:
+    odd = Group.of(topics={"t": 3}, members={"a": ["t", "gone", "t"], "b": ["t"]})
+    assert sorted(map(len, assign(name, odd).values())) == [1, 2]
+    assert len(assign(name, Group.of(topics={"t": 3}, members={}))) == 0
+    assert not any(assign(name, Group.of(topics={}, members={"a": ["gone"]})).values())
+
+
 def test_one_common_pattern_makes_a_group_homogeneous_and_different_ones_do_not() -> None:
     topics = {"t1": 5, "t2": 3}
     same = Group.of(topics, {id: {"pattern": "t."} for id in "abc"})

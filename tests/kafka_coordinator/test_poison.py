@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from protocols.facts import Committed, Delivered, PassedOver, StandsStill, TimedOut
-from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Leave, Poison, Produce
+from protocols.scenario.events import AddTopic, Crash, DeleteTopic, Event, Hang, Leave, Poison, Produce, StopPolling
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.kafka_stories import Observed, Story
 from tests.rows import rows
@@ -110,6 +110,15 @@ def test_for_ever_is_until_the_member_ends() -> None:
     seen = lived(poison(), Leave(at=60_000.0, leave="c1"), Crash(at=80_000.0, crash="c2"), seconds=200)
     assert stuck(seen) == ["c1", "c2"]
     assert offsets(seen, 0) == set(range(60))
+
+
+@rows("pause", [Hang, StopPolling])
+def test_attempts_are_not_made_while_the_code_is_stopped(pause: type[Event]) -> None:
+    name = pause.kind_name()
+    stopped = pause.model_validate({"at": 33_000.0, name: "c1", "for": 15_000.0})
+    seen = lived(poison(attempts=10), stopped, handle=10.0)
+    (passed,) = [now for now, _ in seen.of(PassedOver)]
+    assert passed == pytest.approx(39_000 + 15_000 + 10 * 10, abs=30)
 
 
 def test_a_topic_created_again_has_no_poison() -> None:

@@ -10,6 +10,7 @@ from protocols.engine.nodes import OPERATOR
 from protocols.engine.single import SingleNode
 from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.nameserver import (
+    AddWritePerm,
     DataVersion,
     GetRouteInfo,
     RegisterBroker,
@@ -85,6 +86,12 @@ def test_without_write_permission_producers_see_nothing_and_consumers_the_same()
     after = route(world)
     assert publish_queues("T", after) == ()
     assert subscribe_queues("T", after) == subscribe_queues("T", before)
+
+
+def test_adding_write_permission_makes_a_topic_readable_too() -> None:
+    world = name_server((0, "a", registration("a", TopicConfig("T", 2, 2, perm=0))))
+    world.receive(1000, OPERATOR, AddWritePerm(0, "a"))
+    assert route(world).queues[0].perm == 6
 
 
 def test_queues_of_a_lost_master_stay_while_a_replica_is_there() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from protocols.facts import Committed, Delivered, PassedOver, StandsStill
-from protocols.scenario.events import Leave, Poison, Produce
+from protocols.scenario.events import Event, Hang, Leave, Poison, Produce, StopPolling
 from protocols.scenario.model import LoadPart
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
 from tests.rows import rows
@@ -86,3 +86,10 @@ def test_a_loop_that_is_rebalanced_meanwhile_tries_on() -> None:
     assert stuck(story) == ["c1"]
     assert [told.at for told in story.of(PassedOver)] == [40_000.0]
     assert handled(story, 0) == set(range(601)) - {200}
+
+
+@rows("kind", [Hang, StopPolling])
+def test_attempts_are_not_made_while_the_code_is_stopped(kind: type[Event]) -> None:
+    stopped = kind.model_validate({"at": 22_000.0, kind.kind_name(): "c1", "for": 3_000.0})
+    story = Story(Poison(at=20_000.0, poison="t-0", attempts=11), stopped)
+    assert [told.at for told in story.of(PassedOver)] == [33_000.0]

@@ -16,7 +16,9 @@ from protocols.scenario.events import (
     Join,
     Leave,
     Network,
+    Queues,
     Restart,
+    Subscribe,
 )
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
@@ -146,6 +148,14 @@ def test_nothing_is_committed_without_auto_commit_unless_the_user_does() -> None
     assert Story(Leave(at=30_000.0, leave="c2"), auto_commit_enable=False).commits() == []
     story = Story(Commit(at=30_000.0, commit="c1"), auto_commit_enable=False)
     assert [told.fact.queue.number for told in story.commits()] == [0, 1]
+
+
+def test_more_partitions_and_another_subscription_are_shared_out_again() -> None:
+    grown = Story(Queues(at=30_000.0, queues={"t": {"broker-a": 9}}))
+    assert len(grown.owners(59)) == 9
+    left = Story(Subscribe(at=30_000.0, subscribe={"c2": ()}))
+    assert left.beliefs(59)["c2"] == ()
+    assert set(left.owners(59)) == PARTITIONS
 
 
 def test_a_pattern_subscriber_takes_topics_up_that_come_into_being() -> None:

@@ -9,7 +9,7 @@ from protocols.facts import Committed
 from rocketmq_selfbalance.broker import BrokerSettings
 from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, stored_of, text_of
 from rocketmq_selfbalance.broker.store import StopBroker
-from rocketmq_selfbalance.codes import SUCCESS
+from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.membership import ResetOffset, UpdateBrokerConfig
 from rocketmq_selfbalance.messages.offsets import (
     QueryConsumerOffset,
@@ -40,6 +40,13 @@ def test_a_commit_that_repeats_what_is_stored_is_no_fact_whoever_sends_it() -> N
     for at, (client, offset) in enumerate((("c1", 10), ("c1", 10), ("c2", 10), ("c2", 11), ("c1", 10))):
         commit(broker, at, client, offset)
     assert [each.fact.member for each in broker.world.facts if isinstance(each.fact, Committed)] == ["c1", "c2", "c1"]
+
+
+def test_a_commit_of_an_unknown_topic_is_refused() -> None:
+    broker = OneBroker()
+    answer = broker.ask(0, "c1", UpdateConsumerOffset(5, "g", queue(topic="U"), 1, oneway=False))
+    assert answer.code == TOPIC_NOT_EXIST
+    assert [each.fact.error for each in broker.world.facts if isinstance(each.fact, Committed)] == ["TOPIC_NOT_EXIST"]
 
 
 def test_4_x_takes_every_commit() -> None:

@@ -8,7 +8,9 @@ from protocols.facts import Delivered
 from protocols.java import Queue
 from rocketmq_selfbalance.client.commands import (
     GoOn,
+    RecordFails,
     RecordTakes,
+    RecordWorks,
     StopPolling,
 )
 from rocketmq_selfbalance.messages.offsets import ConsumerSendMsgBack, PullMessage
@@ -19,6 +21,32 @@ QUEUE = Queue("T", "broker-a", 0)
 
 def one_queue(**options: object) -> Cluster:
     return Cluster({"T": 1}, brokers=("broker-a",), **options)  # type: ignore[arg-type]
+
+
+def test_a_record_that_fails_goes_through_the_retry_topic() -> None:
+    cluster = one_queue(produce=1.0)
+    cluster.start("c1")
+    cluster.command("c1", RecordFails(GROUP, QUEUE, 40))
+    cluster.run(60_000)
+    backs = [message for _, _, message in cluster.requests("c1") if isinstance(message, ConsumerSendMsgBack)]
+    assert [(message.offset, message.delay_level) for message in backs] == [(40, 0)]
+    assert cluster.committed(QUEUE) > 50
+    retried = [(now, fact) for now, fact in cluster.facts(Delivered, "c1") if fact.queue.topic == "%RETRY%g"]
+    failed = next(now for now, fact in cluster.facts(Delivered, "c1") if fact.queue == QUEUE and fact.first == 40)
+    assert [10_000 <= now - failed < 10_100 for now, _ in retried] == [True]
+
+
+def test_an_ordered_queue_stands_still_at_a_record_that_fails() -> None:
+    cluster = one_queue(produce=1.0)
+    cluster.start("c1", orderly=True)
+    cluster.command("c1", RecordFails(GROUP, QUEUE, 10))
+    cluster.run(30_000)
+    assert cluster.committed(QUEUE) == 10
+    assert cluster.deliveries()[QUEUE, 10] > 10  # once a second
+    assert not cluster.deliveries()[QUEUE, 11]
+    cluster.command("c1", RecordWorks(GROUP, QUEUE, 10))
+    cluster.run(15_000)
+    assert cluster.committed(QUEUE) > 30
 
 
 def test_while_the_users_code_stands_still_pulling_ends_at_the_threshold() -> None:
