@@ -14,10 +14,7 @@ from kafka_coordinator.assignors.translation import Numbers, topic_id
 from kafka_coordinator.assignors.uniform import uniform
 from kafka_coordinator.messages import OffsetCommit, OffsetFetch
 from protocols import Allocation, Group, GroupError, Queue, StrategyError
-from protocols.facts import Granted, Owns
-from protocols.scenario.events import AddTopic, DeleteTopic, Join
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
-from tests.kafka_coordinator.kafka_stories import Observed, Story, at
 from tests.rows import rows
 
 BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "uniform")
@@ -30,14 +27,6 @@ ORDERS = Group.of(
 
 def _texts(allocation: Allocation) -> dict[str, str]:
     return {member: " ".join(map("{0.topic}-{0.number}".format, queues)) for member, queues in allocation.items()}
-
-
-@rows("name", BUILT_IN)
-def test_every_queue_gets_one_owner_who_subscribes(name: str) -> None:
-    allocation = assign(name, ORDERS)
-    allocation.check()
-    assert list(allocation) == ["c1", "c2", "c3"]
-    assert allocation.group is ORDERS
 
 
 def test_static_members_and_racks_come_from_the_group() -> None:
@@ -61,21 +50,6 @@ def test_cooperative_sticky_withholds_what_its_owner_must_give_up_first() -> Non
     second = assign("cooperative-sticky", three, first)
     assert [queue.number for queue in second["C2"]] == [4, 5]
     assert not second.withheld
-
-
-@rows("name", BUILT_IN)
-def test_partition_k_is_the_kth_queue_of_its_topic(name: str) -> None:
-    plain = Group.of(topics={"b": 4, "a": 3}, members={"c1": ["a", "b"], "c2": ["b"]})
-    written = Group.of(
-        topics={"b": {"broker-z": 2, "broker-a": 2}, "a": {"x": 3}}, members={"c1": ["a", "b"], "c2": ["b"]}
-    )
-    kth = {queue: written.topics[queue.topic][queue.number] for queue in plain.queues}
-    expected = assign(name, plain)
-    got = assign(name, written)
-    for member in plain.members:
-        assert list(got[member.id]) == sorted(kth[queue] for queue in expected[member.id])
-    expected, got = assign(name, plain.without("c2"), expected), assign(name, written.without("c2"), got)
-    assert set(got["c1"]) == {kth[queue] for queue in expected["c1"]}
 
 
 def test_claims_of_queues_and_members_that_are_gone_count_no_more() -> None:
@@ -251,30 +225,6 @@ def test_the_package_is_quick_to_import() -> None:
 
 
 MEMBERS = {"c1": {"subscribe": ("t",)}, "c2": {"subscribe": ("t", "u")}, "c3": {"subscribe": ("u",)}}
-SHRUNK = [
-    DeleteTopic(at=at(30), delete_topic="t"),
-    AddTopic(at=at(30.5), add_topic={"t": {"queues": {"b1": 2}}}),
-    Join(at=at(60), join="c4", group="g", subscribe=("t", "u")),
-]
-
-
-def _shrunk(strategy: str, seconds: float) -> Observed:
-    topics = {"t": 6, "u": 3}
-    settings = {"partition.assignment.strategy": strategy, "metadata.max.age.ms": 20_000}
-    return Story(members=MEMBERS, topics=topics, rate=2.0, events=SHRUNK, settings=settings).until(seconds)
-
-
-@rows("strategy", ["sticky", "cooperative-sticky"])
-def test_members_are_handed_what_is_gone_and_what_another_one_has(strategy: str) -> None:
-    seen = _shrunk(strategy, 58)
-    owned = {fact.member: fact.queues for _, fact in seen.of(Owns)}
-    granted = {fact.member: fact.queues for _, fact in seen.of(Granted)}
-    assert owned == granted
-    every = [queue for queues in owned.values() for queue in queues]
-    assert {queue for queue in every if queue.topic == "t" and queue.number >= 2}
-    assert {queue.topic for queue in every if every.count(queue) > 1} == {"u"}
-    # Who is handed a partition twice owns it once.
-    assert all(len(set(fact.queues)) == len(fact.queues) for kind in (Owns, Granted) for _, fact in seen.of(kind))
 
 
 BEYOND, BELOW = "\U0001f600", "\ufb00"

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from kafka_coordinator.consumer.states import STABLE
 from protocols.errors import UserError
 from protocols.facts import Delivered, Position
 from protocols.scenario.events import (
@@ -23,16 +22,6 @@ from tests.kafka_coordinator.kafka_stories import Story, at
 from tests.rows import rows
 
 
-def test_a_process_that_hangs_goes_on_with_its_old_belief() -> None:
-    events = [Hang(at=at(20), hang="c2", **{"for": at(60)})]
-    seen = Story(rate=10.0, settings={"session.timeout.ms": 10_000}, events=events).to_end(120)
-    assert seen.beliefs("c1")[2][1] == (0, 1, 2, 3, 4, 5)
-    lost = seen.beliefs("c2")[1]
-    assert at(80) < lost[0] < at(81)
-    late = [fact for now, fact in seen.of(Delivered) if fact.member == "c2" and fact.since >= at(80)]
-    assert late  # what it had not read when it stopped it reads again, though others have by now
-
-
 def test_records_read_and_not_committed_before_a_crash_are_read_again() -> None:
     events = [Crash(at=at(20), crash="c2")]
     seen = Story(rate=10.0, settings={"session.timeout.ms": 10_000}, events=events).to_end(60)
@@ -41,25 +30,6 @@ def test_records_read_and_not_committed_before_a_crash_are_read_again() -> None:
     assert read == 200
     assert [fact.why for fact in again] == ["committed"]
     assert again[0].offset < read
-
-
-def test_an_upgrade_to_cooperative_member_by_member() -> None:
-    both = "range,cooperative-sticky"
-    events = [
-        *(Restart(at=at(20 + 20 * n), restart=name, strategy=both) for n, name in enumerate(("c1", "c2"))),
-        *(
-            Restart(at=at(80 + 20 * n), restart=name, strategy="cooperative-sticky")
-            for n, name in enumerate(("c1", "c2"))
-        ),
-    ]
-    story = Story(events=events)
-    seen = story.until(140)
-    assert sorted(queue for queues in seen.owners().values() for queue in queues) == list(range(6))
-    for name in ("c1", "c2"):
-        consumer = story.cluster.consumer(name)
-        assert consumer is not None
-        assert consumer.state.cooperative
-        assert (consumer.state.membership.protocol, consumer.state.membership.state) == ("cooperative-sticky", STABLE)
 
 
 @rows(

@@ -44,17 +44,6 @@ def test_fewer_partitions_are_refused() -> None:
         Story(events=[Queues(at=at(20), queues={"t": {"b1": 5}})])
 
 
-def test_topics_come_and_go_for_a_pattern() -> None:
-    members = {"c1": {"pattern": "t.*"}}
-    events = [
-        AddTopic(at=at(20), add_topic={"t2": {"queues": {"b1": 1}}}),
-        DeleteTopic(at=at(100), delete_topic="t"),
-    ]
-    seen = Story(members=members, events=events, settings={"metadata.max.age.ms": 30_000}).until(200)
-    owned = [{queue.topic for queue in fact.queues} for _, fact in seen.of_owns("c1")]
-    assert owned == [{"t"}, set(), {"t", "t2"}, set(), {"t2"}]
-
-
 @rows("strategy", ["range", "cooperative-sticky"])
 @rows("reset", ["earliest", "latest"])
 def test_a_topic_created_again_is_read_from_its_first_record_and_a_deleted_one_not_at_all(

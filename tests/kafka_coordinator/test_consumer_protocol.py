@@ -1,7 +1,5 @@
 """Groups of the consumer protocol (KIP-848) in scenarios: real coordinators, real consumers, what happens to them."""
 
-from typing import Any
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +14,6 @@ from protocols.scenario.events import (
     Leave,
     Network,
     StopPolling,
-    Subscribe,
 )
 from tests.kafka_coordinator.kafka_stories import Observed, Story, at
 from tests.rows import rows
@@ -51,15 +48,6 @@ def test_whose_user_does_not_poll_is_replaced_and_comes_back() -> None:
     assert sorted(len(queues) for queues in seen.owners().values()) == [2, 2]
 
 
-def test_a_changed_subscription_and_a_pattern() -> None:
-    members: dict[str, Any] = {"c1": {"subscribe": ("t",)}, "c2": {"pattern": "t|u"}}
-    events = [Subscribe(at=at(30), subscribe={"c1": ("u",)})]
-    seen = Story("kafka:uniform", members=members, topics={"t": 2, "u": 2}, events=events).until(90)
-    last = {fact.member: {queue.topic for queue in fact.queues} for _, fact in seen.of_owns("c1") + seen.of_owns("c2")}
-    assert last["c1"] == {"u"}
-    assert "t" in last["c2"]
-
-
 def test_connections_that_break_and_a_coordinator_that_dies_move_nothing() -> None:
     events: list[Event] = [
         Disconnect(at=at(30), disconnect="c1"),
@@ -70,19 +58,6 @@ def test_connections_that_break_and_a_coordinator_that_dies_move_nothing() -> No
     seen = Story("kafka:uniform", brokers=("b1", "b2"), topics={"t": 4}, events=events).until(260)
     assert all(now < at(25) for now, _ in (*seen.beliefs("c1"), *seen.beliefs("c2")))
     assert sorted(len(queues) for queues in seen.owners().values()) == [2, 2]
-
-
-def test_a_rolling_upgrade_keeps_every_partition_owned_by_one() -> None:
-    members = {name: {"settings": {"group.protocol": "classic"}} for name in ("c1", "c2")}
-    upgraded = {"group.protocol": "consumer"}
-    events: list[Event] = []
-    for number, name in enumerate(members):
-        events.append(Leave(at=at(40 + 40 * number), leave=name))
-        events.append(Join(at=at(45 + 40 * number), join=name, subscribe=("t",), settings=upgraded))
-    seen = Story("kafka:uniform", members=members, topics={"t": 4}, events=events).until(180)
-    assert sorted(len(queues) for queues in seen.owners().values()) == [2, 2]
-    states = {fact.machine for _, fact in seen.of(Transition)}
-    assert {"group", "consumer group", "client", "consumer protocol"} <= states
 
 
 @rows("system", ["kafka:uniform", "kafka:server-range"])

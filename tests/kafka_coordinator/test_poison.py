@@ -76,25 +76,6 @@ def test_threads_come_to_it_when_all_before_it_are_done(records: int, turns: int
     assert reached(burst, poison(20, attempts=1), handle=10.0, threads=4) == [(0, records, 20 + turns * 0.01)]
 
 
-def test_shares_of_the_member_s_time_say_when_its_loop_comes_to_it() -> None:
-    """250/s each for 4 s; then the loop comes to the first, and to the second with 500/s after 4 s more."""
-    burst = Produce(at=20_000.0, produce={"t-0": 1000, "t-1": 3000})
-    second = poison(20, 1, attempts=1)
-    assert reached(burst, second, handle=2.0) == [(1, 3000, 28.0)]
-    both = reached(burst, poison(20, attempts=1), second, handle=2.0)
-    assert both == [(0, 1000, 24.0), (1, 3000, pytest.approx(28, abs=0.02))]
-
-
-def test_a_partition_with_a_rate_of_its_own_is_read_up_to_it() -> None:
-    """At 4 ms the member handles 250/s from 6 s on: 249 of the hot partition's 400/s. Four pauses are 4 s."""
-    seen = lived(poison(20, attempts=5), handle=4.0, rate=1.0, rates={"t-0": 400.0}, seconds=300)
-    ((passed, fact),) = seen.of(PassedOver)
-    assert fact.offset == 8000
-    assert passed / 1000 == pytest.approx(6.02 + 8000 / 249 + 4.02, abs=0.1)
-    assert offsets(seen, 0) >= set(range(70_000)) - {8000}
-    assert len(offsets(seen, 1)) == 300
-
-
 def test_who_comes_back_too_late_cannot_commit_that_it_skipped_the_record() -> None:
     """31 attempts take longer than ``max.poll.interval.ms``: the record is skipped again and again, and in vain."""
     seen = lived(poison(attempts=31), settings=QUICK, seconds=300)

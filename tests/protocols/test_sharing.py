@@ -19,16 +19,6 @@ def test_they_share_anew_when_the_first_has_caught_up_but_not_for_a_few_records(
     assert share(0.0, 2.0, 1, [queue(0, 1)]).until is None  # one record in hand is nothing to wait for
 
 
-def test_what_is_in_hand_stays_in_hand_when_the_shares_change() -> None:
-    readings = {"a": Reading(0, 0.0, 10.0), "b": Reading(5, 0.0, 10.0)}
-    productions = {"a": Production(0.0, 0.0, 50), "b": Production(0.0, 0.0, 5)}
-    kept, _ = shared_anew(6.0, 5.0, 1, readings, productions, goes_on=True)
-    assert kept["a"] == Reading(0, 3.0, 5.0)  # six tenths of a record are done, the rest takes 2 ms
-    assert kept["b"] == Reading(5, 6.0, 5.0)  # nothing was in hand
-    begun, _ = shared_anew(6.0, 5.0, 1, readings, productions, goes_on=False)
-    assert begun["a"] == Reading(0, 6.0, 5.0)
-
-
 QUEUES = st.lists(
     st.tuples(st.sampled_from([0.0, 1.0, 30.0, 90.0, 300.0]), st.integers(0, 400)), min_size=1, max_size=6
 )

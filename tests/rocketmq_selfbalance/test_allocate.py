@@ -47,14 +47,6 @@ def test_two_members_with_one_client_id_own_the_same_and_leave_their_second_shar
     assert allocate("CONSISTENT_HASH", twice).unowned == ()
 
 
-def test_the_member_list_does_not_depend_on_the_topic() -> None:
-    misused = Group.of(topics={"Y": {"b": 8}, "Z": {"b": 8}}, members={"A": ["Y"], "B": ["Z"]})
-    allocation = allocate("AVG", misused)
-    assert [(queue.topic, queue.number) for queue in allocation["A"]] == [("Y", n) for n in range(4)]
-    assert [(queue.topic, queue.number) for queue in allocation["B"]] == [("Z", n) for n in range(4, 8)]
-    assert len(allocation.unowned) == 8
-
-
 def test_mixed_strategies_never_agree() -> None:
     allocation = allocate("AVG", group(8, "A", "B"), strategies={"B": "AVG_BY_CIRCLE"})
     assert numbers(allocation["A"]) == [0, 1, 2, 3]
@@ -179,15 +171,6 @@ def test_only_the_members_for_whom_a_strategy_fails_keep_what_they_had() -> None
     after = allocate("MACHINE_ROOM_NEARBY", rooms, settings=settings, previous=before)
     assert after["c-r1"] == ()
     assert after["c-r2"] == before["c-r2"]
-
-
-def test_groups_without_broker_names_retry_topics_and_unknown_topics_work_too() -> None:
-    kafka_like = Group.of(
-        topics={"orders": 3, "%RETRY%g": {"b": 1}}, members={"c1": ["orders", "%RETRY%g", "gone"], "c2": ["orders"]}
-    )
-    allocation = allocate("AVG", kafka_like)
-    assert allocation["c1"] == (Queue("%RETRY%g", "b", 0), Queue("orders", "", 0), Queue("orders", "", 1))
-    assert allocate("AVG", Group.of(topics={"T": 3}, members={})).unowned == ()
 
 
 # --- what users get wrong -----------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_coordinator.consumer import Close, ConsumerConfig, ConsumerSettings
+from kafka_coordinator.consumer import Close, ConsumerSettings
 from kafka_coordinator.consumer.states import CONSUMER
 from kafka_coordinator.messages import LeaveGroup
 from protocols.errors import UserError
@@ -45,16 +45,6 @@ def test_the_last_commit_waits_for_a_coordinator() -> None:
     c.committed()
     c.left()
     assert c.world.node.is_over
-
-
-def test_what_follows_starts_when_it_has_closed() -> None:
-    c = Scripted(settings={"enable.auto.commit": False})
-    c.stable(T0)
-    c.command(Close(ConsumerConfig("c1", "g", ("b1",), ("t",), client_id="c1")))
-    assert c.kinds() == ["LeaveGroup"]
-    c.left()
-    assert sorted(c.kinds()) == ["FindCoordinator", "MetadataRequest"]
-    assert c.state.membership.member_id == ""
 
 
 @rows(

@@ -1,7 +1,6 @@
 """Who notices what of topics that change (spec 4.8), and how a consumer finds a broker that answers."""
 
 from kafka_coordinator.consumer import Subscribe
-from kafka_coordinator.consumer.states import STABLE
 from kafka_coordinator.messages import JoinGroup
 from tests.kafka_coordinator.consumer.scripted import Scripted, member
 from tests.rows import rows
@@ -28,15 +27,6 @@ def beat_until(c: Scripted, moment: float) -> None:
             c.beat()
 
 
-def test_a_follower_does_not_mind_new_partitions() -> None:
-    c = Scripted(settings=EAGER)
-    c.stable(T0)
-    beat_until(c, 10_000)
-    c.metadata(t=6)
-    assert c.state.membership.state == STABLE
-    assert not c.state.membership.rejoin_needed
-
-
 def test_a_former_leader_forgets_its_snapshot() -> None:
     c = leading()
     c.hears_of_rebalance()
@@ -47,19 +37,6 @@ def test_a_former_leader_forgets_its_snapshot() -> None:
     while "MetadataRequest" in c.kinds():
         c.metadata(t=6)
     assert not c.state.membership.rejoin_needed
-
-
-def test_the_leader_watches_topics_of_others_too() -> None:
-    c = Scripted(settings=EAGER, existing={"t": 1, "u": 1})
-    c.metadata()
-    c.coordinator()
-    c.joined(1, leader="c1-0", members=[member("c1-0"), member("c2-0", "u")])
-    c.metadata()
-    c.synced(T0)
-    c.offsets(0)
-    beat_until(c, 10_000)
-    c.metadata(u=2)
-    assert c.kinds() == ["JoinGroup"]
 
 
 def test_a_subscription_that_changes_while_it_joins_is_joined_afterwards() -> None:

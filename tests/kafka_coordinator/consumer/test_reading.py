@@ -6,7 +6,6 @@ from kafka_coordinator.consumer import states
 from protocols.facts import Callback, Delivered
 from protocols.scenario.events import Join, Produce
 from tests.kafka_coordinator.kafka_stories import Observed, Story
-from tests.rows import rows
 
 HOT = {"t-0": 400.0}
 
@@ -42,15 +41,6 @@ def test_partitions_that_are_behind_share_until_the_first_has_caught_up() -> Non
     burst = Produce(at=20_000.0, produce={"t-0": 1000, "t-1": 3000})
     at = {seconds: handled(lived(seconds, members=one(2.0), events=[burst])) for seconds in (22.0, 24.0, 26.0, 28.1)}
     assert [(found[0], found[1]) for found in at.values()] == [(500, 500), (1000, 1000), (1000, 2000), (1000, 3000)]
-
-
-@rows(("threads", "seconds"), [(None, 10.0), (4, 2.5), (7, 1.44)])
-def test_threads_take_the_records_of_a_poll_at_once(threads: int | None, seconds: float) -> None:
-    """1000 records at 10 ms: ceil(1000 / 7) = 143 turns, and one for what is left."""
-    burst = Produce(at=20_000.0, produce={"t-0": 1000})
-    given = {"members": one(10.0, threads), "events": [burst]}
-    assert handled(lived(20.0 + seconds, **given))[0] == 1000
-    assert handled(lived(20.0 + seconds - 0.02, **given))[0] < 1000
 
 
 def test_a_loop_with_threads_polls_again_when_all_are_done() -> None:

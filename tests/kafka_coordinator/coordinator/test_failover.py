@@ -150,21 +150,6 @@ def test_a_static_member_is_known_again_and_an_offset_without_group_makes_a_simp
     assert new.fetched("simple") == {("t", 0): 5}
 
 
-def test_leadership_may_go_back_and_forth() -> None:
-    old, new = pair()
-    ids = old.stable(2)
-    fail_over(old, new)
-    new.advance(50)
-    for desk in (old, new):
-        desk.advance(new.now - desk.now)
-        desk.command(OffsetsLeaders(("a",)))
-    assert new.world.timers == {}
-    old.advance(100)
-    assert old.state == STABLE
-    new.advance(100)
-    assert new.heartbeat(ids[0], 1) == "NOT_COORDINATOR"
-
-
 # --- the log ---------------------------------------------------------------------------------------------------------
 
 WRITES = st.lists(

@@ -4,11 +4,9 @@ from kafka_coordinator.coordinator.states import (
     COMPLETING_REBALANCE,
     EMPTY,
     PREPARING_REBALANCE,
-    STABLE,
 )
 from kafka_coordinator.messages import LeaveGroup, Leaving, SyncGroup
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded
-from protocols.java import string_entry_order
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
 
 
@@ -17,34 +15,6 @@ def test_without_delay_the_join_ends_in_the_same_instant() -> None:
     _, number = desk.new()
     assert desk.answers[number] == (0, desk.answers[number][1])
     assert desk.answers[number][1].error == "NONE"
-
-
-def test_two_members_with_the_defaults() -> None:
-    desk = Desk()
-    first, joined_first = desk.new("A")
-    desk.advance(1000)
-    second, joined_second = desk.new("B")
-    assert desk.group.new_member_added
-    desk.advance(2000)
-    assert (desk.state, desk.group.delay) == (PREPARING_REBALANCE, (3000, 294_000))
-    desk.advance(3000)
-    (at, lead), (_, follow) = desk.answers[joined_first], desk.answers[joined_second]
-    assert (at, lead.generation, lead.leader, follow.members) == (6000, 1, first, ())
-    assert [each.member_id for each in lead.members] == string_entry_order([first, second])
-    desk.settle([first, second])
-    for at in range(9000, 63_000, 3000):
-        desk.advance(at - desk.now)
-        desk.heartbeat(first)
-        if at <= 18_000:
-            desk.heartbeat(second)
-    desk.advance(62_999 - desk.now)
-    assert desk.state == STABLE
-    desk.advance(1)
-    assert (desk.state, list(desk.group.members)) == (PREPARING_REBALANCE, [first])
-    desk.advance(3000)
-    assert desk.heartbeat(first) == "REBALANCE_IN_PROGRESS"
-    answer = desk.join(first, name="A")
-    assert (answer.generation, desk.state) == (2, COMPLETING_REBALANCE)
 
 
 def static_pair(session: int, rebalance: int) -> tuple[Desk, str, str]:
@@ -65,28 +35,6 @@ def test_only_absent_static_members_postpone_the_join_again_and_again() -> None:
     assert (desk.state, desk.group.generation) == (PREPARING_REBALANCE, 1)
     desk.advance(500_000)
     assert (desk.state, desk.group.generation, desk.group.members) == (EMPTY, 2, {})
-
-
-def test_completing_answers_unchanged_members_at_once_and_rebalances_for_changed_ones() -> None:
-    desk = Desk()
-    leader, _ = desk.new("A")
-    follower, _ = desk.new("B")
-    desk.advance(6000)
-    assert desk.join(follower, name="B").generation == 1
-    assert len(desk.join(leader, name="A").members) == 2
-    assert desk.state == COMPLETING_REBALANCE
-    desk.sync(follower)
-    number = desk._count
-    assert desk.join(leader, name="A", protocols=("range", "roundrobin")) is None
-    assert desk.state == PREPARING_REBALANCE
-    assert desk.answers[number][1].error == "REBALANCE_IN_PROGRESS"
-    assert desk.sync(follower).error == "REBALANCE_IN_PROGRESS"
-    assert desk.join(follower, name="B").generation == 2
-    desk.settle([leader, follower])
-    assert desk.join(follower, name="B").generation == 2
-    assert desk.join(protocols=("sticky",)).error == "INCONSISTENT_GROUP_PROTOCOL"
-    assert desk.join("unknown").error == "UNKNOWN_MEMBER_ID"
-    assert desk.join("unknown", instance="unknown").error == "UNKNOWN_MEMBER_ID"
 
 
 def test_a_new_member_gives_up_after_five_minutes_while_an_old_one_only_heartbeats() -> None:

@@ -4,7 +4,6 @@ import pytest
 
 from kafka_coordinator.coordinator import Topics
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
-from kafka_coordinator.coordinator.states import DEAD, EMPTY
 from kafka_coordinator.messages import OffsetCommit
 from protocols.errors import UserError
 from protocols.facts import Committed
@@ -46,25 +45,6 @@ def test_a_deleted_topic_takes_its_offsets_with_it() -> None:
         desk.commit(topic=topic)
     desk.command(Topics({"u": 1}))
     assert desk.fetched() == {("u", 0): 1}
-
-
-def test_nothing_expires_during_a_rebalance() -> None:
-    desk = Desk(SHORT)
-    [member_id] = desk.stable(1, session=1_000_000, rebalance=1_000_000)
-    desk.commit(member_id, 1, topic="u")
-    desk.new("late", rebalance=1_000_000)
-    desk.advance(4 * MINUTE)
-    assert desk.fetched() == {("u", 0): 1}
-
-
-def test_an_empty_group_without_offsets_goes_at_the_next_run() -> None:
-    desk = Desk(SHORT)
-    desk.join(session=1_000_000)
-    desk.advance(MINUTE - 1)
-    assert desk.state == EMPTY
-    desk.advance(1)
-    assert desk.state == DEAD
-    assert list(desk.world.timers) == [("expiry", 0)]
 
 
 def test_a_deleted_group_leaves_tombstones() -> None:

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.links import Fault, Latency
-from protocols.engine.nodes import Outbox
 from protocols.engine.simulation import Simulation
-from tests.protocols.engine.probes import Probe, Trace, Waking, Word, say
+from tests.protocols.engine.probes import Probe, Trace, say
 
 FIXED = Latency(2.0, 2.0)
 
@@ -65,20 +64,6 @@ def test_where_the_network_is_cut_messages_vanish_in_silence() -> None:
     assert b.events == [("connected", "a"), ("a", "heard")]
 
 
-def test_a_cut_leaves_connections_open_and_what_is_under_way_arrives() -> None:
-    simulation, a, b = pair()
-    say(simulation, "a", "b", "before")
-    simulation.set_fault("b", "a", Fault(cut=True))
-    say(simulation, "a", "b", "lost")
-    simulation.run(10)
-    say(simulation, "b", "a", "lost, too")
-    simulation.set_fault("a", "b", None)
-    say(simulation, "a", "b", "after")
-    simulation.run(20)
-    assert a.events == [("connected", "b")]
-    assert b.events == [("connected", "a"), ("a", "before"), ("a", "after")]
-
-
 def test_a_close_behind_a_cut_is_told_when_it_is_mended() -> None:
     simulation, a, _ = pair()
     say(simulation, "a", "b", "x")
@@ -132,21 +117,6 @@ def test_who_connects_to_a_process_that_ends_before_it_hears_of_it_is_told() -> 
     assert b.events == []
 
 
-def test_a_new_connection_replaces_one_whose_end_was_not_heard_of() -> None:
-    simulation, a, _ = pair()
-    say(simulation, "b", "a", "x")
-    simulation.run(10)
-    simulation.set_fault("a", "b", Fault(cut=True))
-    simulation.end("b")
-    simulation.start("b", Probe())
-    simulation.set_fault("a", "b", Fault(delay=50.0))  # the close is on its way, slowly
-    simulation.run(11)
-    simulation.set_fault("a", "b", None)
-    say(simulation, "b", "a", "again")
-    simulation.run(100)
-    assert a.log[3:] == [(13, "closed", "b"), (13, "connected", "b"), (13, "b", "again")]
-
-
 def test_who_closes_is_not_told_and_the_peer_hears_what_was_said_before() -> None:
     simulation, a, b = pair()
     say(simulation, "a", "b", "x")
@@ -189,54 +159,3 @@ def test_a_process_may_end_while_it_hangs() -> None:
     simulation.run(20)
     assert a.events == [("connected", "b"), ("closed", "b")]
     assert b.events == []
-
-
-def test_a_process_that_hangs_is_disconnected_when_it_wakes_up() -> None:
-    simulation, a, b = pair()
-    say(simulation, "a", "b", "x")
-    simulation.run(10)
-    simulation.hang("b")
-    simulation.processes["b"].set_timer("speak", 12)
-    simulation.disconnect("b")
-    simulation.run(20)
-    b.react = lambda event, what, out: out.send("a", Word(str(what))) if event in ("timeout", "closed") else None
-    simulation.wake("b")
-    simulation.run(30)
-    assert b.events[2:] == [("closed", "a"), ("timeout", "speak"), ("connected", "a")]
-    assert a.events[1:] == [("closed", "b"), ("connected", "b"), ("b", "a"), ("b", "speak")]
-
-
-def test_a_waking_node_hears_first_of_all_connections_that_ended() -> None:
-    simulation = Simulation(latency=Latency(1.0, 1.0))
-    a, b, c = Probe(), Waking(), Probe()
-    for name, node in (("a", a), ("b", b), ("c", c)):
-        simulation.start(name, node)
-    for name in ("a", "c"):
-        say(simulation, "b", name, "hello")
-    simulation.run(10)
-    simulation.hang("b")
-    simulation.processes["b"].set_timer("speak", 12)
-    say(simulation, "a", "b", "last words")
-    simulation.run(20)
-    simulation.end("a")
-    simulation.start("a", again := Probe())
-    simulation.disconnect("c", "b")
-    simulation.run(30)
-    del b.log[:]
-
-    def react(event: str, what: Any, out: Outbox) -> None:
-        if event in ("woken", "timeout"):
-            for name in ("a", "c"):
-                out.send(name, Word(event))
-
-    b.react = react
-    simulation.wake("b")
-    # What had come is handled all the same, and what is said from now on goes over new connections.
-    assert b.events == [("woken", ("a", "c")), ("a", "last words"), ("timeout", "speak")]
-    simulation.run(40)
-    assert b.events[3:] == [("connected", "a"), ("connected", "c")]
-    assert again.events == [("connected", "b"), ("b", "woken"), ("b", "timeout")]
-    assert c.events[-3:] == [("connected", "b"), ("b", "woken"), ("b", "timeout")]
-    say(simulation, "a", "b", "hello again")
-    simulation.run(50)
-    assert b.events[5:] == [("a", "hello again")]

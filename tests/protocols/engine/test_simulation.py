@@ -34,23 +34,6 @@ def test_what_is_due_at_one_time_happens_in_the_order_of_creation() -> None:
     assert seen == ["start None", "call 1", "timeout x", "call 2"]
 
 
-def test_a_timer_that_is_moved_counts_as_created_when_it_was_moved() -> None:
-    simulation = Simulation()
-    probe = Probe()
-    simulation.start("a", probe)
-    outbox = simulation.processes["a"]
-    outbox.set_timer("moved to the same time", 10)
-    outbox.set_timer("moved to later", 5)
-    outbox.set_timer("moved to sooner", 20)
-    outbox.set_timer("stays", 10)
-    for name in ("moved to later", "moved to the same time", "moved to sooner"):
-        outbox.set_timer(name, 10)
-    simulation.run(100)
-    assert probe.log[1:] == [
-        (10, "timeout", name) for name in ("stays", "moved to later", "moved to the same time", "moved to sooner")
-    ]
-
-
 STEPS = st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc"), st.integers(-1, 6)), max_size=30)
 
 

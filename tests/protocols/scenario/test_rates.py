@@ -33,16 +33,6 @@ def test_a_queue_goes_before_its_topic_and_this_before_the_default() -> None:
     assert (rates.usual("orders"), rates.usual("payments")) == (50.0, 10.0)
 
 
-def test_a_name_that_is_a_topics_is_the_topic() -> None:
-    topics = {"orders": 4, "orders-3": 1}
-    rates = Rates(day({"orders-3": "400/s", "orders-3-0": "7/s"}, topics=topics))
-    assert (rates.of("orders"), rates.of("orders-3")) == ((10.0,) * 4, (7.0,))
-    later = Rates(day({"orders-3": "400/s"}, {"at": "5s", "add_topic": {"orders-3": 1}}, topics={"orders": 4}))
-    assert later.of("orders") == (10.0,) * 4
-    later.change({"orders-3": {"broker-a": 1}})
-    assert later.of("orders-3") == (400.0,)
-
-
 def test_what_comes_by_an_event_has_its_rate_then_and_a_rate_stays_with_its_queue() -> None:
     grown = {"at": "5s", "queues": {"orders": {"broker-a": 3, "broker-b": 3}}}
     found = day({"orders-2": "400/s", "orders-5": "6/s", "orders-broker-a-2": "7/s"}, grown)
@@ -52,14 +42,6 @@ def test_what_comes_by_an_event_has_its_rate_then_and_a_rate_stays_with_its_queu
     rates.change(found.events[0].queue_changes())
     assert rates.of("orders") == (10.0, 10.0, 400.0, 10.0, 7.0, 6.0)
     assert rates.at("orders", "broker-b") == (400.0, 10.0, 6.0)
-
-
-def test_a_topic_that_is_made_anew_has_rates_by_its_new_names() -> None:
-    rates = Rates(day({"orders-1": "400/s"}))
-    rates.change({"orders": None})
-    assert (rates.of("orders"), rates.places) == ((), {})
-    rates.change({"orders": {"broker-a": 1, "broker-b": 1}})
-    assert rates.at("orders", "broker-b") == (400.0,)
 
 
 @rows(

@@ -9,7 +9,7 @@ import pytest
 
 from compare.running.systems import read, read_text, scenario
 from protocols.scenario import reading
-from protocols.scenario.events import EVENT_KINDS, Commit, Hang, Join, Queues, Restart, Rolling
+from protocols.scenario.events import EVENT_KINDS, Commit, Hang, Join, Restart, Rolling
 from protocols.scenario.events.members import started_as
 from protocols.scenario.events.records import offsets_of
 from protocols.scenario.fields import GroupPart, MemberPart, NamedOffset, duration_text
@@ -74,49 +74,11 @@ events: [{at: 5s, crash: c1}]
     assert read_text(text) == small(events=[{"at": 5000.0, "crash": "c1"}])
 
 
-def test_a_number_of_queues_is_dealt_over_the_brokers_in_turn() -> None:
-    assert small(topics={"orders": {"queues": 3}, "t": 1, "none": 0}).topics["orders"].queues == {
-        "broker-a": 2,
-        "broker-b": 1,
-    }
-    assert small(topics={"t": 1}).topics["t"].queues == {"broker-a": 1}
-    (event,) = small(events=[{"at": "1s", "queues": {"orders": 5}}]).events
-    assert event == Queues(at=1000.0, queues={"orders": {"broker-a": 3, "broker-b": 2}})
-
-
-def test_events_stand_in_the_order_of_time_and_at_equal_times_as_written() -> None:
-    events = [
-        {"at": "9s", "leave": "c2"},
-        {"at": "5s", "commit": "c1"},
-        {"at": "5s", "commit": "c2"},
-        {"at": "10s", "join": "c2"},
-    ]
-    assert [event.describe() for event in small(events=events).events] == [
-        "c1 commits",
-        "c2 commits",
-        "c2 leaves",
-        "c2 joins",
-    ]
-
-
 def test_a_member_that_joins_first_is_not_there_before() -> None:
     day = small(events=[{"at": "5s", "join": "c2", "handle": "3ms"}])
     assert list(day.groups["billing"].members) == ["c1"]
     (join,) = day.events
     assert join == Join(at=5000.0, group="billing", join="c2", subscribe=("orders",), handle=3.0)
-
-
-def test_a_member_that_joins_again_is_what_it_was() -> None:
-    events = [
-        {"at": "1s", "subscribe": {"c2": ["other"]}},
-        {"at": "5s", "leave": "c2"},
-        {"at": "9s", "join": "c2", "strategy": "range"},
-    ]
-    day = small(events=events)
-    assert list(day.groups["billing"].members) == ["c1", "c2"]
-    join = day.events[2]
-    assert isinstance(join, Join)
-    assert (join.subscribe, join.strategy) == (("other",), "range")
 
 
 def test_a_start_changes_only_what_it_says() -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from protocols.errors import UserError
-from protocols.load import Production
 from protocols.scenario.rates import Replicas
 from protocols.scenario.reading import read_text
 from protocols.scenario.writing import as_yaml
@@ -60,13 +59,3 @@ def test_only_the_last_in_sync_replica_may_lead_again() -> None:
     assert [replicas.serve(each) for each in "abc"] == [False, True, True]
     replicas.returns("b")
     assert [replicas.in_sync(each) for each in "abc"] == [("a", "b"), ("b", "c"), ("c", "a")]
-
-
-def test_production_begins_anew_after_a_pause() -> None:
-    written = Production(2.0, 0.0, 0, (), ((1_250.0, 2_000.0), (3_000.0, float("inf"))))
-    at = {
-        now: written.end_offset(now) for now in (1_000.0, 1_250.0, 1_900.0, 2_000.0, 2_499.0, 2_500.0, 3_000.0, 9_000.0)
-    }
-    assert list(at.values()) == [2, 2, 2, 2, 2, 3, 4, 4]
-    assert Production(2.0, 2_200.0, 0, (), ((1_250.0, 2_500.0),)).end_offset(3_500.0) == 2
-    assert Production(2.0, 2_600.0, 0, (), ((1_250.0, 2_500.0),)).end_offset(3_600.0) == 2

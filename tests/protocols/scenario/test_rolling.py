@@ -54,17 +54,6 @@ def test_successors_join_before_their_predecessors_leave() -> None:
     ]
 
 
-def test_a_successor_is_what_its_predecessor_is_then() -> None:
-    day = read(
-        "{at: 10s, restart: c2, settings: {a: 1, b: 1}}",
-        "{at: 60s, rolling: c1..c2, gap: 30s, surge: 0s, settings: {b: 2}, strategy: sticky}",
-        "{at: 80s, subscribe: {c1.2: [more], c2: [other]}}",
-    )
-    first, second = (each for each in day.events if isinstance(each, Join))
-    assert (first.join, first.subscribe, first.strategy, first.settings) == ("c1.2", ("orders",), "sticky", {"b": 2})
-    assert (second.join, second.subscribe, second.settings) == ("c2.2", ("other",), {"a": 1, "b": 2})
-
-
 def test_successors_are_numbered_on() -> None:
     assert [successor(name) for name in ("c1", "c1.2", "a.b", "a.9", ".5")] == ["c1.2", "c1.3", "a.b.2", "a.10", ".5.2"]
     again = "{at: 60s, rolling: c1, gap: 0s, surge: 1s}", "{at: 90s, rolling: c1.2, gap: 0s, surge: 1s}"

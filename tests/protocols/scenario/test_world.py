@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from protocols.engine.links import Fault
 from protocols.engine.nodes import Message, Outbox, Time, TimerName, Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.facts import Owns
@@ -138,30 +137,6 @@ def test_a_cut_network_is_silent_until_it_is_mended() -> None:
     assert beats(cluster, "a", "c2") == list(range(9))
     assert "network of b mended" in watching.calls.values()
     assert not cluster.simulation.faults
-
-
-def test_overlapping_faults_add_up_and_end_each_at_its_time() -> None:
-    day = scenario(
-        name="x",
-        topics={"t": 1},
-        brokers=["a"],
-        group={"name": "g", "members": {"c1": ["t"]}},
-        run={"for": "20s"},
-        events=[
-            {"at": "1s", "network": "loss", "between": "c1", "loss": 0.5, "for": "5s"},
-            {"at": "2s", "network": "loss", "between": ["c1", "a"], "loss": 0.5, "for": "1s"},
-            {"at": "4s", "network": "delay", "between": ["a", "c1"], "delay": "200ms", "for": "6s"},
-        ],
-    )
-    simulation, topology = Simulation(), Topology.of(day)
-    for event in day.events:
-        simulation.at(event.at, lambda event=event: apply_to_world(event, simulation, topology))  # type: ignore[misc]
-    seen = []
-    for second in (1, 2, 3, 4, 6, 10):
-        simulation.run(second * 1000.0)
-        seen.append(simulation.faults.get(("a", "c1")))
-    both, slow = Fault(loss=0.5, delay=200.0), Fault(delay=200.0)
-    assert seen == [Fault(loss=0.5), Fault(loss=0.75), Fault(loss=0.5), both, slow, None]
 
 
 def test_static_variants_give_every_member_an_instance_id() -> None:

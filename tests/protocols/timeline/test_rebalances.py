@@ -9,44 +9,6 @@ JOIN = Join(at=1000.0, join="c2")
 CRASH = Crash(at=5000.0, crash="c1")
 
 
-def test_a_generation_counts_once_it_is_complete() -> None:
-    facts = [
-        (0, RebalanceBegan("g", "c1 joins", "c1", 0)),
-        (3000, RebalanceEnded("g", 1, True)),
-        (4000, RebalanceBegan("g", "c2 joins", "c2", 1)),
-        (4100, RebalanceBegan("g", "c3 joins", "c3", 1)),
-        (5000, RebalanceEnded("g", 2, False)),
-        (6000, RebalanceBegan("g", "c3 left", "c3", 2)),
-    ]
-    timeline = recorded(facts, 10_000)
-    assert timeline.rebalance_count == 2
-    assert [(each.generation, each.began, each.ended) for each in timeline.rebalances] == [
-        (1, 0, 3000),
-        (2, 4000, 5000),
-        (2, 6000, None),
-    ]
-    assert timeline.rebalances[1].triggers == ("c2 joins", "c3 joins")
-    assert timeline.rebalances[1].by == "c2"
-
-
-def test_passes_of_members_count_once_per_cause_and_only_if_something_changed() -> None:
-    facts = [
-        (1010, RebalanceBegan("g", "member list changed", None, None, "c1")),
-        (1020, RebalanceBegan("g", "started", None, None, "c2")),
-        (1030, RebalanceEnded("g", None, True, "c1")),
-        (1040, RebalanceEnded("g", None, True, "c2")),
-        (2000, RebalanceBegan("g", "period", None, None, "c1")),
-        (2000, RebalanceEnded("g", None, False, "c1")),
-        (5010, RebalanceBegan("g", "member list changed", None, None, "c2")),
-        (5020, RebalanceEnded("g", None, True, "c2")),
-    ]
-    timeline = recorded(facts, 10_000, [(1000.0, JOIN), (5000.0, CRASH)], roots={0: 2, 1: 2, 2: 2, 3: 2, 6: 3, 7: 3})
-    assert timeline.rebalance_count == 2
-    first, second = timeline.rebalances
-    assert (first.cause.text, first.members, first.began, first.ended) == ("c2 joins", ("c1", "c2"), 1010, 1040)
-    assert second.cause.text == "c1 crashes"
-
-
 def test_a_rebalance_tells_whom_it_kept_waiting() -> None:
     facts = [
         (0, owns("c1", A, B, generation=1)),

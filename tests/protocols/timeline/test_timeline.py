@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from protocols import Queue
 from protocols.facts import RebalanceEnded, Transition
-from protocols.scenario.events import Crash, Hang
+from protocols.scenario.events import Crash
 from protocols.scenario.reading import scenario
 from protocols.timeline import PER_BROKER, THROUGHOUT, FigureRecorder, InvariantError, Recorder, lifetimes, may_own_in
 from protocols.timeline.ownership import Interval, Pause
@@ -52,15 +52,6 @@ def test_a_pause_is_time_without_any_queue_between_some_and_some() -> None:
 def test_time_between_a_crash_and_a_new_start_is_no_pause() -> None:
     facts = [(0, owns("c1", A)), (5, owns("c1")), (30, owns("c1", A))]
     assert recorded(facts, 60, events=[(5.0, Crash(at=5.0, crash="c1"))]).pauses == ()
-
-
-def test_settling_is_counted_from_the_last_event() -> None:
-    facts = [(0, owns("c1", A)), (2000, owns("c1", A, B))]
-    assert recorded(facts, 9000, events=[(500.0, Crash(at=500.0, crash="c2"))]).settle == 1500
-    assert recorded(facts, 9000, events=[(2500.0, Crash(at=2500.0, crash="c2"))]).settle == 0
-    assert recorded(facts, 9000).settle == 2000
-    hang = Hang.model_validate({"at": 500.0, "hang": "c1", "for": 1000.0})
-    assert recorded(facts, 9000, events=[(500.0, hang)]).settle == 1500
 
 
 def test_a_generation_that_goes_back_raises() -> None:

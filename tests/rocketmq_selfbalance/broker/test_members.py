@@ -24,24 +24,6 @@ from rocketmq_selfbalance.messages.nameserver import RegisterBroker
 from tests.rocketmq_selfbalance.broker.one_broker import OneBroker
 
 
-def test_a_topic_that_comes_or_goes_is_told_a_newer_expression_is_not() -> None:
-    broker = OneBroker()
-    broker.heartbeat(0, "c1", "T")
-    assert broker.heartbeat(1, "c1", "T", "U") == ["c1"]
-    assert broker.heartbeat(2, "c1", "T", "U", version=2) == []
-    assert broker.heartbeat(3, "c1", "T", version=2) == ["c1"]
-
-
-def test_members_with_different_topics_tell_everybody_at_each_heartbeat() -> None:
-    broker = OneBroker()
-    broker.heartbeat(0, "c1", "T")
-    broker.heartbeat(0, "c2", "U")
-    assert [broker.heartbeat(at, client, topic) for at, client, topic in ((30, "c1", "T"), (31, "c2", "U"))] == [
-        ["c1", "c2"],
-        ["c1", "c2"],
-    ]
-
-
 def test_the_scan_removes_who_is_silent_for_more_than_120_s_and_tells_nobody() -> None:
     broker = OneBroker()
     broker.heartbeat(0, "c1")

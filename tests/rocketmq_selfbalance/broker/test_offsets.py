@@ -54,15 +54,6 @@ def test_4_x_takes_every_commit() -> None:
     assert broker.ask(0, "c1", UpdateConsumerOffset(5, "g", queue(topic="U"), 1, oneway=False)).code == SUCCESS
 
 
-def test_a_killed_broker_loses_what_was_committed_since_the_last_flush() -> None:
-    broker = OneBroker()
-    commit(broker, 9, "c1", 10)
-    broker.world.advance(10_000)  # the first flush
-    commit(broker, 12, "c1", 20)
-    commit(broker, 15, "c1", 25)  # after the flush of 15 s
-    assert committed(OneBroker(on=broker.disk), 0) == 20
-
-
 def test_a_stopped_broker_loses_nothing() -> None:
     broker = OneBroker()
     commit(broker, 16, "c1", 25)

@@ -23,17 +23,8 @@ from rocketmq_selfbalance.messages.membership import (
 )
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.messages.offsets import PullMessage, QueryConsumerOffset
-from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, RETRY, OneBroker, answers, joined, queue
+from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, OneBroker, answers, joined, queue
 from tests.rows import rows
-
-
-def test_a_pull_gets_at_most_32_records_whoever_owns_the_queue() -> None:
-    broker = joined()
-    broker.heartbeat(0, "c2", "T", RETRY)
-    for client in ("c1", "c2"):
-        answer = broker.ask(5, client, PullMessage(1, "g", queue(), 0))
-        assert (answer.code, answer.next_offset, answer.max_offset) == (SUCCESS, 32, 50)
-    assert broker.ask(5, "c1", PullMessage(1, "g", queue(), 40)).next_offset == 50
 
 
 @rows(

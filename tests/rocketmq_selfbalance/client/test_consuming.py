@@ -2,8 +2,6 @@
 
 import itertools
 
-import pytest
-
 from protocols.facts import Delivered
 from protocols.java import Queue
 from rocketmq_selfbalance.client.commands import (
@@ -63,15 +61,6 @@ def test_while_the_users_code_stands_still_pulling_ends_at_the_threshold() -> No
     cluster.run(5_000)
     assert sum(cluster.deliveries().values()) == sum(1 for _ in cluster.deliveries())
     assert sum(cluster.deliveries().values()) > stopped + 1_500
-
-
-def test_twenty_threads_share_what_is_fetched() -> None:
-    cluster = one_queue(produce=1_000.0)
-    cluster.start("c1", handle=100.0)
-    cluster.run(11_000)
-    # 20 threads, 100 ms each: 200 records a second from the first pull on.
-    began = min(now for now, fact in cluster.facts(Delivered)) - 100.0
-    assert len(cluster.deliveries()) == pytest.approx((cluster.simulation.now - began) / 1000 * 200, abs=25)
 
 
 def test_a_record_in_consumption_for_too_long_is_sent_back_and_holds_the_others_no_longer() -> None:

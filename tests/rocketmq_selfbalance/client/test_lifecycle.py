@@ -4,8 +4,6 @@ from protocols.facts import Noted, Transition
 from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown, StartConsumer
 from rocketmq_selfbalance.client.instance import client_id
 from rocketmq_selfbalance.messages.membership import HeartBeat
-from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
-from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.strategies import Averagely
 from tests.rocketmq_selfbalance.client.client_cluster import GROUP, Cluster
 from tests.rows import rows
@@ -16,34 +14,6 @@ def test_a_client_whose_topics_are_unknown_does_not_exist_for_any_broker() -> No
     cluster.start("c1", ["elsewhere"])
     cluster.run(25_000)
     assert "HeartBeat" not in cluster.kinds("c1")
-
-
-def test_a_lite_pull_consumer_joins_by_the_first_periodic_heartbeat() -> None:
-    cluster = Cluster({"T": 2})
-    began = cluster.simulation.now
-    cluster.start("c1", kind="lite_pull")
-    cluster.run(2_500)
-    first = min(now for now, _, message in cluster.requests("c1") if isinstance(message, HeartBeat))
-    # Its tasks begin 100 ms after its creation.
-    assert first == began + 1_100
-    assert len(cluster.owns("c1")) == 4
-
-
-def test_tasks_keep_their_periods() -> None:
-    cluster = Cluster({"T": 1}, brokers=("broker-a",), produce=1.0)
-    began = cluster.simulation.now
-    cluster.start("c1")
-    cluster.run(70_000)
-    requests = cluster.requests("c1")
-
-    def times(kind: type, *, after: float = 0.0) -> list[float]:
-        return [now - began for now, _, message in requests if isinstance(message, kind) and now - began > after]
-
-    # All begin 100 ms after the creation of the instance.
-    assert times(GetRouteInfo, after=5)[::2] == [110, 30_110, 60_110]
-    assert [each for each in times(HeartBeat, after=900) if each % 1000 == 100] == [1_100, 31_100, 61_100]
-    persisted = sorted({each for each in times(UpdateConsumerOffset) if each % 5000 == 100})
-    assert persisted[:4] == [10_100, 15_100, 20_100, 25_100]
 
 
 def test_the_heartbeat_of_the_first_pass_is_not_in_the_way_of_the_periodic_one() -> None:

@@ -1,27 +1,11 @@
 """A member of the consumer protocol joins and moves to its targets (spec 6.2, 6.7)."""
 
-from kafka_coordinator.consumer import GoOn, StopPolling, Subscribe
+from kafka_coordinator.consumer import GoOn, StopPolling
 from kafka_coordinator.consumer.kip848.states import RECONCILING
-from kafka_coordinator.messages import ConsumerGroupHeartbeat, OffsetCommit
-from tests.kafka_coordinator.consumer.kip848.scripted import INTERVAL, ScriptedMember
+from kafka_coordinator.messages import ConsumerGroupHeartbeat
+from tests.kafka_coordinator.consumer.kip848.scripted import ScriptedMember
 
 A, B, C, D = [("t", number) for number in range(4)]
-
-
-def test_what_stays_is_read_while_the_rest_is_given_up() -> None:
-    member = ScriptedMember(rate=10.0, settings={"auto.commit.interval.ms": 60_000})
-    member.member(A, B)
-    member.next_beat()
-    member.beats(1, (A,))
-    member.wait(1_000)
-    positions = {
-        partition: each.position(member.now, member.state.load.production(partition))
-        for partition, each in member.state.subscription.positions.items()
-    }
-    member.committed()
-    assert member.callbacks() == [("revoked", (B,)), ("assigned", ())]
-    assert positions[A] == 60
-    assert member.state.subscription.owned == (A,)
 
 
 def test_a_commit_with_an_outdated_epoch_is_tried_again_with_the_new_one() -> None:
@@ -45,29 +29,6 @@ def test_a_commit_that_fails_for_good_does_not_stop_it() -> None:
     assert member.callbacks() == [("revoked", (B,)), ("assigned", ())]
 
 
-def test_without_auto_commit_nothing_is_committed() -> None:
-    member = ScriptedMember(rate=10.0, settings={"enable.auto.commit": "false"})
-    member.member(A, B)
-    member.next_beat()
-    member.beats(1, (A,))
-    assert member.callbacks() == [("revoked", (B,)), ("assigned", ())]
-
-
-def test_a_target_that_comes_meanwhile_is_reconciled_afterwards() -> None:
-    member = ScriptedMember(rate=10.0, settings={"auto.commit.interval.ms": 60_000})
-    member.member(A, B, C)
-    member.next_beat()
-    member.beats(1, (A, B))
-    member.next_beat()
-    member.beats(1, (A,))
-    member.committed()
-    assert member.callbacks() == [("revoked", (C,)), ("assigned", ())]
-    assert member.take(ConsumerGroupHeartbeat).owned == (A, B)
-    assert member.member_state == RECONCILING
-    member.committed()
-    assert member.callbacks() == [("revoked", (B,)), ("assigned", ())]
-
-
 def test_nothing_moves_while_the_user_does_not_poll_but_heartbeats_go_on() -> None:
     member = ScriptedMember()
     member.member(A, B)
@@ -82,16 +43,6 @@ def test_nothing_moves_while_the_user_does_not_poll_but_heartbeats_go_on() -> No
     member.command(GoOn())
     member.committed()
     assert member.callbacks() == [("revoked", (B,)), ("assigned", ())]
-
-
-def test_a_changed_subscription_is_told_with_the_next_heartbeat() -> None:
-    member = ScriptedMember(existing={"t": 4, "u": 1})
-    member.member(A)
-    member.command(Subscribe(("t", "u")))
-    assert "ConsumerGroupHeartbeat" not in member.kinds()
-    member.next_beat()
-    told = member.take(ConsumerGroupHeartbeat)
-    assert (told.topics, told.owned) == (("t", "u"), None)
 
 
 def test_a_pattern_is_resolved_by_the_client() -> None:
@@ -133,17 +84,3 @@ def test_the_users_thread_may_wait_for_records_before_it_looks() -> None:
     assert member.callbacks() == []
     member.wait(1)
     assert member.callbacks() == [("assigned", (A,))]
-
-
-def test_offsets_are_asked_for_with_the_members_epoch() -> None:
-    member = ScriptedMember()
-    member.metadata()
-    member.coordinator()
-    member.beats(4, (A,))
-    asked = member.offsets(error="STALE_MEMBER_EPOCH")
-    assert (asked.member_id, asked.generation) == (member.state.membership.member_id, 4)
-    member.wait(100)
-    member.offsets(7)
-    assert member.state.subscription.positions[A].start == 7
-    member.wait(INTERVAL)
-    assert member.take(OffsetCommit).generation == 4

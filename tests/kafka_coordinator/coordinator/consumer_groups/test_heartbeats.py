@@ -1,9 +1,7 @@
 """ConsumerGroupHeartbeat: the executed runs of the specification (6.11, 6.12), and what is refused."""
 
 from kafka_coordinator.coordinator.consumer_groups.states import (
-    ASSIGNING,
     M_STABLE,
-    STABLE,
     UNREVOKED,
 )
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded
@@ -38,17 +36,6 @@ def test_patterns_are_resolved_again_after_their_longest_age() -> None:
     desk.advance(1)
     desk.beat("A")
     assert desk.group.resolved["t"].at == 30_001
-
-
-def test_resolving_takes_the_time_that_the_broker_takes() -> None:
-    desk = ConsumerDesk()
-    core = desk.world.node.core
-    core.settings = type(core.settings)(offsets_topic_num_partitions=1, resolve_regex_ms=700)
-    desk.join("A", None, regex="t")
-    desk.advance(699)
-    assert desk.state == STABLE
-    desk.advance(1)
-    assert desk.state == ASSIGNING
 
 
 def test_the_observer_sees_grants_and_when_a_rebalance_begins_and_ends() -> None:

@@ -69,24 +69,6 @@ def test_a_classic_member_must_have_a_protocol_in_common_with_the_others() -> No
     assert desk.classic_join(protocols=("sticky",)).error == "MEMBER_ID_REQUIRED"
 
 
-def test_classic_members_are_fenced_where_they_do_not_come_again_or_do_not_sync() -> None:
-    desk = ConsumerDesk()
-    m = desk.classic_group()
-    desk.join("N")
-    assert desk.classic_beat(m, 1) == "REBALANCE_IN_PROGRESS"
-    desk.advance(10_000)
-    assert desk.classic_beat(m, 1) == "REBALANCE_IN_PROGRESS"
-    desk.advance(9999)
-    assert m in desk.group.members
-    desk.advance(1)  # 20 s after it was told first
-    assert list(desk.group.members) == ["N"]
-    late = desk.classic_join().member_id
-    desk.classic_join(late)
-    assert desk.beat("N").error == "NONE"
-    desk.advance(20_000)
-    assert list(desk.group.members) == ["N"]
-
-
 def test_a_static_member_changes_the_protocol_with_its_process() -> None:
     desk = ConsumerDesk()
     desk.join("N", instance_id="I")
@@ -106,17 +88,3 @@ def test_an_administrator_removes_members_of_both_kinds_at_once() -> None:
     desk.join("O")
     assert desk.leave(("", "I"), ("", "J"), (m, None)) == ["NONE", "UNKNOWN_MEMBER_ID", "NONE"]
     assert (desk.epochs(), desk.state) == ((4, 3), ASSIGNING)
-
-
-def test_an_empty_group_of_either_kind_makes_room_for_the_other() -> None:
-    desk = ConsumerDesk({"group.consumer.migration.policy": "disabled"})
-    m = desk.classic_group()
-    desk.commit(m, 1)
-    desk.leave((m, None))
-    assert desk.join("N").member_epoch == 1
-    assert desk.fetch()[1] == {("t", 0): 7}
-    desk.beat("N", -1)
-    assert desk.classic_join("unknown").error == "UNKNOWN_MEMBER_ID"
-    assert desk.fetch()[1] == {("t", 0): 7}
-    assert desk.classic_join().error == "MEMBER_ID_REQUIRED"
-    assert desk.classic_state == classic_states.EMPTY
