@@ -11,7 +11,7 @@ from compare.reading.group_model import ROCKETMQ, model_of
 from compare.reading.observed import ObservedGroup, ObservedMember, System
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Queue, sort_queues
-from rocketmq_selfbalance import View, allocate
+from rocketmq_selfbalance import allocate
 from tests.compare.observed_groups import findings, observed, partitions, subscribed
 
 
@@ -51,14 +51,6 @@ def test_what_the_named_strategy_does_not_give_is_doubted_even_if_every_queue_ha
     assert "mixed-strategies" not in told(swapped, None)
     circle = told(allocate("AVG_BY_CIRCLE", owned.group), "AVG")["mixed-strategies"]
     assert circle.cause == "A member reports the strategy AVG, but all members own what AVG_BY_CIRCLE allocates."
-
-
-def test_a_member_with_another_view_of_the_group_is_found() -> None:
-    group = rocketmq_group({"orders": 8}, 4)
-    owned = allocate("AVG", group, views={"10.0.0.3@i": View(members=["10.0.0.0@i", "10.0.0.3@i"])})
-    found = told(owned, "AVG")
-    assert list(found) == ["mixed-strategies"]
-    assert "see another list of members" in found["mixed-strategies"].cause
 
 
 @given(

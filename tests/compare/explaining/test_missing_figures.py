@@ -99,15 +99,6 @@ def test_where_second_owners_may_hide_no_topic_is_told() -> None:
     assert (group.figure("double_owned_queues"), group.figure("mean")) == (None, None)
 
 
-def test_a_topic_with_a_queue_of_which_nothing_is_told_is_not_judged() -> None:
-    bills = partitions("bills", 0, 1)
-    members = (ObservedMember("a@1", None), ObservedMember("b@1", bills[:1]))
-    partial = Partial((), ("a@1",), "a was not asked")
-    assert judged(shared_address(members=members, queues=bills, unowned=None, partial=partial)).topics == {}
-    told = judged(shared_address(members=members, queues=bills, unowned=bills[1:], partial=partial))
-    assert told.topics["bills"]["unowned_queues"] == 1
-
-
 def offsets_only(**more: Any) -> ObservedGroup:
     """Kafka's offsets view: two owners, and perhaps members that own nothing."""
     owned = partitions("orders", 0, 1, 2)

@@ -42,14 +42,6 @@ def test_only_as_many_queues_are_added_as_help_with_the_arithmetic_of_each_broke
     assert remedy.gain.max_over_mean > 0
 
 
-def test_who_else_reads_the_topic_is_named() -> None:
-    first = pile_up({"orders": {"b": 1}, "returns": {"b": 1}}, 2)
-    other = ObservedGroup("rocketmq", "billing", "shared", "ONLINE", "AVG", (), first.queues)
-    told = {each.group.observed.name: each for each in explain_all(judge([first, other]))}
-    risks = [risk.text for remedy in told["g"].remedies for risk in remedy.risks]
-    assert any("billing" in text for text in risks)
-
-
 def test_a_compacted_topic_gets_no_partitions(subtests: pytest.Subtests) -> None:
     for topic in ["app-store-changelog", "connect-offsets", "__consumer_offsets", "told"]:
         with subtests.test(topic=topic):
@@ -75,16 +67,6 @@ def test_orderly_members_are_told_that_their_order_is_lost_and_other_remedies_co
     assert first.text.startswith("Run at most 1 member")
     (more,) = [each for each in others if any("updateTopic" in command for command in each.commands)]
     assert any("the members consume in order" in risk.text and risk.weight == GRAVE for risk in more.risks)
-
-
-def test_lists_by_hand_come_with_their_price_and_last() -> None:
-    said = findings(pile_up({"a": {"b": 1}, "c": {"b": 1}}, 4))["remainder-piles-up"].remedies
-    lists = next(each for each in said if "ByConfig" in each.text)
-    assert said[-1] is lists
-    text = lists.terms
-    assert "failover is lost: the queues of a crashed member stay without an owner" in text
-    assert "retry" in text
-    assert all(risk.weight >= 8 for risk in lists.risks)
 
 
 def test_static_members_and_readers_of_joined_topics_are_thought_of() -> None:

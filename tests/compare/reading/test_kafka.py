@@ -185,30 +185,6 @@ def test_what_each_view_tells(subtests: pytest.Subtests) -> None:
             assert set(verbose.queues or ()) == truth.read
 
 
-def test_a_group_that_only_a_notice_calls_empty_has_no_members() -> None:
-    folder = CAPTURES / "cluster-a"
-    groups, _ = read_files(folder / "all-groups.members.stderr.txt", folder / "all-groups.offsets.txt")
-    empty = [name for name, truth in truths("cluster-a").items() if truth.raw["state"] == "Empty"]
-    assert len(empty) > 30
-    for name in empty:
-        assert (groups[name].state, groups[name].members) == ("Empty", ())
-    assert {group.state for group in groups.values()} == {"Empty", "rebalancing", None}
-
-
-def test_while_a_group_reconciles_queues_of_the_target_assignment_are_unowned() -> None:
-    views = [CAPTURES / "rebalancing" / f"mid-reconcile.{view}.txt" for view in ("members-verbose", "offsets")]
-    for sources in (views[:1], views):
-        groups, _ = read_files(*sources)
-        group = groups["mid-reconcile"]
-        owned = {queue for member in group.members or () for queue in member.owned or ()}
-        assert {(queue.topic, queue.number) for queue in set(group.queues or ()) - owned} == {
-            ("orders", 5),
-            ("returns", 0),
-            ("returns", 1),
-            ("returns", 2),
-        }
-
-
 def test_errors_lists_and_other_tools_give_one_line_each(subtests: pytest.Subtests) -> None:
     for folder in FOLDERS:
         with subtests.test(folder=folder):

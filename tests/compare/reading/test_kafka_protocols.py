@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from compare.reading.observed import ObservedGroup
-from tests.compare.reading.kafka_tool import ToolMember, line, members_view, offsets_view
+from tests.compare.reading.kafka_tool import ToolMember, line, members_view
 from tests.compare.reading.pasted.decorations import DECORATIONS
 from tests.compare.reading.pasted.reading_pasted import read_lines
 from tests.compare.reading.reading_kafka import CAPTURES, FOLDERS, read, read_files, text
 
 NEW = "8O876wWRSH6gvmJKR1CN9A"
-NEWER = "uPBm7QKFQIqbe-Mf52S5zg"
 OLD = "old-e72470e4-33bf-4de5-a157-fa8984b9151a"
 
 
@@ -102,24 +101,6 @@ def test_who_has_not_reached_its_target_moves(subtests: pytest.Subtests) -> None
             group = only(*verbose(row, upgraded=False))
             assert group.moving == {True: (row[0],), False: (), None: None}[moves]
             assert group.state is None
-
-
-def test_rows_that_are_lost_leave_open_whether_somebody_moves() -> None:
-    rows = [(id, "2", "t:0", "2", "t:0", "") for id in (NEW, NEWER)]
-    lines = verbose(*rows, upgraded=False)
-    assert only(*lines).moving == ()
-    assert only(*lines[:-1], lines[-1][:40]).moving is None
-    lines = verbose((NEW, "1", "t:0", "2", "t:0", ""), rows[1], upgraded=False)
-    assert only(*lines[:-1], lines[-1][:40]).moving == (NEW,)
-
-
-def test_without_that_column_the_ids_tell_who_speaks_the_classic_protocol() -> None:
-    mixed = [ToolMember(NEW, "c", {"t": [0]}), ToolMember(OLD, "c", {"t": [1]})]
-    assert only(*members_view("g", mixed)).classic_members == (OLD,)
-    assert only(*offsets_view("g", mixed, {})).classic_members == (OLD,)
-    # In a group that is of the classic protocol there is nobody to tell apart.
-    assert only(*members_view("g", mixed[1:])).classic_members == ()
-    assert only(*members_view("g", mixed[:1])).classic_members == ()
 
 
 def test_the_mixed_group_that_was_captured_names_its_two_classic_members() -> None:

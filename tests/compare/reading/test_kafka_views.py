@@ -7,7 +7,7 @@ import pytest
 from compare.reading.observed import ObservedGroup, Partial, Skipped
 from protocols import Queue
 from tests.compare.reading.kafka_tool import ToolMember, list_view, members_view, offsets_view, state_view
-from tests.compare.reading.reading_kafka import read, read_all, text
+from tests.compare.reading.reading_kafka import read, text
 
 UUID = "-0000000{}-1111-2222-3333-444444444444"
 A = ToolMember("a" + UUID.format(1), "a", {"orders": [0, 1], "returns": [0]})
@@ -86,15 +86,6 @@ def test_a_listed_member_less_than_the_state_view_counts_is_missing() -> None:
     group = only(members_view("g", [A, B], verbose=True), state_view("g", "h:1", "range", "Stable", 3))
     assert (group.members, group.member_count) == (None, 3)
     assert group.notes == ("the state view counts 3 members, 2 are listed",)
-
-
-def test_a_cut_table_leaves_open_who_else_is_in_the_group() -> None:
-    lines = members_view("g", [A, B, IDLE], verbose=True)
-    lines[-1] = lines[-1][:30]
-    groups, skipped = read(text(*lines))
-    assert groups["g"].members is None
-    assert [member.id for member in groups["g"].seen] == [A.id, B.id]
-    assert [each.line for each in skipped] == [5]
 
 
 def test_an_assignment_that_does_not_hold_as_many_partitions_as_told_is_cut() -> None:
@@ -192,24 +183,6 @@ def test_partition_numbers_of_another_cluster_are_not_used() -> None:
 def test_a_table_whose_padding_got_lost_is_read_by_words() -> None:
     squeezed = [re.sub(" +", " ", line) for line in members_view("g", [A, B, IDLE], verbose=True)]
     assert len(only(squeezed).members or ()) == 3
-
-
-def test_one_queue_may_have_two_owners() -> None:
-    twice = [A, ToolMember(B.id, "b", {"orders": [1, 2]})]
-    for view in (members_view("g", twice, verbose=True), offsets_view("g", twice, COMMITTED)):
-        group = only(view)
-        shown = group.seen if group.members is None else group.members
-        assert [("orders", 1) in numbers(member.owned) for member in shown] == [True, True]
-
-
-def test_views_in_different_folders_about_the_same_members_belong_together() -> None:
-    groups, _ = read_all(
-        [
-            text(*members_view("g", [A, IDLE]), name="members/g.txt"),
-            text(*offsets_view("g", [A, IDLE], COMMITTED), name="offsets/g.txt"),
-        ]
-    )
-    assert [member.owned is None for member in groups[0].members or ()] == [False, False]
 
 
 def test_an_offset_of_a_deleted_topic_fails_the_whole_view_and_the_remedy_says_which_views_do_not() -> None:

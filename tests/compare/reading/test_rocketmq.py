@@ -1,14 +1,13 @@
 """What mqadmin printed in the captures tells exactly what was true, or says that it does not tell."""
 
 import json
-from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
 from protocols import Queue
-from tests.compare.reading.reading_rocketmq import CAPTURES, GROUPS, owned, queue_of, read_files, truth, wrong
+from tests.compare.reading.reading_rocketmq import CAPTURES, GROUPS, owned, read_files, truth, wrong
 
 UNTOLD = {
     # Every member owns every queue; nobody but the first was asked.
@@ -103,21 +102,6 @@ def test_a_pop_groups_retry_queues_have_owners_its_topics_have_none() -> None:
     assert owned(group)["10.35.0.3@i"] == frozenset()
     assert group.queues is not None
     assert {queue.topic for queue in group.queues} == {"shipping", "%RETRY%pop_mode_3"}
-
-
-def test_a_client_id_that_two_processes_share_owns_queues_twice_and_others_never() -> None:
-    groups, skipped = read_files(*sorted((CAPTURES / "same_client_id").glob("*.txt")))
-    group = groups["dup_client_id"]
-    true = json.loads((CAPTURES / "same_client_id" / "truth.json").read_text())["processes"]
-    assert skipped == []
-    assert group.members is not None
-    assert [(member.id, set(member.owned or ())) for member in group.members] == [
-        (process["clientId"], set(map(queue_of, process["owned"]))) for process in true.values()
-    ]
-    owners = Counter(queue for member in group.members for queue in member.owned or ())
-    assert set(owners.values()) == {2}
-    assert group.unowned == tuple(Queue("ExtraX", "broker-b", n) for n in (0, 1))
-    assert any("connected 2 times" in note for note in group.notes)
 
 
 def test_members_that_do_not_agree_leave_queues_unowned_and_hide_second_owners() -> None:

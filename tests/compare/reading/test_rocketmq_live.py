@@ -195,19 +195,6 @@ def test_nonsense_in_a_route_is_one_line_and_exit_code_2_at_the_console(servers:
     assert "readQueueNums is 'many'" in ran.stderr
 
 
-def test_the_second_name_server_is_asked_for_the_route_where_that_of_the_first_is_nonsense(servers: ExitStack) -> None:
-    cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)]})
-    address = start(servers, cluster).removeprefix("rocketmq://")
-
-    def damaged(code: int, fields: Mapping[str, str]) -> Answer:
-        return cluster.name_server(code, fields) if code == 206 else (0, None, "7")
-
-    first = servers.enter_context(serving(damaged))
-    assert group_of(observe(f"rocketmq://{first};{address}")).queues == tuple(
-        Queue("orders", f"broker-{letter}", number) for letter in "ab" for number in (0, 1)
-    )
-
-
 def test_a_topic_whose_route_is_nonsense_is_one_line_and_its_queues_are_not_known(servers: ExitStack) -> None:
     cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)]})
     start(servers, cluster)

@@ -4,7 +4,7 @@ import pytest
 
 from kafka_coordinator.cluster.views import describe, description_of
 from protocols.errors import UserError
-from protocols.scenario.events import BrokerEvent, Leave
+from protocols.scenario.events import BrokerEvent
 from tests.compare.reading.kafka_tool import ToolMember, members_view, offsets_view, state_view
 from tests.kafka_coordinator.kafka_stories import Story
 
@@ -63,15 +63,6 @@ def test_the_state_views_have_the_tools_layout() -> None:
     assert describe(made.cluster, "g", "state-verbose").splitlines()[2].split() == (
         ["g", "b1:9092", "(1)", "sticky", "Stable", "-", "-", "3"]
     )
-
-
-def test_an_empty_group_has_offsets_without_members() -> None:
-    made = Story(rate=10.0, events=[Leave(at=20_000.0, leave=name) for name in ("c1", "c2")])
-    made.to_end(30)
-    assert describe(made.cluster, "g", "members").splitlines()[2:] == []
-    assert all(line.split()[-3:] == ["-", "-", "-"] for line in describe(made.cluster, "g").splitlines()[2:])
-    assert len(describe(made.cluster, "g").splitlines()) == 8
-    assert "Empty" in describe(made.cluster, "g", "state")
 
 
 def test_what_cannot_be_described_is_told() -> None:

@@ -15,14 +15,6 @@ def only(argument: str) -> SourceText | Skipped:
     return found
 
 
-def test_a_file_whose_name_holds_an_equals_sign(tmp_path: Path) -> None:
-    path = tmp_path / "a=b.txt"
-    path.write_text("text")
-    text = only(str(path))
-    assert isinstance(text, SourceText)
-    assert text.given_group is None
-
-
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"GROUP\nx")))
     text = only("-")

@@ -52,14 +52,6 @@ def test_without_load_nothing_is_said_of_records() -> None:
     assert harm["work"] is harm["no_progress_queue_s"] is harm["longest_stall_s"] is None
 
 
-def test_a_static_member_that_restarts_is_the_reason_of_its_own_pause() -> None:
-    members = {name: {"subscribe": ["X"], "instance_id": name} for name in ("c1", "c2")}
-    events = [{"at": "60s", "leave": "c1"}, {"at": "80s", "join": "c1"}]
-    found = record("kafka:range", group={"name": "g", "members": members}, events=events)
-    assert kinds(found, "no_progress") == ["owner away"]
-    assert found["harm"]["because"]["no_progress"][0]["members"] == ["c1"]
-
-
 def test_records_for_a_broker_that_is_down_are_refused() -> None:
     events = [{"at": "60s", "broker": "b", "does": "stop"}, {"at": "90s", "broker": "b", "does": "return"}]
     found = record("rocketmq:AVG", brokers=["a", "b"], topics={"X": {"queues": {"a": 2, "b": 2}}}, events=events)

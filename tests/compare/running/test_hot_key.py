@@ -35,15 +35,6 @@ def test_one_loop_or_one_thread_falls_behind_on_the_hot_queue_alone(variant: str
     assert all(after[number] <= 3 for number in (4, 5, 6, 7))
 
 
-@pytest.mark.parametrize("variant", [*KAFKA, ONE_THREAD])
-def test_two_more_members_change_nearly_nothing(variant: str) -> None:
-    assert reader(variant, 55) == reader(variant, 145) == "c1"
-    before, after = waiting(variant, 80), waiting(variant, 145)
-    # c1 has given up two idle queues, and with them 4 records per second.
-    assert after[0] - before[0] == pytest.approx(65 * (80 - (1 / HANDLE_S - 2)), rel=0.06)
-    assert all(after[number] <= 3 for number in range(2, 8))
-
-
 @pytest.mark.parametrize(("variant", "seconds"), [*((each, 30) for each in KAFKA), (ONE_THREAD, 30)])
 def test_eight_threads_drain_what_waits(variant: str, seconds: float) -> None:
     assert reader(variant, 170) == "c0"

@@ -13,7 +13,6 @@ def of(*numbers: int) -> frozenset[Partition]:
 
 
 STABLE = Standing(3, 2, M_STABLE, of(0, 1))
-WAITING = Standing(5, 3, UNRELEASED, of(0))
 
 
 NUMBERS = st.frozensets(st.integers(0, 5)).map(lambda numbers: of(*numbers))
