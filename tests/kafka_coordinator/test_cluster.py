@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from protocols.errors import UserError
-from protocols.facts import Delivered, Position
 from protocols.scenario.events import (
     BrokerEvent,
     Crash,
@@ -20,16 +19,6 @@ from protocols.scenario.events import (
 )
 from tests.kafka_coordinator.kafka_stories import Story, at
 from tests.rows import rows
-
-
-def test_records_read_and_not_committed_before_a_crash_are_read_again() -> None:
-    events = [Crash(at=at(20), crash="c2")]
-    seen = Story(rate=10.0, settings={"session.timeout.ms": 10_000}, events=events).to_end(60)
-    read = max(fact.end for _, fact in seen.of(Delivered) if fact.member == "c2" and fact.queue.number == 4)
-    again = [fact for now, fact in seen.of(Position) if now > at(20) and fact.queue.number == 4]
-    assert read == 200
-    assert [fact.why for fact in again] == ["committed"]
-    assert again[0].offset < read
 
 
 @rows(

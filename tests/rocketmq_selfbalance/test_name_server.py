@@ -12,6 +12,7 @@ from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.nameserver import (
     AddWritePerm,
     DataVersion,
+    DeleteTopicInNameServer,
     GetRouteInfo,
     RegisterBroker,
     Route,
@@ -38,6 +39,10 @@ def name_server(*messages: tuple[float, str, Any]) -> SingleNode[NameServer]:
     for seconds, sender, message in messages:
         world.receive(seconds * 1000, sender, message)
     return world
+
+
+def no_route(world: SingleNode[NameServer]) -> bool:
+    return answered(world) is None
 
 
 def route(world: SingleNode[NameServer]) -> Route:
@@ -103,6 +108,12 @@ def test_queues_of_a_lost_master_stay_while_a_replica_is_there() -> None:
     after = route(world)
     assert subscribe_queues("T", after) == subscribe_queues("T", before)
     assert publish_queues("T", after) == ()
+
+
+def test_a_deleted_topic_is_gone_for_everybody() -> None:
+    world = name_server((0, "a", registration("a", TopicConfig("T", 2, 2))))
+    world.receive(1000, OPERATOR, DeleteTopicInNameServer(0, "T"))
+    assert no_route(world)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5), st.integers(0, 40)), max_size=25))

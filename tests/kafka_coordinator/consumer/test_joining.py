@@ -12,16 +12,6 @@ COOPERATIVE = {"partition.assignment.strategy": "cooperative-sticky"}
 T0, T1, T2, T3 = (("t", number) for number in range(4))
 
 
-def test_a_dynamic_member_asks_for_an_id_and_joins_with_it_at_once() -> None:
-    c = Scripted()
-    assert sorted(c.kinds()) == ["FindCoordinator", "MetadataRequest"]
-    c.coordinator()
-    first = c.joined(error="MEMBER_ID_REQUIRED", member_id="c1-7")
-    assert (first.member_id, first.rebalance_timeout_ms, first.session_timeout_ms) == ("", 300_000, 45_000)
-    assert [name for name, _ in first.protocols] == ["range", "cooperative-sticky"]
-    assert c.take(JoinGroup).member_id == "c1-7"
-
-
 def test_cooperative_gives_up_unsubscribed_topics_before_it_joins() -> None:
     c = Scripted(settings=COOPERATIVE, existing={"t": 2, "u": 1})
     c.command(Subscribe(("t", "u")))

@@ -20,25 +20,6 @@ def leading(**config: object) -> Scripted:
     return c
 
 
-def beat_until(c: Scripted, moment: float) -> None:
-    while c.now < moment:
-        c.wait(min(1_000, moment - c.now))
-        if "Heartbeat" in c.kinds():
-            c.beat()
-
-
-def test_a_former_leader_forgets_its_snapshot() -> None:
-    c = leading()
-    c.hears_of_rebalance()
-    c.joined(2)
-    c.synced(T0)
-    c.offsets(0)
-    beat_until(c, 20_000)
-    while "MetadataRequest" in c.kinds():
-        c.metadata(t=6)
-    assert not c.state.membership.rejoin_needed
-
-
 def test_a_subscription_that_changes_while_it_joins_is_joined_afterwards() -> None:
     c = Scripted(settings=EAGER)
     c.metadata()

@@ -13,7 +13,6 @@ from kafka_coordinator.coordinator.states import (
     PREPARING_REBALANCE,
     STABLE,
 )
-from kafka_coordinator.messages import FindCoordinator
 from tests.kafka_coordinator.coordinator.coordinator_desk import ONE_PARTITION, Desk
 from tests.rows import rows
 
@@ -32,15 +31,6 @@ PARTITIONS = {
 @rows(("group", "partition"), PARTITIONS.items())
 def test_a_group_s_partition_follows_from_java_s_hash(group: str, partition: int) -> None:
     assert offsets_partition(group, 50) == partition
-
-
-def test_any_broker_tells_who_coordinates() -> None:
-    leaders = tuple("" if number == 31 else f"b{number % 3}" for number in range(50))
-    desk = Desk({"offsets.topic.num.partitions": 50}, name="b7", leaders=leaders)
-    found = desk.send(FindCoordinator(1, "g1"))
-    assert (found.error, found.broker) == ("NONE", "b0")
-    found = desk.send(FindCoordinator(2, "orders"))
-    assert (found.error, found.broker) == ("COORDINATOR_NOT_AVAILABLE", "")
 
 
 def pair() -> tuple[Desk, Desk]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from protocols.engine.links import Fault, Latency
 from protocols.engine.simulation import Simulation
-from tests.protocols.engine.probes import Probe, Trace, say
+from tests.protocols.engine.probes import Probe, say
 
 FIXED = Latency(2.0, 2.0)
 
@@ -77,37 +77,6 @@ def test_a_close_behind_a_cut_is_told_when_it_is_mended() -> None:
     assert a.log[2:] == [(1007, "closed", "b")]
 
 
-def test_a_delay_is_added_and_a_loss_loses_its_share_without_shifting_the_others() -> None:
-    def arrivals(fault: Fault | None) -> list[float | None]:
-        trace = Trace()
-        simulation, _, _ = pair(Latency(1.0, 5.0), observer=trace, tracing=True)
-        say(simulation, "a", "b", "opens")
-        simulation.set_fault("a", "b", fault)
-        for at in range(10, 4010, 10):
-            simulation.run(at)
-            say(simulation, "a", "b", "x")
-        return [each[2] for each in trace.told if each[0] == "sent"][1:]
-
-    plain, late, lossy = arrivals(None), arrivals(Fault(delay=100.0)), arrivals(Fault(loss=0.25))
-    assert late == [each + 100.0 for each in plain if each is not None]
-    assert all(there in (None, each) for each, there in zip(plain, lossy, strict=True))
-    assert 60 < lossy.count(None) < 140
-
-
-def test_a_crash_loses_the_state_and_closes_the_connections() -> None:
-    simulation, a, b = pair()
-    say(simulation, "b", "a", "x")
-    simulation.run(10)
-    simulation.processes["b"].set_timer("never", 20)
-    say(simulation, "b", "a", "last words")
-    say(simulation, "a", "b", "never heard")
-    simulation.end("b")
-    assert not simulation.is_running("b")
-    simulation.run(100)
-    assert a.log[2:] == [(2, "b", "x"), (12, "b", "last words"), (12, "closed", "b")]
-    assert b.events == [("connected", "a")]
-
-
 def test_who_connects_to_a_process_that_ends_before_it_hears_of_it_is_told() -> None:
     simulation, a, b = pair()
     say(simulation, "a", "b", "x")
@@ -115,39 +84,6 @@ def test_who_connects_to_a_process_that_ends_before_it_hears_of_it_is_told() -> 
     simulation.run(100)
     assert a.log[1:] == [(0, "connected", "b"), (4, "closed", "b")]
     assert b.events == []
-
-
-def test_who_closes_is_not_told_and_the_peer_hears_what_was_said_before() -> None:
-    simulation, a, b = pair()
-    say(simulation, "a", "b", "x")
-    simulation.run(10)
-    say(simulation, "a", "b", "last")
-    simulation.processes["a"].close("b")
-    simulation.processes["a"].close("nobody")
-    say(simulation, "b", "a", "too late")
-    simulation.run(20)
-    say(simulation, "b", "a", "anew")
-    simulation.run(30)
-    assert a.events == [("connected", "b"), ("connected", "b"), ("b", "anew")]
-    assert b.events == [("connected", "a"), ("a", "x"), ("a", "last"), ("closed", "a"), ("connected", "a")]
-
-
-def test_a_disconnection_is_told_to_both_and_they_may_connect_again() -> None:
-    simulation, a, b = pair()
-    other = Probe()
-    simulation.start("c", other)
-    for peer in ("b", "c"):
-        say(simulation, "a", peer, "x")
-    simulation.run(10)
-    simulation.disconnect("a", "b")
-    assert a.log[-1] == (10, "closed", "b")
-    say(simulation, "a", "b", "again")
-    simulation.run(20)
-    assert b.events[2:] == [("closed", "a"), ("connected", "a"), ("a", "again")]
-    simulation.disconnect("a")
-    simulation.run(30)
-    assert other.events[-1] == b.events[-1] == ("closed", "a")
-    assert sorted(a.events[-2:]) == [("closed", "b"), ("closed", "c")]
 
 
 def test_a_process_may_end_while_it_hangs() -> None:

@@ -13,25 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.links import Latency
-from protocols.engine.nodes import TICK, Outbox
+from protocols.engine.nodes import Outbox
 from protocols.engine.randomness import Choices
 from protocols.engine.simulation import CALL, CLOCK, CONNECTED, TIMER, Simulation
 from tests.protocols.engine.probes import Probe, Trace, Word
 
 ROOT = Path(__file__).parent.parent.parent.parent
 FIXED = Latency(2.0, 2.0)
-
-
-def test_what_is_due_at_one_time_happens_in_the_order_of_creation() -> None:
-    simulation = Simulation()
-    seen: list[str] = []
-    probe = Probe(lambda event, what, out: seen.append(f"{event} {what}"))
-    simulation.at(10, partial(seen.append, "call 1"))
-    simulation.start("a", probe)
-    simulation.processes["a"].set_timer("x", 10)
-    simulation.at(10, partial(seen.append, "call 2"))
-    simulation.run(10)
-    assert seen == ["start None", "call 1", "timeout x", "call 2"]
 
 
 STEPS = st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc"), st.integers(-1, 6)), max_size=30)
@@ -92,17 +80,6 @@ def test_two_processes_of_one_name_cannot_run() -> None:
     simulation.end("a")
     simulation.start("a", Probe())
     assert simulation.is_running("a")
-
-
-def test_the_end_of_a_run_belongs_to_it() -> None:
-    simulation = Simulation()
-    seen: list[float] = []
-    for at in (10.0, 10.0 + TICK):
-        simulation.at(at, partial(seen.append, at))
-    simulation.run(10)
-    assert (seen, simulation.now) == ([10.0], 10)
-    simulation.run(11)
-    assert seen == [10.0, 10.0 + TICK]
 
 
 def test_choices_and_ids_depend_on_nothing_but_seed_node_label_and_count() -> None:

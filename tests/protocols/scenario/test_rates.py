@@ -33,17 +33,6 @@ def test_a_queue_goes_before_its_topic_and_this_before_the_default() -> None:
     assert (rates.usual("orders"), rates.usual("payments")) == (50.0, 10.0)
 
 
-def test_what_comes_by_an_event_has_its_rate_then_and_a_rate_stays_with_its_queue() -> None:
-    grown = {"at": "5s", "queues": {"orders": {"broker-a": 3, "broker-b": 3}}}
-    found = day({"orders-2": "400/s", "orders-5": "6/s", "orders-broker-a-2": "7/s"}, grown)
-    rates = Rates(found)
-    assert rates.of("orders") == (10.0, 10.0, 400.0, 10.0)
-    assert rates.unknown == ["orders-5", "orders-broker-a-2"]
-    rates.change(found.events[0].queue_changes())
-    assert rates.of("orders") == (10.0, 10.0, 400.0, 10.0, 7.0, 6.0)
-    assert rates.at("orders", "broker-b") == (400.0, 10.0, 6.0)
-
-
 @rows(
     ("rates", "problem"),
     [

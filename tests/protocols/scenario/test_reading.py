@@ -9,10 +9,9 @@ import pytest
 
 from compare.running.systems import read, read_text, scenario
 from protocols.scenario import reading
-from protocols.scenario.events import EVENT_KINDS, Commit, Hang, Join, Restart, Rolling
+from protocols.scenario.events import EVENT_KINDS, Hang, Join, Restart, Rolling
 from protocols.scenario.events.members import started_as
-from protocols.scenario.events.records import offsets_of
-from protocols.scenario.fields import GroupPart, MemberPart, NamedOffset, duration_text
+from protocols.scenario.fields import GroupPart, MemberPart, duration_text
 from protocols.scenario.fields import milliseconds as milliseconds_of
 from protocols.scenario.model import Scenario, SystemStrategies
 from protocols.scenario.reference import EXAMPLES, reference
@@ -97,14 +96,6 @@ def test_equal_names_in_two_groups_need_the_group() -> None:
         ValueError, match=r"events\[0\]\.leave: member 'c1' is in several groups, expected group: one of"
     ):
         scenario(fields, events=[{"at": "1s", "leave": "c1"}])
-
-
-def test_commits_name_queues_of_either_system() -> None:
-    commit = Commit(at=0.0, commit="c1", offsets={"my-topic-3": 7, "my-topic-broker-b-1": 8})
-    assert offsets_of(commit, {"my-topic": {"broker-a": 2, "broker-b": 2}, "my": {"broker-b": 9}}) == (
-        NamedOffset("my-topic", "", 3, 7),
-        NamedOffset("my-topic", "broker-b", 1, 8),
-    )
 
 
 def test_left_out_systems_are_those_that_the_scenario_can_feed() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compare.running.systems import read_text, scenario
+from compare.running.systems import read_text
 from protocols.errors import UserError
 from protocols.scenario.events import Join
 from protocols.scenario.events.base import described
@@ -78,30 +78,6 @@ def test_mistakes_in_later_events_of_the_same_members_are_told() -> None:
 
 
 # One member like another
-
-
-def test_a_new_member_is_like_another_at_that_time() -> None:
-    day = read(
-        "{at: 1s, restart: c2, strategy: sticky, settings: {a: 1, b: 1}}",
-        "{at: 2s, subscribe: {c2: [other]}}",
-        "{at: 3s, join: n1..n2, like: c2, handle: 7ms, settings: {b: 2}}",
-        "{at: 4s, subscribe: {c2: [orders]}}",
-        "{at: 5s, join: n3, like: n1}",
-    )
-    joins = [each for each in day.events if isinstance(each, Join)]
-    assert [each.join for each in joins] == ["n1", "n2", "n3"]
-    for each in joins:
-        assert (each.group, each.subscribe, each.strategy, each.handle) == ("billing", ("other",), "sticky", 7.0)
-        assert (each.settings, each.like, each.process) == ({"a": 1, "b": 2}, None, None)
-
-
-def test_a_member_that_comes_again_like_another_keeps_its_process() -> None:
-    fields = {"name": "two", "topics": {"t": 2, "u": 2}, "run": {"for": "1min"}}
-    members = {"c1": {"subscribe": ["t"], "process": "p"}, "c2": {"subscribe": ["u"], "process": "q"}}
-    events = [{"at": "1s", "leave": "c1"}, {"at": "2s", "join": "c1", "like": "c2"}]
-    *_, join = scenario(fields, group={"name": "g", "members": members}, events=events).events
-    assert isinstance(join, Join)
-    assert (join.subscribe, join.process) == (("u",), "p")
 
 
 @rows(

@@ -126,19 +126,6 @@ def test_what_follows_from_an_event_is_known_by_the_number_of_its_call() -> None
     assert BEGINNING in watching.calls.values()
 
 
-def test_a_cut_network_is_silent_until_it_is_mended() -> None:
-    cluster, watching = lived(
-        {"at": "2500ms", "network": "cut", "between": ["c1", "a"], "for": "3s"},
-        {"at": "4500ms", "network": "cut", "between": "b", "for": "2s"},
-        seconds=9,
-    )
-    assert beats(cluster, "a", "c1") == [0, 1, 2, 6, 7, 8]
-    assert beats(cluster, "b", "c1") == beats(cluster, "b", "c2") == [0, 1, 2, 3, 4, 7, 8]
-    assert beats(cluster, "a", "c2") == list(range(9))
-    assert "network of b mended" in watching.calls.values()
-    assert not cluster.simulation.faults
-
-
 def test_static_variants_give_every_member_an_instance_id() -> None:
     members = {"c1": ["t"], "c2": {"subscribe": ["t"], "instance_id": "two"}}
     assert lived(static=True, group={"name": "g", "members": members})[0].static == ["c1", "two"]

@@ -36,16 +36,6 @@ def test_the_records_of_a_topic_created_again_are_others_though_their_offsets_ar
     assert handled_more_than_once(deliveries, lives) == {("g", A): [(8, 10)]}
 
 
-def test_a_backlog_handled_within_a_second_is_a_burst() -> None:
-    # 10 a second; a pause of 4 s; then 40 at once beside the 10 of that second; then 10 a second again.
-    deliveries = [
-        handled("c1", 0, 100, 0, 10_000),
-        handled("c1", 100, 140, 14_000, 14_000),
-        handled("c1", 140, 300, 14_000, 30_000),
-    ]
-    assert burst(deliveries) == pytest.approx(5)
-
-
 @given(st.lists(st.tuples(st.integers(0, 9000), st.integers(1, 9000), st.integers(1, 90)), min_size=1, max_size=6))
 def test_rates_of_ranges_are_those_of_windows_counted_one_by_one(spans: list[tuple[int, int, int]]) -> None:
     deliveries = [handled("c1", 0, count, since, since + lasting) for since, lasting, count in spans]

@@ -36,6 +36,12 @@ def test_an_interval_lies_within_one_generation() -> None:
     assert timeline.ownership.last_change == 10
 
 
+def test_a_queue_that_is_deleted_is_not_missed() -> None:
+    lives = {A: ((0.0, 6000.0),)}
+    timeline = recorded([(0, owns("c1", A)), (4000, owns("c1"))], 10_000, lives=lives)
+    assert timeline.ownership.unowned == 2000
+
+
 def test_queues_left_out_are_owned_but_in_no_figure() -> None:
     retry = Queue("%RETRY%g", "b", 0)
     facts = [(0, owns("c1", A, retry)), (10, owns("c1", A)), (20, owns("c2", retry))]

@@ -53,15 +53,6 @@ def test_a_pull_that_finds_nothing_is_answered_with_the_next_record() -> None:
     assert (at, answer.code, answer.next_offset) == (5.1, SUCCESS, 51)
 
 
-def test_a_pull_of_a_still_queue_is_held_for_its_time() -> None:
-    broker = joined(0.0)
-    broker.ask(5, "c1", PullMessage(1, "g", queue(), 0, suspend_ms=HOLD_MS))
-    broker.world.take_sent()
-    broker.world.advance(30_000)
-    [(at, answer)] = answers(broker)
-    assert (at, answer.code) == (20.0, PULL_NOT_FOUND)
-
-
 def held(at_s: float, broker: OneBroker, offset: int, topic: str = "T", client: str = "c1") -> None:
     """The client pulls, and is not answered."""
     broker.world.take_sent()

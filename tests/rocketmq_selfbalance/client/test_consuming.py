@@ -75,17 +75,6 @@ def test_a_record_in_consumption_for_too_long_is_sent_back_and_holds_the_others_
     assert [(message.offset, message.delay_level) for message in backs] == [(20, 3)]
 
 
-def test_a_pull_rides_with_the_offset_kept_in_memory() -> None:
-    cluster = one_queue(produce=10.0)
-    cluster.start("c1")
-    cluster.run(6_000)
-    pulls = [message for _, by, _, message in cluster.watched.sent_messages if isinstance(message, PullMessage)]
-    told = [message.commit_offset for message in pulls if message.queue == QUEUE and message.commit_offset]
-    assert told == sorted(told)
-    assert told[-1] > 40
-    assert cluster.committed(QUEUE) == told[-1]
-
-
 def test_errors_hold_the_next_pull_back_for_a_second() -> None:
     cluster = one_queue(produce=10.0)
     cluster.start("c1")

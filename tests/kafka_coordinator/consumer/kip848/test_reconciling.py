@@ -45,22 +45,6 @@ def test_nothing_moves_while_the_user_does_not_poll_but_heartbeats_go_on() -> No
     assert member.callbacks() == [("revoked", (B,)), ("assigned", ())]
 
 
-def test_a_pattern_is_resolved_by_the_client() -> None:
-    member = ScriptedMember(existing={"t1": 1, "t2": 1, "x": 1}, topics=(), pattern="t.*")
-    member.metadata()
-    member.coordinator()
-    assert member.beats(1, (("t1", 0), ("t2", 0))).topics == ("t1", "t2")
-    member.beats()
-    member.offsets(0)
-    for _ in range(60):
-        member.next_beat()
-        member.beats()
-        member.committed()
-    member.metadata(t3=1)
-    member.next_beat()
-    assert member.take(ConsumerGroupHeartbeat).topics == ("t1", "t2", "t3")
-
-
 def test_a_topic_that_the_client_does_not_know_waits_for_metadata() -> None:
     member = ScriptedMember(existing={"t": 4}, topics=("t", "u"))
     member.metadata()
