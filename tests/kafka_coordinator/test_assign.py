@@ -52,6 +52,21 @@ def test_cooperative_sticky_withholds_what_its_owner_must_give_up_first() -> Non
     assert not second.withheld
 
 
+@rows("name", BUILT_IN)
+def test_partition_k_is_the_kth_queue_of_its_topic(name: str) -> None:
+    plain = Group.of(topics={"b": 4, "a": 3}, members={"c1": ["a", "b"], "c2": ["b"]})
+    written = Group.of(
+        topics={"b": {"broker-z": 2, "broker-a": 2}, "a": {"x": 3}}, members={"c1": ["a", "b"], "c2": ["b"]}
+    )
+    kth = {queue: written.topics[queue.topic][queue.number] for queue in plain.queues}
+    expected = assign(name, plain)
+    got = assign(name, written)
+    for member in plain.members:
+        assert list(got[member.id]) == sorted(kth[queue] for queue in expected[member.id])
+    expected, got = assign(name, plain.without("c2"), expected), assign(name, written.without("c2"), got)
+    assert set(got["c1"]) == {kth[queue] for queue in expected["c1"]}
+
+
 def test_claims_of_queues_and_members_that_are_gone_count_no_more() -> None:
     before = assign("uniform", ORDERS)
     after = assign("uniform", ORDERS.without("c2").with_queues({"orders": 3}), before)

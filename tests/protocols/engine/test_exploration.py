@@ -36,6 +36,36 @@ def test_who_closes_loses_what_is_on_its_way_to_him() -> None:
     assert pair == NOTHING
 
 
+def test_both_close_at_once() -> None:
+    pair = states.close(states.close(Pair((True, True), ((), ())), 0), 1)
+    assert pair == NOTHING
+
+
+def test_a_new_connection_follows_the_old_one() -> None:
+    pair = states.close(Pair((True, True), ((), ())), 0)
+    pair, has_opened = states.send(pair, 0, HELLO)
+    assert has_opened
+    assert pair.flights == ((CLOSES, OPENS, HELLO), ())
+    told = []
+    for _ in range(3):
+        what, pair = states.take(pair, 1)
+        told.append(what)
+    assert told == [CLOSES, OPENS, HELLO]
+    assert pair == Pair((True, True), ((), ()))
+
+
+def test_both_open_at_once() -> None:
+    pair, _ = states.send(NOTHING, 0, HELLO)
+    pair, has_opened = states.send(pair, 1, ANSWER)
+    assert not has_opened
+    assert pair == Pair((True, True), ((OPENS, HELLO), (ANSWER,)))
+
+
+def test_nothing_reaches_a_process_that_is_gone() -> None:
+    pair = states.end(Pair((True, True), ((HELLO,), (ANSWER,))), 1)
+    assert pair == Pair((True, False), ((), (ANSWER, CLOSES)))
+
+
 def test_an_end_is_noticed_before_what_came_over_the_connection() -> None:
     ended, pair = states.ended_meanwhile(Pair((True, False), ((), (ANSWER, CLOSES, OPENS))), 0)
     assert ended

@@ -1,17 +1,18 @@
 """A member of the consumer protocol is fenced, refused, does not poll, leaves (spec 6.5, 6.6, 6.7)."""
 
-from kafka_coordinator.consumer import CommitNow, Subscribe
+from kafka_coordinator.consumer import CommitNow, GoOn, StopPolling, Subscribe
 from kafka_coordinator.consumer.kip848.polling import REACTIONS
 from kafka_coordinator.consumer.kip848.states import (
     CONSUMER_PROTOCOL,
     FATAL,
     JOINING,
     STABLE,
+    STALE,
     UNSUBSCRIBED,
 )
 from kafka_coordinator.errors import CODES
 from kafka_coordinator.messages import ConsumerGroupHeartbeat
-from protocols.facts import Noted
+from protocols.facts import Noted, TimedOut
 from protocols.state_machine import Edge
 from tests.kafka_coordinator.consumer.kip848.scripted import INTERVAL, ScriptedMember
 from tests.rows import rows
@@ -79,6 +80,41 @@ def test_every_other_error_ends_the_users_loop(error: str) -> None:
     assert Noted(f"poll() of c1 throws: {error}") in member.told
     assert member.member_state == FATAL
     assert member.world.node.is_over
+
+
+@rows(("instance_id", "epoch"), [(None, -1), ("i1", -2)])
+def test_whose_user_does_not_poll_leaves_and_joins_anew_at_the_next_poll(instance_id: str | None, epoch: int) -> None:
+    member = ScriptedMember(settings={"max.poll.interval.ms": 12_000}, instance_id=instance_id)
+    member.member(A)
+    member.command(StopPolling())
+    for _ in range(2):
+        member.next_beat()
+        member.beats()
+    member.wait(2_000)
+    left = member.beats(epoch)
+    assert (left.member_epoch, left.instance_id) == (epoch, instance_id)
+    assert member.member_state == STALE
+    assert any(isinstance(fact, TimedOut) for fact in member.told)
+    member.wait(60_000)
+    assert member.kinds() == []
+    assert member.callbacks() == []
+    member.command(GoOn())
+    assert member.callbacks() == [("lost", (A,))]
+    assert member.take(ConsumerGroupHeartbeat).member_epoch == 0
+    assert member.member_state == JOINING
+
+
+def test_unsubscribe_revokes_and_leaves_and_a_new_subscription_joins() -> None:
+    member = ScriptedMember()
+    member.member(A)
+    member.command(Subscribe(()))
+    assert member.callbacks() == [("revoked", (A,))]
+    assert member.beats(-1).member_epoch == -1
+    assert member.member_state == UNSUBSCRIBED
+    member.next_beat()
+    assert member.kinds() == []
+    member.command(Subscribe(("t",)))
+    assert member.take(ConsumerGroupHeartbeat).member_epoch == 0
 
 
 def test_the_users_commit_with_an_outdated_epoch_fails() -> None:
