@@ -1,5 +1,6 @@
 """Pictures show what the simulation did, in its order."""
 
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -47,6 +48,29 @@ def test_the_rows_of_the_drawing_are_the_lines_in_words() -> None:
     for line, when in zip(picture.words.splitlines()[1:], texts, strict=True):
         assert when.text is not None
         assert line.startswith(f"{when.text} ")
+
+
+def test_a_message_has_the_times_of_sending_and_arrival_and_a_lost_one_says_so() -> None:
+    fault = {"at": "35s", "network": "loss", "between": ["c3", "broker-a"], "loss": 1, "for": "9s"}
+    lived = joined("kafka:range", 1, fault)
+    words = messages(lived, 30, 45, ("JoinGroup", "Heartbeat"), facts=()).words.splitlines()
+    assert re.fullmatch(r"30\.008s to 30\.011s c3 -> broker-a: JoinGroup", words[1])
+    lost = [line for line in words if line.endswith("c3 -> broker-a: Heartbeat (lost)")]
+    assert lost
+    assert not any(" to " in line for line in lost)
+
+
+def test_fields_of_messages_stand_behind_their_types_where_they_have_them() -> None:
+    """A member joins with epoch 0, is answered with the group's, and acknowledges with it."""
+    kinds = ("ConsumerGroupHeartbeat", "ConsumerGroupHeartbeatAnswer", "OffsetCommit")
+    words = messages(joined("kafka:uniform", 1), 30, 34, kinds, facts=(), fields=("member_epoch",)).words.splitlines()
+    own = [line.partition(" c3 ")[2] or line.partition(" -> c3: ")[2] for line in words if "c3" in line]
+    assert own == [
+        "-> broker-a: ConsumerGroupHeartbeat, member_epoch 0",
+        "ConsumerGroupHeartbeatAnswer, member_epoch 3",
+        "-> broker-a: ConsumerGroupHeartbeat, member_epoch 3",
+        "ConsumerGroupHeartbeatAnswer, member_epoch 3",
+    ]
 
 
 def test_a_picture_of_messages_needs_a_trace() -> None:

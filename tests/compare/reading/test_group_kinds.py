@@ -1,15 +1,17 @@
 """Whose group it is, and that advice never asks for what such a group cannot or must not do."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from compare.auditing.group_figures import judge
+from compare.auditing.group_figures import UNREAD, WAITING, judge
 from compare.explaining.diagnosis import explain_all
+from compare.explaining.missing_figures import headline
 from compare.reading.group_kinds import CLASSIC, SERVER, kind_of
 from compare.reading.observed import ObservedGroup, ObservedMember
 from kafka_coordinator import assign
-from protocols import Group
+from protocols import Group, Queue
 from tests.compare.observed_groups import findings
 
 
@@ -85,6 +87,22 @@ def test_a_group_that_is_on_the_move_is_not_told_to_restart(subtests: pytest.Sub
             found = findings(kafka(state=state))
             assert "rebalancing" in found
             assert all(remedy.restart == "none" for finding in found.values() for remedy in finding.remedies)
+
+
+def test_records_of_a_group_that_only_stores_offsets_are_not_said_to_be_nobodys() -> None:
+    queue = Queue("t", "", 0)
+    fields: dict[str, Any] = {"lag": {queue: 999}, "consumer_protocol": False}
+    assign = ObservedGroup("kafka", "g", "shared", "Empty", None, (), (queue,), only_offsets=True, **fields)
+    (simple,), (empty,) = judge([assign]), judge([replace(assign, only_offsets=False)])
+    assert (empty.cost, simple.cost) == (UNREAD * 3, WAITING * 3)
+    assert headline([empty]) == "The group has no member, and 999 records wait there."
+    assert headline([simple]) == (
+        "The group only stores offsets for consumers that call assign(). 999 records wait in it."
+    )
+    assert headline([empty, simple]) == (
+        "1 of 2 groups has no member, and 999 records wait there. 1 of 2 groups only stores offsets for consumers that"
+        " call assign(). 999 more records wait in 1 of 2 groups."
+    )
 
 
 def test_the_best_strategy_is_one_that_the_group_can_be_set_to() -> None:

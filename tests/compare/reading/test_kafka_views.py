@@ -42,6 +42,21 @@ def test_the_offsets_view_alone_does_not_tell_who_is_in_the_group() -> None:
     )
 
 
+def test_a_torn_offsets_view_tells_of_nobody_all_that_he_owns() -> None:
+    lines = offsets_view("g", [A, B], COMMITTED)
+    lines[2] = lines[2][:20]
+    groups, _ = read(text(*lines))
+    assert not groups["g"].owners_seen
+    assert groups["g"].partial is not None
+    assert set(groups["g"].partial.members) == {member.id for member in groups["g"].seen}
+    # The members view counts what the rows that are left do not show.
+    groups, _ = read(text(*lines), text(*members_view("g", [A, B]), name="members"))
+    silent = {member.id for member in groups["g"].members or () if member.owned is None}
+    assert groups["g"].partial is not None
+    assert silent == set(groups["g"].partial.members) != set()
+    assert groups["g"].partial.why == "rows of the offsets view are missing or cannot be read"
+
+
 def test_the_short_members_view_alone_tells_how_many_and_with_the_offsets_which() -> None:
     group = only(members_view("g", [A, B, IDLE]))
     assert group.partial is not None
@@ -178,6 +193,18 @@ def test_partition_numbers_of_another_cluster_are_not_used() -> None:
     group = only(members_view("g", [A, B], verbose=True), topic("orders", 2))
     assert numbers(group.queues) == [("orders", 0), ("orders", 1), ("orders", 2), ("returns", 0)]
     assert "fewer partitions of orders" in group.notes[0]
+
+
+def test_sources_of_different_times_are_noted() -> None:
+    moved = ToolMember(B.id, "b", {"orders": [1, 2]}), ToolMember(A.id, "a", {"orders": [0], "returns": [0]})
+    groups, _ = read(
+        text(*members_view("g", [A, B], verbose=True), name="members.txt"),
+        text(*offsets_view("g", moved, COMMITTED), name="offsets.txt"),
+    )
+    assert {m.id: numbers(m.owned) for m in groups["g"].members or ()}[B.id] == [("orders", 2)]
+    assert groups["g"].notes == (
+        "offsets.txt and members.txt show different members or owners: the views were taken at different times",
+    )
 
 
 def test_a_table_whose_padding_got_lost_is_read_by_words() -> None:

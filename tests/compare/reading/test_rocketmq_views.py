@@ -127,6 +127,20 @@ def test_names_come_from_text_then_given_name_then_folder_or_file() -> None:
     assert read_one(text(*cut, name="/logs/x/consumerProgress.txt", group="n" * 60)).name == "n" * 60
 
 
+def test_that_nobody_is_connected_is_an_answer() -> None:
+    error = [
+        "org.apache.rocketmq.tools.command.SubCommandException: ConsumerConnectionSubCommand command failed",
+        "\tat org.apache.rocketmq.tools.command.MQAdminStartup.main0(MQAdminStartup.java:172)",
+        "Caused by: org.apache.rocketmq.client.exception.MQBrokerException: CODE: 206  DESC: the consumer group[g] not"
+        " online",
+        "For more information, please visit the url, https://rocketmq.apache.org/docs/bestPractice/06FAQ",
+    ]
+    group = read_one(
+        text("RocketMQLog:WARN No appenders could be found for logger (x).", *error, *progress_view(lag(RETRY)))
+    )
+    assert (group.name, group.state, group.members) == ("g", "OFFLINE", ())
+
+
 def test_a_list_goes_on_behind_the_exception_of_one_member() -> None:
     rows = status_view(["10.0.0.1@a", "10.0.0.2@a", "10.0.0.2@a"])
     error = ["org.apache.rocketmq.remoting.exception.RemotingTimeoutException: wait response timeout", "\tat a.b(C)"]

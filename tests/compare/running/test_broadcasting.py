@@ -3,8 +3,10 @@
 from typing import Any
 
 from compare.running.event_outcomes import NOT_SHARED
+from compare.running.systems import known_strategies
 from compare.showing.comparison.table import rows
-from tests.compare.compared import made, ran
+from protocols.scenario.reading import scenario
+from tests.compare.compared import FOUR_MEMBERS, made, ran
 
 SETTINGS = {"messageModel": "BROADCASTING"}
 SYSTEMS = [{"system": "rocketmq:AVG", "label": "to all", "settings": SETTINGS}, "rocketmq:AVG"]
@@ -58,3 +60,21 @@ def test_over_seeds_the_figures_of_sharing_stay_unknown_and_the_stars_go_to_thos
     table = rows([each for each in document["variants"] if each["seed"] == 1], document["seeds"])
     stars = {row["label"]: sum(cell["best"] for cell in row["cells"]) for row in table}
     assert stars["to all"] == 0 < stars["rocketmq:AVG"]
+
+
+def test_a_group_that_shares_is_judged_beside_one_that_does_not() -> None:
+    to_all = {"subscribe": ["X"], "settings": SETTINGS}
+    given = {name: value for name, value in FOUR_MEMBERS.items() if name != "group"} | {
+        "groups": {
+            "all": {"members": {"a1": to_all}},
+            "g": {"members": {"c1": ["X", "Y"], "c2": ["X", "Y"]}},
+        },
+        "systems": ["rocketmq:AVG"],
+        "events": [{"at": "20s", "group": "g", "crash": "c2"}, {"at": "50s", "group": "all", "join": "a2", **to_all}],
+    }
+    (record,) = ran(scenario(given, registered=known_strategies()))[1]["variants"]
+    assert record["broadcasting"] == ["all"]
+    assert record["double_owned_queue_s"] == 0 < record["moves"]
+    assert record["fairness"]["queues"] == 4
+    assert [moment["fewest_moves"] for moment in record["after"]] == [0, 2, 0]
+    assert [moment["moves"] for moment in record["after"]] == [0, record["moves"], 0]

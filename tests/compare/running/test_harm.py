@@ -52,6 +52,19 @@ def test_without_load_nothing_is_said_of_records() -> None:
     assert harm["work"] is harm["no_progress_queue_s"] is harm["longest_stall_s"] is None
 
 
+def test_after_a_crash_the_time_until_the_session_runs_out_is_the_reason() -> None:
+    found = record("kafka:range", events=[{"at": "60s", "crash": "c1"}])
+    (why,) = found["harm"]["because"]["no_progress"]
+    assert (why["kind"], why["event"], why["text"]) == (
+        "no owner until noticed",
+        "c1 crashes",
+        "session of c1 timed out",
+    )
+    assert 40 < why["lasted_s"] < 46
+    assert found["redelivered"]
+    assert kinds(found, "redelivered") == ["not committed"]
+
+
 def test_records_for_a_broker_that_is_down_are_refused() -> None:
     events = [{"at": "60s", "broker": "b", "does": "stop"}, {"at": "90s", "broker": "b", "does": "return"}]
     found = record("rocketmq:AVG", brokers=["a", "b"], topics={"X": {"queues": {"a": 2, "b": 2}}}, events=events)

@@ -94,6 +94,16 @@ def test_in_a_narrow_terminal_every_number_is_whole_and_beside_its_group(
             assert " ".join(" ".join(lines).split()).count("session") == 1
 
 
+def test_a_wide_terminal_and_a_file_have_one_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide = [line.rstrip() for line in in_a_terminal(400, monkeypatch, capsys)]
+    monkeypatch.undo()
+    monkeypatch.setenv("COLUMNS", "40")
+    print_table(COLUMNS, ROWS, "table")
+    assert [line for line in capsys.readouterr().out.splitlines() if line] == [line for line in wide if line]
+
+
 def test_a_reader_that_goes_away_is_no_failure(subtests: pytest.Subtests) -> None:
     for unbuffered in ["", "1"]:
         for arguments in [

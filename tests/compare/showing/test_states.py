@@ -37,6 +37,16 @@ def test_json_has_every_edge_of_the_table(monkeypatch: pytest.MonkeyPatch, capsy
     assert len(document["edges"]) == len(GROUP.edges)
 
 
+@pytest.mark.parametrize("format", ["text", "table", "markdown"])
+def test_text_has_a_line_for_every_edge(
+    format: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(monkeypatch, "kafka", "--format", format) == 0
+    out = capsys.readouterr().out
+    assert "CompletingRebalance (AwaitingSync)" in out.replace("\\", "")
+    assert len([line for line in out.splitlines() if "Rebalance" in line or "Dead" in line or "Stable" in line]) >= 40
+
+
 def test_the_picture_shows_every_edge_and_no_label_lies_on_another(subtests: pytest.Subtests) -> None:
     for system, name in EVERY:
         with subtests.test(system=system, name=name):
