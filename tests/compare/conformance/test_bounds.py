@@ -17,6 +17,7 @@ from compare.conformance.kafka_assignors import metadata
 from compare.conformance.players import PLAYERS
 from protocols import UserError
 from tests.compare.showing import ROOT
+from tests.rows import rows
 
 MIB = 1 << 20
 MEMORY_MIB = 1500
@@ -64,7 +65,7 @@ def test_lines_without_end_are_one_line(tmp_path: Path, unit: bytes, monkeypatch
         play_file(path, PLAYERS)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "why"),
     [
         ("[" * 100_000, "nested too deeply"),
@@ -75,14 +76,17 @@ def test_lines_without_end_are_one_line(tmp_path: Path, unit: bytes, monkeypatch
         ("9" * 5000 + ".5", "99999999999999999999... is not a JSON number"),
     ],
 )
-@pytest.mark.parametrize("ending", ["jsonl", "json"])
+@rows("ending", ["jsonl", "json"])
 def test_what_no_recording_holds_is_one_line(tmp_path: Path, value: str, why: str, ending: str) -> None:
     path = tmp_path / f"strange.{ending}"
     path.write_text(f'{{"assignor": {value}}}')
-    line = refused(path)
+    with pytest.raises(UserError) as caught:
+        play_file(path, PLAYERS)
+    line = str(caught.value)
     assert "no line is a JSON object, expected golden vectors or recorded traces; line 1: " in line
     assert why in line
     assert len(line) < 400
+    assert "\n" not in line
 
 
 def test_a_pipe_that_lies_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
