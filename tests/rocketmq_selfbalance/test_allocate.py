@@ -33,28 +33,6 @@ def test_queues_and_members_are_sorted_as_java_sorts_them() -> None:
     }
 
 
-def test_two_members_with_one_client_id_own_the_same_and_leave_their_second_share_to_nobody() -> None:
-    members = {
-        "c1": ["T"],
-        "here": {"subscribe": ["T"], "client_id": "c2"},
-        "there": {"subscribe": ["T"], "client_id": "c2"},
-    }
-    twice = Group.of(topics={"T": {"b": 6}}, members=members)
-    allocation = allocate("AVG", twice)
-    assert numbers(allocation["here"]) == numbers(allocation["there"]) == [2, 3]
-    assert numbers(allocation.double_owned) == [2, 3]
-    assert numbers(allocation.unowned) == [4, 5]
-    assert allocate("CONSISTENT_HASH", twice).unowned == ()
-
-
-def test_mixed_strategies_never_agree() -> None:
-    allocation = allocate("AVG", group(8, "A", "B"), strategies={"B": "AVG_BY_CIRCLE"})
-    assert numbers(allocation["A"]) == [0, 1, 2, 3]
-    assert numbers(allocation["B"]) == [1, 3, 5, 7]
-    assert numbers(allocation.double_owned) == [1, 3]
-    assert numbers(allocation.unowned) == [4, 6]
-
-
 # --- views --------------------------------------------------------------------------------------------------------
 
 

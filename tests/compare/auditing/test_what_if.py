@@ -7,7 +7,7 @@ from compare.auditing.score import ACROSS_TOPICS, PER_TOPIC, member_counts, next
 from compare.auditing.what_if import WhatIf, best_loads, changed, loads_of, optimum_row, under, what_if
 from compare.figures import fairness
 from compare.optima import fairest_loads, optimum
-from compare.reading.group_model import KAFKA, ROCKETMQ, Modelled, model_of
+from compare.reading.group_model import Modelled, model_of
 from kafka_coordinator import assign
 from protocols import Allocation, Group, Queue
 from tests.compare.observed_groups import captured
@@ -24,15 +24,6 @@ def modelled(topics: dict[str, int], members: int, strategy: str = "range") -> M
 
 def rows(model: Modelled) -> dict[str, WhatIf]:
     return {row.strategy: row for row in what_if(model)}
-
-
-def test_the_seed_group_under_every_strategy() -> None:
-    found = rows(modelled({"TopicX": 2, "TopicY": 2}, 4))
-    assert list(found) == [*KAFKA, *ROCKETMQ]
-    assert found["range"] == WhatIf("kafka", "range", 2, 0, 2, 0.5, 0, 0, 0)
-    assert found["AVG"] == WhatIf("rocketmq", "AVG", 2, 0, 2, 0.5, 0, 0, 0)
-    assert found["cooperative-sticky"] == WhatIf("kafka", "cooperative-sticky", 1, 1, 0, 1.0, 2, 0, 0)
-    assert optimum_row(modelled({"TopicX": 2, "TopicY": 2}, 4)) == WhatIf("optimum", "optimum", 1, 1, 0, 1.0, 2, 0, 0)
 
 
 def test_what_cooperative_sticky_withholds_is_counted_where_it_goes() -> None:

@@ -4,7 +4,7 @@ from kafka_coordinator.consumer import Subscribe
 from kafka_coordinator.consumer.states import PREPARING_REBALANCE, UNJOINED
 from kafka_coordinator.messages import JoinGroup
 from protocols.facts import Noted
-from tests.kafka_coordinator.consumer.scripted import Scripted, member
+from tests.kafka_coordinator.consumer.scripted import Scripted
 from tests.rows import rows
 
 EAGER = {"partition.assignment.strategy": "range"}
@@ -31,25 +31,6 @@ def test_a_failed_commit_does_not_stop_the_rebalance() -> None:
     c.wait(100)
     c.committed("OFFSET_METADATA_TOO_LARGE")
     assert c.callbacks() == [("revoked", (T0,))]
-
-
-def test_the_leader_asks_for_topics_of_others_before_it_computes() -> None:
-    c = Scripted(settings=EAGER, existing={"t": 1, "u": 2})
-    c.metadata()
-    c.coordinator()
-    c.joined(1, leader="c1-0", members=[member("c1-0"), member("c2-0", "u")])
-    assert c.kinds() == ["MetadataRequest"]
-    c.metadata()
-    assert c.synced().assignments == {"c1-0": (("t", 0),), "c2-0": (("u", 0), ("u", 1))}
-
-
-def test_a_leader_told_to_skip_sends_nothing_but_watches() -> None:
-    c = Scripted(settings=EAGER, instance_id="i1")
-    c.metadata()
-    c.coordinator()
-    c.joined(1, leader="c1-0", members=[member("c1-0")], skip=True)
-    assert c.synced(T0).assignments == {}
-    assert c.state.assigning.snapshot == (("t", 4, ()),)
 
 
 def test_the_sticky_leader_is_told_what_members_had() -> None:

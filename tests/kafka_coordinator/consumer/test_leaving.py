@@ -13,17 +13,6 @@ from tests.rows import rows
 T0 = ("t", 0)
 
 
-def test_closing_during_a_rebalance_loses_what_was_kept() -> None:
-    c = Scripted(settings={"partition.assignment.strategy": "cooperative-sticky"})
-    c.stable(T0)
-    c.hears_of_rebalance()
-    c.committed()
-    c.command(Close())
-    assert c.callbacks() == [("lost", (T0,))]
-    c.left()
-    assert c.world.node.is_over
-
-
 def test_a_leave_that_nobody_answers_ends_with_the_time_for_closing() -> None:
     c = Scripted(settings={"enable.auto.commit": False})
     c.stable(T0)

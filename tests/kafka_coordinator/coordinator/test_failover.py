@@ -166,17 +166,6 @@ def test_compaction_changes_nothing_that_a_loader_sees(
     assert len(compacted.records) == len(compacted.latest()), "one record a key, no tombstone"
 
 
-def test_a_log_is_compacted_before_most_of_it_is_outdated() -> None:
-    desk = Desk()
-    [member_id] = desk.stable(1)
-    for offset in range(2000):
-        desk.commit(member_id, 1, offset=offset)
-    log = desk.world.node.core.storage.partitions[0]
-    assert len(log.records) <= 256
-    assert log.end > 2000
-    assert log.latest()[OffsetKey("g", "t", 0)] == CommittedOffset(1999, "", desk.now)
-
-
 def test_the_topic_has_as_many_partitions_as_the_settings_say() -> None:
     assert len(offsets_topic(BrokerSettings()).partitions) == 50
     desk = Desk(ONE_PARTITION)

@@ -50,15 +50,6 @@ def test_a_new_member_gives_up_after_five_minutes_while_an_old_one_only_heartbea
     assert (desk.state, list(desk.group.members)) == (PREPARING_REBALANCE, [old])
 
 
-def test_a_join_that_is_repeated_while_parked_is_answered_once() -> None:
-    desk = Desk()
-    member_id, first = desk.new()
-    desk.join(member_id)
-    desk.advance(3000)
-    assert first not in desk.answers
-    assert desk.answers[desk._count][1].error == "NONE"
-
-
 def test_nobody_reads_the_answer_to_a_connection_that_was_closed() -> None:
     desk = Desk()
     member_id = desk.join(sender="gone").member_id

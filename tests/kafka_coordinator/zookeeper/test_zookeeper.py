@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.zookeeper.connection import SERVER
-from protocols.facts import Delivered, Granted, Noted, Owns
+from protocols.facts import Delivered, Granted, Noted
 from protocols.java import Queue
 from protocols.scenario.events import (
     AddTopic,
@@ -30,15 +30,6 @@ PARTITIONS = {Queue("t", "", number) for number in range(6)}
 
 def hang(at: float, member: str, seconds: float) -> Hang:
     return Hang.model_validate({"at": at, "hang": member, "for": seconds * 1000.0})
-
-
-def test_one_that_joins_makes_everybody_stop_even_where_nothing_moves() -> None:
-    story = Story(Join(at=30_000.0, join="d", subscribe=("t",)), partitions=8)
-    assert set(story.rebalances(30, 60)) == {"c1", "c2", "c3", "d"}
-    stopped = {told.fact.member for told in story.of(Owns, 30, 60) if not told.fact.queues}
-    assert stopped == {"c1", "c2", "c3"}
-    before, after = story.beliefs(29), story.beliefs(59)
-    assert {queue for queue in before["c1"] if queue in after["c1"]}, "c1 stopped what it kept"
 
 
 def test_one_that_hangs_believes_on_while_others_own_its_partitions() -> None:

@@ -22,17 +22,6 @@ def pair(latency: Latency = FIXED, **more: Any) -> tuple[Simulation, Probe, Prob
     return simulation, *probes
 
 
-def test_sending_opens_a_connection_and_both_are_told() -> None:
-    simulation, a, b = pair()
-    say(simulation, "a", "b", "one", "two")
-    simulation.run(10)
-    assert a.log[1:] == [(0, "connected", "b")]
-    assert b.log[1:] == [(2, "connected", "a"), (2, "a", "one"), (2, "a", "two")]
-    say(simulation, "b", "a", "three")
-    simulation.run(20)
-    assert a.log[2:] == [(12, "b", "three")]
-
-
 @given(st.lists(st.integers(0, 3), max_size=30), st.integers(0, 100))
 def test_a_link_is_first_in_first_out(waits: list[int], seed: int) -> None:
     simulation, _, b = pair(Latency(0.0, 10.0), seed=seed)

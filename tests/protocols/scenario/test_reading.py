@@ -11,8 +11,7 @@ from compare.running.systems import read, read_text, scenario
 from protocols.scenario import reading
 from protocols.scenario.events import EVENT_KINDS, Hang, Join, Restart, Rolling
 from protocols.scenario.events.members import started_as
-from protocols.scenario.fields import GroupPart, MemberPart, duration_text
-from protocols.scenario.fields import milliseconds as milliseconds_of
+from protocols.scenario.fields import GroupPart, MemberPart
 from protocols.scenario.model import Scenario, SystemStrategies
 from protocols.scenario.reference import EXAMPLES, reference
 from protocols.strategies import StrategyRecord
@@ -178,20 +177,3 @@ def test_the_package_starts_without_the_libraries_of_scenarios() -> None:
     script = "import sys, protocols; print([m for m in ('pydantic', 'ruamel.yaml') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-@rows(
-    ("milliseconds", "text"),
-    [
-        (0.0, "0s"),
-        (1.5, "1.5ms"),
-        (9_999.0, "9999ms"),
-        (12_500.0, "12.5s"),
-        (211_027.0, "211.027s"),
-        (90_000.0, "90s"),
-        (300_000.0, "5min"),
-    ],
-)
-def test_a_time_is_written_as_people_write_it_and_read_back_the_same(milliseconds: float, text: str) -> None:
-    assert duration_text(milliseconds) == text
-    assert milliseconds_of(text) == milliseconds

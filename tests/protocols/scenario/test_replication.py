@@ -46,16 +46,3 @@ def test_replicas_are_on_the_next_brokers_in_order() -> None:
     assert [Replicas("abc", 2).in_sync(each) for each in "abc"] == [("a", "b"), ("b", "c"), ("c", "a")]
     assert Replicas("abc", 3).in_sync("b") == ("b", "c", "a")
     assert Replicas("ab", 3).in_sync("b") == ("b", "a")
-
-
-def test_only_the_last_in_sync_replica_may_lead_again() -> None:
-    replicas = Replicas("abc", 2)
-    replicas.ends("a")
-    assert [replicas.serve(each) for each in "abc"] == [True, True, True]
-    assert replicas.in_sync("a") == ("b",)
-    replicas.ends("b")
-    assert [replicas.serve(each) for each in "abc"] == [False, True, True]
-    replicas.returns("a")
-    assert [replicas.serve(each) for each in "abc"] == [False, True, True]
-    replicas.returns("b")
-    assert [replicas.in_sync(each) for each in "abc"] == [("a", "b"), ("b", "c"), ("c", "a")]

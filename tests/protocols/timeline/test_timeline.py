@@ -42,14 +42,6 @@ def test_a_queue_that_is_deleted_is_not_missed() -> None:
     assert timeline.ownership.unowned == 2000
 
 
-def test_queues_left_out_are_owned_but_in_no_figure() -> None:
-    retry = Queue("%RETRY%g", "b", 0)
-    facts = [(0, owns("c1", A, retry)), (10, owns("c1", A)), (20, owns("c2", retry))]
-    timeline = recorded(facts, 30, uncounted=("%RETRY%",))
-    assert timeline.ownership[:4] == (0, 0, 0, 0)
-    assert timeline.owned["g", "c2"] == (retry,)
-
-
 def test_a_pause_is_time_without_any_queue_between_some_and_some() -> None:
     facts = [(0, owns("c1", A)), (5, owns("c1")), (30, owns("c1", B)), (40, owns("c1"))]
     assert recorded(facts, 60).pauses == (Pause("g", "c1", 5, 30),)

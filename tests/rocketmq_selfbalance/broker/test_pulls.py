@@ -44,15 +44,6 @@ def test_an_empty_queue_knows_only_offset_0(offset: int, code: int) -> None:
     assert (answer.code, answer.next_offset) == (code, 0)
 
 
-def test_a_pull_that_finds_nothing_is_answered_with_the_next_record() -> None:
-    broker = joined()
-    broker.ask(5, "c1", PullMessage(1, "g", queue(), 50, suspend_ms=HOLD_MS))
-    broker.world.take_sent()
-    broker.world.advance(30_000)
-    [(at, answer)] = answers(broker)
-    assert (at, answer.code, answer.next_offset) == (5.1, SUCCESS, 51)
-
-
 def held(at_s: float, broker: OneBroker, offset: int, topic: str = "T", client: str = "c1") -> None:
     """The client pulls, and is not answered."""
     broker.world.take_sent()

@@ -1,7 +1,5 @@
 """A client's plain parts: process queue, offset stores, settings, states."""
 
-from dataclasses import fields, is_dataclass
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,13 +15,8 @@ from rocketmq_selfbalance.client.offset_store import (
 )
 from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
 from rocketmq_selfbalance.client.settings import (
-    CHOICES,
-    RANGES,
-    REAL_NAMES,
     VERSION_4_5,
     ClientSettings,
-    field_of,
-    with_fields,
     with_settings,
 )
 from rocketmq_selfbalance.states import CLIENT, PROCESS_QUEUE
@@ -67,18 +60,6 @@ def test_ordered_consumption_never_loses_or_repeats_a_committed_record(steps: li
 @given(st.dictionaries(QUEUES, st.integers(0, 1 << 60), max_size=30))
 def test_the_file_of_a_broadcasting_consumer_says_what_was_written(offsets: dict[Queue, int]) -> None:
     assert read_offsets(write_offsets(offsets)) == offsets
-
-
-def test_a_fields_name_says_in_which_part_of_the_settings_it_stands() -> None:
-    base = ClientSettings()
-    parts = [getattr(base, each.name) for each in fields(base) if is_dataclass(getattr(base, each.name))]
-    names = [each.name for record in (base, *parts) for each in fields(record)]
-    assert len(set(names)) == len(names)
-    assert {*REAL_NAMES.values(), *VERSION_4_5, *RANGES, *CHOICES} <= set(names)
-    other = with_fields(base, {"orderly": True, "pull_batch_size": 7, "lock_first_ms": 3.0})
-    assert [field_of(other, name) for name in ("orderly", "pull_batch_size", "lock_first_ms")] == [True, 7, 3.0]
-    unchanged = set(names) - {"orderly", "pull_batch_size", "lock_first_ms", "pulling", "ordered"}
-    assert all(field_of(other, name) == field_of(base, name) for name in unchanged)
 
 
 def test_settings_are_written_under_rocketmqs_names() -> None:

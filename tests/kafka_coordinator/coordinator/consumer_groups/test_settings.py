@@ -4,26 +4,11 @@ import pytest
 
 from kafka_coordinator.assignors import uniform
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata
-from kafka_coordinator.coordinator import BrokerSettings, GroupSettings
-from kafka_coordinator.coordinator.consumer_groups.states import EMPTY, STABLE
+from kafka_coordinator.coordinator import BrokerSettings
 from kafka_coordinator.coordinator.settings import with_settings
 from protocols.errors import UserError
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk
 from tests.rows import rows
-
-
-def test_a_group_may_have_a_session_and_an_interval_of_its_own_within_the_broker_s_bounds() -> None:
-    desk = ConsumerDesk({"group.consumer.max.session.timeout.ms": 50_000})
-    assert desk.join("A").heartbeat_interval_ms == 5000
-    own = {"consumer.session.timeout.ms": 60_000, "consumer.heartbeat.interval.ms": 7000}
-    desk.command(GroupSettings({"g": own}))
-    assert desk.beat("A").heartbeat_interval_ms == 7000
-    desk.advance(49_999)
-    assert desk.state == STABLE
-    desk.advance(1)
-    assert desk.state == EMPTY
-    desk.command(GroupSettings({"another": own}))
-    assert desk.join("A").heartbeat_interval_ms == 5000
 
 
 @rows(
