@@ -1,4 +1,4 @@
-"""What `kafka-consumer-groups` would print of a simulated cluster: the real layout, and the audit reads it back."""
+"""What `kafka-consumer-groups` would print of a simulated cluster has the layout of the real tool."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""close(): commit, callbacks, LeaveGroup (spec 4.10); settings; the table of states; copy and key."""
+"""close(): what cuts it short and what it waits for (spec 4.10); settings; the table of states."""
 
 import pytest
 

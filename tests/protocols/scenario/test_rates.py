@@ -1,4 +1,4 @@
-"""Rates per topic and per queue: which queue a name means, whatever becomes of its topic."""
+"""Rates per topic and per queue: which queue a name means, and what cannot be one."""
 
 from pathlib import Path
 from typing import Any

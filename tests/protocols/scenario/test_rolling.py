@@ -31,6 +31,29 @@ def told(*events: str) -> list[str]:
     return [f"{event.at / 1000:g}: {event.describe()}" for event in read(*events).events]
 
 
+def test_one_after_the_other_is_away_for_its_downtime() -> None:
+    assert told("{at: 60s, rolling: c1..c3, gap: 30s, downtime: 10s}") == [
+        "60: c1 leaves",
+        "70: c1 restarts",
+        "90: c2 leaves",
+        "100: c2 restarts",
+        "120: c3 leaves",
+        "130: c3 restarts",
+    ]
+
+
+def test_successors_join_before_their_predecessors_leave() -> None:
+    events = ("{at: 60s, rolling: c1..c3, gap: 30s, surge: 5s, at_once: 2}",)
+    assert told(*events) == [
+        "60: c1.2 joins",
+        "60: c2.2 joins",
+        "65: c1 leaves",
+        "65: c2 leaves",
+        "90: c3.2 joins",
+        "95: c3 leaves",
+    ]
+
+
 def test_successors_are_numbered_on() -> None:
     assert [successor(name) for name in ("c1", "c1.2", "a.b", "a.9", ".5")] == ["c1.2", "c1.3", "a.b.2", "a.10", ".5.2"]
     again = "{at: 60s, rolling: c1, gap: 0s, surge: 1s}", "{at: 90s, rolling: c1.2, gap: 0s, surge: 1s}"

@@ -1,4 +1,4 @@
-"""Who caused a rebalance, how it went, whom it kept waiting."""
+"""Causes of rebalances that linger: the second round of a join, and a hang."""
 
 from protocols.facts import RebalanceBegan, RebalanceEnded
 from protocols.scenario.events import Crash, Hang, Join

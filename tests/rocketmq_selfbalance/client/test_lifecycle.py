@@ -1,4 +1,4 @@
-"""A client starts in five steps and shuts down in five (spec 3.2, 3.3, 3.6)."""
+"""When a client begins to exist for brokers, what its id is, and a second consumer in it (spec 3.2, 3.3, 3.6)."""
 
 from protocols.facts import Noted, Transition
 from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown, StartConsumer
