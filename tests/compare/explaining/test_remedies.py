@@ -42,6 +42,14 @@ def test_only_as_many_queues_are_added_as_help_with_the_arithmetic_of_each_broke
     assert remedy.gain.max_over_mean > 0
 
 
+def test_who_else_reads_the_topic_is_named() -> None:
+    first = pile_up({"orders": {"b": 1}, "returns": {"b": 1}}, 2)
+    other = ObservedGroup("rocketmq", "billing", "shared", "ONLINE", "AVG", (), first.queues)
+    told = {each.group.observed.name: each for each in explain_all(judge([first, other]))}
+    risks = [risk.text for remedy in told["g"].remedies for risk in remedy.risks]
+    assert any("billing" in text for text in risks)
+
+
 def test_a_compacted_topic_gets_no_partitions(subtests: pytest.Subtests) -> None:
     for topic in ["app-store-changelog", "connect-offsets", "__consumer_offsets", "told"]:
         with subtests.test(topic=topic):

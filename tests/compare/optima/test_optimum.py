@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from compare.optima import Certificate, CertificateError, fairest_loads, least_moves, optimum, verify
-from protocols import Allocation, Group, Queue
+from protocols import Allocation, Group, GroupError, Queue
 from tests.compare.optima.flow import optimum_by_flow
 from tests.compare.optima.optimum_cases import groups, loads, tried_out, with_today
 
@@ -153,6 +153,14 @@ def test_wrong_claims_are_refused() -> None:
     ):
         with pytest.raises(CertificateError, match=says):
             verify(Certificate(wrong), best.allocation)
+
+
+def test_an_allocation_that_is_none_is_not_verified() -> None:
+    group = Group.of({"t": 2}, {"a": ["t"]})
+    best = optimum(group)
+    assert best.certificate is not None
+    with pytest.raises(GroupError, match="has no owner"):
+        verify(best.certificate, owned(group, {"a": [0]}))
 
 
 @given(SMALL, st.data())

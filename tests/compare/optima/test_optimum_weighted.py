@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from compare.optima import holds, optimum
 from protocols import Allocation, Group, GroupError, Queue
-from tests.compare.optima.optimum_cases import groups, least_maximum, with_today
+from tests.compare.optima.optimum_cases import groups, least_maximum, loads, with_today
 
 SMALL = with_today(groups(members=3, queues=(0, 1, 2), topics=3))
 LARGER = with_today(groups(members=10, queues=(1, 3, 8), topics=6))
@@ -85,6 +85,14 @@ def test_a_single_heavy_queue_bounds_the_maximum() -> None:
     assert (best.max, best.min, best.lower_bound, best.gap) == (100, 4, 100, 0)
     assert best.bound is not None
     assert best.bound.together == 1
+
+
+def test_members_alone_with_a_topic_bound_it_by_their_share() -> None:
+    group = Group.of({"x": 4, "y": 1}, {"a": ["x"], "b": ["x", "y"], "c": ["y"]})
+    best = optimum(group, None, {queue: 5 if queue.topic == "x" else 1 for queue in group.queues})
+    assert best.bound is not None
+    assert (set(best.bound.members), best.bound.topics, best.bound.value) == ({"a", "b"}, ("x",), 10)
+    assert loads(best.allocation) == (2, 2, 1)
 
 
 def test_todays_owners_keep_their_queues_unless_that_costs_more_than_noise() -> None:

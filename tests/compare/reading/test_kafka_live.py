@@ -130,6 +130,18 @@ def test_an_empty_group_reads_what_it_has_committed() -> None:
     assert group.lag == {queues(("b", 1))[0]: 15}
 
 
+def test_partitions_without_leader_or_with_a_silent_one_only_lose_their_lag() -> None:
+    admin = made({"m": [("a", 0), ("a", 1), ("a", 2)]}, committed=[("a", n, 1) for n in range(3)])
+    admin.topics["a"] = [1, -1, 2]
+    admin.ends["a", 2] = KafkaError(KafkaError._TIMED_OUT)
+    groups, skipped = observe(admin)
+    assert list(groups["g"].lag.values()) == [9, None, None]
+    (why,) = skipped
+    assert "2 partitions" in why
+    assert "no leader" in why
+    assert "no answer within 1 s" in why
+
+
 def test_partitions_of_a_topic_that_is_gone_keep_their_commit_without_lag() -> None:
     group = only(made({}, state="EMPTY", committed=[("gone", 0, 5)]))
     assert group.lag == {Queue("gone", "", 0): None}

@@ -138,6 +138,21 @@ def tls(folder: Path, *lines: str) -> Mapping[str, str]:
     return values
 
 
+def test_trust_stores(stores: Mapping[str, Path], tmp_path: Path) -> None:
+    checked = {"ssl.endpoint.identification.algorithm": "https"}
+    assert tls(tmp_path) == checked
+    assert tls(tmp_path, f"ssl.truststore.location={stores['pem']}") == {
+        "ssl.ca.location": str(stores["pem"]),
+        **checked,
+    }
+    within = "ssl.truststore.certificates=" + PEM.strip().replace("\n", " \\\n")
+    assert tls(tmp_path, within) == {"ssl.ca.pem": PEM, **checked}
+
+
+def test_several_certificates_within_the_file(tmp_path: Path) -> None:
+    assert tls(tmp_path, "ssl.truststore.certificates=" + (PEM * 2).replace("\n", "\\n"))["ssl.ca.pem"] == PEM * 2
+
+
 @pytest.mark.parametrize(("ending", "kind"), [("jks", "a Java key store (JKS)"), ("p12", "PKCS12")])
 def test_other_trust_stores_are_refused_with_the_way_to_convert_them(
     ending: str, kind: str, stores: Mapping[str, Path], tmp_path: Path

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from compare.reading.observed import ObservedGroup
-from tests.compare.reading.kafka_tool import ToolMember, line, members_view
+from tests.compare.reading.kafka_tool import ToolMember, line, members_view, state_view
 from tests.compare.reading.pasted.decorations import DECORATIONS
 from tests.compare.reading.pasted.reading_pasted import read_lines
 from tests.compare.reading.reading_kafka import CAPTURES, FOLDERS, read, read_files, text
@@ -101,6 +101,17 @@ def test_who_has_not_reached_its_target_moves(subtests: pytest.Subtests) -> None
             group = only(*verbose(row, upgraded=False))
             assert group.moving == {True: (row[0],), False: (), None: None}[moves]
             assert group.state is None
+
+
+def test_members_that_are_not_upgraded_speak_the_classic_protocol() -> None:
+    # By their ids the members would be taken for the other ones each.
+    group = only(
+        *verbose((NEW, "6", "t:0", "6", "t:0", "false"), (OLD, "6", "t:1", "6", "t:1", "true")),
+        *state_view("g", "h:1", "range", "Stable", 2),
+    )
+    assert group.classic_members == (NEW,)
+    assert group.consumer_protocol
+    assert group.strategy == "server-range"
 
 
 def test_the_mixed_group_that_was_captured_names_its_two_classic_members() -> None:

@@ -90,6 +90,18 @@ def group_of(found: list[ObservedGroup | Skipped]) -> ObservedGroup:
     return group
 
 
+def test_members_owners_strategy_and_lag_are_told(servers: ExitStack) -> None:
+    cluster = Cluster({"10.0.0.1@x": [("broker-a", 0), ("broker-a", 1)], "10.0.0.2@x": [("broker-b", 0)]})
+    group = group_of(observe(start(servers, cluster)))
+    assert (group.name, group.strategy, group.state, group.mode) == ("g", "AVG", "ONLINE", "shared")
+    assert {member.id: member.owned for member in group.members or ()} == {
+        "10.0.0.1@x": (Queue("orders", "broker-a", 0), Queue("orders", "broker-a", 1)),
+        "10.0.0.2@x": (Queue("orders", "broker-b", 0),),
+    }
+    assert group.lag[Queue("orders", "broker-b", 1)] == 4
+    assert Queue("orders", "broker-b", 1) in (group.queues or ())
+
+
 def test_audit_of_a_live_cluster_names_the_queue_that_nobody_owns(servers: ExitStack) -> None:
     cluster = Cluster({"10.0.0.1@x": [("broker-a", 0), ("broker-a", 1)], "10.0.0.2@x": [("broker-b", 0)]})
     ran = equipoise("audit", start(servers, cluster), "--format", "json")

@@ -152,6 +152,18 @@ def test_a_group_that_comes_to_rest_settles_however_often_it_rebalanced() -> Non
     assert record("kafka:range", events=events)["harm"]["settled"]
 
 
+def test_two_owners_at_once_are_the_reason_of_records_handled_twice() -> None:
+    events = [{"at": "60s", "stop_polling": "c1", "for": "60s"}]
+    found = record(
+        "kafka:range",
+        group={"name": "g", "members": {f"c{n}": {"subscribe": ["X"], "handle": "1ms"} for n in (1, 2)}},
+        events=events,
+        systems=[{"system": "kafka:range", "settings": {"max.poll.interval.ms": 30000}}],
+    )
+    assert found["redelivered"]
+    assert kinds(found, "redelivered")[0] == "two owners"
+
+
 def test_queues_that_nobody_ever_owns_make_no_progress() -> None:
     members = {"c1": {"subscribe": ["X"]}, "c2": {"subscribe": ["Y"]}}
     found = record("rocketmq:AVG", topics={"X": 4, "Y": 4}, group={"name": "g", "members": members})
