@@ -140,6 +140,15 @@ def test_a_static_member_is_known_again_and_an_offset_without_group_makes_a_simp
     assert new.fetched("simple") == {("t", 0): 5}
 
 
+def test_a_group_that_all_have_left_is_empty_at_its_next_coordinator_too() -> None:
+    old, new = pair()
+    old.leave(*old.stable(2))
+    assert (old.state, old.group.generation) == (EMPTY, 2)
+    fail_over(old, new)
+    new.advance(100)
+    assert (new.state, new.group.generation, new.group.members) == (EMPTY, 2, {})
+
+
 # --- the log ---------------------------------------------------------------------------------------------------------
 
 WRITES = st.lists(
