@@ -126,21 +126,6 @@ def test_range_of_the_consumer_protocol_is_the_servers() -> None:
     assert only(made({"aaaaaaaaaaaaaaaaaaaaaa": []}, kind="UNKNOWN")).strategy == "server-range"
 
 
-def test_ownership_is_what_members_have_not_what_they_are_to_have() -> None:
-    admin = made(
-        {"old": [("a", 0)], "new": []},
-        {"old": [("a", 0)], "new": [("a", 1), ("b", 0)]},
-        state="UNKNOWN",
-        kind="CONSUMER",
-        assignor="uniform",
-    )
-    group = only(admin)
-    assert {member.id: member.owned for member in group.members or ()} == {"old": queues(("a", 0)), "new": ()}
-    # What a member is to own is read, though nobody has it.
-    assert group.queues == queues(*((topic, n) for topic, count in (("a", 3), ("b", 2)) for n in range(count)))
-    assert group.state == "rebalancing"
-
-
 def test_a_state_that_nobody_knows_is_not_told() -> None:
     assert only(made({"m": [("a", 0)]}, state="UNKNOWN")).state is None
 
