@@ -95,7 +95,38 @@ _OF_GROUPS = (
     *_by(
         "compare.watching.changes.SeenGroup",
         Metric("moves_total", "moves", "queues seen to go to another owner", "moves", -1, "moves"),
-        Metric("rebalances_total", "rebalances", "rebalances seen", "rebalances", -1, "rebalances"),
+        Metric(
+            "rebalances_seen_total",
+            "rebalances seen",
+            "rebalances seen from poll to poll: there were at least so many",
+            "rebalances",
+            -1,
+            "rebalances_seen",
+        ),
+        Metric(
+            "rebalances_total",
+            "rebalances",
+            "rebalances counted by the group's epoch, those between polls included",
+            "rebalances",
+            -1,
+            "rebalances",
+        ),
+        Metric(
+            "lag_s",
+            "lag, s",
+            "the estimated age of the oldest record that is not read",
+            "s",
+            -1,
+            "lag_estimated_seconds",
+        ),
+        Metric(
+            "lag_trend",
+            "lag trend",
+            "records per second by which the lag grows",
+            "records per s",
+            -1,
+            "lag_trend_records_per_second",
+        ),
     ),
 )
 
@@ -312,15 +343,18 @@ _READERS: Final[Mapping[str, str]] = {
     "what if": "max | min | idle_members | jain | moves",
     # The watch: its table, what Prometheus is told with its explanation, what a snapshot keeps of a topic.
     "watch": "members | idle_members | queues | max_over_mean | distance | unowned_queues | double_owned_queues | lag"
-    " | moves_total | rebalances_total | score",
+    " | lag_s | moves_total | rebalances_seen_total | score",
     "gauges": "members = Members of the group. | idle_members = Members that own no queue."
     " | queues = Queues (partitions) of the topics that the group reads. | unowned_queues = Queues without an owner."
     " | double_owned_queues = Queues with two or more owners."
     " | max_over_mean = Queues of the member that owns most, over the mean."
     " | distance = Queues above the loads of the fairest allocation. | score = Score of the audit, 0 to 100."
-    " | lag = Records that wait to be read.",
+    " | lag = Records that wait to be read."
+    " | lag_s = Age of the oldest record that waits: an estimate from the offsets of earlier polls."
+    " | lag_trend = Records per second by which the lag has grown over the last polls.",
     "counters": "moves_total = Queues seen to go to another owner since the watching began."
-    " | rebalances_total = Rebalances seen since the watching began.",
+    " | rebalances_seen_total = Rebalances seen since the watching began: a lower bound."
+    " | rebalances_total = Rebalances since the watching began, counted by the group's epoch.",
     "snapshot topics": "queues | idle_members | unowned_queues | double_owned_queues | min | max | mean | jain"
     " | max_over_mean",
 }

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from compare.running.production import lag_of, productions
+from compare.running.production import productions
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.variants import variants_of
 from protocols.errors import UserError
@@ -85,17 +85,6 @@ def test_a_broker_that_was_down_takes_its_own_rates_when_it_returns() -> None:
     assert written == {0: (50 + 80) * 8, 1: (50 + 80) * 2, 2: 80 * 6}
     got = handled(run)
     assert all(0 <= end - got[Queue("orders", "broker-b", number)] <= 2 for number, end in written.items())
-
-
-@pytest.mark.parametrize("system", SYSTEMS[:2])
-def test_one_hot_partition_gets_nearly_all_of_a_members_time(system: str) -> None:
-    given = {
-        "topics": {"orders": 4},
-        "load": {"produce": "1/s", "rates": {"orders-1": "400/s"}},
-        "run": {"for": "1min"},
-    }
-    run = lived(system, [], {"subscribe": ["orders"], "handle": 2.0}, **given)
-    assert max(each.records for each in lag_of(run, productions(run), [30_000.0, 59_000.0])) <= 3
 
 
 PULLS = {"consumer": "lite_pull", "litePullBatchSize": 32}
