@@ -85,6 +85,10 @@ class ObservedGroup:
     ``missing_topics``: topics that a member subscribes to and of which the cluster says that they do not exist.
     ``instances_told``: a members view is there, which shows who is static (Kafka).
     ``seems_deserted``: no source lists members, and the one that shows owners shows none (RocketMQ).
+    ``ends``: where each queue with a lag ended when it was read, as far as told. ``coordinator``: the broker that runs
+    a Kafka group, as its tools write it. ``epoch``: the epoch of a consumer-protocol group, which grows by one with
+    each rebalance. ``generation``: of a classic group, one above the highest generation from which a member has joined:
+    most clients tell it, and the group's own is not lower.
     """
 
     system: System
@@ -116,6 +120,10 @@ class ObservedGroup:
     missing_topics: tuple[str, ...] = ()
     seems_deserted: bool = False
     instances_told: bool = False
+    ends: Mapping[Queue, int] = field(default_factory=dict)
+    coordinator: str | None = None
+    epoch: int | None = None
+    generation: int | None = None
 
 
 def names_of(members: Sequence[ObservedMember]) -> list[str]:

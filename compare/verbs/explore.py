@@ -142,7 +142,7 @@ def explore(
 
 
 def _variant(scenario: Scenario, system: str | None) -> Variant:
-    variants = variants_of(scenario, () if system is None else (system,))
+    variants = variants_of(scenario, () if system is None else (system,), like_for_like=False)
     if len(variants) > 1:
         others = ", ".join(variant.label for variant in variants[1:])
         click.echo(f"{variants[0].label} is explored; --system chooses another one: {others}", err=True)

@@ -139,7 +139,10 @@ class _Groups(audit.GroupRecord):
 
     distance: int | None
     moves_total: int
-    rebalances_total: int
+    rebalances_seen_total: int
+    rebalances_total: int | None
+    lag_s: float | None
+    lag_trend: float | None
 
 
 def _is_in(record: Any, path: str) -> bool:

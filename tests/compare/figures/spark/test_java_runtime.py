@@ -32,17 +32,6 @@ def test_versions_are_asked_of_java_itself(tmp_path: Path, text: str, version: i
     assert sessions.java_version(fake_java(tmp_path, text)) == version
 
 
-def test_something_that_is_no_java_has_no_version(tmp_path: Path) -> None:
-    assert sessions.java_version(tmp_path / "java") is None
-    assert sessions.java_version(Path("/bin/false")) is None
-
-
-def test_java_home_comes_before_path(tmp_path: Path) -> None:
-    of_home, on_path = fake_java(tmp_path / "home", "17.0.1"), fake_java(tmp_path / "path", "21.0.1")
-    environment = {"JAVA_HOME": str(tmp_path / "home"), "PATH": str(on_path.parent)}
-    assert sessions.find_java(environment) == of_home
-
-
 def test_too_old_java_is_passed_over(tmp_path: Path) -> None:
     fake_java(tmp_path / "home", "11.0.2")
     on_path = fake_java(tmp_path / "path", "21.0.1")
