@@ -10,9 +10,9 @@ import click
 
 from compare.logs.analysis import analysed
 from compare.logs.document import document
-from compare.logs.facts import GroupLog
 from compare.logs.lines import log_files
-from compare.logs.reading import read, silent_sources
+from compare.logs.model import GroupLog
+from compare.logs.reading import read
 from compare.logs.replay import replay
 from compare.running.systems import scenario
 from compare.showing.console import print_json
@@ -69,13 +69,13 @@ def logs(
         check_report(report)
     files = log_files(sources)
     kept: dict[tuple[str, int], str] | None = None if report is None else {}
-    streams = read(files, known_zones, kept)
-    found = analysed(streams, silent_sources(files, streams), group)
+    sources = read(files, known_zones, kept)
+    found = analysed(sources.streams, group)
     if group is not None and not found:
         raise UserError(f"--group {group}: not in these logs, expected one of the groups in them")
     if scenario is not None:
         _write_scenario(scenario, found)
-    result = document(found, streams, files)
+    result = document(found, sources)
     if report is not None:
         from compare.showing.logs.page import write_night
 

@@ -1,0 +1,338 @@
+"""Why a Kafka group rebalanced: every change of its members and topics, each with a cause that is certain, or with its
+candidates and what would decide.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compare.logs.broker_events import EpochJoined, PartitionCreated, Preparing, Replaced, SubscriptionUpdated
+from compare.logs.client_events import (
+    CoordinatorGone,
+    Given,
+    Loading,
+    MetadataChanged,
+    OfClient,
+    Resubscribed,
+    SecondRound,
+    SessionOver,
+    Subscribed,
+    UnknownMember,
+)
+from compare.logs.coordinators import Load
+from compare.logs.events import Event
+from compare.logs.identity import Processes, client_of
+from compare.logs.model import Cause, Departure, Doubt, Ordered, Rebalance
+from compare.logs.returns import JOINED, NEW_ID, Returns
+
+_AFTER_LOAD_S = 120.0
+"""A rejoin so soon after the coordinator was loaded comes from its restart."""
+
+_AFTER_TOPIC_S = 330.0
+"""Clients see a new topic or partition at the latest with the next refresh of metadata (metadata.max.age.ms)."""
+
+_TOPIC = re.compile(r"([^\s={},]{1,249})=(\[[^\]]*\]|\d{1,9})[,}]")
+_CLIENT_REASON = re.compile(r"; client reason: (.*)$")
+_SAYS_WHAT_IT_DOES = frozenset({"java"})
+"""Libraries that print why they join again."""
+
+SECOND = "second_round_of_cooperative_rebalance"
+UNCHANGED = "member_rejoined_without_change"
+_HOW = {
+    "poll": "poll_interval_exceeded",
+    "clean": "member_left",
+    "session": "session_timeout",
+    "not_rejoined": "rebalance_timeout",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What surrounds a group's rebalances: who coordinated it when, which partitions were created, whose lines are
+    whose."""
+
+    processes: Processes
+    loads: Sequence[Load]
+    created: Ordered[PartitionCreated]
+    broker_seen: bool
+
+
+def with_causes(rebalances: Sequence[Rebalance], events: Sequence[Event], setting: Surroundings) -> list[Rebalance]:
+    """The rebalances with causes and doubts; ``events``: of the group, in order of time."""
+    court = _Court(events, setting)
+    found: list[Rebalance] = []
+    for each in rebalances:
+        found.append(court.judged(each, found[-1] if found else None, len(found)))
+    return found
+
+
+_Found = list[tuple[float, Cause | Doubt]]
+
+
+class _Court:
+    def __init__(self, events: Sequence[Event], setting: Surroundings) -> None:
+        self._setting = setting
+        self._processes = setting.processes
+        self._returns = Returns(events, setting.processes, setting.broker_seen)
+        self._lines = Ordered(
+            event
+            for event in events
+            if isinstance(event, Subscribed | Resubscribed | MetadataChanged | SecondRound | UnknownMember | SessionOver)
+        )
+        self._gone = Ordered(event for event in events if isinstance(event, CoordinatorGone))
+        self._topics = {name for event in events if isinstance(event, Given) for name in _topics_in(event.partitions)}
+        self._topics |= {name for event in events if isinstance(event, Subscribed) for name in event.topics}
+        self._hash = ""
+
+    def judged(self, each: Rebalance, before: Rebalance | None, place: int) -> Rebalance:
+        """The rebalance with its causes and doubts."""
+        self._returns.begin(each)
+        found = self._vanished(each, before)
+        moves: list[tuple[float, Departure | str]] = [
+            *((departure.at, departure) for departure in each.departures if self._was_in(departure, before)),
+            *((at, member) for member, at in each.joined.items()),
+        ]
+        for at, moved in sorted(moves, key=lambda move: move[0]):
+            if isinstance(moved, Departure):
+                found.append((at, self._left(moved)))
+                self._returns.absent.add(moved)
+            else:
+                found += [(at, one) for one in self._came(moved, each, place)]
+        if each.trigger == "rejoin":
+            found.append((each.at, self._rejoined(each, before)))
+        elif each.consumer_protocol and each.at_broker:
+            found += self._epoch(each, before)
+        if not found:
+            found += [(each.at, cause) for cause in self._from_clients(each, before)]
+        self._returns.end(each, place)
+        ordered = [one for _, one in sorted(found, key=lambda known: known[0])]
+        causes, doubts = _together(ordered)
+        return replace(each, causes=causes, doubts=doubts)
+
+    def _was_in(self, departure: Departure, before: Rebalance | None) -> bool:
+        """A member that the group had removed already may still say that it leaves."""
+        known = before.after if before else None
+        return known is None or any(departure.member in {name, client_of(name)} for name in known)
+
+    def _left(self, departure: Departure) -> Cause | Doubt:
+        if departure.how == "unknown":
+            who = f"the log of {client_of(departure.member)}"
+            return Doubt(("member_left", "poll_interval_exceeded"), (departure.member,), departure.events, who)
+        behind = "exception" if departure.exception else ""
+        return Cause(_HOW[departure.how], (departure.member,), departure.events, departure.exception, behind)
+
+    def _vanished(self, each: Rebalance, before: Rebalance | None) -> _Found:
+        """Without the broker's log: who is no more in the list of members, though nobody said so."""
+        if self._setting.broker_seen or each.listed is None or before is None or before.after is None:
+            return []
+        told = {departure.member for departure in each.departures}
+        names = [name for name in before.after if name not in each.listed and name not in told]
+        found: _Found = []
+        for name in names:
+            process = self._processes.of_member.get(name)
+            lost = self._lost_place(name, each)
+            departure = Departure(name, each.at, "session" if lost else "unknown", lost, process)
+            self._returns.absent.add(departure)
+            if lost:
+                found.append((each.at, Cause("session_timeout", (name,), lost)))
+            else:
+                known = ("session_timeout", "member_left")
+                may = known if process is not None else (*known, "poll_interval_exceeded")
+                found.append((each.at, Doubt(may, (name,), each.events[:2], "the broker's log")))
+        return found
+
+    def _lost_place(self, member: str, each: Rebalance) -> tuple[Event, ...]:
+        """Lines in which the member's process says that it lost its place, after it was in the group."""
+        process = self._processes.of_member.get(member)
+        if process is None:
+            return ()
+        own = self._lines.between(each.at - 60.0, each.over + _AFTER_LOAD_S)
+        lost = [event for event in own if isinstance(event, UnknownMember | SessionOver)]
+        return tuple(event for event in lost if self._processes.of(event) == process)[:2]
+
+    def _came(self, member: str, each: Rebalance, place: int) -> list[Cause | Doubt]:
+        known = self._returns.why(member, each, place)
+        self._returns.back(known)
+        lines = tuple(event for event in each.events if _names(event, member)) or each.events[:1]
+        lines += known.events
+        if len(known.candidates) > 1:
+            return [Doubt(known.candidates, (member,), lines, known.would_decide)]
+        causes: list[Cause | Doubt] = [Cause(known.candidates[0], (member,), lines)]
+        if known.candidates[0] == NEW_ID and not self._setting.broker_seen:
+            # The old id is left to the end of its session, which only the broker's log dates.
+            causes.append(Cause("session_timeout", (member,), lines))
+        return causes
+
+    def _rejoined(self, each: Rebalance, before: Rebalance | None) -> Cause | Doubt:
+        said = client_reason(each.reason)
+        member = each.trigger_members[0] if each.trigger_members else ""
+        members = (member,) if member else ()
+        own = self._own_lines(each, before, member)
+        if "need to revoke" in said or any(isinstance(event, SecondRound) for event in own):
+            return self._second_round(each, before)
+        if (load := self._just_loaded(each, before)) is not None or "CoordinatorLoad" in said or "NotCoordinator" in said:
+            return _after_load(load, members, each)
+        changed = next((event for event in own if isinstance(event, MetadataChanged)), None)
+        if changed is not None or "metadata has changed" in said:
+            return self._metadata(each, before, changed)
+        resubscribed = tuple(event for event in own if isinstance(event, Subscribed | Resubscribed))
+        if "subscription has changed" in said or resubscribed:
+            return self._subscription(each, before, members, resubscribed)
+        lost = tuple(event for event in own if isinstance(event, UnknownMember | SessionOver))
+        if "UNKNOWN_MEMBER" in said or lost:
+            return Cause("member_rejoined_after_fencing", members, (*each.events[:1], *lost[:2]))
+        if grown := self._created(each, before):
+            return self._metadata(each, before, None, grown)
+        process = self._processes.of_member.get(member)
+        if process is not None and self._processes.library(process) in _SAYS_WHAT_IT_DOES and own == []:
+            return Cause(UNCHANGED, (), each.events[:1])
+        who = f"the log of {client_of(member)}" if member else "the clients' logs"
+        return Doubt((UNCHANGED, "subscription_changed", "partitions_added"), members, each.events[:1], who)
+
+    def _own_lines(self, each: Rebalance, before: Rebalance | None, member: str) -> list[Event]:
+        since = before.over if before else each.at - 30
+        lines = self._lines.between(since, max(each.at, each.over) + 0.5)
+        return [
+            event
+            for event in lines
+            if isinstance(event, OfClient) and self._is_of(event, member) and (event.at <= each.at + 0.5 or not event.place.sure)
+        ]
+
+    def _is_of(self, event: OfClient, member: str) -> bool:
+        process = self._processes.of_member.get(member)
+        if process is not None:
+            return self._processes.of(event) == process
+        return bool(member) and event.client == client_of(member)
+
+    def _just_loaded(self, each: Rebalance, before: Rebalance | None) -> Load | None:
+        since = max(before.over if before else float("-inf"), each.at - _AFTER_LOAD_S)
+        return next((load for load in reversed(self._setting.loads) if since < load.at <= each.at), None)
+
+    def _second_round(self, each: Rebalance, before: Rebalance | None) -> Cause:
+        return Cause(SECOND, before.members if before else (), each.events[:2])
+
+    def _metadata(
+        self, each: Rebalance, before: Rebalance | None, line: MetadataChanged | None, grown: Sequence[PartitionCreated] = ()
+    ) -> Cause | Doubt:
+        """The topics changed: new partitions, or a topic that matches a pattern."""
+        if line is not None and "at the beginning of the rebalance to" in line.change:
+            name = "topic_matched_pattern" if _more_topics(line.change) else "partitions_added"
+            return Cause(name, (), (*each.events[:1], line))
+        grown = grown or self._created(each, before)
+        lines = (*each.events[:1], *([line] if line else []), *grown[:3])
+        if line is not None and line.change in {event.topic for event in grown if event.number > 0}:
+            return Cause("partitions_added", (), lines)
+        if any(event.number == 0 for event in grown):
+            return Cause("topic_matched_pattern", (), lines)
+        if any(event.topic in self._topics for event in grown) or (line is not None and line.change in self._topics):
+            return Cause("partitions_added", (), lines)
+        would = "the log of the member that led the group"
+        return Doubt(("partitions_added", "topic_matched_pattern"), (), lines, would)
+
+    def _subscription(
+        self, each: Rebalance, before: Rebalance | None, members: tuple[str, ...], own: Sequence[Event]
+    ) -> Cause | Doubt:
+        lines = (*each.events[:1], *own[:2])
+        if any(isinstance(event, Subscribed) for event in own):
+            return Cause("subscription_changed", members, lines)
+        grown = self._created(each, before)
+        if any(event.number == 0 for event in grown):
+            return Cause("topic_matched_pattern", (), (*lines, *grown[:3]))
+        who = f"the log of {client_of(members[0])}" if members else "the clients' logs"
+        return Doubt(("subscription_changed", "topic_matched_pattern"), members, lines, who)
+
+    def _created(self, each: Rebalance, before: Rebalance | None) -> list[PartitionCreated]:
+        since = max(before.over if before else float("-inf"), each.at - _AFTER_TOPIC_S)
+        created = self._setting.created.between(since, each.at + 0.5)
+        return [event for event in created if not event.name.startswith("__")]
+
+    def _epoch(self, each: Rebalance, before: Rebalance | None) -> _Found:
+        """What else raised an epoch: a subscription, or topics, of which the epoch holds a hash."""
+        changed, self._hash = self._hash != "" and each.reason != self._hash, each.reason or self._hash
+        new = {note.member for note in each.notes if isinstance(note, EpochJoined | Replaced)}
+        found: _Found = [
+            (note.at, Cause("subscription_changed", (note.member,), (note,)))
+            for note in each.notes
+            if isinstance(note, SubscriptionUpdated) and note.member not in new
+        ]
+        moved = [note for note in each.notes if note.stream.role == "broker"]
+        if changed and not moved and not each.departures:
+            found.append((each.at, self._metadata(each, before, None)))
+        return found
+
+    def _from_clients(self, each: Rebalance, before: Rebalance | None) -> list[Cause | Doubt]:
+        """No line of the coordinator says what began it: what the clients said and did before."""
+        if self._setting.broker_seen:
+            return []
+        notes = each.notes
+        if each.generation == 1:
+            return [Cause(JOINED, (), each.events[:2])]
+        if any(isinstance(note, SecondRound) for note in notes):
+            return [self._second_round(each, before)]
+        since = before.over if before else each.at - _AFTER_LOAD_S
+        gone = tuple(event for event in self._gone.between(since, each.at) if "coordinator unavailable" in event.why)
+        loading = tuple(note for note in notes if isinstance(note, Loading))
+        if loading or gone:
+            lines = (*each.events[:1], *loading[:2], *gone[:2])
+            return [Doubt(("coordinator_restart", "coordinator_moved"), (), lines, "the brokers' logs")]
+        changed = next((note for note in notes if isinstance(note, MetadataChanged)), None)
+        if changed is not None:
+            return [self._metadata(each, before, changed)]
+        resubscribed = tuple(
+            event for event in self._lines.between(since, each.at + 0.5) if isinstance(event, Subscribed | Resubscribed)
+        )
+        if resubscribed and before is not None:
+            members = tuple(name for name in each.seen if any(self._is_of(event, name) for event in resubscribed))[:1]
+            return [self._subscription(each, before, members, resubscribed)]
+        return []
+
+
+def _after_load(load: Load | None, members: tuple[str, ...], each: Rebalance) -> Cause | Doubt:
+    lines = (*each.events[:1], *([load.event] if load else []))
+    if load is None or load.moved is None:
+        return Doubt(("coordinator_restart", "coordinator_moved"), members, lines, "the logs of all brokers")
+    return Cause("coordinator_moved" if load.moved else "coordinator_restart", members if load.moved else (), lines)
+
+
+def client_reason(text: str) -> str:
+    """What the client gave as its reason, "" where it gave none."""
+    match = _CLIENT_REASON.search(text)
+    said = (match.group(1) if match else "").strip().removesuffix(".")
+    return "" if said == "not provided" else said
+
+
+def _names(event: Event, member: str) -> bool:
+    named = getattr(event, "member", "") or getattr(event, "leader", "")
+    return named == member or (isinstance(event, Preparing) and member in event.reason)
+
+
+def _topics_in(partitions: str) -> set[str]:
+    found = {name for name, _ in _TOPIC_PARTITION.findall(partitions)}
+    return found | set(_PYTHON_PARTITION.findall(partitions))
+
+
+_TOPIC_PARTITION = re.compile(r"([A-Za-z0-9._-]{1,249})-(\d{1,9})(?=[,\s\]]|$)")
+_PYTHON_PARTITION = re.compile(r"topic='([^']{1,249})'")
+
+
+def _more_topics(text: str) -> bool:
+    before, _, after = text.partition("at the beginning of the rebalance to")
+    return bool({name for name, _ in _TOPIC.findall(after)} - {name for name, _ in _TOPIC.findall(before)})
+
+
+def _together(found: Sequence[Cause | Doubt]) -> tuple[tuple[Cause, ...], tuple[Doubt, ...]]:
+    """Members of one cause told together, in the order of the first of them."""
+    causes: dict[tuple[str, str, str], Cause] = {}
+    doubts: dict[tuple[tuple[str, ...], str], Doubt] = {}
+    for one in found:
+        if isinstance(one, Cause):
+            key = (one.name, one.detail, one.behind)
+            known = causes.get(key)
+            causes[key] = one if known is None else replace(
+                known,
+                members=tuple(dict.fromkeys((*known.members, *one.members))),
+                events=tuple(dict.fromkeys((*known.events, *one.events))),
+            )
+        else:
+            doubts[(one.candidates, ",".join(one.members))] = one
+    return tuple(causes.values()), tuple(doubts.values())
