@@ -12,6 +12,7 @@ from compare.logs.client_events import (
     Given,
     Loading,
     MetadataChanged,
+    NotCoordinator,
     OfClient,
     Resubscribed,
     SecondRound,
@@ -23,7 +24,7 @@ from compare.logs.coordinators import Load
 from compare.logs.events import Event
 from compare.logs.identity import Processes, client_of
 from compare.logs.model import Cause, Departure, Doubt, Ordered, Rebalance
-from compare.logs.returns import JOINED, NEW_ID, Returns
+from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, NEW_ID, Returns
 
 _AFTER_LOAD_S = 120.0
 """A rejoin so soon after the coordinator was loaded comes from its restart."""
@@ -68,6 +69,19 @@ def with_causes(rebalances: Sequence[Rebalance], events: Sequence[Event], settin
 
 _Found = list[tuple[float, Cause | Doubt]]
 
+_ANY = (
+    JOINED,
+    "member_left",
+    "session_timeout",
+    "poll_interval_exceeded",
+    AFTER_POLL,
+    AFTER_FENCING,
+    NEW_ID,
+    "partitions_added",
+    "coordinator_moved",
+)
+"""What it may be where nothing tells."""
+
 
 class _Court:
     def __init__(self, events: Sequence[Event], setting: Surroundings) -> None:
@@ -104,10 +118,15 @@ class _Court:
             found += self._epoch(each, before)
         if not found:
             found += [(each.at, cause) for cause in self._from_clients(each, before)]
+        if not found:
+            found.append((each.at, Doubt(_ANY, (), each.events[:2], self._would_decide(each))))
         self._returns.end(each, place)
         ordered = [one for _, one in sorted(found, key=lambda known: known[0])]
         causes, doubts = _together(ordered)
         return replace(each, causes=causes, doubts=doubts)
+
+    def _would_decide(self, each: Rebalance) -> str:
+        return "the logs of the clients" if each.at_broker else "the broker's log, or those of the other members"
 
     def _was_in(self, departure: Departure, before: Rebalance | None) -> bool:
         """A member that the group had removed already may still say that it leaves."""
@@ -122,20 +141,27 @@ class _Court:
         return Cause(_HOW[departure.how], (departure.member,), departure.events, departure.exception, behind)
 
     def _vanished(self, each: Rebalance, before: Rebalance | None) -> _Found:
-        """Without the broker's log: who is no more in the list of members, though nobody said so."""
-        if self._setting.broker_seen or each.listed is None or before is None or before.after is None:
+        """Without the broker's log: who is no more among the members, though nobody said so."""
+        if self._setting.broker_seen or before is None:
             return []
         told = {departure.member for departure in each.departures}
-        names = [name for name in before.after if name not in each.listed and name not in told]
+        back = {self._processes.of_member.get(name) for name in each.joined}
+        missing = [
+            name
+            for name in self._returns.present
+            if name not in each.seen and name not in told and name not in (each.listed or ())
+        ]
         found: _Found = []
-        for name in names:
+        for name in missing:
             process = self._processes.of_member.get(name)
+            if process is not None and process in back:
+                continue  # it is in this rebalance under another id
             lost = self._lost_place(name, each)
-            departure = Departure(name, each.at, "session" if lost else "unknown", lost, process)
-            self._returns.absent.add(departure)
-            if lost:
+            if lost and each.seen:
+                self._returns.absent.add(Departure(name, each.at, "session", lost, process))
                 found.append((each.at, Cause("session_timeout", (name,), lost)))
-            else:
+            elif each.listed is not None and before.after is not None and name in before.after:
+                self._returns.absent.add(Departure(name, each.at, "unknown", (), process))
                 known = ("session_timeout", "member_left")
                 may = known if process is not None else (*known, "poll_interval_exceeded")
                 found.append((each.at, Doubt(may, (name,), each.events[:2], "the broker's log")))
@@ -155,13 +181,14 @@ class _Court:
         self._returns.back(known)
         lines = tuple(event for event in each.events if _names(event, member)) or each.events[:1]
         lines += known.events
+        # Without the broker's log nothing dates the end of the old id's session, which is left to it.
+        over: list[Cause | Doubt] = []
+        if known.old and not self._setting.broker_seen and known.known is None:
+            over.append(Cause("session_timeout", (known.old,), lines))
         if len(known.candidates) > 1:
-            return [Doubt(known.candidates, (member,), lines, known.would_decide)]
+            return [Doubt(known.candidates, (member,), lines, known.would_decide), *over]
         causes: list[Cause | Doubt] = [Cause(known.candidates[0], (member,), lines)]
-        if known.candidates[0] == NEW_ID and not self._setting.broker_seen:
-            # The old id is left to the end of its session, which only the broker's log dates.
-            causes.append(Cause("session_timeout", (member,), lines))
-        return causes
+        return causes + over
 
     def _rejoined(self, each: Rebalance, before: Rebalance | None) -> Cause | Doubt:
         said = client_reason(each.reason)
@@ -272,6 +299,9 @@ class _Court:
         since = before.over if before else each.at - _AFTER_LOAD_S
         gone = tuple(event for event in self._gone.between(since, each.at) if "coordinator unavailable" in event.why)
         loading = tuple(note for note in notes if isinstance(note, Loading))
+        elsewhere = tuple(note for note in notes if isinstance(note, NotCoordinator))
+        if elsewhere:
+            return [Cause("coordinator_moved", (), (*each.events[:1], *elsewhere[:2]))]
         if loading or gone:
             lines = (*each.events[:1], *loading[:2], *gone[:2])
             return [Doubt(("coordinator_restart", "coordinator_moved"), (), lines, "the brokers' logs")]

@@ -94,6 +94,11 @@ class SessionOver(Moves):
 
 
 @record
+class NotCoordinator(Moves):
+    """The broker that it asked is not the group's coordinator any more."""
+
+
+@record
 class Loading(Moves):
     """The coordinator is still reading the group."""
 

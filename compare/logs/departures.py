@@ -171,10 +171,10 @@ class _Witness:
         if slow := own.too_slow(departure.at):
             return replace(departure, how="poll", events=(*departure.events, slow))
         library = self._processes.library(process)
-        if library in _NO_POLL_TIMER or any(isinstance(event, Leaves | Moved) for event in departure.events):
-            return replace(departure, how="clean")
         if library == "aiokafka":
             return replace(departure, how=_of_aiokafka(departure, own.some_after(departure.at - CLOSE_S)))
+        if library in _NO_POLL_TIMER or any(isinstance(event, Leaves | Moved) for event in departure.events):
+            return replace(departure, how="clean")
         if own.joins_after(departure.at):
             # The same process is back, and would have said that it closes.
             return replace(departure, how="poll") if library in {"java", "kafka-python"} else departure

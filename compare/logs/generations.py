@@ -33,10 +33,14 @@ from compare.logs.client_events import (
     GivesUpId,
     Joined,
     ListsMember,
+    Loading,
     Moved,
     Moves,
+    NotCoordinator,
     OfClient,
+    SessionOver,
     SharedOut,
+    UnknownMember,
 )
 from compare.logs.events import Event
 from compare.logs.identity import client_of
@@ -62,6 +66,9 @@ _SETTLING_S = 10.0
 
 _RECENT = 50
 """So many rebalances back a generation is looked for."""
+
+_ALONE = (SessionOver, UnknownMember, Loading, NotCoordinator)
+"""What a client notices before it joins again: the group's rebalance begins with its join."""
 
 _ABOUT_EPOCH = (EpochJoined, Left, Failed, Fenced, SubscriptionUpdated, Replaced)
 
@@ -288,13 +295,18 @@ class _Sharing:
         self.drafts = drafts
         self.moves = Ordered(event for event in events.events if isinstance(event, Moves))
         self.begins = Ordered(
-            event for event in events.events if event.place.sure and (isinstance(event, Moves) or _begins_epoch(event))
+            event
+            for event in events.events
+            if event.place.sure and (_begins_epoch(event) or (isinstance(event, Moves) and not isinstance(event, _ALONE)))
         )
         self.new = Ordered(event for event in events.events if isinstance(event, Added | Announced | GivenId))
         self.departures = departures
         self.left_at = [departure.at for departure in departures]
-        self.triggers = {member: place for place, each in enumerate(drafts) for member in each.trigger_members}
-        self.used = {name for event in events.events for name in _used(event)} | set(self.triggers)
+        self.triggers = {
+            member: place for place, each in enumerate(drafts) if each.trigger == "add" for member in each.trigger_members
+        }
+        self.started = {(id(e.stream), e.client): e.at for e in reversed(events.events) if isinstance(e, ClientStarted)}
+        self.used = {name for event in events.events for name in _used(event)} | self.triggers.keys()
         self.own: dict[str, list[OfClient]] = defaultdict(list)
         for event in events.events:
             if isinstance(event, Joined | Moved | Epoch) and event.member:
@@ -303,6 +315,7 @@ class _Sharing:
     def share_out(self) -> None:
         """Starts that only clients saw, lines, departures and new members of every rebalance."""
         last = since = float("-inf")
+        waiting: list[Departure] = []  # of those who were in a generation before they left
         for place, each in enumerate(self.drafts):
             through = each.stabilized if each.at_broker and each.stabilized is not None else each.over + 0.5
             if each.consumer_protocol:
@@ -311,7 +324,9 @@ class _Sharing:
                 self._begin(each, last)
             each.notes += self.moves.between(max(last, each.at - CLOSE_S), each.over + 0.5)
             first, past = bisect_right(self.left_at, since), bisect_right(self.left_at, through)
-            each.departures = list(self.departures[first:past])
+            left = [*waiting, *self.departures[first:past]]
+            waiting = [] if each.at_broker else [gone for gone in left if each.seen.get(gone.member, gone.at) < gone.at]
+            each.departures = [gone for gone in left if gone not in waiting]
             each.joined = self._new_members(place, each, since, through)
             last, since = each.over, max(since, through)
 
@@ -331,7 +346,7 @@ class _Sharing:
                 if self.triggers.get(event.member, place) <= place:
                     named.setdefault(event.member, event.at)
         if not each.at_broker:
-            named = {**self._first_seen(each), **named}
+            named = {**self._first_seen(each, place), **named}
         members = each.listed or (list(each.seen) if not each.at_broker else [])
         known = {*members, *each.trigger_members}
         return {name: at for name, at in named.items() if name and (not members or name in known)}
@@ -341,8 +356,8 @@ class _Sharing:
         own = [event for event in self.own[member] if isinstance(event, Joined) and event.generation is not None]
         return not own or each.generation is None or own[0].generation == each.generation
 
-    def _first_seen(self, each: _Draft) -> dict[str, float]:
-        """Members whose first own line about a generation or epoch is about this one."""
+    def _first_seen(self, each: _Draft, place: int) -> dict[str, float]:
+        """Members whose first own line about a generation or epoch is about this one, unless their logs begin here."""
         found = {}
         for member, at in each.seen.items():
             own = self.own[member]
@@ -352,7 +367,9 @@ class _Sharing:
                 if each.generation in (entered or [heard]):
                     found[member] = at
             elif own and isinstance(own[0], Joined) and own[0] in each.events:
-                found[member] = at
+                began = self.started.get((id(own[0].stream), own[0].client), float("inf"))
+                if place or each.generation == 1 or began <= own[0].at:
+                    found[member] = at
         return found
 
 
@@ -374,7 +391,8 @@ def _begins_epoch(event: Event) -> bool:
 
 
 def _unseen_generations(drafts: list[_Draft], departures: Sequence[Departure]) -> list[_Draft]:
-    """A number that nobody who writes logs was in: the one of a member that left before."""
+    """Rebalances that nobody who writes logs was in: after a member left that does, and whose number is missing, or
+    that comes after all that the logs tell of."""
     found = list(drafts)
     for before, after in zip(drafts, drafts[1:], strict=False):
         if before.generation is None or after.generation is None or after.consumer_protocol:
@@ -385,6 +403,14 @@ def _unseen_generations(drafts: list[_Draft], departures: Sequence[Departure]) -
                 _Draft(number, begun=each.at, first=each.at, events=list(each.events))
                 for number, each in enumerate(left, before.generation + 1)
             ]
+    last = drafts[-1].over if drafts else float("-inf")
+    for each in departures:
+        if each.at > last and each.events[0].place.sure:
+            near = found and not found[-1].seen and each.at - found[-1].at < _ONE_JOIN_S
+            if near:
+                found[-1].events += each.events
+            else:
+                found.append(_Draft(begun=each.at, first=each.at, events=list(each.events)))
     return sorted(found, key=lambda each: (each.at, each.generation or 0))
 
 

@@ -54,18 +54,25 @@ _HOLDS = (Joined, Synced, GivenId, Leaves, Moved, Epoch, Fatal, GivesUpId, Clien
 def give_names(streams: Sequence[Stream]) -> None:
     """Set client and group of the clients' lines that name a member or a process only."""
     for stream in streams:
-        latest = ""
+        names = {name for event in stream.events if isinstance(event, OfClient) and (name := _own_name(event))}
+        latest = next(iter(names)) if len(names) == 1 else ""
+        held = ""
         for place, event in enumerate(stream.events):
             if not isinstance(event, OfClient) or stream.role == "broker":
                 continue
-            client = event.client
-            if not client:
-                named = event.member and has_client_name(event.member) and not isinstance(event, PollTimeout)
-                client = client_of(event.member) if named else latest
+            client = _own_name(event) or latest
             latest = client or latest
-            if client != event.client:
-                stream.events[place] = replace(event, client=client)
+            if event.member:
+                held = event.member
+            named_itself = isinstance(event, Leaves) and not event.member and bool(held)
+            if client != event.client or named_itself:
+                stream.events[place] = replace(event, client=client, member=held if named_itself else event.member)
     _give_groups(streams)
+
+
+def _own_name(event: OfClient) -> str:
+    named = event.member and has_client_name(event.member) and not isinstance(event, PollTimeout)
+    return event.client or (client_of(event.member) if named else "")
 
 
 def _give_groups(streams: Sequence[Stream]) -> None:

@@ -23,6 +23,7 @@ from compare.logs.client_events import (
     Lost,
     MetadataChanged,
     Moved,
+    NotCoordinator,
     PollTimeout,
     Refused,
     Resubscribed,
@@ -108,6 +109,7 @@ _JAVA = table(
     (Subscribed, "Subscribed to topic(s): {topics}"),
     (Subscribed, "Subscribed to pattern: {}"),
     (Fatal, "Member {member} with epoch {} transitioned to fatal state"),
+    (Moved, "Member {member} with epoch {epoch} transitioned from {before} to {after}."),
     (Moved, "Member {member} with epoch {epoch} transitioned from {before} to {after}"),
 )
 _JAVA_BEGINS = tuple(dict.fromkeys(row.begin[:10] for rows in _JAVA.values() for row in rows))
@@ -279,6 +281,8 @@ def of_kafkajs(message: str, fields: Mapping[str, object], place: Place) -> Read
     event = next((event for begin, event in _KAFKAJS.items() if message.startswith(begin)), None)
     named = {"group": "groupId", "member": "memberId", "client": "clientId"}
     parts = {part: value for part, name in named.items() if isinstance(value := fields.get(name), str) and value}
+    if event is ToldToRejoin and "not the correct coordinator" in str(fields.get("error", "")):
+        event = NotCoordinator
     return "kafkajs", None if event is None else event(place=place, **parts)
 
 

@@ -35,12 +35,14 @@ _SAME_TROUBLE_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """``candidates``: one where it is certain; ``known``: the departure that it ends; ``events``: lines that tell."""
+    """``candidates``: one where it is certain; ``known``: the departure that it ends; ``events``: lines that tell;
+    ``old``: the id that the same process had, and whose end nobody told."""
 
     candidates: tuple[str, ...]
     known: Departure | None = None
     events: tuple[Event, ...] = ()
     would_decide: str = ""
+    old: str = ""
 
 
 class Returns:
@@ -50,11 +52,12 @@ class Returns:
         self.absent = Absent()
         self._processes = processes
         self._broker_seen = broker_seen
-        self._present: dict[str, None] = {}
+        self.present: dict[str, None] = {}
         self._present_clients: dict[str, int] = defaultdict(int)
         self._last_in: dict[Process, int] = {}
         self._ever: set[str] = set()
         self._complete = False
+        self._over = float("-inf")
         signs: dict[Process, list[OfClient]] = defaultdict(list)
         notices: dict[str, list[OfClient]] = defaultdict(list)
         own = [event for event in events if isinstance(event, OfClient) and event.stream.role != "broker"]
@@ -77,16 +80,17 @@ class Returns:
 
     def end(self, each: Rebalance, place: int) -> None:
         """The rebalance is over: who is in the group now."""
+        self._over = each.over
         for departure in each.departures:
             self._leave(departure.member)
         for member in (*each.joined, *(each.after or ()), *each.seen):
-            if member not in self._present and not any(departure.member == member for departure in each.departures):
-                self._present[member] = None
+            if member not in self.present and not any(departure.member == member for departure in each.departures):
+                self.present[member] = None
                 self._present_clients[client_of(member)] += 1
             self._ever.add(member)
         if each.after is not None:
             now = set(each.after)
-            for member in [name for name in self._present if name not in now]:
+            for member in [name for name in self.present if name not in now]:
                 self._leave(member)
         for member in each.seen:
             process = self._processes.of_member.get(member)
@@ -94,8 +98,8 @@ class Returns:
                 self._last_in[process] = place
 
     def _leave(self, member: str) -> None:
-        if member in self._present:
-            del self._present[member]
+        if member in self.present:
+            del self.present[member]
             self._present_clients[client_of(member)] -= 1
 
     def why(self, member: str, each: Rebalance, place: int) -> Return:
@@ -119,7 +123,7 @@ class Returns:
     ) -> Return | None:
         """By the lines of the member's own process."""
         known = self.absent.of_process(process)
-        if known is not None and known.member != member:
+        if known is not None:
             back = _BACK.get(known.how)
             would = "" if back else self._who(member)
             return Return((back,) if back else (JOINED, AFTER_POLL), known, would_decide=would)
@@ -134,22 +138,22 @@ class Returns:
 
     def _while_there(self, old: str, process: Process, each: Rebalance, place: int) -> Return:
         """The process has another id though nothing says that its old one was gone before."""
-        if old in self._present and self._broker_seen:
-            return Return((NEW_ID,), None, self._recent(process, each.over))
+        signs = self._recent(process, each.over)
         if self._broker_seen:
+            if old in self.present:
+                return Return((NEW_ID,), None, signs)
             return Return((NEW_ID, AFTER_FENCING), None, (), "the broker's log from before")
         if place - self._last_in.get(process, place - 1) > 1:
-            return Return((AFTER_FENCING,), None, self._recent(process, each.over))
-        signs = self._recent(process, each.over)
+            return Return((AFTER_FENCING,), None, signs)
         own = self._signs[process].between(each.at - _SAME_TROUBLE_S, each.over) if process in self._signs else []
         since = max((event.at for event in own if isinstance(event, Joining)), default=each.at)
-        told = self._told.between(each.at - _SAME_TROUBLE_S, since - _AT_ONCE_S)
+        told = self._told.between(self._over, since - _AT_ONCE_S)
         if any(self._processes.of(event) != process for event in told):
-            return Return((AFTER_FENCING,), None, signs)
+            return Return((AFTER_FENCING,), None, signs, old=old)
         around = self._troubles.between(signs[0].at - _SAME_TROUBLE_S, signs[0].at + _SAME_TROUBLE_S) if signs else []
         if any(self._processes.of(event) != process for event in around):
-            return Return((NEW_ID,), None, signs)
-        return Return((NEW_ID, AFTER_FENCING), None, signs, "the broker's log")
+            return Return((NEW_ID,), None, signs, old=old)
+        return Return((NEW_ID, AFTER_FENCING), None, signs, "the broker's log", old)
 
     def _nameless(self, member: str, process: Process, each: Rebalance) -> Return | None:
         """By the lines of a process of a library that prints no member ids, if it says shortly before that it polls
@@ -183,9 +187,8 @@ class Returns:
             return Return((JOINED, AFTER_FENCING, AFTER_POLL), None, (), would)
         left = self.absent.of_client(member)
         there = self._present_clients[client_of(member)] > 0
-        if not left and not there and (self._complete or not self._broker_seen):
-            certain = self._complete or member in each.seen
-            return Return((JOINED,)) if certain else Return((JOINED, AFTER_FENCING, AFTER_POLL), None, (), would)
+        if not left and not there and self._complete:
+            return Return((JOINED,))
         if left and not there and all(departure.how == "clean" for departure in left):
             return Return((JOINED,), left[0])
         candidates = [JOINED]
