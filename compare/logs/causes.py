@@ -3,7 +3,7 @@ candidates and what would decide.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from compare.logs.broker_events import EpochJoined, PartitionCreated, Preparing, Replaced, SubscriptionUpdated
@@ -22,7 +22,7 @@ from compare.logs.client_events import (
 )
 from compare.logs.coordinators import Load
 from compare.logs.events import Event
-from compare.logs.identity import Processes, client_of
+from compare.logs.identity import Process, Processes, client_of
 from compare.logs.model import Cause, Departure, Doubt, Ordered, Rebalance
 from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, NEW_ID, Returns
 
@@ -31,6 +31,8 @@ _AFTER_LOAD_S = 120.0
 
 _AFTER_TOPIC_S = 330.0
 """Clients see a new topic or partition at the latest with the next refresh of metadata (metadata.max.age.ms)."""
+
+_ONE_JOIN_S = 3.0
 
 _TOPIC = re.compile(r"([^\s={},]{1,249})=(\[[^\]]*\]|\d{1,9})[,}]")
 _CLIENT_REASON = re.compile(r"; client reason: (.*)$")
@@ -62,8 +64,10 @@ def with_causes(rebalances: Sequence[Rebalance], events: Sequence[Event], settin
     """The rebalances with causes and doubts; ``events``: of the group, in order of time."""
     court = _Court(events, setting)
     found: list[Rebalance] = []
-    for each in rebalances:
-        found.append(court.judged(each, found[-1] if found else None, len(found)))
+    for place, each in enumerate(rebalances):
+        around = rebalances[max(0, place - 1) : place + 2]
+        dense = sum(abs(other.at - each.at) < _ONE_JOIN_S for other in around) > 1
+        found.append(court.judged(each, found[-1] if found else None, place, dense))
     return found
 
 
@@ -88,18 +92,26 @@ class _Court:
         self._setting = setting
         self._processes = setting.processes
         self._returns = Returns(events, setting.processes, setting.broker_seen)
-        self._lines = Ordered(
-            event
-            for event in events
-            if isinstance(event, Subscribed | Resubscribed | MetadataChanged | SecondRound | UnknownMember | SessionOver)
-        )
+        self._lines = Ordered(self._telling(events))
         self._gone = Ordered(event for event in events if isinstance(event, CoordinatorGone))
         self._topics = {name for event in events if isinstance(event, Given) for name in _topics_in(event.partitions)}
         self._topics |= {name for event in events if isinstance(event, Subscribed) for name in event.topics}
         self._hash = ""
 
-    def judged(self, each: Rebalance, before: Rebalance | None, place: int) -> Rebalance:
-        """The rebalance with its causes and doubts."""
+    def _telling(self, events: Sequence[Event]) -> Iterator[Event]:
+        """Lines that say why a client joins again; the first subscription of a process says nothing."""
+        subscribed: set[Process] = set()
+        for event in events:
+            if isinstance(event, Subscribed):
+                process = self._processes.of(event)
+                if process in subscribed:
+                    yield event
+                subscribed.add(process)
+            elif isinstance(event, Resubscribed | MetadataChanged | SecondRound | UnknownMember | SessionOver):
+                yield event
+
+    def judged(self, each: Rebalance, before: Rebalance | None, place: int, dense: bool) -> Rebalance:
+        """The rebalance with its causes and doubts; ``dense``: others begin within the time that a join takes."""
         self._returns.begin(each)
         found = self._vanished(each, before)
         moves: list[tuple[float, Departure | str]] = [
@@ -111,7 +123,10 @@ class _Court:
                 found.append((at, self._left(moved)))
                 self._returns.absent.add(moved)
             else:
-                found += [(at, one) for one in self._came(moved, each, place)]
+                came = self._came(moved, each, place)
+                if dense and each.consumer_protocol and not self._setting.broker_seen:
+                    came = [_in_doubt(one) for one in came]
+                found += [(at, one) for one in came]
         if each.trigger == "rejoin":
             found.append((each.at, self._rejoined(each, before)))
         elif each.consumer_protocol and each.at_broker:
@@ -199,12 +214,12 @@ class _Court:
             return self._second_round(each, before)
         if (load := self._just_loaded(each, before)) is not None or "CoordinatorLoad" in said or "NotCoordinator" in said:
             return _after_load(load, members, each)
-        changed = next((event for event in own if isinstance(event, MetadataChanged)), None)
-        if changed is not None or "metadata has changed" in said:
-            return self._metadata(each, before, changed)
         resubscribed = tuple(event for event in own if isinstance(event, Subscribed | Resubscribed))
         if "subscription has changed" in said or resubscribed:
             return self._subscription(each, before, members, resubscribed)
+        changed = next((event for event in own if isinstance(event, MetadataChanged)), None)
+        if changed is not None or "metadata has changed" in said:
+            return self._metadata(each, before, changed)
         lost = tuple(event for event in own if isinstance(event, UnknownMember | SessionOver))
         if "UNKNOWN_MEMBER" in said or lost:
             return Cause("member_rejoined_after_fencing", members, (*each.events[:1], *lost[:2]))
@@ -242,8 +257,7 @@ class _Court:
         self, each: Rebalance, before: Rebalance | None, line: MetadataChanged | None, grown: Sequence[PartitionCreated] = ()
     ) -> Cause | Doubt:
         """The topics changed: new partitions, or a topic that matches a pattern."""
-        if line is not None and "at the beginning of the rebalance to" in line.change:
-            name = "topic_matched_pattern" if _more_topics(line.change) else "partitions_added"
+        if line is not None and (name := _change(line.change)):
             return Cause(name, (), (*each.events[:1], line))
         grown = grown or self._created(each, before)
         lines = (*each.events[:1], *([line] if line else []), *grown[:3])
@@ -317,6 +331,14 @@ class _Court:
         return []
 
 
+def _in_doubt(one: Cause | Doubt) -> Cause | Doubt:
+    """A client of the consumer protocol may hear of the epoch before the one that it raised: which of two it was, only
+    the broker's log tells."""
+    if isinstance(one, Doubt):
+        return one
+    return Doubt(tuple(dict.fromkeys((one.name, *_ANY))), one.members, one.events, "the broker's log")
+
+
 def _after_load(load: Load | None, members: tuple[str, ...], each: Rebalance) -> Cause | Doubt:
     lines = (*each.events[:1], *([load.event] if load else []))
     if load is None or load.moved is None:
@@ -345,9 +367,16 @@ _TOPIC_PARTITION = re.compile(r"([A-Za-z0-9._-]{1,249})-(\d{1,9})(?=[,\s\]]|$)")
 _PYTHON_PARTITION = re.compile(r"topic='([^']{1,249})'")
 
 
-def _more_topics(text: str) -> bool:
-    before, _, after = text.partition("at the beginning of the rebalance to")
-    return bool({name for name, _ in _TOPIC.findall(after)} - {name for name, _ in _TOPIC.findall(before)})
+def _change(text: str) -> str:
+    """What two lists of topics with their partitions differ in, "" where that is not told."""
+    before, _, after = text.partition(_TO if _TO in text else ") to (")
+    old, new = dict(_TOPIC.findall(before)), dict(_TOPIC.findall(after))
+    if not old or not new:
+        return ""
+    return "topic_matched_pattern" if new.keys() - old.keys() else "" if old.keys() - new.keys() else "partitions_added"
+
+
+_TO = "at the beginning of the rebalance to"
 
 
 def _together(found: Sequence[Cause | Doubt]) -> tuple[tuple[Cause, ...], tuple[Doubt, ...]]:

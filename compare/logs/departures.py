@@ -145,10 +145,10 @@ class _Own:
         """Whether it joined later."""
         return bool(self.joined) and self.joined[-1] > at
 
-    def some_after(self, at: float) -> list[OfClient]:
+    def some_after(self, at: float, kind: type[OfClient] = OfClient) -> list[OfClient]:
         """Some of its next lines."""
         first = bisect_left(self.times, at)
-        return self.events[first : first + _SOME]
+        return [event for event in self.events[first : first + 4 * _SOME] if isinstance(event, kind)]
 
 
 class _Witness:
@@ -173,7 +173,9 @@ class _Witness:
         library = self._processes.library(process)
         if library == "aiokafka":
             return replace(departure, how=_of_aiokafka(departure, own.some_after(departure.at - CLOSE_S)))
-        if library in _NO_POLL_TIMER or any(isinstance(event, Leaves | Moved) for event in departure.events):
+        if any(isinstance(event, Moved) for event in departure.events):
+            return replace(departure, how=_of_states(own.some_after(departure.at - CLOSE_S, Moved)))
+        if library in _NO_POLL_TIMER or any(isinstance(event, Leaves) for event in departure.events):
             return replace(departure, how="clean")
         if own.joins_after(departure.at):
             # The same process is back, and would have said that it closes.
@@ -201,6 +203,13 @@ class _Witness:
             self._positions[id(stream)] = {id(each): place for place, each in enumerate(stream.events)}
         place = self._positions[id(stream)][id(event)]
         return stream.events[max(0, place - _SOME) : place][::-1]
+
+
+def _of_states(following: Sequence[OfClient]) -> str:
+    """A member of the consumer protocol that was too slow is stale after it left, one that closes has no subscription
+    any more."""
+    states = [event.after for event in following if isinstance(event, Moved) and event.before == "LEAVING"]
+    return {"STALE": "poll", "UNSUBSCRIBED": "clean"}.get(states[0] if states else "", "unknown")
 
 
 def _of_aiokafka(departure: Departure, following: Sequence[OfClient]) -> str:

@@ -124,6 +124,7 @@ _LIBRDKAFKA = table(
     ),
     (SessionOver, "Consumer group session timed out (in join-state steady) after {}"),
     (Joined, "JoinGroup response: GenerationId {generation}, Protocol {protocol}, LeaderId {}, my MemberId {member}, {}"),
+    (Leaves, "Closing consumer{reason}"),
     (ClientStarted, 'Group "{*group}": updating member id "(not-set)" -> ""'),
     (ClientStarted, 'Group "{*group}": updating member id "(not-set)" -> "{member}"'),
     (GivenId, 'Group "{*group}": updating member id "" -> "{member}"'),
@@ -250,6 +251,10 @@ def of_librdkafka(message: str, place: Place) -> Read | None:
         found = Twin(place=place, client=client)
     elif found is None and "nconsistent group protocol" in text:
         found = Refused(place=place, client=client)
+    if isinstance(found, Joined) and (found.generation or 0) < 1:
+        found = None  # it was only given its member id
+    elif isinstance(found, Leaves):
+        found = Leaves(place=place, client=client, reason="closing")
     return "librdkafka", found
 
 

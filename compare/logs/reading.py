@@ -55,7 +55,7 @@ _START_TIME = re.compile(r"Kafka startTimeMs: (1\d{12})$")
 _SETTING = re.compile(r"(max\.poll\.interval\.ms|session\.timeout\.ms|metadata\.max\.age\.ms) = (\d{1,9})$")
 _THREW = re.compile(r"(?:Caused by: )?([a-z_$][\w$]*(?:\.[\w$]+){1,12}(?:Exception|Error))(?::|$)")
 _KAFKA_LOGGERS = ("org.apache.kafka.", "o.a.k", "kafka.", "state.change")
-_CUT_LOGGER = re.compile(r"(?:[a-z]{1,9}\.){1,9}[A-Z]\w*(?:Consumer|Coordinator|Membership|Heartbeat|Metadata|Group)\w*$")
+_CUT_LOGGER = re.compile(r"\.?(?:[a-z]{1,9}\.){1,9}[A-Z]\w*(?:Consumer|Coordinator|Membership|Heartbeat|Metadata|Group)\w*$")
 _ONE_TROUBLE = 40
 """Exceptions so many lines apart are told as one."""
 

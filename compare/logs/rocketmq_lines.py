@@ -131,7 +131,7 @@ class BrokerLost(Rocket):
 
 
 _CHANNEL = (
-    "ClientChannelInfo [channel=[id: {}, L:{} R:{channel}], clientId={*client}, language={}, version={},"
+    "ClientChannelInfo [channel=[id: {}, L:{} R:/{channel}], clientId={*client}, language={}, version={},"
     " lastUpdateTimestamp={seen_ms}]"
 )
 _QUEUE = "MessageQueue [topic={topic}, brokerName={broker}, queueId={queue}]"
