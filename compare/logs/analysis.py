@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from compare.logs.broker_events import EpochBumped, OtherKind, PartitionCreated, Preparing
+from compare.logs.broker_events import OtherKind, PartitionCreated, Preparing
 from compare.logs.causes import Surroundings, with_causes
 from compare.logs.client_events import OfClient
 from compare.logs.clocks import bring_together
@@ -93,7 +93,7 @@ def _kind(events: Sequence[OfGroup]) -> str:
         return "streams"
     if names and all(name.startswith("connect-") for name in names):
         return "connect"
-    return "consumer" if any(isinstance(event, EpochBumped) for event in events) else "plain"
+    return "plain"
 
 
 def _names(log: GroupLog, processes: Processes) -> dict[str, str]:

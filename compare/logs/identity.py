@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Container, Sequence
 from dataclasses import replace
 
-from compare.logs.broker_events import OfMember
+from compare.logs.broker_events import OfMember, Replaced
 from compare.logs.client_events import (
     ClientBooted,
     ClientStarted,
@@ -83,6 +83,8 @@ def _give_groups(streams: Sequence[Stream]) -> None:
         for event in stream.events:
             if not isinstance(event, OfMember | OfClient) or not event.group:
                 continue
+            if isinstance(event, Replaced):
+                of_member.setdefault(event.old, event.group)
             if event.member:
                 of_member.setdefault(event.member, event.group)
                 if has_client_name(event.member):

@@ -179,7 +179,8 @@ class Deploy:
 class GroupLog:
     """All that the logs tell about a group; ``kind``: `plain`, `streams`, `connect` or `share`; ``events``: its lines
     in order of time; ``figures``: what was measured, by name (seconds); ``names``: what people call a member, by its
-    id; ``moves``: of RocketMQ's members, who came and went and why, with the line, in order of time."""
+    id; ``moves``: of RocketMQ's members, who came and went and why, with the line, in order of time; ``others``:
+    lines of no group that tell about it."""
 
     system: str
     group: str
@@ -191,6 +192,7 @@ class GroupLog:
     figures: Mapping[str, float] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     moves: Sequence[tuple[str, Event]] = ()
+    others: Sequence[Event] = ()
     judged: bool = True
 
     @property

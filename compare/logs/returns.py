@@ -186,7 +186,7 @@ class Returns:
                 return Return((JOINED,))
             return Return((JOINED, AFTER_FENCING, AFTER_POLL), None, (), would)
         left = self.absent.of_client(member)
-        there = self._present_clients[client_of(member)] > 0
+        there = self._present_clients[client_of(member)] > 0 and self._may_be_replaced(member, each)
         if not left and not there and self._complete:
             return Return((JOINED,))
         if left and not there and all(departure.how == "clean" for departure in left):
@@ -202,6 +202,14 @@ class Returns:
         if noticed and left and not there and left[0].how in {"session", "not_rejoined"}:
             return Return((AFTER_FENCING,), left[0], noticed)
         return Return(tuple(dict.fromkeys(candidates)), left[0] if left else None, (), would)
+
+    def _may_be_replaced(self, member: str, each: Rebalance) -> bool:
+        """Whether a member of that client id was removed while the new one joined: a rebalance waits for an id that its
+        client has dropped, until its session is over."""
+        if each.consumer_protocol or not self._broker_seen:
+            return True
+        removed = (gone for gone in each.departures if gone.how in {"session", "not_rejoined"})
+        return any(client_of(gone.member) == client_of(member) for gone in removed)
 
     def _noticed(self, client: str, at: float) -> tuple[Event, ...]:
         own = self._notices.get(client)

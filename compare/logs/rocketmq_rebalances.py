@@ -72,7 +72,7 @@ def rocketmq_log(name: str, events: Sequence[OfGroup], shared: Sequence[Event], 
     every = sorted([*own, *others], key=lambda event: event.at)
     moves = _members(every, members)
     rebalances = _with_causes(rebalances, own, every, moves)
-    return GroupLog("rocketmq", name, "plain", own, rebalances, moves=moves)
+    return GroupLog("rocketmq", name, "plain", own, rebalances, moves=moves, others=others)
 
 
 def _clients(streams: Sequence[Stream]) -> dict[int, list[tuple[int, str]]]:

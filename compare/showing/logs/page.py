@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from compare.formatting import number
 from compare.logs.document import UNKNOWN, Json
-from compare.logs.facts import GroupLog
 from compare.logs.lines import LogFile
+from compare.logs.model import GroupLog
 from compare.logs.presence import LONGEST, Line, lines_of
 from compare.showing.html import page
 from compare.showing.logs.night import picture_data, told_in_full
