@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from compare.logs.broker_events import OtherKind, PartitionCreated, Preparing
 from compare.logs.causes import Surroundings, with_causes
-from compare.logs.client_events import OfClient
+from compare.logs.client_events import OfClient, Setting
 from compare.logs.clocks import bring_together
 from compare.logs.coordinators import judged, outages
 from compare.logs.departures import find_departures
@@ -61,7 +61,8 @@ def _kafka(
     broker_seen = any(event.stream.role == "broker" for event in valid)
     around = Surroundings(processes, loads, created, broker_seen)
     rebalances = with_causes(rebalances, valid, around)
-    rebalances = with_suspects(rebalances, valid, outages(shared, streams), processes)
+    brokers = [stream for stream in streams if stream.role == "broker"]
+    rebalances = with_suspects(rebalances, valid, outages(shared, streams), brokers, processes)
     rebalances = with_waits(rebalances, valid, processes)
     rebalances, deploys = with_deploys(rebalances)
     return GroupLog(
@@ -72,7 +73,7 @@ def _kafka(
         rebalances,
         happenings(valid, loads, rebalances),
         deploys,
-        measured(rebalances, valid, processes),
+        measured(rebalances, valid, [event for event in events if isinstance(event, Setting)], processes),
     )
 
 

@@ -55,6 +55,11 @@ class Left(OfMember):
 
 
 @record
+class WentAway(OfMember):
+    """A static member closed, and keeps its place for its session."""
+
+
+@record
 class Failed(OfMember):
     """Its session is over."""
 

@@ -27,6 +27,7 @@ from compare.logs.broker_events import (
     Stabilized,
     SubscriptionUpdated,
     TargetComputed,
+    WentAway,
 )
 from compare.logs.events import Event, Place
 from compare.logs.templates import read_message, table
@@ -150,6 +151,10 @@ _COORDINATOR = table(
         EpochJoined,
         "[GroupId {group}] Static member {*member} with instance id {*instance} joins the consumer group using the"
         " {} protocol",
+    ),
+    (
+        WentAway,
+        "[GroupId {group}] Static member {*member} with instance id {*instance} temporarily left the consumer group",
     ),
     (Left, "[GroupId {group}] Member {*member} left the consumer group"),
     (Left, "[GroupId {group}] Static member {*member} with instance id {*instance} left the consumer group"),

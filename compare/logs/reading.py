@@ -55,7 +55,34 @@ _START_TIME = re.compile(r"Kafka startTimeMs: (1\d{12})$")
 _SETTING = re.compile(r"(max\.poll\.interval\.ms|session\.timeout\.ms|metadata\.max\.age\.ms) = (\d{1,9})$")
 _THREW = re.compile(r"(?:Caused by: )?([a-z_$][\w$]*(?:\.[\w$]+){1,12}(?:Exception|Error))(?::|$)")
 _KAFKA_LOGGERS = ("org.apache.kafka.", "o.a.k", "kafka.", "state.change")
-_CUT_LOGGER = re.compile(r"\.?(?:[a-z]{1,9}\.){1,9}[A-Z]\w*(?:Consumer|Coordinator|Membership|Heartbeat|Metadata|Group)\w*$")
+_CLASSES = frozenset(
+    {
+        "AbstractConfig",
+        "AbstractCoordinator",
+        "AbstractHeartbeatRequestManager",
+        "AbstractMembershipManager",
+        "AppInfoParser",
+        "AsyncKafkaConsumer",
+        "ClassicKafkaConsumer",
+        "CommitRequestManager",
+        "ConsumerConfig",
+        "ConsumerCoordinator",
+        "ConsumerHeartbeatRequestManager",
+        "ConsumerMembershipManager",
+        "ConsumerRebalanceListenerInvoker",
+        "CoordinatorRequestManager",
+        "CoordinatorRuntime",
+        "GroupCoordinator",
+        "GroupMetadata",
+        "GroupMetadataManager",
+        "KafkaConsumer",
+        "LegacyKafkaConsumer",
+        "Metadata",
+        "NetworkClient",
+        "WorkerCoordinator",
+    }
+)
+"""Loggers of Kafka, as layouts that shorten names to fit leave them."""
 _ONE_TROUBLE = 40
 """Exceptions so many lines apart are told as one."""
 
@@ -211,4 +238,4 @@ def _first_of_aiokafka(event: Event | None, library: str, stream: Stream) -> Eve
 
 def _may_be_kafkas(logger: str) -> bool:
     """An application that prints another's line has a logger of its own; layouts cut long names from the left."""
-    return "." not in logger or logger.startswith(_KAFKA_LOGGERS) or _CUT_LOGGER.match(logger) is not None
+    return "." not in logger or logger.startswith(_KAFKA_LOGGERS) or logger.rpartition(".")[2] in _CLASSES

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from compare.logs.broker_events import Added, NotRejoined, Preparing
+from compare.logs.broker_events import Added, Preparing
 from compare.logs.client_events import (
     Given,
     Joined,
@@ -184,10 +184,12 @@ def _last(each: Rebalance, waits: _Waits) -> tuple[list[str], tuple[Event, ...]]
 MAX_POLL = "max.poll.interval.ms"
 
 
-def measured(rebalances: Sequence[Rebalance], events: Sequence[Event], processes: Processes) -> dict[str, float]:
+def measured(
+    rebalances: Sequence[Rebalance], events: Sequence[Event], printed: Sequence[Setting], processes: Processes
+) -> dict[str, float]:
     """The longest batch and the longest absences: from leaving to the first line of joining again; settings."""
     found: dict[str, float] = defaultdict(float)
-    settings = _settings(events, found)
+    settings = _settings(printed, found)
     own: dict[Process, list[OfClient]] = defaultdict(list)
     for event in events:
         if isinstance(event, PollTimeout | Leaves | Joining | Moved) and event.place.sure:
@@ -197,8 +199,8 @@ def measured(rebalances: Sequence[Rebalance], events: Sequence[Event], processes
         for event in those:
             if isinstance(event, PollTimeout) or (isinstance(event, Leaves) and "poll timeout" in event.reason):
                 slow = slow if isinstance(event, Leaves) and slow is not None else event
-                printed = event.allowed if isinstance(event, PollTimeout) else None
-                if allowed := printed or settings.get(id(event.stream)):
+                told = event.allowed if isinstance(event, PollTimeout) else None
+                if allowed := told or settings.get(id(event.stream)):
                     found[MAX_POLL] = max(found[MAX_POLL], float(allowed))
             elif slow is not None and isinstance(event, Joining | Moved) and _after(event, slow):
                 found["beyond_s"] = max(found["beyond_s"], event.at - slow.at)
@@ -225,17 +227,12 @@ def _absences(rebalances: Sequence[Rebalance], found: dict[str, float]) -> None:
                 gone[client_of(departure.member)] = (departure.how, departure.at)
 
 
-def _settings(events: Sequence[Event], found: dict[str, float]) -> Mapping[int, int]:
+def _settings(printed: Sequence[Setting], found: dict[str, float]) -> Mapping[int, int]:
     """The poll intervals that clients print when they start, by stream; the longest of the others are figures."""
     intervals: dict[int, int] = {}
-    for event in events:
-        if isinstance(event, Setting) and event.name == MAX_POLL:
+    for event in printed:
+        if event.name == MAX_POLL:
             intervals[id(event.stream)] = event.value
-        elif isinstance(event, Setting):
+        else:
             found[event.name] = max(found[event.name], float(event.value))
     return intervals
-
-
-def removed_late(each: Rebalance) -> bool:
-    """Whether the coordinator removed members that had not joined again in time."""
-    return any(isinstance(event, NotRejoined) for departure in each.departures for event in departure.events)
