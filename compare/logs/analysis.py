@@ -61,8 +61,7 @@ def _kafka(
     broker_seen = any(event.stream.role == "broker" for event in valid)
     around = Surroundings(processes, loads, created, broker_seen)
     rebalances = with_causes(rebalances, valid, around)
-    brokers = [stream for stream in streams if stream.role == "broker"]
-    rebalances = with_suspects(rebalances, valid, outages(shared, streams), brokers, processes)
+    rebalances = with_suspects(rebalances, valid, outages(shared, streams), processes)
     rebalances = with_waits(rebalances, valid, processes)
     rebalances, deploys = with_deploys(rebalances)
     return GroupLog(

@@ -212,7 +212,11 @@ class _Court:
         own = self._own_lines(each, before, member)
         if "need to revoke" in said or any(isinstance(event, SecondRound) for event in own):
             return self._second_round(each, before)
-        if (load := self._just_loaded(each, before)) is not None or "CoordinatorLoad" in said or "NotCoordinator" in said:
+        if (
+            (load := self._just_loaded(each, before)) is not None
+            or "CoordinatorLoad" in said
+            or "NotCoordinator" in said
+        ):
             return _after_load(load, members, each)
         resubscribed = tuple(event for event in own if isinstance(event, Subscribed | Resubscribed))
         if "subscription has changed" in said or resubscribed:
@@ -237,7 +241,9 @@ class _Court:
         return [
             event
             for event in lines
-            if isinstance(event, OfClient) and self._is_of(event, member) and (event.at <= each.at + 0.5 or not event.place.sure)
+            if isinstance(event, OfClient)
+            and self._is_of(event, member)
+            and (event.at <= each.at + 0.5 or not event.place.sure)
         ]
 
     def _is_of(self, event: OfClient, member: str) -> bool:
@@ -254,7 +260,11 @@ class _Court:
         return Cause(SECOND, before.members if before else (), each.events[:2])
 
     def _metadata(
-        self, each: Rebalance, before: Rebalance | None, line: MetadataChanged | None, grown: Sequence[PartitionCreated] = ()
+        self,
+        each: Rebalance,
+        before: Rebalance | None,
+        line: MetadataChanged | None,
+        grown: Sequence[PartitionCreated] = (),
     ) -> Cause | Doubt:
         """The topics changed: new partitions, or a topic that matches a pattern."""
         if line is not None and (name := _change(line.change)):
@@ -387,10 +397,14 @@ def _together(found: Sequence[Cause | Doubt]) -> tuple[tuple[Cause, ...], tuple[
         if isinstance(one, Cause):
             key = (one.name, one.detail, one.behind)
             known = causes.get(key)
-            causes[key] = one if known is None else replace(
-                known,
-                members=tuple(dict.fromkeys((*known.members, *one.members))),
-                events=tuple(dict.fromkeys((*known.events, *one.events))),
+            causes[key] = (
+                one
+                if known is None
+                else replace(
+                    known,
+                    members=tuple(dict.fromkeys((*known.members, *one.members))),
+                    events=tuple(dict.fromkeys((*known.events, *one.events))),
+                )
             )
         else:
             doubts[(one.candidates, ",".join(one.members))] = one

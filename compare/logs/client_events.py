@@ -180,6 +180,13 @@ class CoordinatorGone(OfClient):
 
 
 @record
+class Unanswered(OfClient):
+    """A request got no answer; ``elapsed``: for how many ms, None where not printed."""
+
+    elapsed: int | None = None
+
+
+@record
 class CoordinatorFound(OfClient):
     """It found the coordinator; ``node``: as printed."""
 

@@ -117,7 +117,9 @@ def outages(brokers: Sequence[Event], streams: Sequence[Stream]) -> list[Outage]
     return sorted(found, key=lambda each: (each.begun, each.node))
 
 
-def _outage(begun: BrokerFenced, ended: BrokerFenced | None, brokers: Sequence[Event], streams: Sequence[Stream]) -> Outage:
+def _outage(
+    begun: BrokerFenced, ended: BrokerFenced | None, brokers: Sequence[Event], streams: Sequence[Stream]
+) -> Outage:
     own = {id(stream) for stream in streams if stream.node == begun.broker}
     until = ended.at + _AROUND_START_S if ended else float("inf")
     booted = [

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from compare.logs.broker_events import EpochJoined, Failed, Fenced, Left, NotRejoined
+from compare.logs.broker_events import Failed, Fenced, Left, NotRejoined
 from compare.logs.client_events import (
     ClientStarted,
     GivesUpId,
@@ -27,7 +27,7 @@ from compare.logs.client_events import (
 from compare.logs.events import Event
 from compare.logs.generations import CLOSE_S
 from compare.logs.identity import Process, Processes, client_of
-from compare.logs.model import Departure, Ordered
+from compare.logs.model import Departure
 
 _NO_POLL_TIMER = frozenset({"kafkajs", "franz-go", "sarama"})
 """Libraries that never leave because of a slow application."""
@@ -224,9 +224,7 @@ def _of_aiokafka(departure: Departure, following: Sequence[OfClient]) -> str:
     return "clean" if after or more else "unknown"
 
 
-def _silent_leaves(
-    found: Sequence[Departure], events: Sequence[Event], processes: Processes
-) -> list[Departure]:
+def _silent_leaves(found: Sequence[Departure], events: Sequence[Event], processes: Processes) -> list[Departure]:
     """Without the broker's log: a client that warns of its poll timeout leaves, though it does not print that."""
     told = {id(event) for each in found for event in each.events}
     left: dict[str, list[float]] = defaultdict(list)

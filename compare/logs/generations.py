@@ -297,13 +297,17 @@ class _Sharing:
         self.begins = Ordered(
             event
             for event in events.events
-            if event.place.sure and (_begins_epoch(event) or (isinstance(event, Moves) and not isinstance(event, _ALONE)))
+            if event.place.sure
+            and (_begins_epoch(event) or (isinstance(event, Moves) and not isinstance(event, _ALONE)))
         )
         self.new = Ordered(event for event in events.events if isinstance(event, Added | Announced | GivenId))
         self.departures = departures
         self.left_at = [departure.at for departure in departures]
         self.triggers = {
-            member: place for place, each in enumerate(drafts) if each.trigger == "add" for member in each.trigger_members
+            member: place
+            for place, each in enumerate(drafts)
+            if each.trigger == "add"
+            for member in each.trigger_members
         }
         self.started = {(id(e.stream), e.client): e.at for e in reversed(events.events) if isinstance(e, ClientStarted)}
         self.used = {name for event in events.events for name in _used(event)} | self.triggers.keys()

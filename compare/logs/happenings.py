@@ -13,6 +13,8 @@ _SAME_S = 30.0
 """Lines about the same event are at most so far apart."""
 
 _ONE_LOAD_S = 60.0
+_NOTICED_S = 15.0
+"""Clients lose a coordinator so long before or after the next one has read the group."""
 
 
 def happenings(events: Sequence[Event], loads: Sequence[Load], rebalances: Sequence[Rebalance]) -> list[Happening]:
@@ -112,7 +114,7 @@ def _loaded(events: Sequence[Event], loads: Sequence[Load], rebalances: Sequence
         if found and load.at - found[-1].at < _ONE_LOAD_S:
             found[-1] = _with(found[-1], load.event)
             continue
-        before = gone.between(load.at - _ONE_LOAD_S, load.at + _ONE_LOAD_S)[:2]
+        before = gone.between(load.at - _NOTICED_S, load.at + _NOTICED_S)[:2]
         at = min([load.at, *(event.at for event in before)])
         name = "coordinator_moved" if load.moved else "coordinator_restart"
         found.append(Happening(name, at, (), (*before, load.event)))

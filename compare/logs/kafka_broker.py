@@ -163,7 +163,10 @@ _COORDINATOR = table(
     (SubscriptionUpdated, "[GroupId {group}] Member {*member} updated its subscribed regex to: {}"),
     (EpochBumped, "[GroupId {group}] Bumped group epoch to {epoch} with metadata hash {topics}"),
     (EpochBumped, "[GroupId {group}] Bumped group epoch to {epoch}"),
-    (TargetComputed, "[GroupId {group}] Computed a new target assignment for epoch {epoch} with '{assignor}' assignor{}"),
+    (
+        TargetComputed,
+        "[GroupId {group}] Computed a new target assignment for epoch {epoch} with '{assignor}' assignor{}",
+    ),
     (TargetComputed, "[GroupId {group}] Computed a new target assignment for epoch {epoch} in {}"),
 )
 

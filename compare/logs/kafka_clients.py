@@ -35,6 +35,7 @@ from compare.logs.client_events import (
     Synced,
     ToldToRejoin,
     Twin,
+    Unanswered,
     UnknownMember,
     Unreleased,
 )
@@ -101,6 +102,12 @@ _JAVA = table(
     (CoordinatorGone, "Group coordinator {} is unavailable or invalid due to cause: {why}"),
     (CoordinatorGone, "Group coordinator {} is unavailable or invalid, will attempt rediscovery{why}"),
     (CoordinatorFound, "Discovered group coordinator {node} (id: {}"),
+    (
+        Unanswered,
+        "Cancelled in-flight HEARTBEAT request with correlation id {} due to node {} being disconnected (elapsed time"
+        " since creation: {}ms, elapsed time since send: {elapsed}ms, {}",
+    ),
+    (Unanswered, "Disconnecting from node {} due to request timeout{}"),
     (Refused, "JoinGroup failed due to fatal error: {}protocols are incompatible{}"),
     (Twin, "Caught fenced group.instance.id {instance} error in heartbeat thread{}"),
     (Twin, "Received fatal exception: group.instance.id gets fenced"),
@@ -123,7 +130,10 @@ _LIBRDKAFKA = table(
         "Application maximum poll interval ({allowed}ms) exceeded by {}",
     ),
     (SessionOver, "Consumer group session timed out (in join-state steady) after {}"),
-    (Joined, "JoinGroup response: GenerationId {generation}, Protocol {protocol}, LeaderId {}, my MemberId {member}, {}"),
+    (
+        Joined,
+        "JoinGroup response: GenerationId {generation}, Protocol {protocol}, LeaderId {}, my MemberId {member}, {}",
+    ),
     (Leaves, "Closing consumer{reason}"),
     (ClientStarted, 'Group "{*group}": updating member id "(not-set)" -> ""'),
     (ClientStarted, 'Group "{*group}": updating member id "(not-set)" -> "{member}"'),
@@ -138,6 +148,7 @@ _LIBRDKAFKA = table(
 )
 _RDKAFKA_LINE = re.compile(r"(?:%\d\|[\d.]{9,20}\|)?([A-Z_]{2,20})(\|| \[)")
 _RDKAFKA_THREAD = re.compile(r"#(?:consumer|producer)-\d{1,9}(?:\||\]) \[thrd:")
+_TIMED_OUT = re.compile(r"Timed out HeartbeatRequest in flight \(after (\d{1,9})ms,")
 _LISTED = re.compile(r'(?:\]:|^) ?Member "([^"]{1,300})" ')
 _HEARTBEAT = re.compile(r'received for member id "([^"]{1,60})" with epoch (\d{1,9})')
 _PARTITIONS = re.compile(r"Topic (\S{1,249}) .{0,60}partition count changed from \d{1,7} to \d{1,7}")
@@ -247,6 +258,8 @@ def of_librdkafka(message: str, place: Place) -> Read | None:
         found = Epoch(place=place, client=client, member=beat.group(1), epoch=int(beat.group(2)))
     elif found is None and head.group(1) == "PARTCNT" and (grown := _PARTITIONS.search(text)):
         found = MetadataChanged(place=place, client=client, change=grown.group(1))
+    elif found is None and (late := _TIMED_OUT.search(text)):
+        found = Unanswered(place=place, client=client, elapsed=int(late.group(1)))
     elif found is None and "Static consumer fenced" in text:
         found = Twin(place=place, client=client)
     elif found is None and "nconsistent group protocol" in text:

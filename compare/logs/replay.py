@@ -64,7 +64,11 @@ class _Night:
         self.subscriptions = Subscriptions(log.events)
 
     def fields(self) -> dict[str, object]:
-        growths = [rebalance.at for rebalance in self.log.rebalances[1:] if "partitions_added" in {cause.name for cause in rebalance.causes}]
+        growths = [
+            rebalance.at
+            for rebalance in self.log.rebalances[1:]
+            if "partitions_added" in {cause.name for cause in rebalance.causes}
+        ]
         topics = self._topics(min(growths, default=math.inf))
         grown = {name: number for name, number in self._topics(math.inf).items() if number > topics.get(name, number)}
         events = self._events(list(topics))

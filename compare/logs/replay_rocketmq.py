@@ -226,7 +226,9 @@ class _Night:
                 events += self._changes(rebalance, lines, topics)
         return events
 
-    def _changes(self, each: Rebalance, lines: Sequence[_AboutRoutes], topics: Mapping[str, Mapping[str, int]]) -> list[Event]:
+    def _changes(
+        self, each: Rebalance, lines: Sequence[_AboutRoutes], topics: Mapping[str, Mapping[str, int]]
+    ) -> list[Event]:
         """Topics that have other numbers of queues after a rebalance."""
         found: dict[str, dict[str, int]] = {}
         for line in lines:

@@ -118,9 +118,7 @@ class Returns:
             return Return((_BACK.get(same.how, AFTER_POLL),), same)
         return self._by_name(member, each)
 
-    def _own_log(
-        self, member: str, process: Process, each: Rebalance, place: int
-    ) -> Return | None:
+    def _own_log(self, member: str, process: Process, each: Rebalance, place: int) -> Return | None:
         """By the lines of the member's own process."""
         known = self.absent.of_process(process)
         if known is not None:
@@ -133,7 +131,9 @@ class Returns:
             return None
         sure = self._processes.library(process) != "aiokafka" or self._processes.is_first(process)
         before = self.absent.of_client(member)
-        first = next((departure for departure in before if departure.process is None or departure.process != process), None)
+        first = next(
+            (departure for departure in before if departure.process is None or departure.process != process), None
+        )
         return Return((JOINED,), first) if sure else None
 
     def _while_there(self, old: str, process: Process, each: Rebalance, place: int) -> Return:

@@ -25,6 +25,7 @@ from compare.logs.client_events import (
 from compare.logs.events import Event
 from compare.logs.identity import Process, Processes, client_of
 from compare.logs.model import Ordered, Rebalance
+from compare.logs.returns import JOINED, NEW_ID
 
 LAST_BY_S = 1.0
 """Who joins last, so much later than the first, is the one that everybody waited for."""
@@ -215,16 +216,17 @@ def _after(event: OfClient, slow: OfClient) -> bool:
 
 
 def _absences(rebalances: Sequence[Rebalance], found: dict[str, float]) -> None:
+    """How long who left was away: a process that is back (``back_``), or one that was started again (``away_``)."""
     gone: dict[str, tuple[str, float]] = {}
     for each in rebalances:
-        for member in each.joined:
+        came = {member: cause.name for cause in each.causes for member in cause.members if member in each.joined}
+        for member, cause in came.items():
             known = gone.pop(client_of(member), None)
-            if known is not None and each.at > known[1]:
-                name = f"away_{known[0]}_s"
+            if known is not None and each.at > known[1] and cause != NEW_ID:
+                name = f"{'away' if cause == JOINED else 'back'}_{known[0]}_s"
                 found[name] = max(found[name], each.at - known[1])
         for departure in each.departures:
-            if departure.process is not None:
-                gone[client_of(departure.member)] = (departure.how, departure.at)
+            gone[client_of(departure.member)] = (departure.how, departure.at)
 
 
 def _settings(printed: Sequence[Setting], found: dict[str, float]) -> Mapping[int, int]:

@@ -87,7 +87,13 @@ def _rebalances(count: int) -> str:
     return "no rebalance" if not count else "1 rebalance" if count == 1 else f"{count} rebalances"
 
 
-_KINDS = {"plain": "", "streams": " of Kafka Streams", "connect": " of Kafka Connect workers"}
+_KINDS = {
+    "plain": "",
+    "streams": " of Kafka Streams",
+    "connect": " of Kafka Connect workers",
+    "share": " of share consumers",
+    "streams group": " of the streams protocol",
+}
 _SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ"}
 
 

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from compare.cli import cli
 from compare.logs.analysis import analysed
-from compare.logs.document import document
 from compare.logs.broker_events import Preparing
+from compare.logs.document import document
 from compare.logs.events import Place, Stream
 from compare.logs.lines import LogFile, log_files
 from compare.logs.model import Cause, Departure, GroupLog, Rebalance
