@@ -15,7 +15,7 @@ from compare.logs.events import Event, OfGroup, Stream
 from compare.logs.generations import reduced
 from compare.logs.happenings import happenings
 from compare.logs.identity import Processes, client_of, give_names
-from compare.logs.model import GroupLog, Ordered
+from compare.logs.model import Cause, Doubt, GroupLog, Ordered
 from compare.logs.rocketmq_lines import Rocket
 from compare.logs.rocketmq_rebalances import rocketmq_log
 from compare.logs.suspects import with_suspects
@@ -100,7 +100,7 @@ def _names(log: GroupLog, processes: Processes) -> dict[str, str]:
     """What people call the members: the client id, or the container or file where several share that."""
     members: dict[str, None] = {}
     for each in log.rebalances:
-        told = [*each.causes, *each.doubts]
+        told: list[Cause | Doubt] = [*each.causes, *each.doubts]
         members |= dict.fromkeys(name for one in told for name in one.members)
         members |= dict.fromkeys([*each.joined, *(each.after or ()), *each.seen, *each.waited_for])
         members |= dict.fromkeys(known.member for known in each.departures)

@@ -17,6 +17,8 @@ _APART_S = 120.0
 
 _LEAST_MEMBERS = 2
 _LEAST_TURNS = 2
+_NEAR = 10
+"""Rebalances back in which a first start is looked for."""
 
 
 @dataclass(slots=True)
@@ -65,10 +67,12 @@ def _runs(rebalances: Sequence[Rebalance]) -> list[_Run]:
                 runs[-1].moves.append((place, name, left))
                 runs[-1].last = each.over
             (away.add if left else away.discard)(name)
-    for run in runs:  # the start of a member that then comes and goes
+    for run in runs:  # the first start of a member that then comes and goes
         place, name, _ = run.moves[0]
-        began = next((n for n in range(place - 1, -1, -1) if _only_joined(rebalances[n], name)), None)
-        if began is not None and rebalances[place].at - rebalances[began].over <= _APART_S and began > 0:
+        near = range(place - 1, max(0, place - _NEAR), -1)
+        began = next((number for number in near if _only_joined(rebalances[number], name)), None)
+        turns = sum(known == name and left for _, known, left in run.moves)
+        if began is not None and turns >= _LEAST_TURNS and rebalances[place].at - rebalances[began].over <= _APART_S:
             run.moves.insert(0, (began, name, False))
     return runs
 

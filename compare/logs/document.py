@@ -30,8 +30,8 @@ CANNOT = {
 
 
 _NOT_JUDGED = {
-    "share": "A share group: its members share partitions, nobody takes them over and nobody stands still, so that it is"
-    " not judged as a consumer group.",
+    "share": "A share group: its members share partitions, nobody takes them over and nobody stands still, so that it"
+    " is not judged as a consumer group.",
     "streams group": "A group of the streams protocol: the broker gives out tasks, so that it is not judged as a"
     " consumer group.",
 }
@@ -85,7 +85,8 @@ def _rebalance(log: GroupLog, each: Rebalance) -> Json:
     ready = each.end
     candidates = list(dict.fromkeys(name for doubt in each.doubts for name in doubt.candidates))
     names = list(dict.fromkeys(cause.name for cause in each.causes))
-    lines = [*each.events, *(event for one in (*each.causes, *each.doubts) for event in one.events)]
+    told: list[Cause | Doubt] = [*each.causes, *each.doubts]
+    lines = [*each.events, *(event for one in told for event in one.events)]
     return {
         "at": iso(each.at),
         "stable_at": iso(ready),

@@ -23,8 +23,9 @@ class Stream:
 
     ``files``: names of its files; ``zone``: what `--zone` said; ``offset``: seconds to subtract from a time as printed
     to get UTC, None until it is known; ``stated``: seconds east of UTC of a zone that its times state; ``how``: where
-    the offset was taken from; ``node``: the number of the broker that prints it; ``lines``: how many lines of which client library it has, ``read``: of how many of them
-    the meaning is known; ``lengths``: how many lines each of its files has.
+    the offset was taken from; ``node``: the number of the broker that prints it; ``lines``: how many lines of which
+    client library it has, ``read``: of how many of them the meaning is known; ``lengths``: how many lines each of its
+    files has.
     """
 
     name: str

@@ -3,7 +3,7 @@ consumer's. Who came and went is looked for here, why is not.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +40,7 @@ from compare.logs.client_events import (
     OfClient,
     SessionOver,
     SharedOut,
+    ToldToRejoin,
     UnknownMember,
 )
 from compare.logs.events import Event
@@ -281,7 +282,7 @@ def reduced(group: str, events: Ordered[Event], departures: Sequence[Departure])
         key=lambda each: (each.at, each.generation or 0),
     )
     if not broker_seen:
-        drafts = _unseen_generations(drafts, departures)
+        drafts = _unseen_generations(drafts, events, departures)
         _begin_epochs(drafts, events)
     _Sharing(drafts, events, departures).share_out()
     _members(drafts, broker_seen)
@@ -346,9 +347,9 @@ class _Sharing:
         named |= {note.member: note.at for note in each.notes if isinstance(note, EpochJoined | Replaced)}
         for event in self.new.between(since, through + 0.05):
             assert isinstance(event, Added | Announced | GivenId)
-            if isinstance(event, Added) or (event.member in self.used and self._is_in(event.member, each)):
-                if self.triggers.get(event.member, place) <= place:
-                    named.setdefault(event.member, event.at)
+            certain = isinstance(event, Added) or (event.member in self.used and self._is_in(event.member, each))
+            if certain and self.triggers.get(event.member, place) <= place:
+                named.setdefault(event.member, event.at)
         if not each.at_broker:
             named = {**self._first_seen(each, place), **named}
         members = each.listed or (list(each.seen) if not each.at_broker else [])
@@ -368,7 +369,7 @@ class _Sharing:
             if each.consumer_protocol:
                 heard = next((event.epoch for event in own if isinstance(event, Epoch)), None)
                 entered = [event.epoch for event in own if isinstance(event, Moved) and event.before == "JOINING"]
-                if each.generation in (entered or [heard]):
+                if each.generation in entered or (not entered and each.generation == heard):
                     found[member] = at
             elif own and isinstance(own[0], Joined) and own[0] in each.events:
                 began = self.started.get((id(own[0].stream), own[0].client), float("inf"))
@@ -394,28 +395,52 @@ def _begins_epoch(event: Event) -> bool:
     return isinstance(event, GivesUpId | ClientStarted)
 
 
-def _unseen_generations(drafts: list[_Draft], departures: Sequence[Departure]) -> list[_Draft]:
-    """Rebalances that nobody who writes logs was in: after a member left that does, and whose number is missing, or
-    that comes after all that the logs tell of."""
+def _unseen_generations(drafts: list[_Draft], events: Ordered[Event], departures: Sequence[Departure]) -> list[_Draft]:
+    """Rebalances that nobody who writes logs was in: after a member left that does, where numbers are missing and
+    nobody else joins again at that time, or after all that the logs tell of."""
     found = list(drafts)
-    for before, after in zip(drafts, drafts[1:], strict=False):
-        if before.generation is None or after.generation is None or after.consumer_protocol:
-            continue
-        left = [each for each in departures if before.over < each.at < after.over and each.events[0].place.sure]
-        if 0 < len(left) <= after.generation - before.generation - 1:
-            found += [
-                _Draft(number, begun=each.at, first=each.at, events=list(each.events))
-                for number, each in enumerate(left, before.generation + 1)
-            ]
-    last = drafts[-1].over if drafts else float("-inf")
-    for each in departures:
-        if each.at > last and each.events[0].place.sure:
-            near = found and not found[-1].seen and each.at - found[-1].at < _ONE_JOIN_S
-            if near:
-                found[-1].events += each.events
-            else:
-                found.append(_Draft(begun=each.at, first=each.at, events=list(each.events)))
+    left = [each for each in departures if each.events[0].place.sure]
+    times = [each.at for each in left]
+    ends = [float("-inf"), *(each.over for each in drafts)]
+    for place, since in enumerate(ends):
+        after = drafts[place] if place < len(drafts) else None
+        until = after.over if after is not None else float("inf")
+        room = _room(drafts[place - 1] if place else None, after)
+        clusters = _clusters(left[bisect_right(times, since) : bisect_left(times, until)])
+        for cluster in clusters if room else []:
+            if after is None or not _joined_by_others(cluster, since, until, events):
+                number = None
+                if after is not None and after.generation is not None and room == len(clusters) == 1:
+                    number = after.generation - 1
+                lines = [event for each in cluster for event in each.events]
+                found.append(_Draft(number, begun=cluster[0].at, first=cluster[0].at, events=lines))
     return sorted(found, key=lambda each: (each.at, each.generation or 0))
+
+
+def _room(before: _Draft | None, after: _Draft | None) -> float:
+    """How many rebalances there may be between two."""
+    if after is None or after.generation is None:
+        return float("inf")
+    if before is None or before.generation is None:
+        return float("inf") if after.generation > 1 else 0
+    return after.generation - before.generation - 1
+
+
+def _clusters(departures: Sequence[Departure]) -> list[list[Departure]]:
+    found: list[list[Departure]] = []
+    for each in departures:
+        if found and each.at - found[-1][-1].at < _ONE_JOIN_S:
+            found[-1].append(each)
+        else:
+            found.append([each])
+    return found
+
+
+def _joined_by_others(cluster: Sequence[Departure], since: float, until: float, events: Ordered[Event]) -> bool:
+    """Whether other members are told to join again about when these left, which leads to the rebalance that is known."""
+    own = {id(event.stream) for each in cluster for event in each.events}
+    near = events.between(max(since, cluster[0].at - _ONE_JOIN_S), min(until, cluster[-1].at + CLOSE_S))
+    return any(isinstance(event, ToldToRejoin) and id(event.stream) not in own for event in near)
 
 
 def _begin_epochs(drafts: Sequence[_Draft], events: Ordered[Event]) -> None:

@@ -58,9 +58,9 @@ def _static_from_clients(events: Sequence[Event], fenced: Sequence[Event]) -> li
         if not isinstance(event, Joined) or not event.instance or event.generation is None:
             continue
         before = held.get((event.instance, event.generation))
-        if before is not None and before.member != event.member:
-            if not any(_near(event, other) and _one(event, other) for other in fenced if isinstance(other, Twin)):
-                found.append(Happening("static_member_restarted", event.at, _named(event.member), (before, event)))
+        twins = [other for other in fenced if isinstance(other, Twin) and _near(event, other) and _one(event, other)]
+        if before is not None and before.member != event.member and not twins:
+            found.append(Happening("static_member_restarted", event.at, _named(event.member), (before, event)))
         held[(event.instance, event.generation)] = event
     return found
 

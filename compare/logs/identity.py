@@ -126,7 +126,8 @@ class Processes:
 
     def _read(self, stream: Stream) -> None:
         own = [event for event in stream.events if isinstance(event, OfClient)]
-        number, begun = self._number[id(stream)], {}
+        number = self._number[id(stream)]
+        begun: dict[str, tuple[int, int]] = {}
         any_boot = any(isinstance(event, ClientBooted) for event in own)
         for event in own:
             place = self._place(event)

@@ -61,7 +61,8 @@ _COORDINATOR = table(
     ),
     (
         Left,
-        "[Group {group}] Member {*member} has left group through explicit `LeaveGroup` request; client reason: {reason}",
+        "[Group {group}] Member {*member} has left group through explicit `LeaveGroup` request; client reason:"
+        " {reason}",
     ),
     (
         Left,

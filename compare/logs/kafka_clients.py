@@ -24,6 +24,7 @@ from compare.logs.client_events import (
     MetadataChanged,
     Moved,
     NotCoordinator,
+    OfClient,
     PollTimeout,
     Refused,
     Resubscribed,
@@ -184,7 +185,7 @@ _PYTHON_WORDS = (
     (re.compile(r"[Hh]eartbeat.{0,200}(?:UnknownMemberId|not recognized|unknown member)"), UnknownMember),
 )
 
-_FRANZ = {
+_FRANZ: Mapping[str, type[OfClient]] = {
     "joining group": Joining,
     "join returned MemberIDRequired, rejoining with response's MemberID": GivenId,
     "joined, balancing group": Joined,
@@ -273,10 +274,7 @@ def of_librdkafka(message: str, place: Place) -> Read | None:
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     """The last match: what a client id holds stands before it."""
-    found = None
-    for found in pattern.finditer(text):
-        pass
-    return found
+    return next(iter([*pattern.finditer(text)][::-1]), None)
 
 
 def of_python(message: str, logger: str, place: Place) -> Read | None:
@@ -318,21 +316,21 @@ def of_go(message: str, fields: Mapping[str, object], place: Place) -> Read | No
         keys = dict(pair.partition(": ")[::2] for pair in (line.group(2) or "").split(", ") if ": " in pair)
     if "group" not in keys:
         return None
-    parts: dict[str, object] = {"group": keys["group"], "member": keys.get("member_id", "")}
-    event = _FRANZ.get(text)
+    event: type[OfClient] | None = _FRANZ.get(text)
+    if event is None and (text.startswith("heartbeat errored") or text == "join group failed"):
+        event = _errored(keys.get("err", ""))
     if event is None:
-        errored = text.startswith("heartbeat errored") or text == "join group failed"
-        event = _errored(keys.get("err", "")) if errored else None
-        return "franz-go", None if event is None else event(place=place, **parts)
-    generation = keys.get("generation", "")
-    if event is Joined and generation.isdecimal() and len(generation) < 10:
-        parts["generation"] = int(generation)
+        return "franz-go", None
+    group, member, generation = keys["group"], keys.get("member_id", ""), keys.get("generation", "")
+    if event is Joined:
+        number = int(generation) if generation.isdecimal() and len(generation) < 10 else None
+        return "franz-go", Joined(place=place, group=group, member=member, generation=number)
     if event is Leaves:
-        parts["reason"] = "client leaving group per normal operation"
-    return "franz-go", event(place=place, **parts)
+        return "franz-go", Leaves(place=place, group=group, member=member, reason="closing, as franz-go only leaves so")
+    return "franz-go", event(place=place, group=group, member=member)
 
 
-def _errored(error: str) -> type[ToldToRejoin | UnknownMember | SessionOver] | None:
+def _errored(error: str) -> type[OfClient] | None:
     if "REBALANCE_IN_PROGRESS" in error:
         return ToldToRejoin
     return UnknownMember if "UNKNOWN_MEMBER_ID" in error else None

@@ -48,8 +48,8 @@ class Unwrapped:
     stamp: float | None
     clock: str
     fields: Mapping[str, object]
-    logger: str = ""
-    message: str = ""
+    logger: str
+    message: str
 
 
 def unwrapped(line: str) -> Unwrapped:
@@ -84,12 +84,8 @@ def unwrapped(line: str) -> Unwrapped:
         stamp, clock = _json_time(keys)
     elif stamp is None:
         stamp, clock = time_of(line)
-    found = Unwrapped(container, hint, line, stamp, clock, fields)
-    if fields:
-        found.logger, found.message = _logger_of(fields), line
-    else:
-        found.logger, found.message = split(line)
-    return found
+    logger, message = (_logger_of(fields), line) if fields else split(line)
+    return Unwrapped(container, hint, line, stamp, clock, fields, logger, message)
 
 
 _LOGGERS = ("logger_name", "logger", "log.logger", "loggerName", "name")
@@ -105,7 +101,8 @@ def _logger_of(fields: Mapping[str, object]) -> str:
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)"
 _HEAD_PART = re.compile(
     rf"""\s*+(?:
-      \[?\d{{4}}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,:]\d{{1,9}})?(?:\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\w]))?\]?:?(?!\w)
+      \[?\d{{4}}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,:]\d{{1,9}})?
+        (?:\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?!\w))?\]?:?(?!\w)
     | \[?\d\d?[ /-](?:[A-Z][a-z]{{2}}|\d\d?)[ /-]\d{{4}}[ T:]\d\d?:\d\d:\d\d(?:[.,]\d{{1,9}})?(?:\ [AP]M)?\]?(?!\w)
     | \[?\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?\]?(?!\w)
     | \[?1\d{{12}}\]?(?!\w)

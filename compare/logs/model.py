@@ -82,9 +82,9 @@ class Rebalance:
     RocketMQ's owners.
 
     Times are seconds since 1970. ``trigger``: what the coordinator says began it (``add``, ``leave``, ``expire``,
-    ``rejoin``, ``other`` or "") with ``trigger_members`` and ``reason``; ``joined``: members that are new in it, with the times;
-    ``seen``: members whose own lines are about it, with their times; ``listed``: members after it where a list is
-    there, ``count`` their number; ``events``: the lines about it, ``notes``: those of clients just before;
+    ``rejoin``, ``other`` or "") with ``trigger_members`` and ``reason``; ``joined``: members that are new in it, with
+    the times; ``seen``: members whose own lines are about it, with theirs; ``listed``: members after it where a list
+    is there, ``count`` their number; ``events``: the lines about it, ``notes``: those of clients just before;
     ``causes``: certain ones, ``doubts``: the rest; ``waited_for``: who joined last or was removed for not joining, with
     the lines that tell in ``waiting``; ``pauses``: member or client to the times between which it was without its
     partitions; ``deploy``: number of the run of restarts that it belongs to; ``first``: time of the first line.

@@ -230,10 +230,10 @@ def _meaning(shape: Unwrapped, line: str, place: Place) -> Event | None:
 
 def _first_of_aiokafka(event: Event | None, library: str, stream: Stream) -> Event | None:
     """aiokafka prints no line of its start: the first subscription stands for it."""
-    if library == "aiokafka" and isinstance(event, Subscribed):
-        if not any(isinstance(each, ClientStarted) for each in stream.events):
-            return ClientStarted(place=event.place)
-    return event
+    first = library == "aiokafka" and isinstance(event, Subscribed)
+    if event is None or not first or any(isinstance(each, ClientStarted) for each in stream.events):
+        return event
+    return ClientStarted(place=event.place)
 
 
 def _may_be_kafkas(logger: str) -> bool:

@@ -54,7 +54,7 @@ class Returns:
         self._broker_seen = broker_seen
         self.present: dict[str, None] = {}
         self._present_clients: dict[str, int] = defaultdict(int)
-        self._last_in: dict[Process, int] = {}
+        self._last_in: dict[Process, tuple[int, int | None]] = {}
         self._ever: set[str] = set()
         self._complete = False
         self._over = float("-inf")
@@ -95,7 +95,7 @@ class Returns:
         for member in each.seen:
             process = self._processes.of_member.get(member)
             if process is not None:
-                self._last_in[process] = place
+                self._last_in[process] = (place, each.generation)
 
     def _leave(self, member: str) -> None:
         if member in self.present:
@@ -110,9 +110,9 @@ class Returns:
                 return found
         elif has_client_name(member):
             process = self._processes.of_client(each.group, client_of(member), each.over)
-            if process is not None and not self._processes.names_members(process):
-                if found := self._nameless(member, process, each):
-                    return found
+            nameless = process is not None and not self._processes.names_members(process)
+            if process is not None and nameless and (found := self._nameless(member, process, each)):
+                return found
         same = self.absent.of_member(member)
         if same is not None and has_client_name(member):
             return Return((_BACK.get(same.how, AFTER_POLL),), same)
@@ -143,7 +143,12 @@ class Returns:
             if old in self.present:
                 return Return((NEW_ID,), None, signs)
             return Return((NEW_ID, AFTER_FENCING), None, (), "the broker's log from before")
-        if place - self._last_in.get(process, place - 1) > 1:
+        last, generation = self._last_in.get(process, (place - 1, None))
+        if place - last > 1:
+            return Return((AFTER_FENCING,), None, signs)
+        if generation is None or each.generation is None:
+            return Return((NEW_ID, AFTER_FENCING), None, signs, "the broker's log")
+        if each.generation - generation > 1:
             return Return((AFTER_FENCING,), None, signs)
         own = self._signs[process].between(each.at - _SAME_TROUBLE_S, each.over) if process in self._signs else []
         since = max((event.at for event in own if isinstance(event, Joining)), default=each.at)

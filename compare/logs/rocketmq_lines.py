@@ -172,7 +172,8 @@ _MESSAGES = table(
 )
 
 _FIXED_ZONE = re.compile(
-    r"\[[\w.$]{1,80}#[^\]]{0,80}:[^\]]{0,20}\] - |^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:INFO|WARN|ERROR|DEBUG) \S{1,120} - "
+    r"\[[\w.$]{1,80}#[^\]]{0,80}:[^\]]{0,20}\] - "
+    r"|^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:INFO|WARN|ERROR|DEBUG) \S{1,120} - "
 )
 EAST_8 = 8 * 3600
 _QUEUES = re.compile(r"brokerName=([^,\]]+), readQueueNums=(\d{1,9})")

@@ -72,7 +72,7 @@ class _Own:
 
 def _some(text: str) -> bool:
     """Whether a list of partitions is not empty; librdkafka prints none."""
-    return text == "" or text.strip(" {}set()[]frozen") != ""
+    return text.removeprefix("frozenset").strip(" {}()[]") not in {"set", ""} or text == ""
 
 
 def _pauses(each: Rebalance, lines: Iterable[_Own], last: float) -> dict[str, tuple[float, float]]:

@@ -69,13 +69,13 @@ def logs(
         check_report(report)
     files = log_files(sources)
     kept: dict[tuple[str, int], str] | None = None if report is None else {}
-    sources = read(files, known_zones, kept)
-    found = analysed(sources.streams, group)
+    known = read(files, known_zones, kept)
+    found = analysed(known.streams, group)
     if group is not None and not found:
         raise UserError(f"--group {group}: not in these logs, expected one of the groups in them")
     if scenario is not None:
         _write_scenario(scenario, found)
-    result = document(found, sources)
+    result = document(found, known)
     if report is not None:
         from compare.showing.logs.page import write_night
 

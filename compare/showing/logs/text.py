@@ -97,7 +97,7 @@ def _open(doubt: Json) -> str:
 
 def causes(each: Json) -> str:
     """The names of the causes, those in doubt with a question mark."""
-    certain = [stated["cause"] for stated in each["stated"]]
+    certain = [_name(stated) for stated in each["stated"]]
     told = [doubt["candidates"] for doubt in (each["unknown"] or {"each": []})["each"]]
     doubts = ["unknown" if len(names) > _MOST_CANDIDATES else f"{' or '.join(names)}?" for names in told]
     return ", ".join(dict.fromkeys([*certain, *doubts])) or "unknown: nothing in the logs tells"
@@ -209,6 +209,12 @@ def _list(rebalances: Sequence[Json], format: str) -> None:
         ("evidence", "left"),
     )
     print_table(columns, rows, format)
+
+
+def _name(stated: Json) -> str:
+    if stated["behind"] == "exception":
+        return f"{stated['cause']} ({stated['detail'].rpartition('.')[2]})"
+    return f"{stated['cause']} ({stated['behind']})" if stated["behind"] else str(stated["cause"])
 
 
 def _everybody(each: Json) -> list[str]:
