@@ -57,7 +57,6 @@ class Surroundings:
     processes: Processes
     loads: Sequence[Load]
     created: Ordered[PartitionCreated]
-    broker_seen: bool
 
 
 def with_causes(rebalances: Sequence[Rebalance], events: Sequence[Event], setting: Surroundings) -> list[Rebalance]:
@@ -91,7 +90,7 @@ class _Court:
     def __init__(self, events: Sequence[Event], setting: Surroundings) -> None:
         self._setting = setting
         self._processes = setting.processes
-        self._returns = Returns(events, setting.processes, setting.broker_seen)
+        self._returns = Returns(events, setting.processes)
         self._lines = Ordered(self._telling(events))
         self._gone = Ordered(event for event in events if isinstance(event, CoordinatorGone))
         self._topics = {name for event in events if isinstance(event, Given) for name in _topics_in(event.partitions)}
@@ -124,7 +123,7 @@ class _Court:
                 self._returns.absent.add(moved)
             else:
                 came = self._came(moved, each, place)
-                if dense and each.consumer_protocol and not self._setting.broker_seen:
+                if dense and each.consumer_protocol and not each.at_broker:
                     came = [_in_doubt(one) for one in came]
                 found += [(at, one) for one in came]
         if each.trigger == "rejoin":
@@ -157,13 +156,13 @@ class _Court:
 
     def _vanished(self, each: Rebalance, before: Rebalance | None) -> _Found:
         """Without the broker's log: who is no more among the members, though nobody said so."""
-        if self._setting.broker_seen or before is None:
+        if each.at_broker or before is None:
             return []
         told = {departure.member for departure in each.departures}
         back = {self._processes.of_member.get(name) for name in each.joined}
         missing = [
             name
-            for name in self._returns.present
+            for name in list(self._returns.present)
             if name not in each.seen and name not in told and name not in (each.listed or ())
         ]
         found: _Found = []
@@ -173,10 +172,10 @@ class _Court:
                 continue  # it is in this rebalance under another id
             lost = self._lost_place(name, each)
             if lost and each.seen:
-                self._returns.absent.add(Departure(name, each.at, "session", lost, process))
+                self._returns.vanished(Departure(name, each.at, "session", lost, process))
                 found.append((each.at, Cause("session_timeout", (name,), lost)))
             elif each.listed is not None and before.after is not None and name in before.after:
-                self._returns.absent.add(Departure(name, each.at, "unknown", (), process))
+                self._returns.vanished(Departure(name, each.at, "unknown", (), process))
                 known = ("session_timeout", "member_left")
                 may = known if process is not None else (*known, "poll_interval_exceeded")
                 found.append((each.at, Doubt(may, (name,), each.events[:2], "the broker's log")))
@@ -187,7 +186,7 @@ class _Court:
         process = self._processes.of_member.get(member)
         if process is None:
             return ()
-        own = self._lines.between(each.at - 60.0, each.over + _AFTER_LOAD_S)
+        own = self._lines.between(self._returns.present[member], each.over + _AFTER_LOAD_S)
         lost = [event for event in own if isinstance(event, UnknownMember | SessionOver)]
         return tuple(event for event in lost if self._processes.of(event) == process)[:2]
 
@@ -198,7 +197,7 @@ class _Court:
         lines += known.events
         # Without the broker's log nothing dates the end of the old id's session, which is left to it.
         over: list[Cause | Doubt] = []
-        if known.old and not self._setting.broker_seen and known.known is None:
+        if known.old and not each.at_broker and known.known is None:
             over.append(Cause("session_timeout", (known.old,), lines))
         if len(known.candidates) > 1:
             return [Doubt(known.candidates, (member,), lines, known.would_decide), *over]
@@ -313,7 +312,7 @@ class _Court:
 
     def _from_clients(self, each: Rebalance, before: Rebalance | None) -> list[Cause | Doubt]:
         """No line of the coordinator says what began it: what the clients said and did before."""
-        if self._setting.broker_seen:
+        if each.at_broker:
             return []
         notes = each.notes
         if each.generation == 1:

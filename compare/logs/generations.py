@@ -281,8 +281,8 @@ def reduced(group: str, events: Ordered[Event], departures: Sequence[Departure])
         (each for each in collector.found if each.consumer_protocol or any(event.place.sure for event in each.events)),
         key=lambda each: (each.at, each.generation or 0),
     )
+    drafts = _unseen_generations(drafts, events, departures)
     if not broker_seen:
-        drafts = _unseen_generations(drafts, events, departures)
         _begin_epochs(drafts, events)
     _Sharing(drafts, events, departures).share_out()
     _members(drafts, broker_seen)
@@ -312,6 +312,7 @@ class _Sharing:
         }
         self.started = {(id(e.stream), e.client): e.at for e in reversed(events.events) if isinstance(e, ClientStarted)}
         self.used = {name for event in events.events for name in _used(event)} | self.triggers.keys()
+        self.known: set[str] = set()
         self.own: dict[str, list[OfClient]] = defaultdict(list)
         for event in events.events:
             if isinstance(event, Joined | Moved | Epoch) and event.member:
@@ -333,6 +334,8 @@ class _Sharing:
             waiting = [] if each.at_broker else [gone for gone in left if each.seen.get(gone.member, gone.at) < gone.at]
             each.departures = [gone for gone in left if gone not in waiting]
             each.joined = self._new_members(place, each, since, through)
+            self.known |= {*each.joined, *each.seen, *(each.listed or ())}
+            self.known -= {gone.member for gone in each.departures}
             last, since = each.over, max(since, through)
 
     def _begin(self, each: _Draft, last: float) -> None:
@@ -371,7 +374,7 @@ class _Sharing:
                 entered = [event.epoch for event in own if isinstance(event, Moved) and event.before == "JOINING"]
                 if each.generation in entered or (not entered and each.generation == heard):
                     found[member] = at
-            elif own and isinstance(own[0], Joined) and own[0] in each.events:
+            elif member not in self.known and own and isinstance(own[0], Joined) and own[0] in each.events:
                 began = self.started.get((id(own[0].stream), own[0].client), float("inf"))
                 if place or each.generation == 1 or began <= own[0].at:
                     found[member] = at
@@ -399,7 +402,12 @@ def _unseen_generations(drafts: list[_Draft], events: Ordered[Event], departures
     """Rebalances that nobody who writes logs was in: after a member left that does, where numbers are missing and
     nobody else joins again at that time, or after all that the logs tell of."""
     found = list(drafts)
-    left = [each for each in departures if each.events[0].place.sure]
+    covered = max((event.at for event in events.events if event.stream.role == "broker"), default=float("-inf"))
+    left = [
+        each
+        for each in departures
+        if each.events[0].place.sure and not any(event.stream.role == "broker" for event in each.events)
+    ]
     times = [each.at for each in left]
     ends = [float("-inf"), *(each.over for each in drafts)]
     for place, since in enumerate(ends):
@@ -408,7 +416,8 @@ def _unseen_generations(drafts: list[_Draft], events: Ordered[Event], departures
         room = _room(drafts[place - 1] if place else None, after)
         clusters = _clusters(left[bisect_right(times, since) : bisect_left(times, until)])
         for cluster in clusters if room else []:
-            if after is None or not _joined_by_others(cluster, since, until, events):
+            late = after is None and cluster[0].at > covered
+            if late or (after is not None and not _joined_by_others(cluster, since, until, events)):
                 number = None
                 if after is not None and after.generation is not None and room == len(clusters) == 1:
                     number = after.generation - 1

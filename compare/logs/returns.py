@@ -48,16 +48,16 @@ class Return:
 class Returns:
     """Who is in the group and who was, as the rebalances are gone through in order."""
 
-    def __init__(self, events: Sequence[Event], processes: Processes, broker_seen: bool) -> None:
+    def __init__(self, events: Sequence[Event], processes: Processes) -> None:
         self.absent = Absent()
         self._processes = processes
-        self._broker_seen = broker_seen
-        self.present: dict[str, None] = {}
+        self.present: dict[str, float] = {}
         self._present_clients: dict[str, int] = defaultdict(int)
         self._last_in: dict[Process, tuple[int, int | None]] = {}
         self._ever: set[str] = set()
         self._complete = False
         self._over = float("-inf")
+        self._generation: int | None = None
         signs: dict[Process, list[OfClient]] = defaultdict(list)
         notices: dict[str, list[OfClient]] = defaultdict(list)
         own = [event for event in events if isinstance(event, OfClient) and event.stream.role != "broker"]
@@ -73,10 +73,12 @@ class Returns:
 
     def begin(self, each: Rebalance) -> None:
         """The next rebalance; whether all who were ever in the group are known from here on."""
-        if each.at_broker and (each.generation == 1 or each.before == ()):
-            self._complete = self._complete or each.generation == 1 or not self._ever
-        if each.consumer_protocol and each.generation in {1, 2} and not self._ever:
-            self._complete = True
+        if each.consumer_protocol:
+            self._complete = self._complete or (each.generation in {1, 2} and not self._ever)
+        else:
+            follows = self._generation is not None and each.generation == self._generation + 1
+            self._complete = each.at_broker and (each.generation == 1 or (self._complete and follows))
+        self._generation = each.generation
 
     def end(self, each: Rebalance, place: int) -> None:
         """The rebalance is over: who is in the group now."""
@@ -85,9 +87,10 @@ class Returns:
             self._leave(departure.member)
         for member in (*each.joined, *(each.after or ()), *each.seen):
             if member not in self.present and not any(departure.member == member for departure in each.departures):
-                self.present[member] = None
+                self.present[member] = each.over
                 self._present_clients[client_of(member)] += 1
             self._ever.add(member)
+        self._complete = self._complete and (each.after is not None or each.consumer_protocol)
         if each.after is not None:
             now = set(each.after)
             for member in [name for name in self.present if name not in now]:
@@ -96,6 +99,11 @@ class Returns:
             process = self._processes.of_member.get(member)
             if process is not None:
                 self._last_in[process] = (place, each.generation)
+
+    def vanished(self, departure: Departure) -> None:
+        """A member is gone, though nobody said so."""
+        self.absent.add(departure)
+        self._leave(departure.member)
 
     def _leave(self, member: str) -> None:
         if member in self.present:
@@ -139,7 +147,7 @@ class Returns:
     def _while_there(self, old: str, process: Process, each: Rebalance, place: int) -> Return:
         """The process has another id though nothing says that its old one was gone before."""
         signs = self._recent(process, each.over)
-        if self._broker_seen:
+        if each.at_broker:
             if old in self.present:
                 return Return((NEW_ID,), None, signs)
             return Return((NEW_ID, AFTER_FENCING), None, (), "the broker's log from before")
@@ -211,7 +219,7 @@ class Returns:
     def _may_be_replaced(self, member: str, each: Rebalance) -> bool:
         """Whether a member of that client id was removed while the new one joined: a rebalance waits for an id that its
         client has dropped, until its session is over."""
-        if each.consumer_protocol or not self._broker_seen:
+        if each.consumer_protocol or not each.at_broker or each.stabilized is None:
             return True
         removed = (gone for gone in each.departures if gone.how in {"session", "not_rejoined"})
         return any(client_of(gone.member) == client_of(member) for gone in removed)
