@@ -446,7 +446,7 @@ def _clusters(departures: Sequence[Departure]) -> list[list[Departure]]:
 
 
 def _joined_by_others(cluster: Sequence[Departure], since: float, until: float, events: Ordered[Event]) -> bool:
-    """Whether other members are told to join again about when these left, which leads to the rebalance that is known."""
+    """Whether other members are told to join again when these left: that leads to the rebalance that is known."""
     own = {id(event.stream) for each in cluster for event in each.events}
     near = events.between(max(since, cluster[0].at - _ONE_JOIN_S), min(until, cluster[-1].at + CLOSE_S))
     return any(isinstance(event, ToldToRejoin) and id(event.stream) not in own for event in near)

@@ -44,7 +44,8 @@ def write_night(logs: Sequence[GroupLog], found: Json, files: Sequence[LogFile],
         title=_title(groups),
         groups=[_static(group, causes) for group in groups],
         others=[(found["groups"][place]["group"], _counted(found["groups"][place])) for place in ranked[MOST_GROUPS:]],
-        skipped=found["skipped"],
+        skipped=[{"file": each["file"], "why": each["why"]} for each in found["skipped"]],
+        not_understood=found["not_understood"],
         remarks=_remarks(every, len(lines), sum(map(len, lines.values()))),
     )
 
