@@ -145,10 +145,10 @@ class _Own:
         """Whether it joined later."""
         return bool(self.joined) and self.joined[-1] > at
 
-    def some_after(self, at: float, kind: type[OfClient] = OfClient) -> list[OfClient]:
+    def some_after(self, at: float) -> list[OfClient]:
         """Some of its next lines."""
         first = bisect_left(self.times, at)
-        return [event for event in self.events[first : first + 4 * _SOME] if isinstance(event, kind)]
+        return self.events[first : first + _SOME]
 
 
 class _Witness:
@@ -168,14 +168,15 @@ class _Witness:
         own = self._own.get(process) if process is not None else None
         if process is None or own is None:
             return departure
-        if slow := own.too_slow(departure.at):
+        line = next((event for event in departure.events if isinstance(event, Leaves | Moved)), None)
+        if slow := own.too_slow(departure.at) or self._slow_before(line):
             return replace(departure, how="poll", events=(*departure.events, slow))
         library = self._processes.library(process)
         if library == "aiokafka":
             return replace(departure, how=_of_aiokafka(departure, own.some_after(departure.at - CLOSE_S)))
-        if any(isinstance(event, Moved) for event in departure.events):
-            return replace(departure, how=_of_states(own.some_after(departure.at - CLOSE_S, Moved)))
-        if library in _NO_POLL_TIMER or any(isinstance(event, Leaves) for event in departure.events):
+        if isinstance(line, Moved):
+            return replace(departure, how=_of_states(self._around(line, 0, _SOME)))
+        if library in _NO_POLL_TIMER or line is not None:
             return replace(departure, how="clean")
         if own.joins_after(departure.at):
             # The same process is back, and would have said that it closes.
@@ -190,22 +191,30 @@ class _Witness:
         leaves = next((event for event in departure.events if isinstance(event, Leaves | Moved)), None)
         if leaves is None or departure.how != "clean":
             return ""
-        for event in self._just_before(leaves):
+        for event in self._around(leaves, _SOME, 0)[::-1]:
             if isinstance(event, Threw) and 0 <= leaves.at - event.at <= _EXCEPTION_S:
                 return event.exception
             if isinstance(event, Joined | ClientStarted):
                 return ""
         return ""
 
-    def _just_before(self, event: Event) -> list[Event]:
+    def _slow_before(self, line: Leaves | Moved | None) -> PollTimeout | None:
+        """The line about the poll timer that stands right before the one about leaving."""
+        before = self._around(line, _SOME // 2, 0)[::-1] if line is not None else []
+        return next(
+            (each for each in before if isinstance(each, PollTimeout) and line and each.client == line.client), None
+        )
+
+    def _around(self, event: Event, before: int, after: int) -> list[Event]:
+        """Lines next to it in its stream."""
         stream = event.stream
         if id(stream) not in self._positions:
             self._positions[id(stream)] = {id(each): place for place, each in enumerate(stream.events)}
         place = self._positions[id(stream)][id(event)]
-        return stream.events[max(0, place - _SOME) : place][::-1]
+        return stream.events[max(0, place - before) : place + after]
 
 
-def _of_states(following: Sequence[OfClient]) -> str:
+def _of_states(following: Sequence[Event]) -> str:
     """A member of the consumer protocol that was too slow is stale after it left, one that closes has no subscription
     any more."""
     states = [event.after for event in following if isinstance(event, Moved) and event.before == "LEAVING"]

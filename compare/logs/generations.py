@@ -46,6 +46,7 @@ from compare.logs.client_events import (
 from compare.logs.events import Event
 from compare.logs.identity import client_of
 from compare.logs.model import Departure, Ordered, Rebalance
+from compare.logs.templates import members_in
 
 CLOSE_S = 5.0
 """The broker's and the client's lines of the same leave are at most so far apart."""
@@ -267,7 +268,7 @@ class _Collector:
 def _trigger(reason: str) -> tuple[str, tuple[str, ...]]:
     for kind, pattern in _REASONS:
         if match := pattern.match(reason):
-            return kind, tuple(name.strip() for name in match.group("member").split(",") if name.strip())
+            return kind, members_in(match.group("member"))
     return "other", ()
 
 

@@ -199,7 +199,8 @@ _FRANZ: Mapping[str, type[OfClient]] = {
 }
 """franz-go's messages; their parts are keys."""
 
-_FRANZ_LINE = re.compile(r"\[(?:DEBUG|INFO|WARN|ERROR)\] ([^;]{4,90})(?:; (.*))?$")
+_FRANZ_LINE = re.compile(r"([^;]{4,90}); (.*)$")
+_FRANZ_OTHERS = ("heartbeat", "join group failed", "sync", "forced rejoin", "beginning", "fetch offsets", "calling on")
 _SARAMA_LINE = re.compile(r"(?:client/coordinator |consumergroup/|consumer/broker/|loop check partition number )")
 
 _KAFKAJS = {
@@ -309,12 +310,12 @@ def of_go(message: str, fields: Mapping[str, object], place: Place) -> Read | No
         return "sarama", None
     text, keys = message, {name: str(value) for name, value in fields.items()}
     if not keys:
-        line = _FRANZ_LINE.search(message)
+        line = _FRANZ_LINE.match(message)
         if line is None:
             return None
         text = line.group(1)
-        keys = dict(pair.partition(": ")[::2] for pair in (line.group(2) or "").split(", ") if ": " in pair)
-    if "group" not in keys:
+        keys = dict(pair.partition(": ")[::2] for pair in line.group(2).split(", ") if ": " in pair)
+    if "group" not in keys or not (text in _FRANZ or text.startswith(_FRANZ_OTHERS)):
         return None
     event: type[OfClient] | None = _FRANZ.get(text)
     if event is None and (text.startswith("heartbeat errored") or text == "join group failed"):

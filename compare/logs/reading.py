@@ -29,6 +29,7 @@ KEYS = (
     b"kafka.",
     b"kafkajs",
     b"consumer/broker/",
+    b"client/coordinator",
     b"consumer-1",
     b"Exception",
     b"_MAX_POLL_EXCEEDED",
@@ -109,7 +110,7 @@ class Sources:
                 elif not stream.read.get(library) and library != "java":
                     rows.append(_row(name, unread, library, "none of its lines tells of a group"))
         for file in self.files:
-            lines = self.read[file.name].lines
+            lines = self.read.get(file.name, Reading()).lines
             if file.name not in used and lines and not file.name.endswith(_NO_LOGS):
                 why = "no line of a client or a broker that is known; librdkafka and sarama print none by default"
                 rows.append(_row(file.name, lines, None, why))
@@ -120,7 +121,7 @@ class Sources:
         rows = [
             {"file": file.name, "why": "no log: neither a broker's nor a client's"}
             for file in self.files
-            if file.name.endswith(_NO_LOGS) or not self.read[file.name].lines
+            if file.name.endswith(_NO_LOGS) or (file.name in self.read and not self.read[file.name].lines)
         ]
         for name, reading in sorted(self.read.items()):
             if reading.cut:
@@ -155,13 +156,13 @@ def read(
                 stream.zone = _zone_of(file, shape.container, zones)
             place = Place(stream, file.name, number, shape.stamp, shape.clock, shape.hint)
             event = _meaning(shape, line, place)
+            if (event is not None or stream.lines) and file.name not in stream.files:
+                stream.files.append(file.name)
             if event is None:
                 continue
             if kept is not None and file.path is None:
                 kept[event.evidence] = line
             _append(stream, event, line, shape)
-            if file.name not in stream.files:
-                stream.files.append(file.name)
         for stream in streams.values():
             if file.name in stream.files:
                 stream.lengths[file.name] = reading.lines

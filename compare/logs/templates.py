@@ -107,17 +107,28 @@ def _instance(text: str) -> str:
     return "" if text in {"None", "null", "Optional.empty"} else text
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _topics(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+_BETWEEN = re.compile(r"(?<=-[0-9a-f]{12}), ?")
+
+
+def members_in(text: str) -> tuple[str, ...]:
+    """The member ids of a list: each ends as a UUID does, before which a client id may hold commas."""
+    return tuple(name.strip() for name in _BETWEEN.split(text) if name.strip())
 
 
 _CONVERT: Mapping[object, Callable[[str], object]] = {
     str: str,
     int: _number,
     int | None: _number,
-    tuple[str, ...]: _names,
+    tuple[str, ...]: _topics,
 }
 
 
 def _converter(field: Field[object]) -> Callable[[str], object]:
-    return _instance if field.name == "instance" else _CONVERT[field.type]
+    if field.name == "instance":
+        return _instance
+    convert = _CONVERT[field.type]
+    return members_in if field.name == "members" and convert is _topics else convert

@@ -115,15 +115,20 @@ def test_a_member_that_died_of_an_exception_is_told_as_that() -> None:
 
 def test_a_coordinator_that_moved_is_no_restart() -> None:
     """Nothing was loaded in the first, the group moved in the others, and no rebalance came of it."""
-    events = {name: [each["cause"] for each in group_of(name)["events"]] for name in names() if name.startswith("quiet")}
+    events = {
+        name: [each["cause"] for each in group_of(name)["events"]] for name in names() if name.startswith("quiet")
+    }
     assert events.pop("quiet-broker-frozen-elsewhere-3b-41") == events.pop("quiet-busy-neighbours-41") == []
     assert set(map(tuple, events.values())) == {("coordinator_moved",)}
 
 
 def test_a_woken_coordinator_makes_no_generations() -> None:
     """It expires members by its old timers and cannot write that."""
-    for name, node in (("broker-frozen-java-3b-41", "broker-3.log.gz"), ("broker-frozen-stale-3b-41", "broker-1.log.gz")):
-        alone = report([INCIDENTS / name / node])["groups"]
+    for name, node in (
+        ("broker-frozen-java-3b-41", "broker-3.log.gz"),
+        ("broker-frozen-stale-3b-41", "broker-1.log.gz"),
+    ):
+        alone = report([INCIDENTS / name / f"{node}.log.gz"])["groups"]
         group = next(each for each in alone if each["group"] == truth_of(name)["group"])
         assert all("session_timeout" not in each["causes"] for each in group["rebalances"])
 
