@@ -6,7 +6,7 @@ known. Otherwise it stays unknown.
 """
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -55,29 +55,38 @@ def find_departures(events: Sequence[Event], processes: Processes) -> list[Depar
 
 def _collected(events: Sequence[Event], processes: Processes, broker_seen: bool) -> list[Departure]:
     """The lines that say that a member is gone, those of one leave together."""
-    latest: dict[str, int] = {}
+    of_member: dict[str, list[int]] = defaultdict(list)
+    undated: Counter[str] = Counter()
     found: list[Departure] = []
     for event in sorted(events, key=lambda each: not each.place.sure):
         how = _how(event)
         if how is None:
             continue
         for member in _gone(event):
-            known = found[latest[member]] if member in latest else None
-            if not event.place.sure and known is None and broker_seen:
+            those = of_member[member]
+            if not event.place.sure and not those and broker_seen:
                 continue  # the broker did not know the member any more
-            if known is not None and (abs(event.at - known.at) < CLOSE_S + 10 or not event.place.sure):
-                by_broker = event.stream.role == "broker" and all(e.stream.role != "broker" for e in known.events)
-                found[latest[member]] = replace(
-                    known,
-                    events=(*known.events, event),
-                    how=how if known.how == "unknown" else known.how,
-                    at=event.at if by_broker else known.at,
-                )
+            if those and (abs(event.at - found[those[-1]].at) < CLOSE_S + 10 or not event.place.sure):
+                # Lines without a time follow each other as the leaves do.
+                number = those[-1] if event.place.sure else those[min(undated[member], len(those) - 1)]
+                undated[member] += not event.place.sure
+                found[number] = _with(found[number], event, how)
                 continue
             process = processes.of_member.get(member) or _by_client_id(event, member, processes)
-            latest[member] = len(found)
+            those.append(len(found))
             found.append(Departure(member, event.at, how, (event,), process))
     return found
+
+
+def _with(known: Departure, event: Event, how: str) -> Departure:
+    """Another line about the same leave; the broker's dates it."""
+    by_broker = event.stream.role == "broker" and all(each.stream.role != "broker" for each in known.events)
+    return replace(
+        known,
+        events=(*known.events, event),
+        how=how if known.how == "unknown" else known.how,
+        at=event.at if by_broker else known.at,
+    )
 
 
 def _by_client_id(event: Event, member: str, processes: Processes) -> Process | None:

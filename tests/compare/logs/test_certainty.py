@@ -125,8 +125,8 @@ def test_a_coordinator_that_moved_is_no_restart() -> None:
 def test_a_woken_coordinator_makes_no_generations() -> None:
     """It expires members by its old timers and cannot write that."""
     for name, node in (
-        ("broker-frozen-java-3b-41", "broker-3.log.gz"),
-        ("broker-frozen-stale-3b-41", "broker-1.log.gz"),
+        ("broker-frozen-java-3b-41", "broker-3"),
+        ("broker-frozen-stale-3b-41", "broker-1"),
     ):
         alone = report([INCIDENTS / name / f"{node}.log.gz"])["groups"]
         group = next(each for each in alone if each["group"] == truth_of(name)["group"])
