@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from compare.logs.broker_events import EpochJoined, PartitionCreated, Preparing, Replaced, SubscriptionUpdated
 from compare.logs.client_events import (
     CoordinatorGone,
-    Given,
     Loading,
     MetadataChanged,
     NotCoordinator,
@@ -25,16 +24,13 @@ from compare.logs.events import Event
 from compare.logs.identity import Process, Processes, client_of
 from compare.logs.model import Cause, Departure, Doubt, Ordered, Rebalance
 from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, NEW_ID, Returns
+from compare.logs.topics import Topics
 
 _AFTER_LOAD_S = 120.0
 """A rejoin so soon after the coordinator was loaded comes from its restart."""
 
-_AFTER_TOPIC_S = 330.0
-"""Clients see a new topic or partition at the latest with the next refresh of metadata (metadata.max.age.ms)."""
-
 _ONE_JOIN_S = 3.0
 
-_TOPIC = re.compile(r"([^\s={},]{1,249})=(\[[^\]]*\]|\d{1,9})[,}]")
 _CLIENT_REASON = re.compile(r"; client reason: (.*)$")
 _SAYS_WHAT_IT_DOES = frozenset({"java"})
 """Libraries that print why they join again."""
@@ -93,8 +89,7 @@ class _Court:
         self._returns = Returns(events, setting.processes)
         self._lines = Ordered(self._telling(events))
         self._gone = Ordered(event for event in events if isinstance(event, CoordinatorGone))
-        self._topics = {name for event in events if isinstance(event, Given) for name in _topics_in(event.partitions)}
-        self._topics |= {name for event in events if isinstance(event, Subscribed) for name in event.topics}
+        self._topics = Topics(events, setting.created)
         self._hash = ""
 
     def _telling(self, events: Sequence[Event]) -> Iterator[Event]:
@@ -219,15 +214,15 @@ class _Court:
             return _after_load(load, members, each)
         resubscribed = tuple(event for event in own if isinstance(event, Subscribed | Resubscribed))
         if "subscription has changed" in said or resubscribed:
-            return self._subscription(each, before, members, resubscribed)
+            return self._topics.resubscribed(each, before, members, resubscribed)
         changed = next((event for event in own if isinstance(event, MetadataChanged)), None)
         if changed is not None or "metadata has changed" in said:
-            return self._metadata(each, before, changed)
+            return self._topics.changed(each, before, changed)
         lost = tuple(event for event in own if isinstance(event, UnknownMember | SessionOver))
         if "UNKNOWN_MEMBER" in said or lost:
             return Cause("member_rejoined_after_fencing", members, (*each.events[:1], *lost[:2]))
-        if grown := self._created(each, before):
-            return self._metadata(each, before, None, grown)
+        if grown := self._topics.created(each, before):
+            return self._topics.changed(each, before, None, grown)
         process = self._processes.of_member.get(member)
         if process is not None and self._processes.library(process) in _SAYS_WHAT_IT_DOES and own == []:
             return Cause(UNCHANGED, (), each.events[:1])
@@ -258,44 +253,6 @@ class _Court:
     def _second_round(self, each: Rebalance, before: Rebalance | None) -> Cause:
         return Cause(SECOND, before.members if before else (), each.events[:2])
 
-    def _metadata(
-        self,
-        each: Rebalance,
-        before: Rebalance | None,
-        line: MetadataChanged | None,
-        grown: Sequence[PartitionCreated] = (),
-    ) -> Cause | Doubt:
-        """The topics changed: new partitions, or a topic that matches a pattern."""
-        if line is not None and (name := _change(line.change)):
-            return Cause(name, (), (*each.events[:1], line))
-        grown = grown or self._created(each, before)
-        lines = (*each.events[:1], *([line] if line else []), *grown[:3])
-        if line is not None and line.change in {event.topic for event in grown if event.number > 0}:
-            return Cause("partitions_added", (), lines)
-        if any(event.number == 0 for event in grown):
-            return Cause("topic_matched_pattern", (), lines)
-        if any(event.topic in self._topics for event in grown) or (line is not None and line.change in self._topics):
-            return Cause("partitions_added", (), lines)
-        would = "the log of the member that led the group"
-        return Doubt(("partitions_added", "topic_matched_pattern"), (), lines, would)
-
-    def _subscription(
-        self, each: Rebalance, before: Rebalance | None, members: tuple[str, ...], own: Sequence[Event]
-    ) -> Cause | Doubt:
-        lines = (*each.events[:1], *own[:2])
-        if any(isinstance(event, Subscribed) for event in own):
-            return Cause("subscription_changed", members, lines)
-        grown = self._created(each, before)
-        if any(event.number == 0 for event in grown):
-            return Cause("topic_matched_pattern", (), (*lines, *grown[:3]))
-        who = f"the log of {client_of(members[0])}" if members else "the clients' logs"
-        return Doubt(("subscription_changed", "topic_matched_pattern"), members, lines, who)
-
-    def _created(self, each: Rebalance, before: Rebalance | None) -> list[PartitionCreated]:
-        since = max(before.over if before else float("-inf"), each.at - _AFTER_TOPIC_S)
-        created = self._setting.created.between(since, each.at + 0.5)
-        return [event for event in created if not event.name.startswith("__")]
-
     def _epoch(self, each: Rebalance, before: Rebalance | None) -> _Found:
         """What else raised an epoch: a subscription, or topics, of which the epoch holds a hash."""
         changed, self._hash = self._hash != "" and each.reason != self._hash, each.reason or self._hash
@@ -307,7 +264,7 @@ class _Court:
         ]
         moved = [note for note in each.notes if note.stream.role == "broker"]
         if changed and not moved and not each.departures:
-            found.append((each.at, self._metadata(each, before, None)))
+            found.append((each.at, self._topics.changed(each, before, None)))
         return found
 
     def _from_clients(self, each: Rebalance, before: Rebalance | None) -> list[Cause | Doubt]:
@@ -330,13 +287,13 @@ class _Court:
             return [Doubt(("coordinator_restart", "coordinator_moved"), (), lines, "the brokers' logs")]
         changed = next((note for note in notes if isinstance(note, MetadataChanged)), None)
         if changed is not None:
-            return [self._metadata(each, before, changed)]
+            return [self._topics.changed(each, before, changed)]
         resubscribed = tuple(
             event for event in self._lines.between(since, each.at + 0.5) if isinstance(event, Subscribed | Resubscribed)
         )
         if resubscribed and before is not None:
             members = tuple(name for name in each.seen if any(self._is_of(event, name) for event in resubscribed))[:1]
-            return [self._subscription(each, before, members, resubscribed)]
+            return [self._topics.resubscribed(each, before, members, resubscribed)]
         return []
 
 
@@ -365,27 +322,6 @@ def client_reason(text: str) -> str:
 def _names(event: Event, member: str) -> bool:
     named = getattr(event, "member", "") or getattr(event, "leader", "")
     return named == member or (isinstance(event, Preparing) and member in event.reason)
-
-
-def _topics_in(partitions: str) -> set[str]:
-    found = {name for name, _ in _TOPIC_PARTITION.findall(partitions)}
-    return found | set(_PYTHON_PARTITION.findall(partitions))
-
-
-_TOPIC_PARTITION = re.compile(r"([A-Za-z0-9._-]{1,249})-(\d{1,9})(?=[,\s\]]|$)")
-_PYTHON_PARTITION = re.compile(r"topic='([^']{1,249})'")
-
-
-def _change(text: str) -> str:
-    """What two lists of topics with their partitions differ in, "" where that is not told."""
-    before, _, after = text.partition(_TO if _TO in text else ") to (")
-    old, new = dict(_TOPIC.findall(before)), dict(_TOPIC.findall(after))
-    if not old or not new:
-        return ""
-    return "topic_matched_pattern" if new.keys() - old.keys() else "" if old.keys() - new.keys() else "partitions_added"
-
-
-_TO = "at the beginning of the rebalance to"
 
 
 def _together(found: Sequence[Cause | Doubt]) -> tuple[tuple[Cause, ...], tuple[Doubt, ...]]:

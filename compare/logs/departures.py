@@ -25,9 +25,9 @@ from compare.logs.client_events import (
     UnknownMember,
 )
 from compare.logs.events import Event
-from compare.logs.generations import CLOSE_S
 from compare.logs.identity import Process, Processes, client_of
 from compare.logs.model import Departure
+from compare.logs.unseen import CLOSE_S
 
 _NO_POLL_TIMER = frozenset({"kafkajs", "franz-go", "sarama"})
 """Libraries that never leave because of a slow application."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from compare.logs.events import Event, OfGroup, Stream
 from compare.logs.model import Cause, GroupLog, Ordered, Rebalance
+from compare.logs.rocketmq_conditions import Found, conditions
 from compare.logs.rocketmq_lines import (
     AtBroker,
     BrokerBooted,
@@ -27,7 +28,6 @@ from compare.logs.rocketmq_lines import (
     Result,
     Rocket,
     RouteChanged,
-    TopicRemoved,
     Unregistered,
     route_change,
 )
@@ -160,8 +160,6 @@ def _queue(event: OfQueue) -> _Queue:
     return event.topic, event.broker, event.queue
 
 
-_Found = list[tuple[str, Rocket]]
-
 _BEFORE_S = 45.0
 """A client acts on a change at the latest with its next poll of routes (30 s) and its next pass (20 s)."""
 
@@ -176,9 +174,9 @@ _HEARTBEAT_S = 35.0
 
 
 def _with_causes(
-    rebalances: Sequence[Rebalance], own: Sequence[Rocket], every: Sequence[Rocket], members: _Found
+    rebalances: Sequence[Rebalance], own: Sequence[Rocket], every: Sequence[Rocket], members: Found
 ) -> list[Rebalance]:
-    conditions = _conditions(own, every)
+    odd = conditions(own, every)
     routes = _routes(every)
     locks = Ordered(event for event in every if isinstance(event, LockFailed | ChannelClosed | ChannelExpired))
     last = float("-inf")
@@ -189,7 +187,7 @@ def _with_causes(
         since = max(last, each.at - _BEFORE_S) if before else float("-inf")
         came = _within(members, since, end)
         moved = [known for known in _within(routes, since, end) if not (came and isinstance(known[1], BrokerBooted))]
-        active = [known for known in conditions if known[1].at <= end]
+        active = [known for known in odd if known[1].at <= end]
         judged = _judged(each, before, came, moved, active, locks)
         lines = (*(event for _, event in [*[*came, *moved][:6], *active[:3]]), *judged.events[:12])
         found.append(replace(judged, events=lines))
@@ -197,7 +195,7 @@ def _with_causes(
     return found
 
 
-def _within(found: _Found, since: float, end: float) -> _Found:
+def _within(found: Found, since: float, end: float) -> Found:
     first = bisect_right(found, since, key=_when)
     return found[first : bisect_right(found, end, key=_when)]
 
@@ -209,9 +207,9 @@ def _when(known: tuple[str, Rocket]) -> float:
 def _judged(
     each: Rebalance,
     before: Rebalance | None,
-    came: _Found,
-    moved: _Found,
-    active: _Found,
+    came: Found,
+    moved: Found,
+    active: Found,
     locks: Ordered[LockFailed | ChannelClosed | ChannelExpired],
 ) -> Rebalance:
     """Settings at odds explain what they first appear with; then the nearest event does."""
@@ -240,15 +238,15 @@ def _judged(
     return replace(each, causes=tuple(causes))
 
 
-def _of_kind(came: _Found, kind: str) -> tuple[str, ...]:
+def _of_kind(came: Found, kind: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(event.client for known, event in came if known == kind and event.client))
 
 
-def _lines(found: _Found, kind: str) -> tuple[Event, ...]:
+def _lines(found: Found, kind: str) -> tuple[Event, ...]:
     return tuple(event for known, event in found if known == kind)[:4]
 
 
-def _main(came: _Found) -> str:
+def _main(came: Found) -> str:
     """A member that was dropped for its silence loses its connections, too: the first line says why."""
     kinds = [kind for kind, _ in came]
     for kind in ("heartbeat_expired", "member_left"):
@@ -257,9 +255,9 @@ def _main(came: _Found) -> str:
     return kinds[-1] if kinds[-1] == "member_rejoined" else kinds[0]
 
 
-def _members(events: Sequence[Rocket], own: Container[str]) -> _Found:
+def _members(events: Sequence[Rocket], own: Container[str]) -> Found:
     """Members that came and went, as the brokers saw it, or else as the clients' own lines tell."""
-    members: _Found = []
+    members: Found = []
     seen: set[str] = set()
     gone: set[str] = set()
     idle: dict[str, list[float]] = defaultdict(list)
@@ -296,10 +294,10 @@ def _why_gone(event: AtBroker, idle: Sequence[float]) -> str:
     return "heartbeat_expired" if silent or any(abs(event.at - at) < 3 for at in idle) else "connection_closed"
 
 
-def _routes(events: Sequence[Rocket]) -> _Found:
+def _routes(events: Sequence[Rocket]) -> Found:
     """Brokers that went and came back, and topics whose number of queues changed, as the clients say when they saw it;
     of a broker's return its own line counts where no client's log is there."""
-    routes: _Found = []
+    routes: Found = []
     lost: set[str] = set()
     from_clients = any(isinstance(event, RouteChanged) for event in events)
     for event in events:
@@ -319,84 +317,6 @@ def _routes(events: Sequence[Rocket]) -> _Found:
             elif any(before[name] != after[name] for name in before.keys() & after.keys()):
                 routes.append(("queues_changed", event))
     return routes
-
-
-def _conditions(own: Sequence[Rocket], every: Sequence[Rocket]) -> _Found:
-    """Settings of the members that do not agree, with the line that shows it first."""
-    conditions: _Found = []
-    results = [event for event in own if isinstance(event, Result)]
-    if len({event.strategy for event in {each.client: each for each in results}.values()}) > 1:
-        second = next(event for event in results if event.strategy != results[0].strategy)
-        conditions.append(("mixed_strategies", second))
-    removed = [event for event in every if isinstance(event, TopicRemoved)]
-    if not removed and (odd := _other_topics(results)):
-        conditions.append(("inconsistent_subscription", odd))
-    if len(removed) > 1 and (len({event.topic for event in removed}) > 1 or _again(removed)):
-        conditions.append(("inconsistent_subscription", removed[0]))
-    if twin := _duplicate(every):
-        conditions.append(("duplicate_client_id", twin))
-    return conditions
-
-
-def _other_topics(results: Sequence[Result]) -> Result | None:
-    """The first result of a topic whose route another member of the group never asked for."""
-    own = [event for event in results if not event.topic.startswith("%RETRY%")]
-    asked: dict[str, set[str]] = defaultdict(set)
-    of_stream: dict[int, set[str]] = {}
-    for event in own:
-        stream = event.stream
-        if id(stream) not in of_stream:
-            lines = (each for each in stream.events if isinstance(each, RouteChanged | Result))
-            of_stream[id(stream)] = {each.topic for each in lines}
-        asked[event.client] |= of_stream[id(stream)]
-    topics = sorted({event.topic for event in own})
-    odd = next((topic for topic in topics if any(topic not in those for those in asked.values())), None)
-    return next((event for event in own if event.topic == odd), None)
-
-
-def _again(removed: Sequence[TopicRemoved]) -> bool:
-    """One broker removed the same topic twice: somebody brought it back in between."""
-    seen = [(id(event.stream), event.topic) for event in removed]
-    return len(seen) != len(set(seen))
-
-
-def _duplicate(events: Sequence[Rocket]) -> Rocket | None:
-    """A client id that a broker has twice at a time, or that two processes log as their own."""
-    there: dict[tuple[int, str], str] = {}
-    own: dict[str, Rocket] = {}
-    for event in events:
-        if isinstance(event, BrokerBooted):  # a broker that was restarted knows nobody
-            there = {key: channel for key, channel in there.items() if key[0] != id(event.stream)}
-        key = id(event.stream), event.client
-        if isinstance(event, Connected):
-            if key in there and there[key] != event.channel and not _reconnected(event, there[key], events):
-                return event
-            there[key] = event.channel
-        elif isinstance(event, Unregistered | ChannelClosed | ChannelExpired):
-            there.pop(key, None)
-        elif isinstance(event, ClientSwitched | Result) and event.stream.role == "client":
-            other = own.setdefault(event.client, event)
-            if other.stream is not event.stream:
-                return event
-    return None
-
-
-def _reconnected(new: Connected, old: str, events: Sequence[Rocket]) -> bool:
-    """Whether a second connection of a client follows the end of the first: the broker says so a little later, was
-    restarted, or others connect anew with it."""
-    others: set[str] = set()
-    earlier: set[str] = set()
-    for event in events:
-        if event.stream is not new.stream:
-            continue
-        when = event.at - new.at
-        if isinstance(event, ChannelClosed) and event.channel == old and abs(when) < _BEFORE_S:
-            return True
-        if isinstance(event, Connected) and abs(when) < _BEFORE_S:
-            others.add(event.client)
-        elif isinstance(event, Connected) and when < -_BEFORE_S:
-            earlier.add(event.client)
-    return len(others & earlier) > 1
 
 
 def _locked_by(
