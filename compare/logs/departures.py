@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from compare.logs.broker_events import Failed, Fenced, Left, NotRejoined
+from compare.logs.broker_events import Failed, Fenced, Left, NotRejoined, Preparing
 from compare.logs.client_events import (
     ClientStarted,
     GivesUpId,
@@ -24,7 +24,8 @@ from compare.logs.client_events import (
     Threw,
     UnknownMember,
 )
-from compare.logs.events import Event
+from compare.logs.drafts import trigger_of
+from compare.logs.events import Event, OfGroup
 from compare.logs.identity import Process, Processes, client_of
 from compare.logs.model import Departure
 from compare.logs.unseen import CLOSE_S
@@ -91,12 +92,14 @@ def _with(known: Departure, event: Event, how: str) -> Departure:
 
 def _by_client_id(event: Event, member: str, processes: Processes) -> Process | None:
     """The process of a library that prints no member ids."""
-    group = event.group if isinstance(event, Left | Failed | NotRejoined | OfClient) else ""
+    group = event.group if isinstance(event, OfGroup) else ""
     process = processes.of_client(group, client_of(member), event.at)
     return None if process is None or processes.names_members(process) else process
 
 
 def _gone(event: Event) -> Iterable[str]:
+    if isinstance(event, Preparing):
+        return trigger_of(event.reason)[1]
     if isinstance(event, NotRejoined):
         return event.members
     return (event.member,) if isinstance(event, Left | Failed | Fenced | OfClient) and event.member else ()
@@ -105,9 +108,11 @@ def _gone(event: Event) -> Iterable[str]:
 def _how(event: Event) -> str | None:
     match event:
         case Left(reason=reason) | Leaves(reason=reason):
-            if "poll timeout" in reason:
-                return "poll"
-            return "clean" if any(word in reason for word in _CLOSED) else "unknown"
+            return _how_left(reason)
+        case Preparing(reason=reason):
+            trigger, _ = trigger_of(reason)
+            said = reason.partition("; client reason: ")[2]
+            return _how_left(said) if trigger == "leave" else "session" if trigger == "expire" else None
         case Failed():
             return "session"
         case Fenced(why=why):
@@ -120,6 +125,12 @@ def _how(event: Event) -> str | None:
             return "unknown"
         case _:
             return None
+
+
+def _how_left(reason: str) -> str:
+    if "poll timeout" in reason:
+        return "poll"
+    return "clean" if any(word in reason for word in _CLOSED) else "unknown"
 
 
 class _Own:

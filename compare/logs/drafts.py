@@ -143,7 +143,7 @@ class Collector:
         each = self._generation(event.generation + 1, event.at)
         if each.begun is None or not each.trigger:
             each.begun, each.reason = event.at, event.reason
-            each.trigger, each.trigger_members = _trigger(event.reason)
+            each.trigger, each.trigger_members = trigger_of(event.reason)
         each.events.append(event)
 
     @take.register
@@ -243,7 +243,8 @@ class Collector:
             each.ready = event.at
 
 
-def _trigger(reason: str) -> tuple[str, tuple[str, ...]]:
+def trigger_of(reason: str) -> tuple[str, tuple[str, ...]]:
+    """What began a rebalance by the coordinator's words, with the members that it names."""
     for kind, pattern in _REASONS:
         if match := pattern.match(reason):
             return kind, members_in(match.group("member"))

@@ -119,7 +119,7 @@ class _Sharing:
         for event in self.new.between(since, through + 0.05):
             assert isinstance(event, Added | Announced | GivenId)
             certain = isinstance(event, Added) or (event.member in self.used and self._is_in(event.member, each))
-            if certain and self.triggers.get(event.member, place) <= place:
+            if certain and event.member not in self.known and self.triggers.get(event.member, place) <= place:
                 named.setdefault(event.member, event.at)
         if not each.at_broker:
             named = {**self._first_seen(each, place), **named}

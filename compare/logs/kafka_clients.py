@@ -217,6 +217,13 @@ Read = tuple[str, Event | None]
 """The library, and what the line tells, None where it is not used."""
 
 
+def is_idle_java(line: str) -> bool:
+    """Whether a line of the Java client means nothing, told without looking at its layout."""
+    at = line.rfind(", groupId=")
+    end = line.find("] ", at) if at >= 0 else -1
+    return end >= 0 and not line.startswith(_JAVA_BEGINS, end + 2) and "ShareConsumer" not in line
+
+
 def of_java(message: str, logger: str, place: Place) -> Read | None:
     """A line of the Java client (`[Consumer clientId=C, groupId=G] ...`)."""
     head = _JAVA_HEAD.match(message)

@@ -10,7 +10,7 @@ from compare.logs.broker_events import BrokerStarted, Coordinates, OtherKind
 from compare.logs.client_events import ClientBooted, ClientStarted, Epoch, PolledAgain, Setting, Subscribed, Threw
 from compare.logs.events import Event, Place, Stream
 from compare.logs.kafka_broker import of_broker
-from compare.logs.kafka_clients import of_go, of_java, of_kafkajs, of_librdkafka, of_python
+from compare.logs.kafka_clients import is_idle_java, of_go, of_java, of_kafkajs, of_librdkafka, of_python
 from compare.logs.layouts import Unwrapped, stated_east, unwrapped
 from compare.logs.lines import LogFile, Reading, decoded, lines_with
 from compare.logs.rocketmq_lines import AtBroker, of_rocketmq
@@ -26,11 +26,15 @@ KEYS = (
     b"BrokerRegistrationChangeRecord",
     b"poll timeout has expired",
     b"[thrd:",
-    b"kafka.",
+    b"Server started (kafka.",
+    b"kafka.coordinator",
+    b"kafka.errors.",
+    b"IO loop starting (client_id=",
+    b"Updating subscribed topics to",
+    b"Subscribed to topic(s)",
     b"kafkajs",
     b"consumer/broker/",
     b"client/coordinator",
-    b"consumer-1",
     b"Exception",
     b"_MAX_POLL_EXCEEDED",
     b"doRebalance, ",
@@ -148,6 +152,8 @@ def read(
         found.read[file.name] = reading = Reading()
         for number, raw in lines_with(file, KEYS, reading):
             line = decoded(raw)
+            if is_idle_java(line):
+                continue
             shape = unwrapped(line)
             key = (file.base, shape.container)
             stream = streams.get(key)

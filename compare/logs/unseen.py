@@ -44,7 +44,8 @@ def unseen_generations(drafts: list[Draft], events: Ordered[Event], departures: 
         clusters = _clusters(left[bisect_right(times, since) : bisect_left(times, until)])
         for cluster in clusters if room else []:
             late = after is None and cluster[0].at > covered
-            if late or (after is not None and not _joined_by_others(cluster, since, until, events)):
+            known = after is not None and after.at_broker and cluster[0].at >= after.at - CLOSE_S
+            if late or (after is not None and not known and not _joined_by_others(cluster, since, until, events)):
                 number = None
                 if after is not None and after.generation is not None and room == len(clusters) == 1:
                     number = after.generation - 1
