@@ -30,11 +30,7 @@ def unseen_generations(drafts: list[Draft], events: Ordered[Event], departures: 
     nobody else joins again at that time, or after all that the logs tell of."""
     found = list(drafts)
     covered = max((event.at for event in events.events if event.stream.role == "broker"), default=float("-inf"))
-    left = [
-        each
-        for each in departures
-        if each.events[0].place.sure and not any(event.stream.role == "broker" for event in each.events)
-    ]
+    left = [each for each in departures if each.events[0].place.sure]
     times = [each.at for each in left]
     ends = [float("-inf"), *(each.over for each in drafts)]
     for place, since in enumerate(ends):
@@ -49,9 +45,15 @@ def unseen_generations(drafts: list[Draft], events: Ordered[Event], departures: 
                 number = None
                 if after is not None and after.generation is not None and room == len(clusters) == 1:
                     number = after.generation - 1
-                lines = [event for each in cluster for event in each.events]
-                found.append(Draft(number, begun=cluster[0].at, first=cluster[0].at, events=lines))
+                found.append(_made(cluster, number, after or (drafts[-1] if drafts else None)))
     return sorted(found, key=lambda each: (each.at, each.generation or 0))
+
+
+def _made(cluster: Sequence[Departure], number: int | None, beside: Draft | None) -> Draft:
+    at = cluster[0].at
+    protocol = beside is not None and beside.consumer_protocol
+    lines = [event for each in cluster for event in each.events]
+    return Draft(number, consumer_protocol=protocol, begun=at, first=at, trigger="other", events=lines)
 
 
 def _room(before: Draft | None, after: Draft | None) -> float:
