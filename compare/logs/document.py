@@ -68,7 +68,9 @@ def _group(log: GroupLog) -> Json:
         "from": iso(min(times, default=None)),
         "to": iso(max(times, default=None)),
         "zone_offsets": dict(sorted(offsets.items())),
-        "rebalances": [_rebalance(log, rebalance) for rebalance in log.rebalances],
+        "rebalances": [
+            _rebalance(log, each, before) for each, before in zip(log.rebalances, [None, *log.rebalances], strict=False)
+        ],
         "events": [_happening(log, event) for event in log.happenings],
         "deploys": [_deploy(deploy) for deploy in log.deploys],
         "summary": _summary(log),
@@ -81,7 +83,7 @@ def _zone(offset: float | None) -> float | None:
     return None if offset is None else (offset + DAY / 2) % DAY - DAY / 2 if abs(offset) > DAY else offset
 
 
-def _rebalance(log: GroupLog, each: Rebalance) -> Json:
+def _rebalance(log: GroupLog, each: Rebalance, before: Rebalance | None = None) -> Json:
     ready = each.end
     candidates = list(dict.fromkeys(name for doubt in each.doubts for name in doubt.candidates))
     names = list(dict.fromkeys(cause.name for cause in each.causes))
@@ -97,6 +99,7 @@ def _rebalance(log: GroupLog, each: Rebalance) -> Json:
         "stated": [_stated(log, cause) for cause in each.causes],
         "unknown": _unknown(log, each.doubts) if each.doubts or not each.causes else None,
         "deploy": each.deploy,
+        "follow_up": before is not None and _follows(each, before),
         "member": _member(each.members),
         "who": _people(log, each.members),
         "members_before": each.before,
@@ -107,6 +110,23 @@ def _rebalance(log: GroupLog, each: Rebalance) -> Json:
         "paused_s": each.paused_s,
         "evidence": _evidence(lines, each.waiting),
     }
+
+
+_FOLLOWING = frozenset(
+    {
+        "member_rejoined_after_poll_timeout",
+        "second_round_of_cooperative_rebalance",
+        "member_rejoined_without_change",
+    }
+)
+_LASTING = frozenset({"mixed_strategies", "inconsistent_subscription", "duplicate_client_id"})
+
+
+def _follows(each: Rebalance, before: Rebalance) -> bool:
+    """Whether it goes with the one before."""
+    if each.cause in _FOLLOWING or (each.cause in _LASTING and each.cause == before.cause):
+        return True
+    return each.cause == before.cause == "member_joined" and each.at - before.over < 2.0
 
 
 def _stated(log: GroupLog, cause: Cause) -> Json:

@@ -61,8 +61,9 @@ def logs(
     """Say why the groups in logs of brokers and clients rebalanced, who caused it, and what would help.
 
     SOURCE is a log file, a folder of them, or - for standard input: of Kafka brokers and clients (Java, librdkafka,
-    kafka-python, kafkajs) and of RocketMQ brokers, name servers and clients, plain, gzipped, rotated, or as printed by
-    docker, kubectl and compose; all may be given together. Layout and zone are recognised by content.
+    kafka-python, aiokafka, kafkajs, franz-go) and of RocketMQ brokers, name servers and clients, plain, gzipped,
+    rotated, or as printed by docker, kubectl and compose; all may be given together. Layout and zone are recognised by
+    content. What the logs leave open is told with its candidates, and with whose log would decide.
     """
     known_zones = _zones(zones)
     if report is not None:

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from compare.cli import cli
 from tests.compare.logs.scoring import INCIDENTS, logs_of, names
 
-REBALANCE = {"at", "stable_at", "took_s", "generation", "cause", "causes", "stated", "unknown", "deploy"}
+REBALANCE = {"at", "stable_at", "took_s", "generation", "cause", "causes", "stated", "unknown", "deploy", "follow_up"}
 REBALANCE |= {"member", "evidence"}
 REBALANCE |= {"members_before", "members_after", "waited_for", "waited_for_who"}
 
