@@ -110,5 +110,4 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
 
 
 def of_protocol(protocol: str) -> tuple[StrategyRecord[Assignor], ...]:
-    """The assignors of `CLASSIC` or `CONSUMER`."""
     return tuple(record for record in CATALOGUE if record.protocol == protocol)

@@ -5,7 +5,7 @@ scenario (in RocketMQ the consumer of one group within a client), never the id t
 ``generation`` is Kafka's generation; None where a system has none.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from protocols.java import Queue
 
@@ -161,21 +161,3 @@ class Noted(NamedTuple):
     """Something a reader of the story wants to know, in one sentence."""
 
     text: str
-
-
-Fact: TypeAlias = (
-    Owns
-    | Granted
-    | RebalanceBegan
-    | RebalanceEnded
-    | Callback
-    | Committed
-    | Delivered
-    | PassedOver
-    | StandsStill
-    | Position
-    | Transition
-    | Epoch
-    | TimedOut
-    | Noted
-)

@@ -142,7 +142,6 @@ class Group:
         return id in self._by_id
 
     def without(self, *ids: str) -> Self:
-        """The group after these members left."""
         for id in ids:
             self.member(id)
         return replace(self, members=tuple(member for member in self.members if member.id not in ids))

@@ -97,7 +97,6 @@ def number_entry_order(numbers: Sequence[int], start: int = 16) -> list[int]:
 
 
 def string_entry_order(keys: Sequence[str], start: int = 16) -> list[str]:
-    """`entry_order` of strings."""
     return entry_order(keys, string_hash, start)
 
 

@@ -31,7 +31,6 @@ class Edge(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Event and guard in one text."""
         return f"{self.event} [{self.guard}]" if self.guard else self.event
 
 
@@ -48,8 +47,6 @@ class StateMachine:
     or to an unknown state, for two edges with the same state, event and guard, for an event that has an edge without
     guard beside guarded ones, and for states without meaning beside others that have one.
     """
-
-    __slots__ = ("_graph", "_next", "edges", "meanings", "name", "older_names", "states")
 
     def __init__(
         self,

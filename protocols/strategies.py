@@ -39,7 +39,6 @@ DefaultSettings: TypeAlias = Callable[[ScenarioContext], Mapping[str, object] | 
 
 
 def always(context: ScenarioContext) -> Mapping[str, object]:
-    """For a strategy that needs nothing."""
     return {}
 
 

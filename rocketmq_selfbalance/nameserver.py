@@ -188,7 +188,6 @@ class RouteInfoManager(NodeState):
                 self._drop_queues(topic, broker)
 
     def heartbeat(self, now: Time, cluster: str, address: str) -> None:
-        """The broker at this address is there; nothing where it has not registered."""
         known = self.live.get((cluster, address))
         if known is not None:
             self.live[cluster, address] = known._replace(last_update=now)
@@ -260,7 +259,6 @@ class RouteInfoManager(NodeState):
         return len(concerned)
 
     def delete_topic(self, topic: str, cluster: str | None = None) -> None:
-        """Forget the topic, everywhere or at the brokers of one cluster."""
         self.revision += 1
         if cluster is None:
             self.topics.pop(topic, None)

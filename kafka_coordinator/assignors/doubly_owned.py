@@ -17,7 +17,6 @@ Stray = tuple[str, int, int]
 
 
 def kept_strays(strays: Mapping[Partition, int], owned: Sequence[Sequence[int]]) -> list[Stray]:
-    """Those of the strays that somebody owns."""
     kept = set().union(*owned).intersection(strays.values())
     return [(topic, number, stray) for (topic, number), stray in strays.items() if stray in kept]
 

@@ -13,21 +13,13 @@ In Kafka `org.apache.kafka.coordinator.group.assignor.RangeAssignor`.
 
 from collections.abc import Callable, Iterable, Sequence
 
-from kafka_coordinator.assignors.inputs import (
-    Assignment,
-    GroupMetadata,
-    fits,
-    rack_aware,
-    require_known_topics,
-    static_order,
-    subscribers,
-)
+from kafka_coordinator.assignors import inputs
 
 
-def range_(group: GroupMetadata) -> Assignment:
+def range_(group: inputs.GroupMetadata) -> inputs.Assignment:
     """Deal every topic in consecutive blocks to its subscribers in S-order; rack-aware where racks matter."""
-    order = static_order(group.members)
-    of_topic = subscribers(group, order)
+    order = inputs.static_order(group.members)
+    of_topic = inputs.subscribers(group, order)
     if group.replica_racks and any(member.rack for member in group.members):
         topics = _topics_with_racks(group, order, of_topic)
         if any(topic.rack_aware for topic in topics):
@@ -35,7 +27,7 @@ def range_(group: GroupMetadata) -> Assignment:
     return blocks(group, order, of_topic)
 
 
-def blocks(group: GroupMetadata, order: Sequence[int], of_topic: dict[str, list[int]]) -> Assignment:
+def blocks(group: inputs.GroupMetadata, order: Sequence[int], of_topic: dict[str, list[int]]) -> inputs.Assignment:
     """Consecutive blocks of every topic to its subscribers (ranks in ``order``), the larger blocks first."""
     owned: list[list[int]] = [[] for _ in order]
     number = 0
@@ -54,7 +46,7 @@ def blocks(group: GroupMetadata, order: Sequence[int], of_topic: dict[str, list[
             end = number + quota + (index < extra)
             owned[order[rank]] += range(number, end)
             number = end
-    return Assignment(owned)
+    return inputs.Assignment(owned)
 
 
 class _Topic:
@@ -90,18 +82,20 @@ class _Topic:
                 self.give(rank, partitions)
 
 
-def _topics_with_racks(group: GroupMetadata, order: Sequence[int], of_topic: dict[str, list[int]]) -> list[_Topic]:
+def _topics_with_racks(
+    group: inputs.GroupMetadata, order: Sequence[int], of_topic: dict[str, list[int]]
+) -> list[_Topic]:
     first = group.first_numbers()
     topics = []
     for topic, count in group.topics.items():
         ranks = of_topic[topic]
         racks = group.replica_racks.get(topic) or ((),) * count
-        aware = rack_aware((group.members[order[rank]].rack for rank in ranks), racks)
+        aware = inputs.rack_aware((group.members[order[rank]].rack for rank in ranks), racks)
         topics.append(_Topic(first[topic], count, ranks, racks, aware))
     return topics
 
 
-def _beside_replicas(group: GroupMetadata, topics: list[_Topic], order: Sequence[int]) -> Assignment:
+def _beside_replicas(group: inputs.GroupMetadata, topics: list[_Topic], order: Sequence[int]) -> inputs.Assignment:
     rack_of = [group.members[position].rack for position in order]
     alike: dict[tuple[tuple[int, ...], int], list[_Topic]] = {}
     for topic in topics:
@@ -113,13 +107,13 @@ def _beside_replicas(group: GroupMetadata, topics: list[_Topic], order: Sequence
         elif together[0].rack_aware:
             [topic] = together
             racks = topic.racks
-            topic.deal(lambda rank, partition, racks=racks: fits(rack_of[rank], racks[partition]))  # type: ignore[misc]
+            topic.deal(lambda rank, partition, racks=racks: inputs.fits(rack_of[rank], racks[partition]))  # type: ignore[misc]
     owned: list[list[int]] = [[] for _ in order]
     for topic in topics:
         topic.deal(lambda rank, partition: True)
         for rank, partitions in topic.given.items():
             owned[order[rank]] += (topic.first + partition for partition in sorted(partitions))
-    return Assignment(owned)
+    return inputs.Assignment(owned)
 
 
 def _deal_together(topics: Sequence[_Topic], count: int, rack_of: Sequence[str | None]) -> None:
@@ -127,7 +121,7 @@ def _deal_together(topics: Sequence[_Topic], count: int, rack_of: Sequence[str |
     remaining = dict.fromkeys(topics[0].ranks)
     for partition in range(count):
         for rank in remaining:
-            if all(fits(rack_of[rank], topic.racks[partition]) and topic.capacity(rank) > 0 for topic in topics):
+            if all(inputs.fits(rack_of[rank], topic.racks[partition]) and topic.capacity(rank) > 0 for topic in topics):
                 break
         else:
             continue
@@ -137,11 +131,11 @@ def _deal_together(topics: Sequence[_Topic], count: int, rack_of: Sequence[str |
             del remaining[rank]
 
 
-def server_range(group: GroupMetadata) -> Assignment:
+def server_range(group: inputs.GroupMetadata) -> inputs.Assignment:
     """Consecutive blocks of every topic to its subscribers in S-order, whatever they owned before.
 
     Raises `AssignorError` if a member subscribes to a topic that does not exist.
     """
-    require_known_topics(group)
-    order = static_order(group.members)
-    return blocks(group, order, subscribers(group, order))
+    inputs.require_known_topics(group)
+    order = inputs.static_order(group.members)
+    return blocks(group, order, inputs.subscribers(group, order))

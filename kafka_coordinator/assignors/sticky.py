@@ -173,7 +173,6 @@ def _possible_loads(subscriptions: Subscriptions, rank_of: list[int]) -> list[in
 
 
 def _owners(owned: list[list[int]], partitions: int) -> list[int]:
-    """Partition to its owner."""
     owner = [_NOBODY] * partitions
     for member, own in enumerate(owned):
         for partition in own:
@@ -247,16 +246,3 @@ def _assigned(group: GroupMetadata, max_generation: int, *, cooperative: bool) -
     if subscriptions.are_equal:
         return constrained(spans, by_id, claims, placement, cooperative)
     return general(group, subscriptions, by_id, claims, placement, cooperative)
-
-
-class StickyAssignor:
-    """The assignor object of one long-lived client: it remembers the highest generation it has seen (spec 5.8)."""
-
-    def __init__(self, *, cooperative: bool = False) -> None:
-        self.cooperative = cooperative
-        self.max_generation = NO_GENERATION
-
-    def assign(self, group: GroupMetadata) -> Assignment:
-        """As `sticky` or `cooperative_sticky`, claims of generations seen before counting as old ones."""
-        self.max_generation = highest_generation(group, self.max_generation)
-        return _assigned(group, self.max_generation, cooperative=self.cooperative)

@@ -21,21 +21,13 @@ from typing import Literal, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Assignment, GroupMetadata, HeldNumbers, Partition, Subscription
 from kafka_coordinator.assignors.uniform import id_hash
+from protocols import java
 from protocols.errors import StrategyError
 from protocols.groups import Allocation, Group, Member
-from protocols.java import (
-    Queue,
-    entry_order,
-    number_entry_order,
-    sort_queues,
-    sorted_as_java,
-    string_entry_order,
-    utf16_key,
-)
 
 _TOPIC = itemgetter(0)
 
-Owned = Mapping[str, Iterable[Queue]]
+Owned = Mapping[str, Iterable[java.Queue]]
 """Member id to queues, as an `Allocation` has them."""
 
 
@@ -49,27 +41,26 @@ class Numbers:
 
     group: Group
     topics: dict[str, int]
-    queues: list[Queue]
+    queues: list[java.Queue]
     members: list[Member]
     ascending: bool
     plain: bool
 
     @classmethod
     def of(cls, group: Group) -> "Numbers":
-        """Number the group's queues."""
         topics: dict[str, int] = {}
-        queues: list[Queue] = []
+        queues: list[java.Queue] = []
         ascending = plain = True
-        for topic in sorted_as_java(group.topics):
+        for topic in java.sorted_as_java(group.topics):
             of_topic = group.topics[topic]
             topics[topic] = len(of_topic)
             queues += of_topic
             brokers = {queue[1] for queue in of_topic}
             if not brokers <= {""} or [queue[2] for queue in of_topic] != list(range(len(of_topic))):
                 plain = False
-                ascending = ascending and of_topic == sort_queues(of_topic)
+                ascending = ascending and of_topic == java.sort_queues(of_topic)
         by_id = {member.id: member for member in group.members}
-        members = [by_id[id] for id in string_entry_order(list(by_id))]
+        members = [by_id[id] for id in java.string_entry_order(list(by_id))]
         return cls(group, topics, queues, members, ascending, plain)
 
     def for_client(self, previous: Owned | None = None, generation: int = 1) -> GroupMetadata:
@@ -139,14 +130,14 @@ class Numbers:
         """The assignor's answer with the group's own queues and members, and those that are gone and given all the
         same. What is given to a member twice counts once."""
         queues, ascending, assigned = self.queues, self.ascending, answer.owned
-        gone = [Queue(topic, "", number) for topic, number in answer.strays]
+        gone = [java.Queue(topic, "", number) for topic, number in answer.strays]
         if gone:
             queues, ascending, assigned = [*queues, *gone], False, [list(set(numbers)) for numbers in assigned]
-        owned: dict[str, tuple[Queue, ...]] = {member.id: () for member in self.group.members}
+        owned: dict[str, tuple[java.Queue, ...]] = {member.id: () for member in self.group.members}
         for member, numbers in zip(self.members, assigned, strict=True):
             if numbers:
                 in_order = tuple([queues[number] for number in sorted(numbers)])
-                owned[member.id] = in_order if ascending else sort_queues(in_order)
+                owned[member.id] = in_order if ascending else java.sort_queues(in_order)
         withheld = {queues[number]: self.members[position].id for number, position in answer.withheld.items()}
         return Allocation.trusted(self.group, owned, withheld, gone)
 
@@ -207,7 +198,7 @@ class Numbers:
             found[member.id] = claims
         return found
 
-    def _partitions(self) -> dict[Queue, Partition]:
+    def _partitions(self) -> dict[java.Queue, Partition]:
         """Each queue of the group as (topic, its place in the topic)."""
         places = ((topic, place) for topic, count in self.topics.items() for place in range(count))
         return dict(zip(self.queues, places, strict=True))
@@ -244,7 +235,7 @@ def topic_id(topic: str, given: object = None) -> int:
     The made one is the MD5 of the name in UTF-16, so that it is the same in every run and on every machine.
     """
     if given is None:
-        return int.from_bytes(hashlib.md5(utf16_key(topic), usedforsecurity=False).digest(), "big")
+        return int.from_bytes(hashlib.md5(java.utf16_key(topic), usedforsecurity=False).digest(), "big")
     if isinstance(given, int) and 0 <= given < 1 << 128:
         return given
     try:
@@ -260,8 +251,8 @@ def _iterated(claims: Mapping[str, list[int]], ids: Mapping[str, int]) -> tuple[
     """A target assignment in the order in which Java's map of sets lists it."""
     if not claims:
         return ()
-    topics = entry_order(list(claims), lambda topic: id_hash(ids[topic])) if len(claims) > 1 else claims
-    return tuple([(topic, partition) for topic in topics for partition in number_entry_order(claims[topic])])
+    topics = java.entry_order(list(claims), lambda topic: id_hash(ids[topic])) if len(claims) > 1 else claims
+    return tuple([(topic, partition) for topic in topics for partition in java.number_entry_order(claims[topic])])
 
 
 Strategy: TypeAlias = Callable[..., object]

@@ -16,14 +16,7 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import TypeAlias
 
-from kafka_coordinator.assignors.inputs import (
-    Assignment,
-    AssignorError,
-    GroupMetadata,
-    HeldNumbers,
-    Partition,
-    require_known_topics,
-)
+from kafka_coordinator.assignors import inputs
 from kafka_coordinator.assignors.range import server_range
 from kafka_coordinator.assignors.uniform_heterogeneous import uniform_heterogeneous
 from protocols.java import entry_order, size_for_set_of
@@ -35,13 +28,13 @@ def id_hash(topic_id: int) -> int:
     return folded >> 32 ^ folded & 0xFFFFFFFF
 
 
-def topic_order(group: GroupMetadata, topics: Sequence[str]) -> list[str]:
+def topic_order(group: inputs.GroupMetadata, topics: Sequence[str]) -> list[str]:
     """The order in which the assignor walks these topics: a Java set of their ids, built from a collection."""
     by_id = {group.topic_ids[topic]: topic for topic in topics}
     return [by_id[each] for each in entry_order(list(by_id), id_hash, size_for_set_of(len(by_id)))]
 
 
-def uniform_homogeneous(group: GroupMetadata) -> Assignment:
+def uniform_homogeneous(group: inputs.GroupMetadata) -> inputs.Assignment:
     """Even out in one pass: members keep up to their share, the rest goes to those below theirs.
 
     Every member's share is partitions // members; the surplus seats go to members that hold an additional
@@ -51,11 +44,11 @@ def uniform_homogeneous(group: GroupMetadata) -> Assignment:
     members = group.members
     owned: list[list[int]] = [[] for _ in members]
     if not members or not members[0].topics:
-        return Assignment(owned)
+        return inputs.Assignment(owned)
     first = group.first_numbers()
     subscribed = {topic: first[topic] for topic in members[0].topics}
     order = group.topic_order or topic_order(group, members[0].topics)
-    held = group.held or HeldNumbers([_numbers(member.claims, subscribed, group) for member in members], list)
+    held = group.held or inputs.HeldNumbers([_numbers(member.claims, subscribed, group) for member in members], list)
     claimed = set[int]().union(*held.numbers)
     unassigned = [
         number
@@ -87,11 +80,11 @@ def uniform_homogeneous(group: GroupMetadata) -> Assignment:
     for position, room in unfilled:
         owned[position] += islice(rest, room)
     if next(rest, None) is not None:
-        raise AssignorError("PartitionAssignorException", "partitions were left unassigned")
-    return Assignment(owned)
+        raise inputs.AssignorError("PartitionAssignorException", "partitions were left unassigned")
+    return inputs.Assignment(owned)
 
 
-def _numbers(claims: Sequence[Partition], subscribed: dict[str, int], group: GroupMetadata) -> list[int]:
+def _numbers(claims: Sequence[inputs.Partition], subscribed: dict[str, int], group: inputs.GroupMetadata) -> list[int]:
     """The claims as partition numbers, topic by topic in the order given, without topics not subscribed to."""
     found: dict[str, list[int]] = {}
     for topic, run in groupby(claims, _TOPIC):
@@ -99,7 +92,9 @@ def _numbers(claims: Sequence[Partition], subscribed: dict[str, int], group: Gro
         if first is not None:
             numbers = [first + partition for _, partition in run]
             if max(numbers) >= first + group.topics[topic]:
-                raise AssignorError("PartitionAssignorException", f"{topic}-{max(numbers) - first} was left unassigned")
+                raise inputs.AssignorError(
+                    "PartitionAssignorException", f"{topic}-{max(numbers) - first} was left unassigned"
+                )
             found.setdefault(topic, []).extend(numbers)
     return list(chain.from_iterable(found.values()))
 
@@ -107,30 +102,30 @@ def _numbers(claims: Sequence[Partition], subscribed: dict[str, int], group: Gro
 _TOPIC = itemgetter(0)
 
 
-def homogeneous(group: GroupMetadata) -> bool:
+def homogeneous(group: inputs.GroupMetadata) -> bool:
     """Whether all members subscribe to the same topics (spec 6.8, for groups that subscribe by name)."""
     subscriptions = list(dict.fromkeys(member.topics for member in group.members))
     return all(set(subscription) == set(subscriptions[0]) for subscription in subscriptions)
 
 
-def uniform(group: GroupMetadata, same_subscriptions: bool | None = None) -> Assignment:
+def uniform(group: inputs.GroupMetadata, same_subscriptions: bool | None = None) -> inputs.Assignment:
     """Spread all partitions evenly over the members, and leave them where they were as far as that allows.
 
     ``same_subscriptions`` is the coordinator's view of the group, which follows from the topics unless members
     subscribe by pattern (spec 6.8). Raises `AssignorError` if a member subscribes to a topic that does not exist.
     """
-    require_known_topics(group)
+    inputs.require_known_topics(group)
     if homogeneous(group) if same_subscriptions is None else same_subscriptions:
         return uniform_homogeneous(group)
     return uniform_heterogeneous(group)
 
 
-ServerAssignor: TypeAlias = Callable[[GroupMetadata, bool], Assignment]
+ServerAssignor: TypeAlias = Callable[[inputs.GroupMetadata, bool], inputs.Assignment]
 """The group, and whether all its members subscribe alike, to the target assignment. The members' claims are their
 targets before. `kafka_coordinator.assignors.inputs.AssignorError` where it cannot."""
 
 
-def _range(group: GroupMetadata, same_subscriptions: bool) -> Assignment:
+def _range(group: inputs.GroupMetadata, same_subscriptions: bool) -> inputs.Assignment:
     return server_range(group)
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from kafka_coordinator.cluster.cluster import KafkaCluster
     from kafka_coordinator.cluster.controller import Controller
     from kafka_coordinator.cluster.exploration import rules as exploration_rules
-    from kafka_coordinator.cluster.settings import (
+    from kafka_coordinator.cluster.members import (
         group_settings,
         member_settings,
         protocol_of_member,

@@ -9,15 +9,8 @@ In Kafka `ConsumerGroupCommand` and `KafkaAdminClient`.
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.messages import (
-    CoordinatorFound,
-    DescribeGroup,
-    DescribeGroupAnswer,
-    FindCoordinator,
-    OffsetCommit,
-    OffsetCommitAnswer,
-)
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.facts import Noted
 from protocols.node_state import NodeState
@@ -67,7 +60,7 @@ class Admin(NodeState):
 
     def _begin(self, now: Time, out: Outbox) -> None:
         group = self.todo[0].group
-        self._ask(out.choose("broker", self.bootstrap), FindCoordinator(self.number + 1, group), out)
+        self._ask(out.choose("broker", self.bootstrap), messages.FindCoordinator(self.number + 1, group), out)
 
     def _ask(self, broker: str, message: Message, out: Outbox) -> None:
         self.number += 1
@@ -79,21 +72,21 @@ class Admin(NodeState):
 
     def _answered(self, now: Time, message: Message, out: Outbox) -> None:
         group, offsets = self.todo[0]
-        if isinstance(message, CoordinatorFound):
+        if isinstance(message, messages.CoordinatorFound):
             if message.error == "NONE":
                 self.broker = message.broker
-                self._ask(self.broker, DescribeGroup(self.number + 1, group), out)
+                self._ask(self.broker, messages.DescribeGroup(self.number + 1, group), out)
             else:
                 self._pause(now, out)
-        elif isinstance(message, DescribeGroupAnswer):
+        elif isinstance(message, messages.DescribeGroupAnswer):
             if message.error in ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"):
                 self._pause(now, out)
             elif message.state not in ("Empty", "Dead"):
                 self._done(f"offsets of {group} are not reset: the group is {message.state}, not empty", now, out)
             else:
                 listed = tuple([(partition, offset, "") for partition, offset in offsets])
-                self._ask(self.broker, OffsetCommit(self.number + 1, group, "", -1, None, listed), out)
-        elif isinstance(message, OffsetCommitAnswer):
+                self._ask(self.broker, messages.OffsetCommit(self.number + 1, group, "", -1, None, listed), out)
+        elif isinstance(message, messages.OffsetCommitAnswer):
             errors = dict.fromkeys(error for _, error in message.errors if error != "NONE")
             how = f"not reset: {', '.join(errors)}" if errors else "reset"
             self._done(f"offsets of {group} are {how}", now, out)

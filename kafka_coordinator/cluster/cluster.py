@@ -10,8 +10,7 @@ from typing import Final
 from kafka_coordinator.cluster.admin import Admin, ResetOffsets
 from kafka_coordinator.cluster.broker import Broker
 from kafka_coordinator.cluster.controller import Brokers, Controller, ControllerSettings
-from kafka_coordinator.cluster.members import Members
-from kafka_coordinator.cluster.settings import GroupConfigs, SettingsByRole
+from kafka_coordinator.cluster.members import GroupConfigs, Members, SettingsByRole
 from kafka_coordinator.cluster.topics import TopicTable
 from kafka_coordinator.consumer import (
     Close,

@@ -52,11 +52,6 @@ class Controller:
 
     ``replicas``: of each partition of a topic; None: one on every broker."""
 
-    __slots__ = (
-        *("_leaders", "_offsets_leaders", "_offsets_replicas", "alive", "brokers", "offsets_preferred", "preferred"),
-        *("assigned", "group_settings", "racks", "replicas", "topic_ids"),
-    )
-
     def __init__(self, brokers: tuple[str, ...], offsets_partitions: int, replicas: int | None = None) -> None:
         self.brokers = brokers
         self.replicas = Replicas(brokers, replicas or len(brokers))
@@ -167,8 +162,6 @@ class Controller:
 class Brokers:
     """The brokers that ``controller`` knows. ``served_otherwise`` is called whenever one of them begins or ceases to
     serve partitions."""
-
-    __slots__ = ("_controller", "_served_otherwise", "_settings", "_simulation", "_storage", "_timing")
 
     def __init__(
         self,

@@ -1,30 +1,177 @@
-"""From the scenario's members to consumers' configurations, as they are now."""
+"""From the scenario's members to consumers' configurations, and the settings of its groups, both as they are now.
 
-from collections.abc import Mapping
+The settings of a variant stand under Kafka's own names: which are the brokers', which the clients'.
+"""
 
-from kafka_coordinator.catalogue import CLASSIC
-from kafka_coordinator.cluster.settings import (
-    INSTANCE_ID,
-    OF_MEMBERS,
-    PROTOCOL,
-    RACK,
-    REMOTE_ASSIGNOR,
-    STRATEGY,
-    check_assignors,
-    check_broker_pattern,
-    check_member_settings,
-    protocol_of_member,
-    protocol_of_variant,
-    remote_assignor,
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from kafka_coordinator.assign import STRATEGIES
+from kafka_coordinator.catalogue import CLASSIC as CLASSIC_PROTOCOL
+from kafka_coordinator.catalogue import CONSUMER as CONSUMER_PROTOCOL
+from kafka_coordinator.catalogue import of_protocol
+from kafka_coordinator.cluster import controller
+from kafka_coordinator.consumer.assigning import in_the_broker, known_assignor
+from kafka_coordinator.consumer.settings import (
+    GROUP_PROTOCOL,
+    REFUSED_UNDER,
+    ConsumerConfig,
+    ConsumerSettings,
+    Load,
+    assignor_names,
+    protocol_of,
 )
-from kafka_coordinator.consumer.assigning import in_the_broker
-from kafka_coordinator.consumer.settings import REFUSED_UNDER, ConsumerConfig, ConsumerSettings, Load, assignor_names
+from kafka_coordinator.consumer.settings import NAMES as CONSUMER
+from kafka_coordinator.coordinator.consumer_groups.patterns import BadPattern, compiled
+from kafka_coordinator.coordinator.settings import DEFAULTS as GROUP
+from kafka_coordinator.coordinator.settings import NAMES as COORDINATOR
+from kafka_coordinator.coordinator.settings import BrokerSettings, checked
 from protocols.errors import UserError
-from protocols.scenario.events import Join, Restart
+from protocols.scenario.events import Configure, Join, Restart
 from protocols.scenario.events.members import started_as
 from protocols.scenario.fields import MemberPart
 from protocols.scenario.model import Scenario, SystemPart, split_system
 from protocols.scenario.topology import MemberKey, Topology, listed_members
+
+
+class GroupConfigs:
+    """Group to its settings, under Kafka's names. Raises `protocols.errors.UserError` for what a broker refuses, be it
+    that the group has it from the beginning or that an event sets it."""
+
+    def __init__(self, scenario: Scenario, broker: BrokerSettings) -> None:
+        self._broker = broker
+        self.now = self._beginning(scenario)
+        """Groups without settings of their own are not in it."""
+        later: Mapping[str, Mapping[str, int]] = self.now
+        for event in scenario.events:
+            if isinstance(event, Configure):
+                later = self._after(later, event)
+
+    def set(self, event: Configure) -> Mapping[str, Mapping[str, int]]:
+        """All settings from this event on."""
+        self.now = self._after(self.now, event)
+        return self.now
+
+    def _beginning(self, scenario: Scenario) -> Mapping[str, Mapping[str, int]]:
+        given = {name: _there(part.settings) for name, part in scenario.groups.items()}
+        return {name: checked(settings, self._broker, f"group {name}") for name, settings in given.items() if settings}
+
+    def _after(self, before: Mapping[str, Mapping[str, int]], event: Configure) -> Mapping[str, Mapping[str, int]]:
+        name = event.configure
+        settings = checked(_there({**before.get(name, {}), **event.settings}), self._broker, f"group {name}")
+        others = {group: each for group, each in before.items() if group != name}
+        return {**others, name: settings} if settings else others
+
+
+def _there(given: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+INSTANCE_ID: Final = "group.instance.id"
+RACK: Final = "client.rack"
+PROTOCOL: Final = GROUP_PROTOCOL
+STRATEGY: Final = "partition.assignment.strategy"
+REMOTE_ASSIGNOR: Final = "group.remote.assignor"
+
+OF_MEMBERS: Final = (INSTANCE_ID, RACK)
+"""Client settings that say who a member is, for which the scenario has fields of its own."""
+
+
+class SettingsByRole:
+    """Settings of one variant, parted into those of consumers, coordinator and controller.
+
+    Raises `UserError` for a name that Kafka does not have (or the model does not know).
+    """
+
+    def __init__(self, given: Mapping[str, object], where: str) -> None:
+        self.consumer: dict[str, object] = {}
+        self.coordinator: dict[str, object] = {}
+        self.controller: dict[str, object] = {}
+        for name, value in given.items():
+            if name in CONSUMER:
+                self.consumer[name] = value
+            elif name in COORDINATOR:
+                self.coordinator[name] = value
+            elif name in controller.NAMES:
+                self.controller[name] = value
+            else:
+                raise UserError(f"{where}: {_unknown(name, (*CONSUMER, *COORDINATOR, *controller.NAMES))}")
+
+
+def group_settings() -> frozenset[str]:
+    return frozenset(GROUP)
+
+
+def member_settings() -> frozenset[str]:
+    return frozenset((*CONSUMER, *OF_MEMBERS))
+
+
+def check_member_settings(given: Mapping[str, object], where: str) -> None:
+    """Raises `UserError` for a name that is no setting of a consumer."""
+    for name in given:
+        if name not in CONSUMER and name not in OF_MEMBERS:
+            raise UserError(f"{where}: {_unknown(name, (*CONSUMER, *OF_MEMBERS))}")
+
+
+def protocol_of_variant(strategy: str, given: Mapping[str, object], where: str) -> str:
+    """The group protocol of a variant, which its strategy says. Raises `UserError` for a setting that says another."""
+    protocol = CONSUMER_PROTOCOL if in_the_broker(strategy) else CLASSIC_PROTOCOL
+    said = _protocol(given, where)
+    if said not in (None, protocol):
+        fitting = ", ".join(f"kafka:{record.name}" for record in of_protocol(said or ""))
+        raise UserError(
+            f"{where}: {PROTOCOL} is {said}, but {strategy} belongs to the {protocol} protocol, expected {fitting}"
+        )
+    return protocol
+
+
+def protocol_of_member(strategy: str | None, given: Mapping[str, object], variant: str, where: str) -> str:
+    """The group protocol of a member: what its settings say, else what its own strategy belongs to, else the variant's.
+    Raises `UserError`."""
+    said = _protocol(given, where)
+    if said is None and strategy is not None:
+        return CONSUMER_PROTOCOL if in_the_broker(strategy) else CLASSIC_PROTOCOL
+    return said or variant
+
+
+def _protocol(given: Mapping[str, object], where: str) -> str | None:
+    if PROTOCOL not in given:
+        return None
+    try:
+        return protocol_of(given)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+
+
+def remote_assignor(name: str) -> str:
+    """What Kafka's ``group.remote.assignor`` calls an assignor of the consumer protocol."""
+    return STRATEGIES[name].known_as if in_the_broker(name) else name
+
+
+def check_assignors(names: Iterable[str], where: str) -> None:
+    """Raises `UserError` for an assignor that no classic consumer can run."""
+    for name in names:
+        if in_the_broker(name):
+            raise UserError(f"{where}: {name} is an assignor of the broker, which {STRATEGY} cannot name")
+        if not known_assignor(name):
+            known = [strategy for strategy in STRATEGIES if known_assignor(strategy)]
+            raise UserError(f"{where}: unknown assignor {name!r}, expected one of {', '.join(known)}")
+
+
+def check_broker_pattern(pattern: str, where: str) -> None:
+    """Raises `UserError` for a pattern that a coordinator would refuse (INVALID_REGULAR_EXPRESSION) or that cannot be
+    read here."""
+    try:
+        compiled(pattern)
+    except BadPattern as error:
+        raise UserError(f"{where}: {error}") from None
+
+
+def _unknown(name: str, names: tuple[str, ...]) -> str:
+    near = get_close_matches(name[:100], names, 1, 0.6)
+    expected = f"expected {near[0]}?" if near else f"expected one of {', '.join(sorted(names))}"
+    return f"unknown setting {name!r} of Kafka, {expected}"
 
 
 class Members:
@@ -36,18 +183,6 @@ class Members:
     member asks the coordinator for is found in the same way, with the setting ``group.remote.assignor``. Of the
     variant's settings a member of the other protocol takes those that its client does not refuse.
     """
-
-    __slots__ = (
-        "_made",
-        "_protocol",
-        "_settings",
-        "_strategy",
-        "_topology",
-        "bootstrap",
-        "by_hand",
-        "parts",
-        "poll_wait",
-    )
 
     def __init__(
         self, scenario: Scenario, system: SystemPart, topology: Topology, settings: Mapping[str, object], where: str
@@ -62,7 +197,7 @@ class Members:
         self._made: dict[tuple[object, ...], ConsumerSettings] = {}
         self._strategy = split_system(system.system)[1]
         self._protocol = protocol_of_variant(self._strategy, settings, where)
-        if self._protocol == CLASSIC:
+        if self._protocol == CLASSIC_PROTOCOL:
             check_assignors((self._strategy, *assignor_names(settings.get(STRATEGY, self._strategy))), where)
         self.parts = listed_members(scenario)
         for key, part in self.parts.items():
@@ -75,7 +210,6 @@ class Members:
                 self.config(*key, will_be[key], Load())
 
     def part(self, group: str, member: str, event: Join | Restart) -> MemberPart:
-        """What the member is from this event on."""
         key = MemberKey(group, member)
         self.parts[key] = started_as(self.parts.get(key), event)
         return self.parts[key]
@@ -133,7 +267,7 @@ class Members:
     ) -> dict[str, object]:
         """The setting that names a member's assignors; none: those that Kafka takes where nothing is said."""
         of_protocol = self._strategy if protocol == self._protocol else None
-        if protocol == CLASSIC:
+        if protocol == CLASSIC_PROTOCOL:
             strategy = part.settings.get(STRATEGY) or part.strategy or of_variant.get(STRATEGY) or of_protocol
             if strategy is None:
                 return {}

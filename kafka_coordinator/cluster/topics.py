@@ -23,8 +23,6 @@ from protocols.scenario.rates import Rates, Replicas
 class Outages:
     """From when to when each partition had no leader; the last time of one that has none now is open."""
 
-    __slots__ = ("_pauses", "_replicas")
-
     def __init__(self, replicas: Replicas) -> None:
         self._replicas = replicas
         self._pauses: dict[Partition, tuple[tuple[Time, Time], ...]] = {}
@@ -52,7 +50,6 @@ class Outages:
         self._pauses = {partition: pauses for partition, pauses in self._pauses.items() if partition[0] != topic}
 
     def on(self, load: Load) -> Load:
-        """The load with what the outages make of it."""
         leaderless = frozenset([partition for partition in self._pauses if not self.are_over(partition)])
         return load._replace(pauses=MappingProxyType(dict(self._pauses)), leaderless=leaderless)
 
@@ -63,11 +60,6 @@ class TopicTable:
     Producers begin to write when it is made, at ``now``. Raises `UserError` then, if an event will take partitions
     away.
     """
-
-    __slots__ = (
-        *("_brokers_of", "_bursts", "_controller", "_outages", "_per_second", "_poison", "_rates", "_since"),
-        "_unlike",
-    )
 
     def __init__(self, scenario: Scenario, controller: Controller, where: str, now: Time) -> None:
         self._controller = controller
@@ -97,7 +89,6 @@ class TopicTable:
 
     @property
     def per_broker(self) -> dict[str, dict[str, int]]:
-        """Topic to its number of partitions per broker."""
         return {
             topic: {broker: brokers.count(broker) for broker in dict.fromkeys(brokers)}
             for topic, brokers in self._brokers_of.items()

@@ -8,20 +8,11 @@ In Kafka `ConsumerGroupCommand.ConsumerGroupService`.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.cluster.broker import Broker
 from kafka_coordinator.cluster.cluster import KafkaCluster
 from kafka_coordinator.coordinator.log import offsets_partition
-from kafka_coordinator.messages import (
-    ConsumerGroupDescribe,
-    ConsumerGroupDescribeAnswer,
-    DescribedConsumer,
-    DescribedMember,
-    DescribeGroup,
-    DescribeGroupAnswer,
-    OffsetFetch,
-    OffsetFetchAnswer,
-)
 from protocols.engine.nodes import Message
 from protocols.engine.single import SingleNode
 from protocols.errors import UserError
@@ -45,7 +36,7 @@ class GroupDescription(NamedTuple):
     """Host and port, two blanks, the broker's number in brackets."""
     state: str
     protocol: str
-    members: tuple[DescribedMember | DescribedConsumer, ...]
+    members: tuple[messages.DescribedMember | messages.DescribedConsumer, ...]
     committed: Mapping[Partition, int]
     ends: Mapping[Partition, int]
     """End offsets of the partitions of all topics."""
@@ -72,7 +63,6 @@ def describe(cluster: KafkaCluster, group: str, view: str = "offsets") -> str:
 
 
 def description_of(cluster: KafkaCluster, group: str) -> GroupDescription | None:
-    """The group as it is now; None if there is no such group."""
     leaders = cluster.controller.state.offsets_leaders
     leader = leaders[offsets_partition(group, len(leaders))]
     process = cluster.simulation.processes.get(leader)
@@ -82,7 +72,7 @@ def description_of(cluster: KafkaCluster, group: str) -> GroupDescription | None
     if described is None:
         return None
     state, protocol, members, epochs = described
-    offsets = _asked(cluster, process.node, OffsetFetch(2, group, None), OffsetFetchAnswer)
+    offsets = _asked(cluster, process.node, messages.OffsetFetch(2, group, None), messages.OffsetFetchAnswer)
     load, now = cluster.topics.load, cluster.simulation.now
     return GroupDescription(
         group,
@@ -102,12 +92,12 @@ def description_of(cluster: KafkaCluster, group: str) -> GroupDescription | None
 
 def _described(
     cluster: KafkaCluster, broker: Broker, group: str
-) -> tuple[str, str, tuple[DescribedMember | DescribedConsumer, ...], tuple[int, int] | None] | None:
+) -> tuple[str, str, tuple[messages.DescribedMember | messages.DescribedConsumer, ...], tuple[int, int] | None] | None:
     """State, assignor, members and epochs; first as a group of the consumer protocol, as the tool asks."""
-    found = _asked(cluster, broker, ConsumerGroupDescribe(1, group), ConsumerGroupDescribeAnswer)
+    found = _asked(cluster, broker, messages.ConsumerGroupDescribe(1, group), messages.ConsumerGroupDescribeAnswer)
     if found.error == "NONE":
         return found.state, found.assignor, found.members, (found.group_epoch, found.assignment_epoch)
-    answer = _asked(cluster, broker, DescribeGroup(1, group), DescribeGroupAnswer)
+    answer = _asked(cluster, broker, messages.DescribeGroup(1, group), messages.DescribeGroupAnswer)
     if answer.error == "GROUP_ID_NOT_FOUND":
         return None
     if answer.error != "NONE":
@@ -165,17 +155,19 @@ def _members(found: GroupDescription, verbose: bool) -> list[str]:
         row += _epochs_and_assignments(found, member)
     growing += [len(widths) + 1, len(widths) + 3]
     widths += [15, 20, 15, 20]
-    if any(isinstance(member, DescribedConsumer) and member.is_classic for member in found.members):
+    if any(isinstance(member, messages.DescribedConsumer) and member.is_classic for member in found.members):
         header.append("UPGRADED")
         widths.append(0)
         for row, member in zip(rows, found.members, strict=True):
-            row.append("false" if isinstance(member, DescribedConsumer) and member.is_classic else "true")
+            row.append("false" if isinstance(member, messages.DescribedConsumer) and member.is_classic else "true")
     return _table(widths, [header, *rows], growing)
 
 
-def _epochs_and_assignments(found: GroupDescription, member: DescribedMember | DescribedConsumer) -> list[str]:
+def _epochs_and_assignments(
+    found: GroupDescription, member: messages.DescribedMember | messages.DescribedConsumer
+) -> list[str]:
     current = _assignment_text(member.assignment)
-    if found.epochs is None or not isinstance(member, DescribedConsumer):
+    if found.epochs is None or not isinstance(member, messages.DescribedConsumer):
         return [_NOTHING, current, _NOTHING, _NOTHING]
     return [str(member.member_epoch), current, str(found.epochs[1]), _assignment_text(member.target)]
 

@@ -37,7 +37,6 @@ def in_the_broker(name: str) -> bool:
 
 
 def topics_of(members: tuple[JoinedMember, ...]) -> tuple[str, ...]:
-    """All topics that any member subscribes to, sorted."""
     lists = {member.metadata.topics for member in members}
     return tuple(sorted_as_java(set().union(*lists)))
 

@@ -11,18 +11,8 @@ In Kafka what the user's thread does between two calls of `KafkaConsumer.poll`, 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kafka_coordinator.consumer import callbacks, joining, leaving, lookup, positions, states
+from kafka_coordinator.consumer import callbacks, commands, joining, leaving, lookup, positions, states
 from kafka_coordinator.consumer import callbacks as join_complete
-from kafka_coordinator.consumer.commands import (
-    Assign,
-    AssignAsMember,
-    BeginPoll,
-    EndPoll,
-    Handle,
-    ListenerReturned,
-    Seek,
-    Store,
-)
 from kafka_coordinator.consumer.kip848 import membership as kip848
 from kafka_coordinator.consumer.kip848 import reconciliation
 from kafka_coordinator.consumer.state import ConsumerState, ListenerCall
@@ -32,20 +22,20 @@ from protocols.java import Queue, sorted_pairs
 from protocols.load import Reading
 
 
-def begin_poll(c: ConsumerState, now: Time, command: BeginPoll, out: Outbox) -> None:
+def begin_poll(c: ConsumerState, now: Time, command: commands.BeginPoll, out: Outbox) -> None:
     if not c.user.closing:
         c.user.away = False
         out.cancel_timer(states.POLL)
 
 
-def end_poll(c: ConsumerState, now: Time, command: EndPoll, out: Outbox) -> None:
+def end_poll(c: ConsumerState, now: Time, command: commands.EndPoll, out: Outbox) -> None:
     """The user's loop does something else, for ``max.poll.interval.ms`` at most."""
     if not c.user.closing:
         c.user.away = True
         out.set_timer(states.POLL, now + c.config.settings.max_poll_interval_ms)
 
 
-def handle(c: ConsumerState, now: Time, command: Handle, out: Outbox) -> None:
+def handle(c: ConsumerState, now: Time, command: commands.Handle, out: Outbox) -> None:
     """Records of an owned partition are in the user's hands."""
     partition, first, end = command
     topic, number = partition
@@ -53,7 +43,7 @@ def handle(c: ConsumerState, now: Time, command: Handle, out: Outbox) -> None:
     out.observe(Delivered(c.config.group, c.config.name, Queue(topic, "", number), first, end, now))
 
 
-def seek(c: ConsumerState, now: Time, command: Seek, out: Outbox) -> None:
+def seek(c: ConsumerState, now: Time, command: commands.Seek, out: Outbox) -> None:
     """Partitions are read on from somewhere else."""
     known = {*c.subscription.owned, *c.subscription.assigned_by_user, *c.subscription.beside}
     wanted = {partition: offset for partition, offset in command.offsets if partition in known}
@@ -64,7 +54,7 @@ def seek(c: ConsumerState, now: Time, command: Seek, out: Outbox) -> None:
     c.subscription.unpositioned = tuple([each for each in c.subscription.unpositioned if each not in wanted])
 
 
-def assign(c: ConsumerState, now: Time, command: Assign, out: Outbox) -> None:
+def assign(c: ConsumerState, now: Time, command: commands.Assign, out: Outbox) -> None:
     """The user reads partitions without a membership. The coordinator is needed for their committed offsets only."""
     c.subscription.assigned_by_user = c.subscription.unpositioned = tuple(sorted_pairs(command.partitions))
     c.subscription.positions = {}
@@ -79,7 +69,7 @@ def assign(c: ConsumerState, now: Time, command: Assign, out: Outbox) -> None:
         out.set_timer(states.AUTO_COMMIT, now + settings.auto_commit_interval_ms)
 
 
-def assign_as_member(c: ConsumerState, now: Time, command: AssignAsMember, out: Outbox) -> None:
+def assign_as_member(c: ConsumerState, now: Time, command: commands.AssignAsMember, out: Outbox) -> None:
     """A member's user reads partitions from their committed offsets again, those of others among them."""
     subscription, partitions = c.subscription, command.partitions
     subscription.beside = tuple(sorted_pairs({*subscription.beside, *partitions}.difference(subscription.owned)))
@@ -93,12 +83,11 @@ def begin_reading(c: ConsumerState, now: Time, out: Outbox) -> None:
         positions.fetch(c, now, out)
 
 
-def store(c: ConsumerState, now: Time, command: Store, out: Outbox) -> None:
-    """The user says himself what is to be committed."""
+def store(c: ConsumerState, now: Time, command: commands.Store, out: Outbox) -> None:
     c.commits.stored = command.offsets
 
 
-def returned(c: ConsumerState, now: Time, command: ListenerReturned, out: Outbox) -> None:
+def returned(c: ConsumerState, now: Time, command: commands.ListenerReturned, out: Outbox) -> None:
     """The listener has returned: the client continues where it called it."""
     called, c.user.listener_call = c.user.listener_call, None
     if called is None:
@@ -124,24 +113,12 @@ def _unsubscribe(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox)
     leaving.stay_outside(c, now, out)
 
 
-def _revoked(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
-    reconciliation.revoked(c, now, out)
-
-
-def _assigned(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
-    reconciliation.assigned(c, now, out)
-
-
-def _lost(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
-    kip848.released(c, now, out)
-
-
 _THEN: Final[Mapping[str, Callable[[ConsumerState, Time, ListenerCall, Outbox], None]]] = {
     joining.PREPARED: joining.listener_returned,
     join_complete.ARRIVED: join_complete.after_revocation,
-    reconciliation.REVOKED: _revoked,
-    reconciliation.ASSIGNED: _assigned,
-    kip848.RELEASE: _lost,
+    reconciliation.REVOKED: lambda c, now, called, out: reconciliation.revoked(c, now, out),
+    reconciliation.ASSIGNED: lambda c, now, called, out: reconciliation.assigned(c, now, out),
+    kip848.RELEASE: lambda c, now, called, out: kip848.released(c, now, out),
     leaving.LEAVE: _leave,
     leaving.END: _end,
     leaving.UNSUBSCRIBE: _unsubscribe,

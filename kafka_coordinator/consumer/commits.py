@@ -65,7 +65,6 @@ _VERSION = OffsetCommit._field_defaults["version"]
 
 
 def positions(c: ConsumerState, now: Time, out: Outbox) -> Offsets:
-    """What would be committed now."""
     reading.advance(c, now, out)
     stored, read = c.commits.stored, c.subscription.positions
     if stored is not None:

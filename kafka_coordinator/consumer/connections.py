@@ -6,6 +6,7 @@ In Kafka `NetworkClient.handleDisconnections` and `ConsumerNetworkClient.disconn
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from kafka_coordinator import messages
 from kafka_coordinator.consumer import (
     commits,
     heartbeats,
@@ -20,17 +21,6 @@ from kafka_coordinator.consumer import (
 from kafka_coordinator.consumer.kip848 import heartbeats as kip848_heartbeats
 from kafka_coordinator.consumer.kip848 import reconciliation
 from kafka_coordinator.consumer.state import ConsumerState, InFlightRequest
-from kafka_coordinator.messages import (
-    ConsumerGroupHeartbeat,
-    FindCoordinator,
-    Heartbeat,
-    JoinGroup,
-    LeaveGroup,
-    MetadataRequest,
-    OffsetCommit,
-    OffsetFetch,
-    SyncGroup,
-)
 from protocols.engine.nodes import Message, Outbox, Time
 
 
@@ -99,13 +89,13 @@ def _consumer_heartbeat_failed(c: ConsumerState, now: Time, each: InFlightReques
 
 
 _FAILED: Final[Mapping[type[Message], Callable[[ConsumerState, Time, InFlightRequest, Outbox], None]]] = {
-    FindCoordinator: lambda c, now, each, out: lookup.failed(c, now, out),
-    MetadataRequest: lambda c, now, each, out: metadata.failed(c, now, out),
-    JoinGroup: _join_failed,
-    SyncGroup: _join_failed,
-    Heartbeat: lambda c, now, each, out: heartbeats.failed(c, now, out),
-    OffsetCommit: _commit_failed,
-    OffsetFetch: lambda c, now, each, out: positions.failed(c, now, out),
-    LeaveGroup: _leave_failed,
-    ConsumerGroupHeartbeat: _consumer_heartbeat_failed,
+    messages.FindCoordinator: lambda c, now, each, out: lookup.failed(c, now, out),
+    messages.MetadataRequest: lambda c, now, each, out: metadata.failed(c, now, out),
+    messages.JoinGroup: _join_failed,
+    messages.SyncGroup: _join_failed,
+    messages.Heartbeat: lambda c, now, each, out: heartbeats.failed(c, now, out),
+    messages.OffsetCommit: _commit_failed,
+    messages.OffsetFetch: lambda c, now, each, out: positions.failed(c, now, out),
+    messages.LeaveGroup: _leave_failed,
+    messages.ConsumerGroupHeartbeat: _consumer_heartbeat_failed,
 }

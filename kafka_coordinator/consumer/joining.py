@@ -127,7 +127,6 @@ def _give_up_before_join(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def listener_returned(c: ConsumerState, now: Time, called: ListenerCall, out: Outbox) -> None:
-    """The listener has returned from the call before the join."""
     if c.joining.needs_prepare:
         callbacks.set_owned(c, now, join_complete.without(c.subscription.owned, called.partitions), out)
     else:

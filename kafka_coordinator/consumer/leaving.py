@@ -30,7 +30,6 @@ def close(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def fail(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """poll() throws: the user's loop ends and closes the consumer."""
     out.observe(Noted(f"poll() of {c.config.name} throws: {c.user.fatal}"))
     close(c, now, out)
 
@@ -78,7 +77,6 @@ def prepare(c: ConsumerState, now: Time, out: Outbox, then: str) -> bool:
 
 
 def finish(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """It has left, or the time for closing is over: what is still owned is given up."""
     if c.user.listener_call is not None:
         c.user.listener_call = c.user.listener_call._replace(then=END)
     elif not prepare(c, now, out, END):

@@ -66,7 +66,6 @@ def answered(c: ConsumerState, now: Time, answer: MetadataAnswer, about: tuple[s
 
 
 def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """The broker did not answer: another one after a pause."""
     c.metadata.refreshing = False
     out.set_timer(states.METADATA, now + c.config.settings.backoff(c.metadata.failures))
     c.metadata.failures += 1

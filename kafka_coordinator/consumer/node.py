@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kafka_coordinator import messages
 from kafka_coordinator.consumer import (
     by_hand,
     commits,
@@ -32,17 +33,6 @@ from kafka_coordinator.consumer.kip848 import polling as kip848_polling
 from kafka_coordinator.consumer.kip848 import reconciliation
 from kafka_coordinator.consumer.settings import ConsumerConfig
 from kafka_coordinator.consumer.state import ConsumerState
-from kafka_coordinator.messages import (
-    ConsumerGroupHeartbeatAnswer,
-    CoordinatorFound,
-    HeartbeatAnswer,
-    JoinGroupAnswer,
-    LeaveGroupAnswer,
-    MetadataAnswer,
-    OffsetCommitAnswer,
-    OffsetFetchAnswer,
-    SyncGroupAnswer,
-)
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.node_state import NodeState
 
@@ -152,7 +142,9 @@ def _poll(c: ConsumerState, now: Time, out: Outbox) -> bool:
 _Handler = Callable[[ConsumerState, Time, Any, Any, Outbox], None]
 
 
-def _metadata(c: ConsumerState, now: Time, answer: MetadataAnswer, about: tuple[str, ...] | None, out: Outbox) -> None:
+def _metadata(
+    c: ConsumerState, now: Time, answer: messages.MetadataAnswer, about: tuple[str, ...] | None, out: Outbox
+) -> None:
     metadata.answered(c, now, answer, about, out)
     if not c.metadata.refreshing:
         joining.metadata_arrived(c)
@@ -160,24 +152,26 @@ def _metadata(c: ConsumerState, now: Time, answer: MetadataAnswer, about: tuple[
             c.kip848.waits_for_metadata = False
 
 
-def _committed(c: ConsumerState, now: Time, answer: OffsetCommitAnswer, about: commits.About, out: Outbox) -> None:
+def _committed(
+    c: ConsumerState, now: Time, answer: messages.OffsetCommitAnswer, about: commits.About, out: Outbox
+) -> None:
     connections.commit_finished(c, now, about, commits.outcome_of(c, now, answer, about, out), out)
 
 
 def _waits_for(c: ConsumerState, answer: Message, about: object) -> bool:
     """Whether the answer is taken wherever the user's thread is: it waits in commitSync(), or has not to be asked."""
-    if c.config.by_hand and type(answer) is OffsetFetchAnswer:
+    if c.config.by_hand and type(answer) is messages.OffsetFetchAnswer:
         return c.user.listener_call is None
     return type(about) is commits.About and about.purpose == commits.USER
 
 
-def _left(c: ConsumerState, now: Time, answer: LeaveGroupAnswer, about: None, out: Outbox) -> None:
+def _left(c: ConsumerState, now: Time, answer: messages.LeaveGroupAnswer, about: None, out: Outbox) -> None:
     if c.user.closing:
         leaving.finish(c, now, out)
 
 
 def _consumer_heartbeat(
-    c: ConsumerState, now: Time, answer: ConsumerGroupHeartbeatAnswer, is_last: bool, out: Outbox
+    c: ConsumerState, now: Time, answer: messages.ConsumerGroupHeartbeatAnswer, is_last: bool, out: Outbox
 ) -> None:
     kip848_answers.answered(c, now, answer, is_last, out)
     if is_last and c.user.closing:
@@ -185,19 +179,19 @@ def _consumer_heartbeat(
 
 
 _AT_ONCE: Final[Mapping[type[Message], _Handler]] = {
-    CoordinatorFound: lookup.found,
-    MetadataAnswer: _metadata,
-    HeartbeatAnswer: heartbeats.answered,
-    LeaveGroupAnswer: _left,
-    ConsumerGroupHeartbeatAnswer: _consumer_heartbeat,
+    messages.CoordinatorFound: lookup.found,
+    messages.MetadataAnswer: _metadata,
+    messages.HeartbeatAnswer: heartbeats.answered,
+    messages.LeaveGroupAnswer: _left,
+    messages.ConsumerGroupHeartbeatAnswer: _consumer_heartbeat,
 }
 """Answers that the network and the heartbeat thread deal with."""
 
 _IN_POLL: Final[Mapping[type[Message], _Handler]] = {
-    JoinGroupAnswer: joining.join_answered,
-    SyncGroupAnswer: joining.sync_answered,
-    OffsetCommitAnswer: _committed,
-    OffsetFetchAnswer: positions.answered,
+    messages.JoinGroupAnswer: joining.join_answered,
+    messages.SyncGroupAnswer: joining.sync_answered,
+    messages.OffsetCommitAnswer: _committed,
+    messages.OffsetFetchAnswer: positions.answered,
 }
 """Answers that the user's thread deals with, in poll()."""
 
@@ -224,10 +218,6 @@ def _poll_expired(c: ConsumerState, now: Time, out: Outbox) -> None:
         kip848_membership.poll_expired(c, now, membership.busy_with(c, now), out)
 
 
-def _heartbeat_due(c: ConsumerState, now: Time, out: Outbox) -> None:
-    (heartbeats if c.kip848 is None else kip848_heartbeats).due(c, now, out)
-
-
 def _rejoin(c: ConsumerState, now: Time, out: Outbox) -> None:
     if c.kip848 is None:
         joining.backoff_over(c)
@@ -243,7 +233,7 @@ _DUE: Final[Mapping[TimerName, Callable[[ConsumerState, Time, Outbox], None]]] =
     states.REQUESTS: connections.overdue,
     states.LOOKUP: lookup.retry,
     states.METADATA: lambda c, now, out: metadata.refresh(c, now, out),
-    states.HEARTBEAT: _heartbeat_due,
+    states.HEARTBEAT: lambda c, now, out: (heartbeats if c.kip848 is None else kip848_heartbeats).due(c, now, out),
     states.POLL: _poll_expired,
     states.RESUME: _resume,
     states.SHARE: lambda c, now, out: reading.share_anew(c, now, out),

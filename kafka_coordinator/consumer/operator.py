@@ -7,25 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from kafka_coordinator.consumer import by_hand, commits, leaving, metadata, polling, positions, reading, states
-from kafka_coordinator.consumer.commands import (
-    Assign,
-    AssignAsMember,
-    BeginPoll,
-    Close,
-    CommitNow,
-    EndPoll,
-    Freeze,
-    GoOn,
-    Handle,
-    ListenerReturned,
-    NewLoad,
-    ReportDelivered,
-    Seek,
-    StopPolling,
-    Store,
-    Subscribe,
-    Thaw,
+from kafka_coordinator.consumer import (
+    by_hand,
+    commands,
+    commits,
+    leaving,
+    metadata,
+    polling,
+    positions,
+    reading,
+    states,
 )
 from kafka_coordinator.consumer.settings import Load
 from kafka_coordinator.consumer.state import ConsumerState, UserCommit
@@ -36,7 +27,7 @@ _MOST_NAMES = 12
 """Partitions that one remark names."""
 
 
-def _subscribe(c: ConsumerState, now: Time, command: Subscribe, out: Outbox) -> None:
+def _subscribe(c: ConsumerState, now: Time, command: commands.Subscribe, out: Outbox) -> None:
     c.config = replace(c.config, topics=command.topics, pattern=command.pattern, broker_pattern=None)
     if not command.topics and command.pattern is None:
         c.subscription.topics = ()
@@ -53,7 +44,7 @@ def _subscribe(c: ConsumerState, now: Time, command: Subscribe, out: Outbox) -> 
     metadata.refresh(c, now, out)
 
 
-def _commit(c: ConsumerState, now: Time, command: CommitNow, out: Outbox) -> None:
+def _commit(c: ConsumerState, now: Time, command: commands.CommitNow, out: Outbox) -> None:
     offsets = command.offsets
     listed = None if offsets is None else tuple([(partition, offset, "") for partition, offset in offsets])
     until = now + c.config.settings.default_api_timeout_ms
@@ -61,7 +52,7 @@ def _commit(c: ConsumerState, now: Time, command: CommitNow, out: Outbox) -> Non
     commits.commit_for_user(c, now, out)
 
 
-def _stop_polling(c: ConsumerState, now: Time, command: StopPolling, out: Outbox) -> None:
+def _stop_polling(c: ConsumerState, now: Time, command: commands.StopPolling, out: Outbox) -> None:
     if c.user.stuck is not None:
         polling.hold(c, now, out)
     elif not c.config.by_hand:
@@ -70,26 +61,26 @@ def _stop_polling(c: ConsumerState, now: Time, command: StopPolling, out: Outbox
         out.set_timer(states.POLL, now + c.config.settings.max_poll_interval_ms)
 
 
-def _go_on(c: ConsumerState, now: Time, command: GoOn, out: Outbox) -> None:
+def _go_on(c: ConsumerState, now: Time, command: commands.GoOn, out: Outbox) -> None:
     if c.user.stuck is not None:
         polling.release(c, now, out)
     elif c.user.away and not c.user.closing and not c.config.by_hand:
         polling.go_on(c, now, out)
 
 
-def _freeze(c: ConsumerState, now: Time, command: Freeze, out: Outbox) -> None:
+def _freeze(c: ConsumerState, now: Time, command: commands.Freeze, out: Outbox) -> None:
     reading.stop(c, now, out)
     polling.hold(c, now, out)
     c.user.frozen = True
 
 
-def _thaw(c: ConsumerState, now: Time, command: Thaw, out: Outbox) -> None:
+def _thaw(c: ConsumerState, now: Time, command: commands.Thaw, out: Outbox) -> None:
     c.user.frozen = False
     polling.release(c, now, out)
     reading.resume(c, now, out)
 
 
-def _new_load(c: ConsumerState, now: Time, command: NewLoad, out: Outbox) -> None:
+def _new_load(c: ConsumerState, now: Time, command: commands.NewLoad, out: Outbox) -> None:
     reading.advance(c, now, out)
     before, c.load = c.load, command.load
     _tell_leaderless(c, before, out)
@@ -106,21 +97,21 @@ def _tell_leaderless(c: ConsumerState, before: Load, out: Outbox) -> None:
 
 
 COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbox], None]]] = {
-    Close: lambda c, now, command, out: leaving.close(c, now, out),
-    Subscribe: _subscribe,
-    CommitNow: _commit,
-    StopPolling: _stop_polling,
-    GoOn: _go_on,
-    Freeze: _freeze,
-    Thaw: _thaw,
-    NewLoad: _new_load,
-    BeginPoll: by_hand.begin_poll,
-    EndPoll: by_hand.end_poll,
-    Handle: by_hand.handle,
-    Seek: by_hand.seek,
-    Assign: by_hand.assign,
-    AssignAsMember: by_hand.assign_as_member,
-    Store: by_hand.store,
-    ListenerReturned: by_hand.returned,
-    ReportDelivered: lambda c, now, command, out: reading.advance(c, now, out),
+    commands.Close: lambda c, now, command, out: leaving.close(c, now, out),
+    commands.Subscribe: _subscribe,
+    commands.CommitNow: _commit,
+    commands.StopPolling: _stop_polling,
+    commands.GoOn: _go_on,
+    commands.Freeze: _freeze,
+    commands.Thaw: _thaw,
+    commands.NewLoad: _new_load,
+    commands.BeginPoll: by_hand.begin_poll,
+    commands.EndPoll: by_hand.end_poll,
+    commands.Handle: by_hand.handle,
+    commands.Seek: by_hand.seek,
+    commands.Assign: by_hand.assign,
+    commands.AssignAsMember: by_hand.assign_as_member,
+    commands.Store: by_hand.store,
+    commands.ListenerReturned: by_hand.returned,
+    commands.ReportDelivered: lambda c, now, command, out: reading.advance(c, now, out),
 }

@@ -63,7 +63,6 @@ def skip(c: ConsumerState, now: Time, out: Outbox) -> None:
 
 
 def go_on(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """The loop polls again."""
     c.user.away = False
     out.cancel_timer(states.POLL)
     # What this poll gives up before it returns records is not read any more.

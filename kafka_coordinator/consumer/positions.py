@@ -61,13 +61,11 @@ def answered(c: ConsumerState, now: Time, answer: OffsetFetchAnswer, about: tupl
 
 
 def failed(c: ConsumerState, now: Time, out: Outbox) -> None:
-    """Ask again after a pause."""
     c.subscription.awaits_offsets = True
     out.set_timer(states.POSITIONS, now + c.config.settings.retry_backoff_ms)
 
 
 def retry(c: ConsumerState) -> None:
-    """The pause is over: the next poll asks."""
     c.subscription.awaits_offsets = False
 
 

@@ -6,40 +6,29 @@ requests to this broker (as in Kafka). One timer looks after all of them.
 In Kafka `ConsumerNetworkClient.send`, `InFlightRequests` and `NetworkClient.handleTimedOutRequests`.
 """
 
+from kafka_coordinator import messages
 from kafka_coordinator.consumer import states
 from kafka_coordinator.consumer.state import ConsumerState, InFlightRequest
-from kafka_coordinator.messages import (
-    ConsumerGroupHeartbeat,
-    FindCoordinator,
-    Heartbeat,
-    JoinGroup,
-    LeaveGroup,
-    MetadataRequest,
-    OffsetCommit,
-    OffsetFetch,
-    SyncGroup,
-)
 from protocols.engine.nodes import TICK, Message, Outbox, Time
 from protocols.load import quickly_made
 
 _in_flight = quickly_made(InFlightRequest)
 
 REQUESTS = (
-    MetadataRequest,
-    FindCoordinator,
-    JoinGroup,
-    SyncGroup,
-    Heartbeat,
-    OffsetCommit,
-    OffsetFetch,
-    LeaveGroup,
-    ConsumerGroupHeartbeat,
+    messages.MetadataRequest,
+    messages.FindCoordinator,
+    messages.JoinGroup,
+    messages.SyncGroup,
+    messages.Heartbeat,
+    messages.OffsetCommit,
+    messages.OffsetFetch,
+    messages.LeaveGroup,
+    messages.ConsumerGroupHeartbeat,
 )
 """What a consumer asks brokers."""
 
 
 def number(c: ConsumerState) -> int:
-    """A correlation number for the next request."""
     requests = c.requests
     requests.correlation += 1
     return requests.correlation

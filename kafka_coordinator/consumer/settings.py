@@ -225,7 +225,6 @@ class Load(NamedTuple):
         return _even(self.per_second)
 
     def production(self, partition: Partition) -> Production:
-        """Of this partition."""
         even = self.even
         if even is not None:
             return even
@@ -235,7 +234,6 @@ class Load(NamedTuple):
 
 @lru_cache(maxsize=1 << 10)
 def _even(per_second: float) -> Production:
-    """Of every partition of a load that is the same everywhere."""
     return Production(per_second)
 
 

@@ -94,7 +94,6 @@ class Core(NodeState):
             out.send(parked.sender, message)
 
     def queue(self, partition: Partition) -> Queue:
-        """The queue that stands for a partition in facts."""
         topic, number = partition
         queues = self.queues.get(topic, ())
         return queues[number] if 0 <= number < len(queues) else queue_of(partition)
@@ -111,19 +110,16 @@ class Core(NodeState):
         return known
 
     def set_queues(self, queues: Mapping[str, tuple[Queue, ...]]) -> None:
-        """From now on these queues stand for the partitions in facts."""
         self.queues = queues
         self._known = {}
 
     def hosts(self, group_id: str) -> list[str]:
-        """The hosts of the group's members, of either protocol."""
         classic, other = self.groups.get(group_id), self.consumer_groups.get(group_id)
         found = [member.host for member in classic.members.values()] if classic else []
         return found + ([member.profile.host for member in other.members.values()] if other else [])
 
     @property
     def partition_counts(self) -> Mapping[str, int]:
-        """The cluster's topics with their numbers of partitions."""
         return self.topics or {}
 
     def described(self, topic: str) -> tuple[int, int, Racks]:
@@ -144,6 +140,9 @@ class WithOffsets(Protocol):
     id: str
     partition: int
     offsets: dict[Partition, CommittedOffset]
+
+    def subscribes(self, topic: str) -> bool:
+        """Whether the group subscribes to the topic, as far as that is known."""
 
 
 def create_group(core: Core, group_id: str, now: Time, out: Outbox) -> Group:
@@ -177,13 +176,11 @@ def store_group(core: Core, group: Group) -> None:
 
 
 def store_offset(core: Core, group: WithOffsets, partition: Partition, committed: CommittedOffset) -> None:
-    """Store a committed offset: the last write wins."""
     group.offsets[partition] = committed
     core.write(group.partition, offset_key(group.id, partition), committed)
 
 
 def delete_offset(core: Core, group: WithOffsets, partition: Partition) -> None:
-    """Forget a committed offset, if there is one."""
     if group.offsets.pop(partition, None) is not None:
         core.write(group.partition, offset_key(group.id, partition), None)
 

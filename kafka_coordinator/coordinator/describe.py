@@ -8,22 +8,13 @@ In Kafka `OffsetMetadataManager.cleanupExpiredOffsets`, `OffsetExpirationConditi
 `GroupCoordinatorShard.cleanupGroupMetadata`.
 """
 
+from kafka_coordinator import messages
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.consumer_groups.administration import delete_empty, expire_offsets
 from kafka_coordinator.coordinator.core import Core, delete_group, delete_offset
 from kafka_coordinator.coordinator.group import NO_BYTES, Group
 from kafka_coordinator.coordinator.log import CommittedOffset
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, NONE
-from kafka_coordinator.messages import (
-    CONSUMER_PROTOCOL_TYPE,
-    DeleteGroup,
-    DeleteGroupAnswer,
-    DescribedMember,
-    DescribeGroup,
-    DescribeGroupAnswer,
-    ListGroups,
-    ListGroupsAnswer,
-)
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
 
@@ -35,17 +26,17 @@ GROUP_ID_NOT_FOUND_SINCE = 6
 """From this version of DescribeGroups on a missing group is an error, too; before it was only called Dead."""
 
 
-def describe(core: Core, now: Time, sender: str, request: DescribeGroup, out: Outbox) -> None:
+def describe(core: Core, now: Time, sender: str, request: messages.DescribeGroup, out: Outbox) -> None:
     """State and members; subscriptions are in the answer only for a stable group."""
     group = core.groups.get(request.group)
     if group is None:
         error = GROUP_ID_NOT_FOUND if request.version >= GROUP_ID_NOT_FOUND_SINCE else NONE
-        out.send(sender, DescribeGroupAnswer(request.correlation, error, states.DEAD, "", "", ()))
+        out.send(sender, messages.DescribeGroupAnswer(request.correlation, error, states.DEAD, "", "", ()))
         return
     stable = group.state == states.STABLE
     members = tuple(
         [
-            DescribedMember(
+            messages.DescribedMember(
                 member.id,
                 member.instance_id,
                 member.client_id,
@@ -59,14 +50,16 @@ def describe(core: Core, now: Time, sender: str, request: DescribeGroup, out: Ou
     protocol = group.protocol or "" if stable else ""
     out.send(
         sender,
-        DescribeGroupAnswer(request.correlation, NONE, group.state, group.protocol_type or "", protocol, members),
+        messages.DescribeGroupAnswer(
+            request.correlation, NONE, group.state, group.protocol_type or "", protocol, members
+        ),
     )
 
 
-def list_groups(core: Core, now: Time, sender: str, request: ListGroups, out: Outbox) -> None:
+def list_groups(core: Core, now: Time, sender: str, request: messages.ListGroups, out: Outbox) -> None:
     """All groups of this broker, by id; filters do not mind upper or lower case."""
     if core.loading:
-        out.send(sender, ListGroupsAnswer(request.correlation, COORDINATOR_LOAD_IN_PROGRESS, ()))
+        out.send(sender, messages.ListGroupsAnswer(request.correlation, COORDINATOR_LOAD_IN_PROGRESS, ()))
         return
     wanted = {state.lower() for state in request.states}
     types = {kind.lower() for kind in request.types}
@@ -74,15 +67,15 @@ def list_groups(core: Core, now: Time, sender: str, request: ListGroups, out: Ou
     for group_id in sorted_as_java([*core.groups, *core.consumer_groups]):
         classic = core.groups.get(group_id)
         if classic is None:
-            listed = (group_id, CONSUMER_PROTOCOL_TYPE, core.consumer_groups[group_id].state, CONSUMER)
+            listed = (group_id, messages.CONSUMER_PROTOCOL_TYPE, core.consumer_groups[group_id].state, CONSUMER)
         else:
             listed = (group_id, classic.protocol_type or "", classic.state, CLASSIC)
         if (not wanted or listed[2].lower() in wanted) and (not types or listed[3].lower() in types):
             groups.append(listed)
-    out.send(sender, ListGroupsAnswer(request.correlation, NONE, tuple(groups)))
+    out.send(sender, messages.ListGroupsAnswer(request.correlation, NONE, tuple(groups)))
 
 
-def delete(core: Core, now: Time, sender: str, request: DeleteGroup, out: Outbox) -> None:
+def delete(core: Core, now: Time, sender: str, request: messages.DeleteGroup, out: Outbox) -> None:
     group = core.groups.get(request.group)
     if group is None:
         error = GROUP_ID_NOT_FOUND
@@ -91,7 +84,7 @@ def delete(core: Core, now: Time, sender: str, request: DeleteGroup, out: Outbox
     else:
         delete_group(core, group, states.DELETED, now, out)
         error = NONE
-    out.send(sender, DeleteGroupAnswer(request.correlation, error))
+    out.send(sender, messages.DeleteGroupAnswer(request.correlation, error))
 
 
 def expire(core: Core, partition: int, now: Time, out: Outbox) -> None:
@@ -129,7 +122,7 @@ def _expire_offsets(core: Core, group: Group, now: Time) -> None:
 def _may_expire(group: Group) -> bool:
     if group.protocol_type is None or group.state == states.EMPTY:
         return True
-    of_consumers = group.protocol_type == CONSUMER_PROTOCOL_TYPE and group.subscribed is not None
+    of_consumers = group.protocol_type == messages.CONSUMER_PROTOCOL_TYPE and group.subscribed is not None
     return group.state == states.STABLE and of_consumers
 
 

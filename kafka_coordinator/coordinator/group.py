@@ -6,7 +6,7 @@ In Kafka `ClassicGroup` and `ClassicGroupMember`; before 4.0 `GroupMetadata` and
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from kafka_coordinator.assignors.inputs import Partition
@@ -35,10 +35,11 @@ class Parked(NamedTuple):
     """How many connections with the sender had been closed when it came."""
 
 
-@dataclass(slots=True, init=False, eq=False)
+@dataclass(slots=True, eq=False)
 class Member(NodeState):
     """One member; its id is the key under which its group holds it."""
 
+    group: InitVar[str]
     id: str
     instance_id: str | None
     client_id: str
@@ -46,38 +47,16 @@ class Member(NodeState):
     session_timeout_ms: int
     rebalance_timeout_ms: int
     protocols: Protocols
-    assignment: Shared[Opaque]
-    join: Parked | None
-    sync: Parked | None
-    is_new: bool
+    assignment: Shared[Opaque] = NO_BYTES
+    join: Parked | None = None
+    sync: Parked | None = None
+    is_new: bool = False
     """True until its first join has completed."""
-    timer: tuple[str, str, str]
+    timer: tuple[str, str, str] = field(init=False)
     """Name of its session timer."""
 
-    def __init__(
-        self,
-        group: str,
-        member_id: str,
-        instance_id: str | None,
-        client_id: str,
-        host: str,
-        session_timeout_ms: int,
-        rebalance_timeout_ms: int,
-        protocols: Protocols,
-        assignment: Opaque = NO_BYTES,
-    ) -> None:
-        self.id = member_id
-        self.instance_id = instance_id
-        self.client_id = client_id
-        self.host = host
-        self.session_timeout_ms = session_timeout_ms
-        self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.protocols = protocols
-        self.assignment = assignment
-        self.join = None
-        self.sync = None
-        self.is_new = False
-        self.timer = session_timer(group, member_id)
+    def __post_init__(self, group: str) -> None:
+        self.timer = session_timer(group, self.id)
 
     def metadata(self, protocol: str | None) -> Opaque:
         """What it said for this protocol; empty bytes if it does not support it."""

@@ -4,6 +4,7 @@ In Kafka `GroupMetadataManager.classicGroupJoin`, `classicGroupJoinNewMember` an
 `updateStaticMemberThenRebalanceOrCompleteJoin`; before 4.0 `GroupCoordinator.handleJoinGroup`.
 """
 
+from kafka_coordinator import errors
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.core import Core, create_group, store_group
 from kafka_coordinator.coordinator.group import Group, Member, session_timer
@@ -18,17 +19,6 @@ from kafka_coordinator.coordinator.rebalance import (
     restart_session,
 )
 from kafka_coordinator.coordinator.refusals import NO_MEMBER, identity_error, join_refused, sync_refused
-from kafka_coordinator.errors import (
-    FENCED_INSTANCE_ID,
-    GROUP_MAX_SIZE_REACHED,
-    INCONSISTENT_GROUP_PROTOCOL,
-    INVALID_GROUP_ID,
-    INVALID_SESSION_TIMEOUT,
-    MEMBER_ID_REQUIRED,
-    NONE,
-    UNKNOWN_MEMBER_ID,
-    UNKNOWN_SERVER_ERROR,
-)
 from kafka_coordinator.messages import METADATA_CHANGED, SUBSCRIPTION_CHANGED, JoinGroup
 from protocols.engine.nodes import Outbox, Time
 from protocols.state_machine import ALWAYS
@@ -49,13 +39,13 @@ def join(core: Core, now: Time, sender: str, request: JoinGroup, out: Outbox) ->
         out.send(sender, join_refused(request.correlation, error, answered_id, protocol))
 
     if not group_id:
-        return refuse(INVALID_GROUP_ID)
+        return refuse(errors.INVALID_GROUP_ID)
     if not settings.group_min_session_timeout_ms <= request.session_timeout_ms <= settings.group_max_session_timeout_ms:
-        return refuse(INVALID_SESSION_TIMEOUT)
+        return refuse(errors.INVALID_SESSION_TIMEOUT)
     group = core.groups.get(group_id)
     if group is None:
         if member_id != NO_MEMBER:
-            return refuse(UNKNOWN_MEMBER_ID)
+            return refuse(errors.UNKNOWN_MEMBER_ID)
         group = create_group(core, group_id, now, out)
         store_group(core, group)
     if not _has_room(core, group, member_id):
@@ -63,19 +53,19 @@ def join(core: Core, now: Time, sender: str, request: JoinGroup, out: Outbox) ->
             remove_members(core, group, [group.members[member_id]], out)
         elif member_id in group.pending_join:
             remove_pending(group, member_id, out)
-        return refuse(GROUP_MAX_SIZE_REACHED, NO_MEMBER)
+        return refuse(errors.GROUP_MAX_SIZE_REACHED, NO_MEMBER)
     if not group.supports(request.protocol_type, request.protocols):
-        return refuse(INCONSISTENT_GROUP_PROTOCOL)
+        return refuse(errors.INCONSISTENT_GROUP_PROTOCOL)
     if member_id == NO_MEMBER:
         return _join_new(core, group, now, sender, request, out)
     if member_id in group.pending_join:
         if request.instance_id is not None:
             # Ids are only handed out to dynamic members. Kafka's own code throws here, and what it answers in
             # its need names no member.
-            return refuse(UNKNOWN_SERVER_ERROR, NO_MEMBER)
+            return refuse(errors.UNKNOWN_SERVER_ERROR, NO_MEMBER)
         return _add(core, group, member_id, now, sender, request, out)
     error = identity_error(group, member_id, request.instance_id)
-    if error != NONE:
+    if error != errors.NONE:
         return refuse(error, protocol=None)
     return _join_again(core, group, group.members[member_id], now, sender, request, out)
 
@@ -107,7 +97,7 @@ def _join_new(core: Core, group: Group, now: Time, sender: str, request: JoinGro
     group.transition(states.ID_HANDED_OUT, ALWAYS, now, out)
     group.pending_join[new_id] = None
     out.set_timer(session_timer(group.id, new_id), now + request.session_timeout_ms)
-    out.send(sender, join_refused(request.correlation, MEMBER_ID_REQUIRED, new_id))
+    out.send(sender, join_refused(request.correlation, errors.MEMBER_ID_REQUIRED, new_id))
 
 
 def _add(core: Core, group: Group, member_id: str, now: Time, sender: str, request: JoinGroup, out: Outbox) -> None:
@@ -169,10 +159,10 @@ def _replace(
     """A static member is back without its id: it is a new process, and the one with the old id is fenced (2.8)."""
     old_leader = group.leader
     if old.join is not None:
-        core.answer(old.join, join_refused(old.join.correlation, FENCED_INSTANCE_ID, old.id, None), out)
+        core.answer(old.join, join_refused(old.join.correlation, errors.FENCED_INSTANCE_ID, old.id, None), out)
         group.parked_joins -= 1
     if old.sync is not None:
-        core.answer(old.sync, sync_refused(old.sync.correlation, FENCED_INSTANCE_ID), out)
+        core.answer(old.sync, sync_refused(old.sync.correlation, errors.FENCED_INSTANCE_ID), out)
     out.cancel_timer(old.timer)
     member = group.replace(old, new_id)
     restart_session(member, now, out)

@@ -23,7 +23,6 @@ from protocols.state_machine import ALWAYS
 
 
 def lead(core: Core, leaders: tuple[str, ...], now: Time, out: Outbox) -> None:
-    """These brokers lead the partitions from now on."""
     before, core.leaders = core.leaders, leaders
     if len(before) != len(leaders):
         raise ValueError(f"{len(leaders)} leaders for the {len(before)} partitions of __consumer_offsets")

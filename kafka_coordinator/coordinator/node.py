@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kafka_coordinator import messages
 from kafka_coordinator.coordinator.commands import GroupSettings, OffsetsDecided, OffsetsLeaders, RebalanceGroup, Topics
 from kafka_coordinator.coordinator.consumer_groups import administration as consumer_offsets
-from kafka_coordinator.coordinator.consumer_groups import classic_members, sessions
+from kafka_coordinator.coordinator.consumer_groups import classic_members, sessions, states
 from kafka_coordinator.coordinator.consumer_groups.administration import delete as delete_consumer_group
 from kafka_coordinator.coordinator.consumer_groups.administration import describe_consumer_group
 from kafka_coordinator.coordinator.consumer_groups.conversion import replace_empty
@@ -18,81 +19,66 @@ from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.heartbeat import consumer_heartbeat
 from kafka_coordinator.coordinator.consumer_groups.patterns import resolve_patterns
 from kafka_coordinator.coordinator.consumer_groups.sessions import mark_stale
-from kafka_coordinator.coordinator.consumer_groups.states import (
-    REJOIN_EXPIRED,
-    REVOCATION_EXPIRED,
-    SESSION_EXPIRED,
-    SYNC_EXPIRED,
-)
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.describe import delete, describe, expire, list_groups
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.join import join
 from kafka_coordinator.coordinator.leadership import lead, loaded, take_over
 from kafka_coordinator.coordinator.log import OffsetsTopic
-from kafka_coordinator.coordinator.offsets import commit, complete, delete_offsets, fetch, forget_topics
+from kafka_coordinator.coordinator.offsets import (
+    commit,
+    complete,
+    delete_offsets,
+    delete_unsubscribed,
+    fetch,
+    forget_topics,
+)
 from kafka_coordinator.coordinator.rebalance import join_timed_out
 from kafka_coordinator.coordinator.refusals import REFUSE
 from kafka_coordinator.coordinator.sessions import enforce, heartbeat, leave, session_timed_out
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.coordinator.sync import sync, sync_timed_out
 from kafka_coordinator.errors import COORDINATOR_NOT_AVAILABLE, INVALID_GROUP_ID, NONE
-from kafka_coordinator.messages import (
-    ConsumerGroupDescribe,
-    ConsumerGroupHeartbeat,
-    CoordinatorFound,
-    DeleteGroup,
-    DescribeGroup,
-    FindCoordinator,
-    Heartbeat,
-    JoinGroup,
-    LeaveGroup,
-    ListGroups,
-    OffsetCommit,
-    OffsetDelete,
-    OffsetFetch,
-    SyncGroup,
-)
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.node_state import NodeState
 
 Handler = Callable[[Core, Time, str, Any, Outbox], None]
 
 _OF_A_GROUP: Mapping[type[Message], Handler] = {
-    Heartbeat: heartbeat,
-    JoinGroup: join,
-    SyncGroup: sync,
-    LeaveGroup: leave,
-    OffsetCommit: commit,
-    OffsetFetch: fetch,
-    OffsetDelete: delete_offsets,
-    DescribeGroup: describe,
-    DeleteGroup: delete,
-    ConsumerGroupHeartbeat: consumer_heartbeat,
-    ConsumerGroupDescribe: describe_consumer_group,
+    messages.Heartbeat: heartbeat,
+    messages.JoinGroup: join,
+    messages.SyncGroup: sync,
+    messages.LeaveGroup: leave,
+    messages.OffsetCommit: commit,
+    messages.OffsetFetch: fetch,
+    messages.OffsetDelete: delete_offsets,
+    messages.DescribeGroup: describe,
+    messages.DeleteGroup: delete,
+    messages.ConsumerGroupHeartbeat: consumer_heartbeat,
+    messages.ConsumerGroupDescribe: describe_consumer_group,
 }
 """Requests that only the group's coordinator answers."""
 
 _OF_A_CONSUMER_GROUP: Mapping[type[Message], Callable[[Core, ConsumerGroup, Time, str, Any, Outbox], None]] = {
-    Heartbeat: classic_members.heartbeat,
-    JoinGroup: classic_members.join,
-    SyncGroup: classic_members.sync,
-    LeaveGroup: classic_members.leave,
-    OffsetCommit: consumer_offsets.commit,
-    OffsetFetch: consumer_offsets.fetch,
-    OffsetDelete: consumer_offsets.delete_offsets,
-    DeleteGroup: delete_consumer_group,
+    messages.Heartbeat: classic_members.heartbeat,
+    messages.JoinGroup: classic_members.join,
+    messages.SyncGroup: classic_members.sync,
+    messages.LeaveGroup: classic_members.leave,
+    messages.OffsetCommit: consumer_offsets.commit,
+    messages.OffsetFetch: consumer_offsets.fetch,
+    messages.OffsetDelete: lambda core, group, now, sender, request, out: delete_unsubscribed(
+        core, group, sender, request, out
+    ),
+    messages.DeleteGroup: delete_consumer_group,
 }
 """The same requests about a group of the consumer protocol; those that are not here do not mind what kind it is."""
 
 
-def _find(core: Core, now: Time, sender: str, request: FindCoordinator, out: Outbox) -> None:
+def _find(core: Core, now: Time, sender: str, request: messages.FindCoordinator, out: Outbox) -> None:
     leader = core.leaders[core.partition_of(request.group)]
-    out.send(sender, CoordinatorFound(request.correlation, NONE if leader else COORDINATOR_NOT_AVAILABLE, leader))
-
-
-def _set_leaders(core: Core, now: Time, sender: str, command: OffsetsLeaders, out: Outbox) -> None:
-    lead(core, command.leaders, now, out)
+    out.send(
+        sender, messages.CoordinatorFound(request.correlation, NONE if leader else COORDINATOR_NOT_AVAILABLE, leader)
+    )
 
 
 def _set_topics(core: Core, now: Time, sender: str, command: Topics, out: Outbox) -> None:
@@ -119,9 +105,9 @@ def _set_group_settings(core: Core, now: Time, sender: str, command: GroupSettin
 
 
 _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
-    FindCoordinator: _find,
-    ListGroups: list_groups,
-    OffsetsLeaders: _set_leaders,
+    messages.FindCoordinator: _find,
+    messages.ListGroups: list_groups,
+    OffsetsLeaders: lambda core, now, sender, command, out: lead(core, command.leaders, now, out),
     Topics: _set_topics,
     GroupSettings: _set_group_settings,
     OffsetsDecided: complete,
@@ -132,7 +118,7 @@ _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
 
 def _session(core: Core, now: Time, timer: TimerName, out: Outbox) -> None:
     if timer[1] in core.consumer_groups:
-        timed_out(core, timer[1], timer[2], SESSION_EXPIRED, now, out)
+        timed_out(core, timer[1], timer[2], states.SESSION_EXPIRED, now, out)
         return
     session_timed_out(core, core.groups[timer[1]], timer[2], now, out)
 
@@ -149,9 +135,9 @@ TIMERS: Mapping[str, Callable[[Core, Time, TimerName, Outbox], None]] = {
     "session": _session,
     "join": _of_group(join_timed_out),
     "sync": _of_group(sync_timed_out),
-    sessions.REVOCATION: _of_member(REVOCATION_EXPIRED),
-    sessions.REJOIN: _of_member(REJOIN_EXPIRED),
-    sessions.CLASSIC_SYNC: _of_member(SYNC_EXPIRED),
+    sessions.REVOCATION: _of_member(states.REVOCATION_EXPIRED),
+    sessions.REJOIN: _of_member(states.REJOIN_EXPIRED),
+    sessions.CLASSIC_SYNC: _of_member(states.SYNC_EXPIRED),
     sessions.RESOLVE: lambda core, now, timer, out: resolve_patterns(core, core.consumer_groups[timer[1]], now, out),
     "expiry": lambda core, now, timer, out: expire(core, timer[1], now, out),
     "load": lambda core, now, timer, out: loaded(core, timer[1], now, out),
@@ -197,7 +183,7 @@ class Coordinator(NodeState):
         group_id = message.group  # type: ignore[attr-defined]
         group = core.consumer_groups.get(group_id)
         if group is not None:
-            if isinstance(message, JoinGroup) and not group.members:
+            if isinstance(message, messages.JoinGroup) and not group.members:
                 replace_empty(core, group, now, message, out)
             elif kind in _OF_A_CONSUMER_GROUP:
                 _OF_A_CONSUMER_GROUP[kind](core, group, now, sender, message, out)
@@ -222,7 +208,6 @@ class Coordinator(NodeState):
 
 
 def offsets_topic(settings: BrokerSettings) -> OffsetsTopic:
-    """An empty ``__consumer_offsets`` for a cluster with these settings."""
     return OffsetsTopic(
         settings.offsets_topic_num_partitions,
         settings.log_cleaner_min_cleanable_ratio,

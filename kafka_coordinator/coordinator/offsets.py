@@ -110,10 +110,14 @@ def _commit_error(group: Group, request: OffsetCommit) -> str:
         return NONE
     if request.generation < 0 and not request.member_id and request.instance_id is None:
         return UNKNOWN_MEMBER_ID
-    error = identity_error(group, request.member_id, request.instance_id)
+    return _membership_error(group, request.member_id, request.generation, request.instance_id)
+
+
+def _membership_error(group: Group, member_id: str, generation: int, instance_id: str | None) -> str:
+    error = identity_error(group, member_id, instance_id)
     if error != NONE:
         return error
-    if request.generation != group.generation:
+    if generation != group.generation:
         return ILLEGAL_GENERATION
     return REBALANCE_IN_PROGRESS if group.state == states.COMPLETING_REBALANCE else NONE
 
@@ -147,6 +151,11 @@ def delete_offsets(core: Core, now: Time, sender: str, request: OffsetDelete, ou
     if group.state != states.EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
         out.send(sender, OffsetDeleteAnswer(request.correlation, NON_EMPTY_GROUP, ()))
         return
+    delete_unsubscribed(core, group, sender, request, out)
+
+
+def delete_unsubscribed(core: Core, group: WithOffsets, sender: str, request: OffsetDelete, out: Outbox) -> None:
+    """Forget the offsets that the group may lose, and answer."""
     errors = []
     for partition in request.partitions:
         subscribed = group.subscribes(partition[0])
@@ -170,14 +179,7 @@ def transactional_commit_error(group: Group | None, member_id: str, generation: 
     taken whoever is in the group; ``generation`` is -1 there and the id empty."""
     if generation < 0 and not member_id and instance_id is None:
         return NONE
-    if group is None:
-        return ILLEGAL_GENERATION
-    error = identity_error(group, member_id, instance_id)
-    if error != NONE:
-        return error
-    if generation != group.generation:
-        return ILLEGAL_GENERATION
-    return REBALANCE_IN_PROGRESS if group.state == states.COMPLETING_REBALANCE else NONE
+    return ILLEGAL_GENERATION if group is None else _membership_error(group, member_id, generation, instance_id)
 
 
 def complete(core: Core, now: Time, sender: str, command: OffsetsDecided, out: Outbox) -> None:

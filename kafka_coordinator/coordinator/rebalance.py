@@ -184,19 +184,16 @@ def join_timed_out(core: Core, group: Group, now: Time, out: Outbox) -> None:
 def joined(
     group: Group, member: Member, correlation: int, members: tuple[JoinedMember, ...], skip_assignment: bool = False
 ) -> JoinGroupAnswer:
-    """The answer to a JoinGroup that succeeded, in the group's current generation."""
     leader, kind, protocol = group.leader or "", group.protocol_type, group.protocol
     return _answer((correlation, NONE, group.generation, member.id, leader, kind, protocol, skip_assignment, members))
 
 
 def joined_members(group: Group) -> tuple[JoinedMember, ...]:
-    """The list for the leader, in the coordinator's order."""
     protocol = group.protocol
     return tuple([_joined((member.id, member.instance_id, member.metadata(protocol))) for member in group.ordered()])
 
 
 def remove_members(core: Core, group: Group, members: list[Member], out: Outbox) -> None:
-    """Members leave the group, and their session timers with them."""
     if members:
         for member in members:
             out.cancel_timer(member.timer)
@@ -205,7 +202,6 @@ def remove_members(core: Core, group: Group, members: list[Member], out: Outbox)
 
 
 def remove_pending(group: Group, member_id: str, out: Outbox) -> None:
-    """An id that was handed out and never used is forgotten."""
     out.cancel_timer(session_timer(group.id, member_id))
     group.remove((member_id,))
 

@@ -10,37 +10,10 @@ In Kafka the error branches of `GroupCoordinatorService`.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import NO_GENERATION
 from kafka_coordinator.coordinator.group import NO_BYTES, Group
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, FENCED_INSTANCE_ID, NONE, UNKNOWN_MEMBER_ID
-from kafka_coordinator.messages import (
-    ConsumerGroupDescribe,
-    ConsumerGroupDescribeAnswer,
-    ConsumerGroupHeartbeat,
-    ConsumerGroupHeartbeatAnswer,
-    CoordinatorFound,
-    DeleteGroup,
-    DeleteGroupAnswer,
-    DescribeGroup,
-    DescribeGroupAnswer,
-    FindCoordinator,
-    Heartbeat,
-    HeartbeatAnswer,
-    JoinGroup,
-    JoinGroupAnswer,
-    LeaveGroup,
-    LeaveGroupAnswer,
-    ListGroups,
-    ListGroupsAnswer,
-    OffsetCommit,
-    OffsetCommitAnswer,
-    OffsetDelete,
-    OffsetDeleteAnswer,
-    OffsetFetch,
-    OffsetFetchAnswer,
-    SyncGroup,
-    SyncGroupAnswer,
-)
 from protocols.engine.nodes import Message
 
 
@@ -58,41 +31,44 @@ def identity_error(group: Group, member_id: str, instance_id: str | None) -> str
 NO_MEMBER = ""
 
 
-def join_refused(correlation: int, error: str, member_id: str, protocol: str | None = "") -> JoinGroupAnswer:
+def join_refused(correlation: int, error: str, member_id: str, protocol: str | None = "") -> messages.JoinGroupAnswer:
     """A JoinGroup that got nowhere. The protocol name is empty or null, depending on where Kafka noticed."""
-    return JoinGroupAnswer(correlation, error, NO_GENERATION, member_id, NO_MEMBER, None, protocol, False, ())
+    return messages.JoinGroupAnswer(correlation, error, NO_GENERATION, member_id, NO_MEMBER, None, protocol, False, ())
 
 
-def sync_refused(correlation: int, error: str) -> SyncGroupAnswer:
-    return SyncGroupAnswer(correlation, error, None, None, NO_BYTES)
+def sync_refused(correlation: int, error: str) -> messages.SyncGroupAnswer:
+    return messages.SyncGroupAnswer(correlation, error, None, None, NO_BYTES)
 
 
-def commit_refused(request: OffsetCommit, error: str) -> OffsetCommitAnswer:
-    """A commit none of whose offsets was looked at."""
-    return OffsetCommitAnswer(request.correlation, tuple([(partition, error) for partition, _, _ in request.offsets]))
+def commit_refused(request: messages.OffsetCommit, error: str) -> messages.OffsetCommitAnswer:
+    return messages.OffsetCommitAnswer(
+        request.correlation, tuple([(partition, error) for partition, _, _ in request.offsets])
+    )
 
 
-def heartbeat_refused(request: Heartbeat, error: str) -> HeartbeatAnswer:
+def heartbeat_refused(request: messages.Heartbeat, error: str) -> messages.HeartbeatAnswer:
     """While the log is being read a heartbeat is answered without an error (spec 1.4)."""
-    return HeartbeatAnswer(request.correlation, NONE if error == COORDINATOR_LOAD_IN_PROGRESS else error)
+    return messages.HeartbeatAnswer(request.correlation, NONE if error == COORDINATOR_LOAD_IN_PROGRESS else error)
 
 
 REFUSE: Mapping[type[Message], Callable[[Any, str], Message]] = {
-    JoinGroup: lambda request, error: join_refused(request.correlation, error, request.member_id),
-    SyncGroup: lambda request, error: sync_refused(request.correlation, error),
-    Heartbeat: heartbeat_refused,
-    LeaveGroup: lambda request, error: LeaveGroupAnswer(request.correlation, error, ()),
-    OffsetCommit: commit_refused,
-    OffsetFetch: lambda request, error: OffsetFetchAnswer(request.correlation, error, ()),
-    OffsetDelete: lambda request, error: OffsetDeleteAnswer(request.correlation, error, ()),
-    DescribeGroup: lambda request, error: DescribeGroupAnswer(request.correlation, error, "", "", "", ()),
-    ConsumerGroupHeartbeat: lambda request, error: ConsumerGroupHeartbeatAnswer(
+    messages.JoinGroup: lambda request, error: join_refused(request.correlation, error, request.member_id),
+    messages.SyncGroup: lambda request, error: sync_refused(request.correlation, error),
+    messages.Heartbeat: heartbeat_refused,
+    messages.LeaveGroup: lambda request, error: messages.LeaveGroupAnswer(request.correlation, error, ()),
+    messages.OffsetCommit: commit_refused,
+    messages.OffsetFetch: lambda request, error: messages.OffsetFetchAnswer(request.correlation, error, ()),
+    messages.OffsetDelete: lambda request, error: messages.OffsetDeleteAnswer(request.correlation, error, ()),
+    messages.DescribeGroup: lambda request, error: messages.DescribeGroupAnswer(
+        request.correlation, error, "", "", "", ()
+    ),
+    messages.ConsumerGroupHeartbeat: lambda request, error: messages.ConsumerGroupHeartbeatAnswer(
         request.correlation, error, None, 0, 0, None
     ),
-    ConsumerGroupDescribe: lambda request, error: ConsumerGroupDescribeAnswer(
+    messages.ConsumerGroupDescribe: lambda request, error: messages.ConsumerGroupDescribeAnswer(
         request.correlation, error, "", 0, 0, "", ()
     ),
-    DeleteGroup: lambda request, error: DeleteGroupAnswer(request.correlation, error),
+    messages.DeleteGroup: lambda request, error: messages.DeleteGroupAnswer(request.correlation, error),
 }
 """Type of request about one group to the answer that refuses it as a whole."""
 
@@ -100,8 +76,8 @@ REFUSE: Mapping[type[Message], Callable[[Any, str], Message]] = {
 def refusal(request: Message, error: str) -> Message:
     """The answer that refuses a request about a group, or the questions who coordinates it and which there are.
     `KeyError` for others."""
-    if isinstance(request, FindCoordinator):
-        return CoordinatorFound(request.correlation, error, "")
-    if isinstance(request, ListGroups):
-        return ListGroupsAnswer(request.correlation, error, ())
+    if isinstance(request, messages.FindCoordinator):
+        return messages.CoordinatorFound(request.correlation, error, "")
+    if isinstance(request, messages.ListGroups):
+        return messages.ListGroupsAnswer(request.correlation, error, ())
     return REFUSE[type(request)](request, error)

@@ -4,26 +4,11 @@ In Kafka `GroupMetadataManager.classicGroupSync` and `expirePendingSync`; before
 `GroupCoordinator.handleSyncGroup` and `DelayedSync`.
 """
 
-from kafka_coordinator.coordinator import states
+from kafka_coordinator import errors
+from kafka_coordinator.coordinator import rebalance, states
 from kafka_coordinator.coordinator.core import Core, store_group
 from kafka_coordinator.coordinator.group import NO_BYTES, Group, Member
-from kafka_coordinator.coordinator.rebalance import (
-    Cause,
-    observe_grants,
-    prepare,
-    remove_members,
-    restart_session,
-    sync_timer,
-)
 from kafka_coordinator.coordinator.refusals import identity_error, sync_refused
-from kafka_coordinator.errors import (
-    ILLEGAL_GENERATION,
-    INCONSISTENT_GROUP_PROTOCOL,
-    INVALID_GROUP_ID,
-    NONE,
-    REBALANCE_IN_PROGRESS,
-    UNKNOWN_MEMBER_ID,
-)
 from kafka_coordinator.messages import SyncGroup, SyncGroupAnswer
 from protocols.engine.nodes import Outbox, Time
 from protocols.load import quickly_made
@@ -36,7 +21,7 @@ def sync(core: Core, now: Time, sender: str, request: SyncGroup, out: Outbox) ->
     """A member wants its assignment; the leader brings everybody's."""
     group = core.groups.get(request.group)
     error = _error(group, request)
-    if group is None or error != NONE:
+    if group is None or error != errors.NONE:
         out.send(sender, sync_refused(request.correlation, error))
         return
     member = group.members[request.member_id]
@@ -56,17 +41,17 @@ def sync(core: Core, now: Time, sender: str, request: SyncGroup, out: Outbox) ->
 
 def _error(group: Group | None, request: SyncGroup) -> str:
     if not request.group:
-        return INVALID_GROUP_ID
+        return errors.INVALID_GROUP_ID
     if group is None or group.state == states.EMPTY:
-        return UNKNOWN_MEMBER_ID
+        return errors.UNKNOWN_MEMBER_ID
     error = identity_error(group, request.member_id, request.instance_id)
-    if error != NONE:
+    if error != errors.NONE:
         return error
     if request.generation != group.generation:
-        return ILLEGAL_GENERATION
+        return errors.ILLEGAL_GENERATION
     if _contradicts(request.protocol_type, group.protocol_type) or _contradicts(request.protocol, group.protocol):
-        return INCONSISTENT_GROUP_PROTOCOL
-    return REBALANCE_IN_PROGRESS if group.state == states.PREPARING_REBALANCE else NONE
+        return errors.INCONSISTENT_GROUP_PROTOCOL
+    return errors.REBALANCE_IN_PROGRESS if group.state == states.PREPARING_REBALANCE else errors.NONE
 
 
 def _contradicts(given: str | None, known: str | None) -> bool:
@@ -83,20 +68,20 @@ def _distribute(core: Core, group: Group, request: SyncGroup, now: Time, out: Ou
         if member.sync is not None:
             core.answer(member.sync, _synced(group, member, member.sync.correlation), out)
             member.sync = None
-            restart_session(member, now, out)
+            rebalance.restart_session(member, now, out)
     group.transition(states.LEADER_SYNCED, ALWAYS, now, out)
     store_group(core, group)
-    observe_grants(core, group, out)
+    rebalance.observe_grants(core, group, out)
 
 
 def _synced(group: Group, member: Member, correlation: int) -> SyncGroupAnswer:
-    return _answer((correlation, NONE, group.protocol_type, group.protocol, member.assignment))
+    return _answer((correlation, errors.NONE, group.protocol_type, group.protocol, member.assignment))
 
 
 def _has_synced(group: Group, member: Member, out: Outbox) -> None:
     group.pending_sync.pop(member.id, None)
     if not group.pending_sync:
-        out.cancel_timer(sync_timer(group))
+        out.cancel_timer(rebalance.sync_timer(group))
 
 
 def sync_timed_out(core: Core, group: Group, now: Time, out: Outbox) -> None:
@@ -104,8 +89,8 @@ def sync_timed_out(core: Core, group: Group, now: Time, out: Outbox) -> None:
     if not group.pending_sync:
         return
     late = [group.members[member_id] for member_id in group.pending_sync if member_id in group.members]
-    remove_members(core, group, late, out)
+    rebalance.remove_members(core, group, late, out)
     names = [member.client_id for member in late]
     words = f"no SyncGroup from {', '.join(names) or 'a static member that has been replaced'}"
     by = names[0] if names else None
-    prepare(core, group, Cause(states.SYNC_EXPIRED, ALWAYS, by, words), now, out)
+    rebalance.prepare(core, group, rebalance.Cause(states.SYNC_EXPIRED, ALWAYS, by, words), now, out)

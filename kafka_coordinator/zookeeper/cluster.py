@@ -184,7 +184,6 @@ class ZooKeeperCluster:
         return self.topology.node[self.topology.key(group, member)]
 
     def _tell(self, node: str, message: Message) -> None:
-        """A command, where the member runs."""
         if self._simulation.is_running(node):
             self._simulation.command(node, message)
 

@@ -10,24 +10,10 @@ In ZooKeeper's client `ClientCnxn`; in Kafka 0.8 what is behind `ZkClient`, `ZKR
 `ZKTopicPartitionChangeListener` and `ZookeeperTopicEventWatcher`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafka_coordinator.zookeeper import messages
-from kafka_coordinator.zookeeper.messages import (
-    DATA,
-    CloseSession,
-    Create,
-    GetChildren,
-    GetData,
-    OpenSession,
-    Ping,
-    Registration,
-    Request,
-    SessionOpened,
-    WatchEvent,
-    matching,
-)
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from protocols.engine.nodes import TICK, Message, Outbox, Time
 from protocols.node_state import NodeState
@@ -46,28 +32,22 @@ class Asked(NamedTuple):
     """A request that is not answered yet, and what it is for."""
 
     purpose: str
-    request: Request
+    request: messages.Request
 
 
-@dataclass(slots=True, init=False, eq=False)
+@dataclass(slots=True, eq=False)
 class Connection(NodeState):
     """A part of the consumer's node, which hands on what arrives for it."""
 
-    correlation: int
-    """The number given last to a request."""
-    opening: int
-    """That of the last attempt to open a session."""
-    _heard: Time
     _settings: ConsumerSettings
-    asked: dict[int, Asked]
-    session: int
-    state: str
-
-    def __init__(self, settings: ConsumerSettings) -> None:
-        self.correlation = 0
-        self.opening = 0
-        self._heard = 0.0
-        self.begin(settings)
+    correlation: int = 0
+    """The number given last to a request."""
+    opening: int = 0
+    """That of the last attempt to open a session."""
+    _heard: Time = 0.0
+    asked: dict[int, Asked] = field(default_factory=dict)
+    session: int = 0
+    state: str = CONNECTING
 
     def begin(self, settings: ConsumerSettings) -> None:
         """Forget the session: the next one is new."""
@@ -88,10 +68,9 @@ class Connection(NodeState):
         self.state = CLOSED
 
     def open(self, now: Time, out: Outbox) -> None:
-        """Connect, and try again until it succeeds."""
         self.state = CONNECTING
         self.opening = self.correlation = self.correlation + 1
-        out.send(SERVER, OpenSession(self.opening, self._settings.zookeeper_session_timeout_ms, self.session))
+        out.send(SERVER, messages.OpenSession(self.opening, self._settings.zookeeper_session_timeout_ms, self.session))
         out.set_timer(CONNECT, now + self._settings.reconnect_pause_ms)
 
     def lost(self, now: Time, out: Outbox) -> None:
@@ -102,7 +81,7 @@ class Connection(NodeState):
     def heard(self, now: Time) -> None:
         self._heard = now
 
-    def opened(self, now: Time, message: SessionOpened, out: Outbox) -> bool:
+    def opened(self, now: Time, message: messages.SessionOpened, out: Outbox) -> bool:
         """Whether this begins a new session; else what was not answered is asked again."""
         if message.correlation != self.opening or self.state != CONNECTING:
             return False
@@ -119,15 +98,14 @@ class Connection(NodeState):
         return False
 
     def ping(self, now: Time, out: Outbox) -> None:
-        """Ping, or give the connection up."""
         if now - self._heard >= 2 * self._ping_ms():
             out.close(SERVER)
             self.lost(now, out)
         else:
-            out.send(SERVER, Ping(0))
+            out.send(SERVER, messages.Ping(0))
             out.set_timer(PING, now + self._ping_ms())
 
-    def ask(self, purpose: str, request: Request, out: Outbox) -> None:
+    def ask(self, purpose: str, request: messages.Request, out: Outbox) -> None:
         """Send a request; where there is no connection it waits for one."""
         self.correlation += 1
         self.asked[self.correlation] = Asked(purpose, request)
@@ -150,7 +128,7 @@ class Connection(NodeState):
     def end_if_answered(self, out: Outbox) -> None:
         """While closing: close the session if nothing is left to be answered."""
         if not self.asked:
-            out.send(SERVER, CloseSession(0))
+            out.send(SERVER, messages.CloseSession(0))
 
     def _ping_ms(self) -> Time:
         return round(self._settings.zookeeper_session_timeout_ms / 3 / TICK) * TICK
@@ -159,7 +137,7 @@ class Connection(NodeState):
 WATCHING = "watching"
 """What a request is for: to register or to watch."""
 
-LISTING = GetChildren(0, messages.TOPICS, watch=True)
+LISTING = messages.GetChildren(0, messages.TOPICS, watch=True)
 """How a pattern subscriber learns what topics there are."""
 
 
@@ -170,39 +148,37 @@ class Subscription(NamedTuple):
     pattern: str | None = None
 
 
-@dataclass(slots=True, init=False, eq=False)
+@dataclass(slots=True, eq=False)
 class Watching(NodeState):
     """A part of the consumer's node. ``due``: why a rebalance is due, in a few words; None: none is."""
 
     _group: str
     _subscription: Subscription
-    topics: tuple[str, ...]
+    topics: tuple[str, ...] = field(init=False)
     """Those subscribed to now; with a pattern, those that match."""
-    due: str | None
+    due: str | None = None
 
-    def __init__(self, group: str, subscription: Subscription) -> None:
-        self._group, self._subscription = group, subscription
-        self.topics = subscription.topics
-        self.due = None
+    def __post_init__(self) -> None:
+        self.topics = self._subscription.topics
 
     def register(self, consumer_id: str, connection: Connection, out: Outbox) -> None:
         """In a new session: make our node, watch the group and the partitions of our topics."""
         topics, pattern = self._subscription
-        data = Registration(tuple((topic, 1) for topic in topics), pattern)
-        connection.ask(WATCHING, Create(0, messages.member(self._group, consumer_id), data), out)
-        connection.ask(WATCHING, GetChildren(0, messages.members(self._group), watch=True), out)
+        data = messages.Registration(tuple((topic, 1) for topic in topics), pattern)
+        connection.ask(WATCHING, messages.Create(0, messages.member(self._group, consumer_id), data), out)
+        connection.ask(WATCHING, messages.GetChildren(0, messages.members(self._group), watch=True), out)
         if pattern is not None:
             connection.ask(WATCHING, LISTING, out)
         self._watch(self.topics, connection, out)
 
     def watch_brokers(self, connection: Connection, out: Outbox) -> None:
         """There was no broker at all."""
-        connection.ask(WATCHING, GetChildren(0, messages.BROKERS, watch=True), out)
+        connection.ask(WATCHING, messages.GetChildren(0, messages.BROKERS, watch=True), out)
 
-    def fired(self, event: WatchEvent, connection: Connection, out: Outbox) -> None:
+    def fired(self, event: messages.WatchEvent, connection: Connection, out: Outbox) -> None:
         """Watch again. A changed topic list matters only where the pattern matches other topics (`topics_listed`)."""
-        kind = GetData if event.kind == DATA else GetChildren
-        again: Request = kind(0, event.path, watch=True)
+        kind = messages.GetData if event.kind == messages.DATA else messages.GetChildren
+        again: messages.Request = kind(0, event.path, watch=True)
         connection.ask(WATCHING, again, out)
         if event.path == messages.members(self._group):
             self.due = "member list changed"
@@ -212,8 +188,7 @@ class Watching(NodeState):
             self.due = f"partitions of {event.path.rpartition('/')[2]} changed"
 
     def topics_listed(self, names: tuple[str, ...], connection: Connection, out: Outbox) -> None:
-        """These topics there are."""
-        topics = matching(self._subscription.pattern or "", names)
+        topics = messages.matching(self._subscription.pattern or "", names)
         if topics != self.topics:
             self._watch(tuple(topic for topic in topics if topic not in self.topics), connection, out)
             self.topics = topics
@@ -226,4 +201,4 @@ class Watching(NodeState):
 
     def _watch(self, topics: tuple[str, ...], connection: Connection, out: Outbox) -> None:
         for topic in topics:
-            connection.ask(WATCHING, GetData(0, messages.topic(topic), watch=True), out)
+            connection.ask(WATCHING, messages.GetData(0, messages.topic(topic), watch=True), out)

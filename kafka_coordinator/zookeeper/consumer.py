@@ -27,8 +27,7 @@ from kafka_coordinator.zookeeper.connection import (
 )
 from kafka_coordinator.zookeeper.consumption import SHARE, Consumption, User
 from kafka_coordinator.zookeeper.messages import ChildrenAnswer, SessionClosed, SessionOpened, WatchEvent
-from kafka_coordinator.zookeeper.rebalance import commits
-from kafka_coordinator.zookeeper.rebalancer import WORKING, Rebalancer
+from kafka_coordinator.zookeeper.rebalance import WORKING, Rebalancer, commits
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
 from kafka_coordinator.zookeeper.topics import CommitNow, Freeze, NewLoad, Reopen, ReportDelivered, Shutdown, Thaw
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName

@@ -167,7 +167,6 @@ class Consumption(NodeState):
             self._read(now, reached, out)
 
     def positions(self, now: Time) -> dict[Queue, int]:
-        """Next offset to handle of each queue."""
         if self._frozen is not None:
             return dict(self._frozen)
         return {
@@ -179,7 +178,6 @@ class Consumption(NodeState):
         return {(queue.topic, queue.number): offset for queue, offset in self.positions(now).items()}
 
     def report_delivered(self, now: Time, out: Outbox) -> None:
-        """Report what was handled since this was last called."""
         for queue, position in self.positions(now).items():
             first, since = self._reported[queue]
             if position > first:

@@ -10,28 +10,7 @@ In ZooKeeper `DataTree`, `WatchManager` and `SessionTracker`.
 
 from dataclasses import dataclass, field
 
-from kafka_coordinator.zookeeper.messages import (
-    CHILDREN,
-    DATA,
-    NO_NODE,
-    NODE_EXISTS,
-    ChildrenAnswer,
-    CloseSession,
-    Create,
-    DataAnswer,
-    Delete,
-    Done,
-    GetChildren,
-    GetData,
-    NodeData,
-    OpenSession,
-    Ping,
-    Pong,
-    SessionClosed,
-    SessionOpened,
-    SetData,
-    WatchEvent,
-)
+from kafka_coordinator.zookeeper import messages
 from kafka_coordinator.zookeeper.topics import RemoveNode, SetPersistent
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.java import sorted_as_java
@@ -48,7 +27,7 @@ class Session(NodeState):
 
     peer: str | None
     timeout_ms: int
-    fired: dict[WatchEvent, None] = field(default_factory=dict)
+    fired: dict[messages.WatchEvent, None] = field(default_factory=dict)
     owned: dict[str, None] = field(default_factory=dict)
 
 
@@ -56,7 +35,7 @@ class Session(NodeState):
 class ZooKeeper(NodeState):
     """The node. Invariant: a path exists at most once, so a partition has at most one owner node."""
 
-    nodes: dict[str, tuple[NodeData, int]] = field(default_factory=dict)
+    nodes: dict[str, tuple[messages.NodeData, int]] = field(default_factory=dict)
     """Path to (data, session that owns it or `NOBODY`)."""
     children: dict[str, dict[str, None]] = field(default_factory=dict)
     sessions: dict[int, Session] = field(default_factory=dict)
@@ -89,7 +68,7 @@ class ZooKeeper(NodeState):
         if sender == OPERATOR:
             self._command(message, out)
             return
-        if isinstance(message, OpenSession):
+        if isinstance(message, messages.OpenSession):
             self._open(now, sender, message, out)
             return
         session = self._peers.get(sender, NOBODY)
@@ -99,7 +78,7 @@ class ZooKeeper(NodeState):
         out.set_timer(("session", session), now + self.sessions[session].timeout_ms)
         out.send(sender, self._answer(session, message, out))
 
-    def _open(self, now: Time, sender: str, message: OpenSession, out: Outbox) -> None:
+    def _open(self, now: Time, sender: str, message: messages.OpenSession, out: Outbox) -> None:
         number = message.session
         if number not in self.sessions:
             self._last = number = self._last + 1
@@ -112,33 +91,35 @@ class ZooKeeper(NodeState):
         session.peer = sender
         self._peers[sender] = number
         out.set_timer(("session", number), now + session.timeout_ms)
-        out.send(sender, SessionOpened(message.correlation, number))
+        out.send(sender, messages.SessionOpened(message.correlation, number))
         for event in session.fired:
             out.send(sender, event)
 
     def _answer(self, session: int, message: Message, out: Outbox) -> Message:
         match message:
-            case Ping():
-                return Pong(message.correlation)
-            case GetData():
+            case messages.Ping():
+                return messages.Pong(message.correlation)
+            case messages.GetData():
                 return self._data(session, message)
-            case GetChildren():
+            case messages.GetChildren():
                 if message.watch:
-                    self._watch(session, CHILDREN, message.path)
-                return ChildrenAnswer(message.correlation, tuple(sorted_as_java(self.children.get(message.path, ()))))
-            case Create():
+                    self._watch(session, messages.CHILDREN, message.path)
+                return messages.ChildrenAnswer(
+                    message.correlation, tuple(sorted_as_java(self.children.get(message.path, ())))
+                )
+            case messages.Create():
                 if message.path in self.nodes:
-                    return Done(message.correlation, NODE_EXISTS)
+                    return messages.Done(message.correlation, messages.NODE_EXISTS)
                 self._put(message.path, message.data, session, out)
-                return Done(message.correlation, "")
-            case SetData():
+                return messages.Done(message.correlation, "")
+            case messages.SetData():
                 self._put(message.path, message.data, NOBODY, out)
-                return Done(message.correlation, "")
-            case Delete():
-                return Done(message.correlation, "" if self._remove(message.path, out) else NO_NODE)
-            case CloseSession():
+                return messages.Done(message.correlation, "")
+            case messages.Delete():
+                return messages.Done(message.correlation, "" if self._remove(message.path, out) else messages.NO_NODE)
+            case messages.CloseSession():
                 self._end(session, out)
-                return SessionClosed(message.correlation)
+                return messages.SessionClosed(message.correlation)
         raise TypeError(f"ZooKeeper knows no request {message!r}")
 
     def _command(self, message: Message, out: Outbox) -> None:
@@ -150,27 +131,27 @@ class ZooKeeper(NodeState):
             case _:
                 raise TypeError(f"ZooKeeper knows no command {message!r}")
 
-    def _data(self, session: int, message: GetData) -> DataAnswer:
+    def _data(self, session: int, message: messages.GetData) -> messages.DataAnswer:
         if message.watch:
-            self._watch(session, DATA, message.path)
+            self._watch(session, messages.DATA, message.path)
         if message.path not in self.nodes:
-            return DataAnswer(message.correlation, NO_NODE, None)
-        return DataAnswer(message.correlation, "", self.nodes[message.path][0])
+            return messages.DataAnswer(message.correlation, messages.NO_NODE, None)
+        return messages.DataAnswer(message.correlation, "", self.nodes[message.path][0])
 
     def _watch(self, session: int, kind: str, path: str) -> None:
         self.watches.setdefault((kind, path), {})[session] = None
-        self.sessions[session].fired.pop(WatchEvent(kind, path), None)
+        self.sessions[session].fired.pop(messages.WatchEvent(kind, path), None)
 
-    def _put(self, path: str, data: NodeData, session: int, out: Outbox) -> None:
+    def _put(self, path: str, data: messages.NodeData, session: int, out: Outbox) -> None:
         new = path not in self.nodes
         self.nodes[path] = data, session
-        self._fire(DATA, path, out)
+        self._fire(messages.DATA, path, out)
         if new:
             if session:
                 self.sessions[session].owned[path] = None
             parent, _, name = path.rpartition("/")
             self.children.setdefault(parent, {})[name] = None
-            self._fire(CHILDREN, parent, out)
+            self._fire(messages.CHILDREN, parent, out)
 
     def _remove(self, path: str, out: Outbox) -> bool:
         if path not in self.nodes:
@@ -180,14 +161,14 @@ class ZooKeeper(NodeState):
             del self.sessions[session].owned[path]
         parent, _, name = path.rpartition("/")
         del self.children[parent][name]
-        self._fire(DATA, path, out)
-        self._fire(CHILDREN, parent, out)
+        self._fire(messages.DATA, path, out)
+        self._fire(messages.CHILDREN, parent, out)
         return True
 
     def _fire(self, kind: str, path: str, out: Outbox) -> None:
         for number in self.watches.pop((kind, path), ()):
             session = self.sessions[number]
-            event = WatchEvent(kind, path)
+            event = messages.WatchEvent(kind, path)
             session.fired[event] = None
             if session.peer is not None:
                 out.send(session.peer, event)

@@ -117,7 +117,6 @@ class ConsumerSettings:
 
     @property
     def backoff_ms(self) -> int:
-        """The pause that applies."""
         return self.zookeeper_sync_time_ms if self.rebalance_backoff_ms is None else self.rebalance_backoff_ms
 
 

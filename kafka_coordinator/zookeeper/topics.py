@@ -76,8 +76,6 @@ class RemoveNode(NamedTuple):
 class TopicTable:
     """Topics with the broker of every partition, and what is written to them."""
 
-    __slots__ = ("_brokers_of", "_poison", "_production", "_rates")
-
     def __init__(self, scenario: Scenario, now: Time) -> None:
         self._rates = Rates(scenario)
         self._brokers_of = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
@@ -91,7 +89,6 @@ class TopicTable:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Topic to its number of partitions."""
         return {topic: len(brokers) for topic, brokers in self._brokers_of.items()}
 
     def grow(self, event: Queues, now: Time) -> Mapping[str, int]:

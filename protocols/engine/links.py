@@ -150,7 +150,6 @@ class Link:
         return list(itemgetter(*words(self._stream, number))(self._spread))
 
     def handle(self, message: Message) -> None:
-        """A message has arrived."""
         receiver = self.receiver
         if receiver.hung:
             receiver.wait(self.handle, message)

@@ -262,7 +262,6 @@ class Process:
         del self.node
 
     def choices_of(self, label: str) -> Choices:
-        """The choices of this label."""
         choices = self.choices.get(label)
         if choices is None:
             choices = self.choices[label] = Choices(self.simulation.seed, "choose", self.name, label)

@@ -70,7 +70,6 @@ IN_STEP = Beginning()
 
 
 def shifted(scenario: Scenario, seed: int) -> Scenario:
-    """The scenario with its events at this seed's times, in the same order."""
     components, most = _components(scenario), event_windows(scenario)
     shifts = {at: _below(most[at], seed, "event", at) for at in most}
     events = tuple(

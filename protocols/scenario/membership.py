@@ -17,8 +17,6 @@ from protocols.scenario.validation import PartError, Path, suggestion
 class _Member:
     """A member as time goes by."""
 
-    __slots__ = ("is_there", "part", "since", "was_there")
-
     def __init__(self, part: MemberPart | None) -> None:
         self.part = part
         self.is_there = self.was_there = False

@@ -13,49 +13,37 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
 
+from protocols.scenario import fields
 from protocols.scenario.events.base import AnyEvent
-from protocols.scenario.fields import (
-    Count,
-    Duration,
-    GroupPart,
-    LatencyRange,
-    MemberPart,
-    Part,
-    Rate,
-    Settings,
-    Share,
-    TopicPart,
-)
 from protocols.strategies import ScenarioContext, StrategyRecord
 
 
-class LoadPart(Part):
+class LoadPart(fields.Part):
     """What is produced: records per second and queue, evenly, from 0s on."""
 
-    produce: Rate = 0.0
+    produce: fields.Rate = 0.0
     """Records per second and queue."""
-    rates: dict[str, Rate] = Field(default_factory=dict)
+    rates: dict[str, fields.Rate] = Field(default_factory=dict)
     """Other rates, per queue: of a topic's queues, or of one queue (``topic-number`` or ``topic-broker-number``), which
     goes before its topic. What is named may come later, by an event."""
 
     @property
     def writes(self) -> bool:
-        """Whether any queue may get records."""
         return self.produce > 0 or any(rate > 0 for rate in self.rates.values())
 
 
-class RunPart(Part):
+class RunPart(fields.Part):
     """How long, with which seed and latency."""
 
-    for_: Duration = Field(alias="for")
+    for_: fields.Duration = Field(alias="for")
     """Virtual time from the beginning to the end."""
     seed: Annotated[int, Field(strict=True)] = 0
     """Seed of all random choices: equal seeds give equal runs."""
-    latency: LatencyRange = (1.0, 5.0)
+    latency: fields.LatencyRange = (1.0, 5.0)
     """How long every message travels: evenly spread between least and most."""
 
 
-class SystemPart(Part):
+class SystemPart(fields.Part):
     """A variant: a system with its strategy and settings. ``system`` is ``kafka:range`` and the like."""
 
     system: str
@@ -63,34 +51,34 @@ class SystemPart(Part):
     an ``instance_id`` has its name as such."""
     label: str = ""
     """Unique; the system's name where it is left out."""
-    settings: Settings = Field(default_factory=dict)
+    settings: fields.Settings = Field(default_factory=dict)
     """Settings of clients and brokers, under the system's own names."""
 
 
-class ExpectPart(Part):
+class ExpectPart(fields.Part):
     """What must hold, else the command exits with 1."""
 
-    settles_within: Duration | None = None
+    settles_within: fields.Duration | None = None
     """At most this long from the last event to the last change of ownership."""
-    max_over_mean: Share | None = None
+    max_over_mean: fields.Share | None = None
     """At the end the fullest member has at most this many times the mean."""
-    idle_members: Count | None = None
+    idle_members: fields.Count | None = None
     """At the end at most so many members own nothing."""
-    longest_gap: Duration | None = None
+    longest_gap: fields.Duration | None = None
     """No queue is without an owner for longer, after its first one."""
-    double_owned_queue_s: Share | None = None
+    double_owned_queue_s: fields.Share | None = None
     """At most so many queue-seconds with two owners."""
-    redelivered: Count | None = None
+    redelivered: fields.Count | None = None
     """At most so many records are delivered more than once."""
-    longest_stall: Duration | None = None
+    longest_stall: fields.Duration | None = None
     """In no queue do records wait for longer while nobody handles any."""
-    skipped: Count | None = None
+    skipped: fields.Count | None = None
     """At most so many records are never handled, because the group goes on behind them."""
-    waiting: Count | None = None
+    waiting: fields.Count | None = None
     """At the end at most so many records wait, those of the last second left out."""
 
 
-class Scenario(Part):
+class Scenario(fields.Part):
     """A cluster, the events, and the systems to run."""
 
     name: str
@@ -99,9 +87,9 @@ class Scenario(Part):
     """What the scenario shows."""
     brokers: tuple[str, ...] = ("broker-a",)
     """Names of the brokers."""
-    topics: dict[str, TopicPart]
+    topics: dict[str, fields.TopicPart]
     """By name. ``t1..t9`` stands for nine equal topics, a number for a topic with so many queues."""
-    groups: dict[str, GroupPart]
+    groups: dict[str, fields.GroupPart]
     """By name; ``group`` with a ``name`` inside is short for one. A member runs from 0s on, unless its first
     event is a join (once read, such a member is only in the event)."""
     replication: dict[str, Annotated[int, Field(strict=True, ge=1)]] = Field(default_factory=dict)
@@ -152,12 +140,13 @@ def split_system(name: str) -> tuple[str, str]:
 
 
 def example_of(systems: Systems) -> str:
-    """A name that a scenario may have, for error messages."""
     names = (f"{system}:{name}" for system, strategies in systems.items() for name in strategies.names)
     return next(names, "system:strategy")
 
 
-def default_systems(systems: Systems, brokers: Iterable[str], members: Sequence[MemberPart]) -> tuple[SystemPart, ...]:
+def default_systems(
+    systems: Systems, brokers: Iterable[str], members: Sequence[fields.MemberPart]
+) -> tuple[SystemPart, ...]:
     """The variants of a scenario that names none: each strategy that needs nothing or is given what it needs."""
     racks = {member.rack for member in members}
     context = ScenarioContext(

@@ -24,8 +24,6 @@ class Rates:
     A rate stays with the queue that first had the name while the topic lives: growth does not give it to another one.
     """
 
-    __slots__ = ("_brokers_of", "_default", "_of_queues", "_rates", "_topics", "places")
-
     def __init__(self, scenario: Scenario) -> None:
         self._default, self._rates = scenario.load.produce, scenario.load.rates
         self._topics = {*scenario.topics, *(topic for event in scenario.events for topic in event.queue_changes())}
@@ -90,8 +88,6 @@ class Rates:
 class Replicas:
     """Of queues that have so many (``factor``) replicas each; all brokers run at first."""
 
-    __slots__ = ("_in_sync", "_replicas", "_running")
-
     def __init__(self, brokers: Sequence[str], factor: int) -> None:
         turns = {broker: (*brokers[at:], *brokers[:at]) for at, broker in enumerate(brokers)}
         self._replicas = {broker: turn[:factor] for broker, turn in turns.items()}
@@ -99,14 +95,12 @@ class Replicas:
         self._running = dict.fromkeys(brokers)
 
     def ends(self, broker: str) -> None:
-        """The broker's process has ended."""
         self._running.pop(broker, None)
         for preferred, in_sync in self._in_sync.items():
             left = tuple([each for each in in_sync if each != broker])
             self._in_sync[preferred] = left or in_sync
 
     def returns(self, broker: str) -> None:
-        """The broker runs again."""
         self._running[broker] = None
         for preferred, replicas in self._replicas.items():
             if self.serve(preferred):

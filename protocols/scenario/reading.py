@@ -8,16 +8,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from protocols.errors import UserError
-from protocols.scenario import shorthands
-from protocols.scenario.checks import (
-    check_end,
-    check_events,
-    check_node_names,
-    check_rates,
-    check_replication,
-    check_systems,
-    strategies_of,
-)
+from protocols.scenario import checks, shorthands
 from protocols.scenario.events.base import MemberChange, Written, need_strategies, read_events
 from protocols.scenario.fields import GroupPart
 from protocols.scenario.membership import Membership
@@ -62,12 +53,12 @@ def build(given: object, systems: Systems | None) -> Scenario:
         },
         (),
     )
-    check_systems(scenario, systems, "systems" in fields)
-    check_replication(scenario, systems)
+    checks.check_systems(scenario, systems, "systems" in fields)
+    checks.check_replication(scenario, systems)
     for key, path in members.items():
-        need_strategies(groups[key.group].members[key.member].strategy, strategies_of(systems), path)
+        need_strategies(groups[key.group].members[key.member].strategy, checks.strategies_of(systems), path)
     _check_events(scenario, events, members, systems)
-    check_rates(scenario)
+    checks.check_rates(scenario)
     if scenario.systems or systems is None:
         return scenario
     return scenario.model_copy(update={"systems": systems_left_out(scenario, systems)})
@@ -96,15 +87,15 @@ def _events(given: object, brokers: Sequence[str]) -> list[Written]:
 def _check_events(
     scenario: Scenario, written: Sequence[Written], members: Mapping[MemberKey, Path], systems: Systems | None
 ) -> None:
-    check_end(scenario, written)
+    checks.check_end(scenario, written)
     joining = {
         MemberKey(event.group or "", name): path
         for event, each in reversed(list(zip(scenario.events, written, strict=True)))
         if event.member_change is MemberChange.JOINS
         for name, path in each.members().items()
     }
-    check_node_names(scenario, {**joining, **members})
-    check_events(scenario, [each.path for each in written], systems)
+    checks.check_node_names(scenario, {**joining, **members})
+    checks.check_events(scenario, [each.path for each in written], systems)
 
 
 def _groups(fields: Mapping[str, object]) -> tuple[dict[str, GroupPart], dict[MemberKey, Path]]:

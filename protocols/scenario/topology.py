@@ -109,7 +109,6 @@ class Topology:
         return found[0]
 
     def starting(self, event: Event) -> MemberKey:
-        """The member that starts by this event."""
         (name,) = event.members()
         return self.key(event.group, name)
 

@@ -46,7 +46,6 @@ def validated(model: type[M], given: object, path: Path) -> M:
 
 
 def field_names(model: type[BaseModel]) -> tuple[str, ...]:
-    """The fields of a part as one writes them."""
     return tuple(field.alias or name for name, field in model.model_fields.items())
 
 

@@ -2,14 +2,12 @@
 
 from protocols.timeline.invariants import InvariantError, may_own_in, reads_in
 from protocols.timeline.lifetimes import PER_BROKER, THROUGHOUT, Lifetimes, Numbering, lifetimes
-from protocols.timeline.ownership import FigureRecorder
 from protocols.timeline.recorder import Recorder
 from protocols.timeline.timeline import Timeline
 
 __all__ = [
     "PER_BROKER",
     "THROUGHOUT",
-    "FigureRecorder",
     "InvariantError",
     "Lifetimes",
     "Numbering",

@@ -85,8 +85,6 @@ class Causes:
     with a topic (`protocols.timeline.invariants.reads_in`); without it all have with all.
     """
 
-    __slots__ = ("_by_root", "_ends", "_informed", "_reads", "happenings", "last_event")
-
     def __init__(
         self,
         calls: Iterable[Call],
@@ -138,7 +136,6 @@ class Causes:
         return any(since <= at <= until for at in self._ends.get(member, ()))
 
     def of(self, effect: Effect) -> Happening:
-        """What caused an effect."""
         began = self._by_root.get(effect.root)
         if began is not None and (began.of_topics or not effect.of_topics):
             return began
@@ -180,8 +177,6 @@ class Causes:
 
 class CauseAttribution:
     """Causes of one effect after the other, each with whom it affects (a group, or a member of one)."""
-
-    __slots__ = ("_causes", "_previous", "_spent")
 
     def __init__(self, causes: Causes) -> None:
         self._causes = causes

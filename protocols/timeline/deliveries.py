@@ -41,7 +41,6 @@ _delivery = quickly_made(Delivery)
 
 
 def delivered(facts: Iterable[ObservedFact]) -> list[Delivery]:
-    """The deliveries among the facts of a run."""
     return [_delivery((*fact, now)) for now, _, fact, _, _ in facts if type(fact) is Delivered]
 
 

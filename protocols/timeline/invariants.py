@@ -24,8 +24,6 @@ class InvariantError(AssertionError):
 class Invariants:
     """Checked with each fact."""
 
-    __slots__ = ("_completed", "_generations", "_known", "_may_own")
-
     def __init__(self, may_own: MayOwn | None = None) -> None:
         self._may_own = may_own
         self._generations: dict[tuple[str, str], int] = {}

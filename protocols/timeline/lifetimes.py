@@ -21,8 +21,6 @@ that is not in it exists always."""
 class Numbering:
     """How a system names the queues of a topic."""
 
-    __slots__ = ("_per_broker",)
-
     def __init__(self, per_broker: bool) -> None:
         self._per_broker = per_broker
 
@@ -49,7 +47,6 @@ THROUGHOUT = Numbering(per_broker=False)
 def topics_after(
     topics: Mapping[str, tuple[Queue, ...]], event: Event, numbering: Numbering
 ) -> dict[str, tuple[Queue, ...]]:
-    """Topic to its queues after an event."""
     changed = dict(topics)
     for topic, per_broker in event.queue_changes().items():
         if per_broker is None:
@@ -60,12 +57,10 @@ def topics_after(
 
 
 def first_topics(scenario: Scenario, numbering: Numbering) -> dict[str, tuple[Queue, ...]]:
-    """Topic to its queues at the beginning."""
     return {topic: numbering.queues(topic, part.queues) for topic, part in scenario.topics.items()}
 
 
 def last_topics(scenario: Scenario, numbering: Numbering) -> dict[str, tuple[Queue, ...]]:
-    """Topic to its queues at the end of the run."""
     topics = first_topics(scenario, numbering)
     for event in scenario.events:
         if event.at <= scenario.run.for_:

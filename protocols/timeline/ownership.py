@@ -13,8 +13,7 @@ Observes a simulation and keeps the figures only: for benchmarks and for sweeps 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from protocols.engine.nodes import Message, Time
-from protocols.facts import Owns, RebalanceEnded
+from protocols.engine.nodes import Time
 from protocols.java import Queue
 from protocols.load import quickly_made
 from protocols.timeline.lifetimes import Lifetimes, time_existing
@@ -94,8 +93,6 @@ class OwnershipFigures(NamedTuple):
 class OwnershipView:
     """What each member holds in one view, from one statement to the next; intervals go to ``intervals``, if given."""
 
-    __slots__ = ("_intervals", "_stated", "held")
-
     def __init__(self, intervals: list[Interval] | None = None) -> None:
         self.held: dict[tuple[str, str], HeldQueues] = {}
         self._stated: dict[tuple[str, str], tuple[tuple[Queue, ...], int | None]] = {}
@@ -169,21 +166,6 @@ class Beliefs:
     ``intervals``, ``gaps``, ``doubles``: filled where given.
     """
 
-    __slots__ = (
-        "_broadcasting",
-        "_doubles",
-        "_gaps",
-        "_lives",
-        "_queues",
-        "_uncounted",
-        "double_owned",
-        "last_change",
-        "longest_gap",
-        "moves",
-        "unowned",
-        "view",
-    )
-
     def __init__(
         self,
         lives: Lifetimes | None = None,
@@ -236,7 +218,6 @@ class Beliefs:
         return OwnershipFigures(unowned, double_owned, longest, self.moves, self.last_change)
 
     def open_gaps(self) -> list[Gap]:
-        """The queues that are without an owner now."""
         return [
             Gap(group, queue, state.since, None, state.latest, None)
             for (group, queue), state in self._queues.items()
@@ -244,7 +225,6 @@ class Beliefs:
         ]
 
     def open_doubles(self) -> list[Double]:
-        """The queues that have several owners now."""
         return [
             Double(group, queue, state.since, None, tuple(state.members))
             for (group, queue), state in self._queues.items()
@@ -294,26 +274,3 @@ class Beliefs:
             self.longest_gap = max(self.longest_gap, lasted)
             if self._gaps is not None:
                 self._gaps.append(_gap((group, queue, state.since, now, state.latest, after)))
-
-
-class FigureRecorder:
-    """A `protocols.engine.simulation.Observer` that keeps who owns what, the figures that follow, and nothing else."""
-
-    __slots__ = ("beliefs", "generations")
-
-    def __init__(self, lives: Lifetimes | None = None, uncounted: tuple[str, ...] = ()) -> None:
-        self.beliefs = Beliefs(lives, uncounted)
-        self.generations = 0
-        """Generations that a coordinator completed."""
-
-    def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
-        if isinstance(fact, Owns):
-            self.beliefs.change(now, *fact)
-        elif isinstance(fact, RebalanceEnded) and fact.member is None:
-            self.generations += 1
-
-    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None: ...
-
-    def sent(
-        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
-    ) -> None: ...

@@ -11,23 +11,12 @@ from protocols.engine.nodes import Time
 from protocols.engine.simulation import CALL
 from protocols.facts import Committed, Delivered, Epoch, Owns, Position, RebalanceBegan, Transition
 from protocols.java import Queue
+from protocols.timeline import trace
 from protocols.timeline.deliveries import handled_more_than_once
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.ownership import Double, Gap, length
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.timeline import Timeline
-from protocols.timeline.trace import (
-    HandledEvent,
-    ObservedFact,
-    RepeatedTransitions,
-    Sent,
-    describe_fact,
-    describe_step,
-    generation_suffix,
-    queue_name,
-    queue_names,
-    seconds,
-)
 
 LONGEST = 40
 """Steps that a chain names; of a longer one the middle is left out, and that is said."""
@@ -53,9 +42,9 @@ def causal_chain(timeline: Timeline, rebalance: Rebalance) -> list[ChainStep]:
         observed.append(last)
     # Steps of equal time: what led to a fact comes before it.
     links = [(each.at, 0, ChainStep(each.at, each.text)) for each in reversed(before)]
-    links += [(step.at, 1, ChainStep(step.at, describe_step(step))) for step in _steps(timeline, observed, first)]
+    links += [(step.at, 1, ChainStep(step.at, trace.describe_step(step))) for step in _steps(timeline, observed, first)]
     links += [
-        (observed_fact.now, 2, ChainStep(observed_fact.now, describe_fact(observed_fact.fact)))
+        (observed_fact.now, 2, ChainStep(observed_fact.now, trace.describe_fact(observed_fact.fact)))
         for observed_fact in observed
     ]
     ordered = [link for _, _, link in sorted(links, key=lambda each: each[:2])]
@@ -66,20 +55,22 @@ def causal_chain(timeline: Timeline, rebalance: Rebalance) -> list[ChainStep]:
     return [*ordered[:half], left_out, *ordered[-half:]]
 
 
-def _steps(timeline: Timeline, observed: list[ObservedFact], since: Time) -> list[Sent | HandledEvent]:
+def _steps(
+    timeline: Timeline, observed: list[trace.ObservedFact], since: Time
+) -> list[trace.Sent | trace.HandledEvent]:
     """All that led to these facts, from the trace, not before ``since``; calls of the scenario are known already."""
-    found: dict[int, Sent | HandledEvent] = {}
+    found: dict[int, trace.Sent | trace.HandledEvent] = {}
     for observed_fact in observed if timeline.trace is not None else ():
         assert timeline.trace is not None
         for step in timeline.trace.back(observed_fact.cause):
             if step.number in found or step.at < since:
                 break
-            if not isinstance(step, HandledEvent) or step.kind != CALL:
+            if not isinstance(step, trace.HandledEvent) or step.kind != CALL:
                 found[step.number] = step
     return [found[number] for number in sorted(found)]
 
 
-def _last_effect(timeline: Timeline, rebalance: Rebalance) -> ObservedFact | None:
+def _last_effect(timeline: Timeline, rebalance: Rebalance) -> trace.ObservedFact | None:
     """The last belief that was stated in the rebalance's generation; members that rebalance by themselves
     report their own ends."""
     if rebalance.generation is None or rebalance.ended is None:
@@ -133,7 +124,7 @@ def _happenings(timeline: Timeline) -> Iterator[StoryLine]:
 def _facts(timeline: Timeline) -> Iterator[StoryLine]:
     """Facts in the order in which they were observed, without commits and deliveries (`_commits`, `_at_the_end`),
     without epochs, which others name, and without beliefs that change nothing; repeated transitions are counted."""
-    repeats = RepeatedTransitions()
+    repeats = trace.RepeatedTransitions()
     stated: dict[tuple[str, str], tuple[Queue, ...]] = {}
     cause_of = {observed: rebalance.cause for rebalance in timeline.rebalances for observed in rebalance.facts}
     for observed in timeline.facts:
@@ -150,10 +141,10 @@ def _facts(timeline: Timeline) -> Iterator[StoryLine]:
                 continue
             if counted := repeats.counted(fact):
                 yield StoryLine(observed.now, "", counted)
-        text = describe_fact(fact)
+        text = trace.describe_fact(fact)
         cause = cause_of.get(observed)
         if cause is not None and isinstance(fact, RebalanceBegan):
-            text += f" (after: {cause.text}, {seconds(cause.at)})"
+            text += f" (after: {cause.text}, {trace.seconds(cause.at)})"
         yield StoryLine(observed.now, "", text)
     for counted in repeats.rest():
         yield StoryLine(timeline.end, "", counted)
@@ -166,9 +157,9 @@ def _gaps(timeline: Timeline) -> Iterator[StoryLine]:
             ended.setdefault((gap.until, gap.group), []).append(gap)
     for (until, _), gaps in sorted(ended.items()):
         longest = max(until - gap.since for gap in gaps)
-        names = queue_names(gap.queue for gap in gaps)
+        names = trace.queue_names(gap.queue for gap in gaps)
         up_to = "up to " if len(gaps) > 1 else ""
-        yield StoryLine(until, "!", f"without an owner for {up_to}{seconds(longest)} until now: {names}")
+        yield StoryLine(until, "!", f"without an owner for {up_to}{trace.seconds(longest)} until now: {names}")
 
 
 def _doubles(timeline: Timeline) -> Iterator[StoryLine]:
@@ -178,10 +169,10 @@ def _doubles(timeline: Timeline) -> Iterator[StoryLine]:
             ended.setdefault((double.until, double.group, double.members), []).append(double)
     for (until, _, members), doubles in sorted(ended.items()):
         longest = max(until - double.since for double in doubles)
-        names = queue_names(double.queue for double in doubles)
+        names = trace.queue_names(double.queue for double in doubles)
         up_to = "up to " if len(doubles) > 1 else ""
         yield StoryLine(
-            until, "!", f"owned by {' and '.join(members)} for {up_to}{seconds(longest)} until now: {names}"
+            until, "!", f"owned by {' and '.join(members)} for {up_to}{trace.seconds(longest)} until now: {names}"
         )
 
 
@@ -189,18 +180,22 @@ def _commits(timeline: Timeline) -> Iterator[StoryLine]:
     for commit in timeline.commits:
         if commit.error or commit.back:
             back = f", back from {commit.before}" if commit.back else ""
-            yield StoryLine(commit.at, "!", describe_fact(commit.fact) + back)
+            yield StoryLine(commit.at, "!", trace.describe_fact(commit.fact) + back)
 
 
 def _at_the_end(timeline: Timeline) -> Iterator[StoryLine]:
     end = timeline.end
     for gap in timeline.gaps:
         if gap.until is None and time_existing(timeline.lives, gap.queue, gap.since, end):
-            yield StoryLine(end, "!", f"{queue_name(gap.queue)} is without an owner since {seconds(gap.since)}")
+            yield StoryLine(
+                end, "!", f"{trace.queue_name(gap.queue)} is without an owner since {trace.seconds(gap.since)}"
+            )
     for double in timeline.doubles:
         if double.until is None:
             who = " and ".join(double.members)
-            yield StoryLine(end, "!", f"{queue_name(double.queue)} is owned by {who} since {seconds(double.since)}")
+            yield StoryLine(
+                end, "!", f"{trace.queue_name(double.queue)} is owned by {who} since {trace.seconds(double.since)}"
+            )
     more_than_once = handled_more_than_once(timeline.deliveries_by_reader(), timeline.lives)
     for (_, queue), ranges in sorted(more_than_once.items()):
         count = sum(last - first for first, last in ranges)
@@ -209,7 +204,7 @@ def _at_the_end(timeline: Timeline) -> Iterator[StoryLine]:
         )
         more = f" and {len(ranges) - MOST_STEPS} more ranges" if len(ranges) > MOST_STEPS else ""
         records = "1 record" if count == 1 else f"{count} records"
-        yield StoryLine(end, "!", f"handled more than once: {records} of {queue_name(queue)}: {spans}{more}")
+        yield StoryLine(end, "!", f"handled more than once: {records} of {trace.queue_name(queue)}: {spans}{more}")
     yield StoryLine(end, "*", "the run ends")
 
 
@@ -221,15 +216,17 @@ def story_of_queue(timeline: Timeline, group: str, queue: Queue, until: Time) ->
         if rebalance.group == group and rebalance.began <= until:
             lines.append(
                 StoryLine(
-                    rebalance.began, "", f"rebalance{generation_suffix(rebalance.generation)}: {rebalance.trigger}"
+                    rebalance.began,
+                    "",
+                    f"rebalance{trace.generation_suffix(rebalance.generation)}: {rebalance.trigger}",
                 )
             )
     for interval in timeline.beliefs:
         if interval.group == group and interval.queue == queue and interval.since <= until:
-            lasted = "to the end" if interval.until is None else f"for {seconds(length(*interval[3:5], until))}"
-            generation = generation_suffix(interval.generation)
+            lasted = "to the end" if interval.until is None else f"for {trace.seconds(length(*interval[3:5], until))}"
+            generation = trace.generation_suffix(interval.generation)
             lines.append(
-                StoryLine(interval.since, "", f"{interval.member} owns {queue_name(queue)}{generation}, {lasted}")
+                StoryLine(interval.since, "", f"{interval.member} owns {trace.queue_name(queue)}{generation}, {lasted}")
             )
     lines += _commits_of(timeline, group, queue, until)
     return [str(line) for line in sorted(lines, key=lambda line: line.at)[-MOST_STEPS:]]
@@ -242,4 +239,4 @@ def _commits_of(timeline: Timeline, group: str, queue: Queue, until: Time) -> li
     for at, commit in enumerate(of_queue):
         if commit.error or commit.back:
             worth.update(dict.fromkeys((max(0, at - 1), at)))
-    return [StoryLine(of_queue[at].at, "", describe_fact(of_queue[at].fact)) for at in worth]
+    return [StoryLine(of_queue[at].at, "", trace.describe_fact(of_queue[at].fact)) for at in worth]

@@ -37,12 +37,10 @@ class Commit(NamedTuple):
 
     @property
     def fact(self) -> Committed:
-        """The fact that it was made from."""
         return Committed(self.group, self.queue, self.offset, self.member, self.generation, self.error)
 
     @property
     def taken(self) -> bool:
-        """Whether the broker took it."""
         return not self.error
 
     @property

@@ -9,24 +9,9 @@ counted.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from protocols import facts
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL, CONNECTED, TIMER
-from protocols.facts import (
-    Callback,
-    Committed,
-    Delivered,
-    Epoch,
-    Granted,
-    Noted,
-    Owns,
-    PassedOver,
-    Position,
-    RebalanceBegan,
-    RebalanceEnded,
-    StandsStill,
-    TimedOut,
-    Transition,
-)
 from protocols.java import Queue, sort_queues
 
 
@@ -76,45 +61,49 @@ def generation_suffix(generation: int | None) -> str:
     return "" if generation is None else f" (generation {generation})"
 
 
-def _commit(fact: Committed) -> str:
+def _commit(fact: facts.Committed) -> str:
     who = fact.member or ("a client outside the group" if fact.error else "an administrator")
     text = f"{who} commits {queue_name(fact.queue)} at {fact.offset}{generation_suffix(fact.generation)}"
     return f"{text}, refused: {fact.error}" if fact.error else text
 
 
-def _ended(fact: RebalanceEnded) -> str:
+def _ended(fact: facts.RebalanceEnded) -> str:
     if fact.member is not None:
         return f"{fact.member} has rebalanced: {'its queues change' if fact.changed else 'no change'}"
     changed = "" if fact.changed else ", no member's queues change"
     return f"{fact.group}: rebalance complete{generation_suffix(fact.generation)}{changed}"
 
 
-def _began(fact: RebalanceBegan) -> str:
+def _began(fact: facts.RebalanceBegan) -> str:
     who = fact.group if fact.member is None else fact.member
     return f"{who}: rebalance begins: {fact.trigger}"
 
 
 _WORDS: Mapping[type, Callable[[Any], str]] = {
-    Owns: lambda fact: f"{fact.member} owns {queue_names(fact.queues)}{generation_suffix(fact.generation)}",
-    Granted: lambda fact: f"{fact.member} is assigned {queue_names(fact.queues)}{generation_suffix(fact.generation)}",
-    RebalanceBegan: _began,
-    RebalanceEnded: _ended,
-    Callback: lambda fact: f"{fact.member} callback: {fact.kind} {queue_names(fact.queues)}",
-    Committed: _commit,
-    Delivered: lambda fact: (
+    facts.Owns: lambda fact: f"{fact.member} owns {queue_names(fact.queues)}{generation_suffix(fact.generation)}",
+    facts.Granted: lambda fact: (
+        f"{fact.member} is assigned {queue_names(fact.queues)}{generation_suffix(fact.generation)}"
+    ),
+    facts.RebalanceBegan: _began,
+    facts.RebalanceEnded: _ended,
+    facts.Callback: lambda fact: f"{fact.member} callback: {fact.kind} {queue_names(fact.queues)}",
+    facts.Committed: _commit,
+    facts.Delivered: lambda fact: (
         f"{fact.member} has handled {queue_name(fact.queue)} {fact.first} to {fact.end - 1} since {seconds(fact.since)}"
     ),
-    PassedOver: lambda fact: (
+    facts.PassedOver: lambda fact: (
         f"{fact.member} goes on behind record {fact.offset} of {queue_name(fact.queue)}: {fact.why}"
     ),
-    Position: lambda fact: f"{fact.member} reads {queue_name(fact.queue)} from {fact.offset} on ({fact.why})",
-    Transition: lambda fact: f"{fact.machine} {fact.of}: {fact.before} -> {fact.after} ({fact.event})",
-    Epoch: lambda fact: f"{fact.of}: {fact.name} {fact.value}",
-    StandsStill: lambda fact: (
+    facts.Position: lambda fact: f"{fact.member} reads {queue_name(fact.queue)} from {fact.offset} on ({fact.why})",
+    facts.Transition: lambda fact: f"{fact.machine} {fact.of}: {fact.before} -> {fact.after} ({fact.event})",
+    facts.Epoch: lambda fact: f"{fact.of}: {fact.name} {fact.value}",
+    facts.StandsStill: lambda fact: (
         f"{fact.member} stands still on record {fact.offset} of {queue_name(fact.queue)}, which it cannot handle"
     ),
-    TimedOut: lambda fact: f"{fact.member} {fact.then}, because {fact.why} than {fact.setting} ({seconds(fact.limit)})",
-    Noted: lambda fact: fact.text,
+    facts.TimedOut: lambda fact: (
+        f"{fact.member} {fact.then}, because {fact.why} than {fact.setting} ({seconds(fact.limit)})"
+    ),
+    facts.Noted: lambda fact: fact.text,
 }
 
 
@@ -125,30 +114,28 @@ def is_significant(fact: object) -> bool:
 
 
 _RULES: Mapping[type, Callable[[Any], bool]] = {
-    Owns: lambda fact: True,
-    Granted: lambda fact: True,
-    RebalanceBegan: lambda fact: True,
-    RebalanceEnded: lambda fact: fact.member is None or fact.changed,
-    Callback: lambda fact: True,
-    Committed: lambda fact: bool(fact.error),
-    TimedOut: lambda fact: True,
-    PassedOver: lambda fact: True,
-    StandsStill: lambda fact: True,
-    Noted: lambda fact: True,
+    facts.Owns: lambda fact: True,
+    facts.Granted: lambda fact: True,
+    facts.RebalanceBegan: lambda fact: True,
+    facts.RebalanceEnded: lambda fact: fact.member is None or fact.changed,
+    facts.Callback: lambda fact: True,
+    facts.Committed: lambda fact: bool(fact.error),
+    facts.TimedOut: lambda fact: True,
+    facts.PassedOver: lambda fact: True,
+    facts.StandsStill: lambda fact: True,
+    facts.Noted: lambda fact: True,
 }
 
 
 class RepeatedTransitions:
     """What a state machine did last, for each; to be asked of its steps in their order."""
 
-    __slots__ = ("_counted", "_last")
-
     def __init__(self) -> None:
-        self._last: dict[tuple[str, str], tuple[Transition | None, Transition]] = {}
+        self._last: dict[tuple[str, str], tuple[facts.Transition | None, facts.Transition]] = {}
         self._counted: dict[tuple[str, str], tuple[int, Time]] = {}
         """Machine to how many of its steps were not shown since the last that was, and when it took the last one."""
 
-    def is_repeat(self, now: Time, step: Transition) -> bool:
+    def is_repeat(self, now: Time, step: facts.Transition) -> bool:
         """Whether this is the step before the last one again, and so is counted only."""
         machine = step.machine, step.of
         before, last = self._last.get(machine, (None, None))
@@ -158,13 +145,12 @@ class RepeatedTransitions:
         self._counted[machine] = self._counted.get(machine, (0, now))[0] + 1, now
         return True
 
-    def counted(self, step: Transition) -> str | None:
+    def counted(self, step: facts.Transition) -> str | None:
         """The sentence about steps that were only counted, before another one is shown; None where none was."""
         count = self._counted.pop((step.machine, step.of), None)
         return None if count is None else _sentence(step.machine, step.of, *count)
 
     def rest(self) -> Iterator[str]:
-        """The sentences that are left at the end."""
         for machine, count in self._counted.items():
             yield _sentence(*machine, *count)
 
@@ -203,13 +189,10 @@ class HandledEvent(NamedTuple):
 class Trace:
     """What was handled, by number."""
 
-    __slots__ = ("_handled",)
-
     def __init__(self) -> None:
         self._handled: dict[int, Sent | HandledEvent] = {}
 
     def add(self, one: Sent | HandledEvent) -> None:
-        """One more; numbers rise."""
         self._handled[one.number] = one
 
     def __getitem__(self, number: int) -> Sent | HandledEvent:
@@ -220,7 +203,6 @@ class Trace:
 
     @property
     def messages(self) -> list[Sent]:
-        """All messages, in the order of their sending."""
         return [each for each in self._handled.values() if isinstance(each, Sent)]
 
     def back(self, number: int) -> Iterator[Sent | HandledEvent]:

@@ -48,25 +48,8 @@ def produce(broker: Broker, now: Time, command: Produce, out: Outbox) -> None:
 
 def open_queues(broker: Broker, now: Time, config: TopicConfig) -> None:
     """Producers write to the topic's queues as its configuration says."""
-    broker.disk.store.open(now, config.topic, config.write, write=_takes_load(config))
-
-
-def _takes_load(config: TopicConfig) -> bool:
-    return bool(config.perm & PERM_WRITE) and not config.topic.startswith(NOT_PRODUCED)
-
-
-def _update_topic(broker: Broker, now: Time, sender: str, message: membership.UpdateTopic, out: Outbox) -> None:
-    put(broker, now, message.config, out)
-
-
-def _delete_topic(broker: Broker, now: Time, sender: str, message: membership.DeleteTopicInBroker, out: Outbox) -> None:
-    delete(broker, now, message.topic, out)
-
-
-def _update_group(
-    broker: Broker, now: Time, sender: str, message: membership.UpdateSubscriptionGroup, out: Outbox
-) -> None:
-    broker.disk.groups.put(message.config)
+    takes_load = bool(config.perm & PERM_WRITE) and not config.topic.startswith(NOT_PRODUCED)
+    broker.disk.store.open(now, config.topic, config.write, write=takes_load)
 
 
 def _delete_group(
@@ -128,10 +111,6 @@ def _reset_through_clients(
         broker.push(now, channel, ResetConsumerClientOffset(0, message.group, message.topic, offsets), out)
 
 
-def _produce(broker: Broker, now: Time, sender: str, message: Produce, out: Outbox) -> None:
-    produce(broker, now, message, out)
-
-
 def _write(broker: Broker, now: Time, sender: str, message: Write, out: Outbox) -> None:
     queue = broker.disk.store.queue(message.topic, message.number)
     if queue is not None:
@@ -146,13 +125,15 @@ def _stop(broker: Broker, now: Time, sender: str, message: StopBroker, out: Outb
 
 
 COMMANDS: Mapping[type[Message], Handler] = {
-    membership.UpdateTopic: _update_topic,
-    membership.DeleteTopicInBroker: _delete_topic,
-    membership.UpdateSubscriptionGroup: _update_group,
+    membership.UpdateTopic: lambda broker, now, sender, message, out: put(broker, now, message.config, out),
+    membership.DeleteTopicInBroker: lambda broker, now, sender, message, out: delete(broker, now, message.topic, out),
+    membership.UpdateSubscriptionGroup: lambda broker, now, sender, message, out: broker.disk.groups.put(
+        message.config
+    ),
     membership.DeleteSubscriptionGroup: _delete_group,
     membership.UpdateBrokerConfig: _configure,
     membership.ResetOffset: _reset,
-    Produce: _produce,
+    Produce: lambda broker, now, sender, message, out: produce(broker, now, message, out),
     Write: _write,
     StopBroker: _stop,
 }

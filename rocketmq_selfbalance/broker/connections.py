@@ -126,14 +126,12 @@ SHORTEST_PERIOD_MS, LONGEST_PERIOD_MS = 10_000.0, 60_000.0
 
 
 def register(broker: Broker, topics: tuple[TopicConfig, ...], out: Outbox) -> None:
-    """Register these topics with every name server."""
     name, version = broker.name, broker.disk.topics.version
     for name_server in broker.name_servers:
         out.send(name_server, RegisterBroker(0, CLUSTER, name, MASTER_ID, name, topics, version))
 
 
 def register_again(broker: Broker, now: Time, out: Outbox) -> None:
-    """The period is over: register all topics with every name server."""
     register(broker, broker.disk.topics.to_register(), out)
     out.set_timer(REGISTER, now + period(broker.settings))
 
@@ -144,5 +142,4 @@ def unregister(broker: Broker, out: Outbox) -> None:
 
 
 def period(settings: BrokerSettings) -> Time:
-    """How often all topics are registered, in milliseconds."""
     return min(max(settings.register_name_server_period_ms, SHORTEST_PERIOD_MS), LONGEST_PERIOD_MS)

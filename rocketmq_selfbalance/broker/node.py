@@ -21,14 +21,7 @@ from rocketmq_selfbalance import codes
 from rocketmq_selfbalance.broker import administration, connections, pulls
 from rocketmq_selfbalance.broker.connections import FLUSH, IDLE, NOTIFY, REGISTER, SCAN
 from rocketmq_selfbalance.broker.state import Broker, Handler, retry_topic
-from rocketmq_selfbalance.messages import offsets
-from rocketmq_selfbalance.messages.membership import (
-    ConsumerList,
-    GetConsumerListByGroup,
-    HeartBeat,
-    SubscriptionGroup,
-    UnregisterClient,
-)
+from rocketmq_selfbalance.messages import membership, offsets
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
 
@@ -37,7 +30,6 @@ DELIVER = "deliver"
 
 
 def schedule_next(broker: Broker, now: Time, out: Outbox) -> None:
-    """Set the clock for the next record that waits for its delivery."""
     if broker.disk.store.delayed:
         out.set_timer(DELIVER, max(now, broker.disk.store.delayed[0].due))
 
@@ -49,7 +41,7 @@ def deliver(broker: Broker, now: Time, out: Outbox) -> None:
     schedule_next(broker, now, out)
 
 
-def _heartbeat(broker: Broker, now: Time, sender: str, message: HeartBeat, out: Outbox) -> None:
+def _heartbeat(broker: Broker, now: Time, sender: str, message: membership.HeartBeat, out: Outbox) -> None:
     settings = broker.settings
     connections.put_off_idle_check(broker, now, sender, out)
     for data in message.consumers:
@@ -68,7 +60,7 @@ def _heartbeat(broker: Broker, now: Time, sender: str, message: HeartBeat, out: 
     out.send(sender, Answer(message.correlation, codes.SUCCESS))
 
 
-def _unregister(broker: Broker, now: Time, sender: str, message: UnregisterClient, out: Outbox) -> None:
+def _unregister(broker: Broker, now: Time, sender: str, message: membership.UnregisterClient, out: Outbox) -> None:
     config = broker.disk.groups.find(message.group)
     notify = config is None or config.notify_consumer_ids_changed_enable
     connections.handle(
@@ -77,9 +69,13 @@ def _unregister(broker: Broker, now: Time, sender: str, message: UnregisterClien
     out.send(sender, Answer(message.correlation, codes.SUCCESS))
 
 
-def _consumer_list(broker: Broker, now: Time, sender: str, message: GetConsumerListByGroup, out: Outbox) -> None:
+def _consumer_list(
+    broker: Broker, now: Time, sender: str, message: membership.GetConsumerListByGroup, out: Outbox
+) -> None:
     ids = broker.consumers.client_ids(message.group)
-    out.send(sender, ConsumerList(message.correlation, codes.SUCCESS if ids else codes.SYSTEM_ERROR, ids or ()))
+    out.send(
+        sender, membership.ConsumerList(message.correlation, codes.SUCCESS if ids else codes.SYSTEM_ERROR, ids or ())
+    )
 
 
 def _lock(broker: Broker, now: Time, sender: str, message: LockBatchMq, out: Outbox) -> None:
@@ -163,7 +159,7 @@ def _send_back(broker: Broker, now: Time, sender: str, message: offsets.Consumer
 
 
 def _retry(
-    broker: Broker, now: Time, message: offsets.ConsumerSendMsgBack, config: SubscriptionGroup, out: Outbox
+    broker: Broker, now: Time, message: offsets.ConsumerSendMsgBack, config: membership.SubscriptionGroup, out: Outbox
 ) -> None:
     """The record goes to the group's retry topic after a delay that grows with each time, at last to the dead ones."""
     before = _record(broker, message)
@@ -248,9 +244,9 @@ _TIMERS: Mapping[str, Callable[[Broker, Time, Outbox], None]] = {
 
 _REQUESTS: Mapping[type[Message], Handler] = {
     offsets.PullMessage: pulls.pull,
-    HeartBeat: _heartbeat,
-    UnregisterClient: _unregister,
-    GetConsumerListByGroup: _consumer_list,
+    membership.HeartBeat: _heartbeat,
+    membership.UnregisterClient: _unregister,
+    membership.GetConsumerListByGroup: _consumer_list,
     LockBatchMq: _lock,
     UnlockBatchMq: _unlock,
     offsets.UpdateConsumerOffset: _commit,

@@ -9,7 +9,7 @@ the file; what RocketMQ derives by splitting it concerns only keys that fall int
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from protocols.engine.nodes import Time
@@ -40,7 +40,7 @@ class CommitAnswer(NamedTuple):
     remark: str | None = None
 
 
-@dataclass(slots=True, init=False, eq=False)
+@dataclass(slots=True, eq=False)
 class ConsumerOffsetManager(NodeState):
     """Committed offsets, pending resets and pull offsets of one broker.
 
@@ -48,24 +48,19 @@ class ConsumerOffsetManager(NodeState):
     number of commits after which the data version rises.
     """
 
-    server_side_reset: bool
-    version_step: int
-    offsets: Table
-    resets: Table
+    now: InitVar[Time]
+    server_side_reset: bool = field(default=True, kw_only=True)
+    version_step: int = field(default=500, kw_only=True)
+    offsets: Table = field(default_factory=dict)
+    resets: Table = field(default_factory=dict)
     """Offsets set by an administrator, until the next pull takes them."""
-    pulls: Apart[Table]
+    pulls: Apart[Table] = field(default_factory=dict)
     """Where the last pull of a queue ended; for statistics only."""
-    version: Apart[DataVersion]
-    _commits: Apart[int]
+    version: Apart[DataVersion] = field(init=False)
+    _commits: Apart[int] = 0
 
-    def __init__(self, now: Time, *, server_side_reset: bool = True, version_step: int = 500) -> None:
-        self.server_side_reset = server_side_reset
-        self.version_step = version_step
-        self.offsets = {}
-        self.resets = {}
-        self.pulls = {}
+    def __post_init__(self, now: Time) -> None:
         self.version = DataVersion(timestamp=now)
-        self._commits = 0
 
     # What clients ask.
 
@@ -128,7 +123,6 @@ class ConsumerOffsetManager(NodeState):
         return self.offsets.get(key, {}).get(number, -1)
 
     def commit_pull(self, group: str, topic: str, number: int, offset: int) -> None:
-        """A pull handed out records up to this offset."""
         self.pulls.setdefault(_key(topic, group), {})[number] = offset
 
     def query_pull(self, group: str, topic: str, number: int) -> int:
@@ -160,7 +154,6 @@ class ConsumerOffsetManager(NodeState):
         return self.resets.get(_key(topic, group), {}).pop(number, None) if self.resets else None
 
     def remove_group(self, group: str) -> None:
-        """Forget everything of the group."""
         for table in (self.offsets, self.resets, self.pulls):
             _drop(table, group=group)
 
@@ -169,15 +162,12 @@ class ConsumerOffsetManager(NodeState):
         _drop(self.offsets, group=group)
 
     def clean_topic(self, topic: str) -> None:
-        """Forget all groups' committed offsets of the topic."""
         _drop(self.offsets, topic=topic)
 
     def topics_of(self, group: str) -> list[str]:
-        """The topics of which the group has offsets, sorted."""
         return sorted_as_java(topic for topic, owner in pairs_of(self.offsets) if owner == group)
 
     def groups_of(self, topic: str) -> list[str]:
-        """The groups that have offsets of the topic, sorted."""
         return sorted_as_java(group for each, group in pairs_of(self.offsets) if each == topic)
 
     def least_over_groups(
@@ -203,7 +193,6 @@ class ConsumerOffsetManager(NodeState):
     # The file.
 
     def stored(self) -> PersistedOffsets:
-        """What a flush writes."""
         return PersistedOffsets(self.version, {key: dict(offsets) for key, offsets in self.offsets.items()})
 
     def load(self, stored: PersistedOffsets) -> None:

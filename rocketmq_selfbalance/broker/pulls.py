@@ -8,21 +8,9 @@ whatever becomes of the topic or of the group's offsets in the meantime.
 from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.facts import Committed
 from protocols.load import quickly_made
+from rocketmq_selfbalance import codes
 from rocketmq_selfbalance.broker.state import Broker, HeldPull
 from rocketmq_selfbalance.broker.store import StoredQueue
-from rocketmq_selfbalance.codes import (
-    BROADCASTING,
-    INVALID_PARAMETER,
-    NO_PERMISSION,
-    PERM_READ,
-    PULL_NOT_FOUND,
-    PULL_OFFSET_MOVED,
-    SUBSCRIPTION_GROUP_NOT_EXIST,
-    SUBSCRIPTION_NOT_EXIST,
-    SUBSCRIPTION_NOT_LATEST,
-    SUCCESS,
-    TOPIC_NOT_EXIST,
-)
 from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
 
 _committed, _answer, _held = quickly_made(Committed), quickly_made(PullAnswer), quickly_made(HeldPull)
@@ -31,21 +19,20 @@ _committed, _answer, _held = quickly_made(Committed), quickly_made(PullAnswer), 
 def pull(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
     """A client pulls (``PullMessageProcessor.processRequest``)."""
     code = refusal(broker, message)
-    if code != SUCCESS:
+    if code != codes.SUCCESS:
         out.send(sender, PullAnswer(message.correlation, code, message.offset, 0, 0))
         return
     if message.commit_offset is not None:
         fact = _committed((message.group, message.queue, message.commit_offset, sender, None, ""))
         commit(broker, now, fact, out)
     answer = get_message(broker, now, message)
-    if answer.code != PULL_NOT_FOUND or message.suspend_ms <= 0:
+    if answer.code != codes.PULL_NOT_FOUND or message.suspend_ms <= 0:
         out.send(sender, answer)
     else:
         hold(broker, now, sender, message, out)
 
 
 def hold(broker: Broker, now: Time, sender: str, message: PullMessage, out: Outbox) -> None:
-    """The pull waits for a record (``PullRequestHoldService.suspendPullRequest``)."""
     held = _held((sender, message, now + message.suspend_ms, arrival(broker, message)))
     broker.held.setdefault(message.queue, []).append(held)
     out.set_timer(held.timer, held.due)
@@ -64,25 +51,25 @@ def refusal(broker: Broker, message: PullMessage) -> int:
     """What is wrong with a pull, in the order in which a broker looks; `SUCCESS` if nothing is."""
     config = broker.disk.groups.find(message.group)
     if config is None:
-        return SUBSCRIPTION_GROUP_NOT_EXIST
+        return codes.SUBSCRIPTION_GROUP_NOT_EXIST
     topic = broker.disk.topics.configs.get(message.queue.topic)
     members = broker.consumers.groups.get(message.group)
     if not config.consume_enable:
-        return NO_PERMISSION
+        return codes.NO_PERMISSION
     if topic is None:
-        return TOPIC_NOT_EXIST
-    if not topic.perm & PERM_READ:
-        return NO_PERMISSION
+        return codes.TOPIC_NOT_EXIST
+    if not topic.perm & codes.PERM_READ:
+        return codes.NO_PERMISSION
     if not 0 <= message.queue.number < topic.read:
-        return INVALID_PARAMETER
+        return codes.INVALID_PARAMETER
     if members is None:
-        return SUBSCRIPTION_NOT_EXIST
-    if members.message_model == BROADCASTING and not config.consume_broadcast_enable:
-        return NO_PERMISSION
+        return codes.SUBSCRIPTION_NOT_EXIST
+    if members.message_model == codes.BROADCASTING and not config.consume_broadcast_enable:
+        return codes.NO_PERMISSION
     subscription = members.topics.get(message.queue.topic)
     if subscription is None:
-        return SUBSCRIPTION_NOT_EXIST
-    return SUCCESS if subscription.version >= message.subscription_version else SUBSCRIPTION_NOT_LATEST
+        return codes.SUBSCRIPTION_NOT_EXIST
+    return codes.SUCCESS if subscription.version >= message.subscription_version else codes.SUBSCRIPTION_NOT_LATEST
 
 
 def get_message(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
@@ -94,16 +81,16 @@ def get_message(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
     if broker.settings.use_server_side_reset_offset:
         reset = broker.offsets.take_reset(message.group, topic, number)
         if reset is not None:
-            return PullAnswer(message.correlation, PULL_OFFSET_MOVED, reset, least, end)
+            return PullAnswer(message.correlation, codes.PULL_OFFSET_MOVED, reset, least, end)
     offset = message.offset
     if queue is None or end == 0:
-        code, following = (PULL_NOT_FOUND, 0) if offset == 0 else (PULL_OFFSET_MOVED, 0)
+        code, following = (codes.PULL_NOT_FOUND, 0) if offset == 0 else (codes.PULL_OFFSET_MOVED, 0)
     elif offset < least:
-        code, following = PULL_OFFSET_MOVED, least
+        code, following = codes.PULL_OFFSET_MOVED, least
     elif offset > end:
-        code, following = PULL_OFFSET_MOVED, end
+        code, following = codes.PULL_OFFSET_MOVED, end
     elif offset == end:
-        code, following = PULL_NOT_FOUND, end
+        code, following = codes.PULL_NOT_FOUND, end
     else:
         return _found(broker, message, queue, end)
     return _answer((message.correlation, code, following, least, end, ()))
@@ -113,7 +100,7 @@ def _found(broker: Broker, message: PullMessage, queue: StoredQueue, end: int) -
     following = min(end, message.offset + message.max_messages)
     broker.offsets.commit_pull(message.group, message.queue.topic, message.queue.number, following)
     retried = tuple(queue.records[message.offset : following])
-    return _answer((message.correlation, SUCCESS, following, queue.min_offset, end, retried))
+    return _answer((message.correlation, codes.SUCCESS, following, queue.min_offset, end, retried))
 
 
 def held_due(broker: Broker, now: Time, timer: TimerName, out: Outbox) -> None:
@@ -145,13 +132,12 @@ def reschedule(broker: Broker, now: Time, topic: str, out: Outbox) -> None:
 def _answer_when_woken(broker: Broker, now: Time, message: PullMessage) -> PullAnswer:
     """What a pull gets that was held until now (``executeRequestWhenWakeup``)."""
     code = refusal(broker, message)
-    if code != SUCCESS:
+    if code != codes.SUCCESS:
         return PullAnswer(message.correlation, code, message.offset, 0, 0)
     return get_message(broker, now, message)
 
 
 def forget(broker: Broker, sender: str, out: Outbox) -> None:
-    """A connection ended: nobody waits for its pulls."""
     for held in [each for waiting in broker.held.values() for each in waiting if each.sender == sender]:
         release(broker, held, out)
 

@@ -126,7 +126,6 @@ class TopicConfigManager(NodeState):
         self.version = DataVersion(self.version.state_version, now, self.version.counter + 1)
 
     def to_register(self) -> tuple[TopicConfig, ...]:
-        """The topics of a full registration."""
         return tuple(self.configs.values())
 
 
@@ -149,11 +148,9 @@ class SubscriptionGroupManager(NodeState):
         return self.auto_create or group in self.configs
 
     def put(self, config: SubscriptionGroup) -> None:
-        """The group is like this from now on."""
         self.configs[config.group] = config
 
     def delete(self, group: str) -> None:
-        """The group is no more; auto creation may bring it back."""
         self.configs.pop(group, None)
 
 
@@ -188,7 +185,6 @@ class HeldPull(NamedTuple):
 
     @property
     def due(self) -> Time:
-        """When it is answered, as far as is known."""
         return self.until if self.arrival is None else min(self.until, self.arrival)
 
     @property
@@ -241,34 +237,27 @@ class RebalanceLockManager(NodeState):
         return now - held.renewed > self.max_live_ms
 
 
-@dataclass(slots=True, init=False, eq=False)
+@dataclass(slots=True, eq=False)
 class Broker(NodeState):
     """A master. Its topics, groups, messages and flushed offsets are on its disk, everything else is in memory."""
 
     name: str
     disk: Disk
-    name_servers: tuple[str, ...]
-    settings: Apart[BrokerSettings]
-    consumers: ConsumerManager
-    offsets: ConsumerOffsetManager
-    locks: RebalanceLockManager
-    held: dict[Queue, list[HeldPull]]
+    settings: Apart[BrokerSettings] = field(default_factory=BrokerSettings)
+    name_servers: tuple[str, ...] = ("namesrv",)
+    consumers: ConsumerManager = field(init=False)
+    offsets: ConsumerOffsetManager = field(init=False)
+    locks: RebalanceLockManager = field(init=False)
+    held: dict[Queue, list[HeldPull]] = field(default_factory=dict)
     """Pulls that wait, per queue in the order in which they came."""
-    active: dict[str, Time]
+    active: dict[str, Time] = field(default_factory=dict)
     """Client to the time when something was last read from it or written to it."""
-    changed_groups: dict[str, None]
+    changed_groups: dict[str, None] = field(default_factory=dict)
     """Groups whose members are notified with the next collection, where changes are collected."""
-    unflushed: bool
+    unflushed: bool = False
 
-    def __init__(
-        self,
-        name: str,
-        disk: Disk,
-        settings: BrokerSettings | None = None,
-        name_servers: tuple[str, ...] = ("namesrv",),
-    ) -> None:
-        self.name, self.disk, self.name_servers = name, disk, name_servers
-        self.settings = settings = settings or BrokerSettings()
+    def __post_init__(self) -> None:
+        settings = self.settings
         self.consumers = ConsumerManager(
             settings.channel_expired_timeout_ms,
             fast_channel_events=settings.enable_fast_channel_event_process,
@@ -280,10 +269,6 @@ class Broker(NodeState):
             version_step=settings.consumer_offset_update_version_step,
         )
         self.locks = RebalanceLockManager(settings.lock_max_live_time_ms)
-        self.held = {}
-        self.active = {}
-        self.changed_groups = {}
-        self.unflushed = False
 
     def busy(self, now: Time, peer: str) -> None:
         """Something was read from this client, or written to it: its connection is not idle."""

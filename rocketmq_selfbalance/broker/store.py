@@ -8,7 +8,7 @@ producers are no nodes here and a process is ended by a signal (``BrokerControll
 
 from bisect import bisect_left, insort
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from math import ceil
 from types import MappingProxyType
 from typing import NamedTuple
@@ -60,31 +60,28 @@ class Delayed(NamedTuple):
     record: Retried
 
 
-@dataclass(slots=True, init=False, eq=False)
+@dataclass(slots=True, eq=False)
 class StoredQueue(NodeState):
     """One queue: what it took in and takes in, and what is still there."""
 
-    segments: list[Production]
-    """Times of even production, one after the other."""
-    min_offset: int
+    now: InitVar[Time]
+    min_offset: int = 0
     """Offset of the oldest record that is still there."""
-    records: list[Retried]
+    segments: list[Production] = field(init=False)
+    """Times of even production, one after the other."""
+    records: list[Retried] = field(default_factory=list)
     """Of a retry queue: its records."""
-    times: list[Time]
+    times: list[Time] = field(default_factory=list)
     """When each of them was written; rising."""
 
-    def __init__(self, now: Time, min_offset: int = 0) -> None:
-        self.segments = [Production(IDLE, now, min_offset)]
-        self.min_offset = min_offset
-        self.records = []
-        self.times = []
+    def __post_init__(self, now: Time) -> None:
+        self.segments = [Production(IDLE, now, self.min_offset)]
 
     @property
     def production(self) -> Production:
         return self.segments[-1]
 
     def produce(self, now: Time, per_second: float) -> None:
-        """From now on so many records come per second."""
         current = self.segments[-1]
         if current.per_second == per_second:
             return
@@ -102,7 +99,6 @@ class StoredQueue(NodeState):
         self.segments.append(Production(current.per_second, now, end + count))
 
     def max_offset(self, now: Time) -> int:
-        """Offset of the next record to be written."""
         return len(self.records) or self.segments[-1].end_offset(now)
 
     def write(self, now: Time, record: Retried) -> None:
@@ -142,7 +138,6 @@ class StoredQueue(NodeState):
 
 
 def _written(segment: Production, offset: int) -> Time:
-    """When the record with this offset is written in a time of even production."""
     return segment.since + (offset + 1 - segment.before) * 1000 / segment.per_second
 
 
@@ -162,7 +157,6 @@ class MessageStore(NodeState):
     _sent_back: int = 0
 
     def queue(self, topic: str, number: int) -> StoredQueue | None:
-        """The queue, where it has ever been written to."""
         return self.queues.get(topic, {}).get(number)
 
     def set_rates(self, command: Produce) -> None:
@@ -187,7 +181,6 @@ class MessageStore(NodeState):
                 queue.produce(now, IDLE)
 
     def delete(self, topic: str) -> None:
-        """The topic's queues are gone with all they hold."""
         self.queues.pop(topic, None)
 
     def delay(self, due: Time, topic: str, number: int, record: Retried) -> None:
@@ -205,7 +198,6 @@ class MessageStore(NodeState):
         return [(each.topic, each.queue_number) for each in due]
 
     def max_offset(self, topic: str, number: int, now: Time) -> int:
-        """Offset of the next record; 0 where the queue was never written to."""
         queue = self.queue(topic, number)
         return 0 if queue is None else queue.max_offset(now)
 

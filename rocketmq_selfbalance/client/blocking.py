@@ -73,7 +73,6 @@ def _watch(client: Instance, thread: str, until: Time, out: Outbox) -> None:
 
 
 def wait(client: Instance, now: Time, thread: str, duration: Time, out: Outbox) -> Wait:
-    """This thread waits so many milliseconds, or until it is told to go on."""
     client.watched.pop(thread, None)
     out.set_timer(("thread", thread), now + duration)
     return WAIT

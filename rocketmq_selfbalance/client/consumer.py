@@ -148,7 +148,6 @@ class Consumer(NodeState):
         return CONSUME_PASSIVELY if self.kind == PUSH else CONSUME_ACTIVELY
 
     def holds(self, topic: str | None = None) -> list[Queue]:
-        """The queues (of the topic) that it holds and has not dropped."""
         return [
             queue
             for queue, process_queue in self.table.items()
@@ -156,12 +155,10 @@ class Consumer(NodeState):
         ]
 
     def subscribe(self, topic: str, now: Time) -> None:
-        """Subscribe to a topic, or make its subscription a newer version."""
         self.subscriptions[topic] = now
         self.data = None
 
     def unsubscribe(self, topic: str) -> None:
-        """The topic is of no interest any more; its queues go with the next pass."""
         self.subscriptions.pop(topic, None)
         self.data = None
 
@@ -169,12 +166,10 @@ class Consumer(NodeState):
         self.routes[topic] = queues
 
     def current(self, queue: Queue, number: int) -> ProcessQueue | None:
-        """The process queue of this number, where it is still in the table."""
         found = self.table.get(queue)
         return found if found is not None and found.number == number else None
 
     def destroy(self) -> None:
-        """Drop all queues at once; nothing is kept or told."""
         for process_queue in self.table.values():
             process_queue.dropped = True
         self.table.clear()

@@ -36,13 +36,11 @@ _MOST_EXPIRED = 16
 
 
 def submit(client: Instance, now: Time, consumer: Consumer, batch: Batch, out: Outbox) -> None:
-    """``submitConsumeRequest``: records have been fetched and wait to be consumed."""
     consumer.pool.backlog.append(batch)
     go_on(client, now, consumer, out)
 
 
 def go_on(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
-    """Give idle threads work, as long as there is any."""
     pool = consumer.pool
     most = consumer.settings.consuming.consume_thread_max
     while pool.backlog and pool.busy < most and not pool.standing_still:

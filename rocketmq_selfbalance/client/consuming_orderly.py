@@ -45,7 +45,6 @@ OWN, POP = SERVICES = "own", "POP"
 
 
 def services(consumer: Consumer) -> tuple[str, ...]:
-    """Those of the consumer's services that renew locks."""
     if not consumer.locks:
         return ()
     return SERVICES if consumer.settings.ordered.pop_service_locks else (OWN,)
@@ -66,7 +65,6 @@ def renew_locks(client: Instance, now: Time, consumer: Consumer, service: str, o
 
 
 def submit(client: Instance, now: Time, consumer: Consumer, queue: Queue, number: int, out: Outbox) -> None:
-    """``submitConsumeRequest``: begin a consume task for the queue."""
     out.cancel_timer(("task", consumer.group, queue))
     process_queue = consumer.current(queue, number)
     if process_queue is None:
@@ -80,7 +78,6 @@ def submit(client: Instance, now: Time, consumer: Consumer, queue: Queue, number
 
 
 def later(client: Instance, now: Time, consumer: Consumer, queue: Queue, delay: float, out: Outbox) -> None:
-    """Begin a consume task for the queue after so many milliseconds."""
     out.set_timer(("task", consumer.group, queue), now + delay)
 
 
@@ -162,7 +159,6 @@ def consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: 
 
 
 def go_on(client: Instance, now: Time, consumer: Consumer, out: Outbox) -> None:
-    """Begin the tasks that waited for a thread."""
     pool = consumer.pool
     while pool.backlog and not pool.standing_still and pool.busy < consumer.settings.consuming.consume_thread_max:
         batch = pool.backlog.pop(0)
@@ -213,7 +209,6 @@ def _failed(
 def _suspend(
     client: Instance, now: Time, consumer: Consumer, process_queue: ProcessQueue, batch: Batch, out: Outbox
 ) -> None:
-    """The queue waits for a moment, then its records come again."""
     process_queue.rollback()
     pause = consumer.settings.ordered.suspend_current_queue_time_ms
     later(client, now, consumer, batch.queue, min(max(pause, _LEAST_SUSPENSION), _MOST_SUSPENSION), out)

@@ -228,7 +228,6 @@ class Instance(NodeState):
     observed: Observed = field(default_factory=Observed)
 
     def active(self) -> list[Consumer]:
-        """The consumers that are registered and not on their way out."""
         return [consumer for consumer in self.consumers.values() if consumer.state == RUNNING]
 
     def next_correlation(self) -> int:

@@ -84,7 +84,6 @@ class _OneAnswered(NamedTuple):
 
 
 def by_broker(queues: list[Queue]) -> list[tuple[Queue, ...]]:
-    """The queues of each broker, both in the systems' order."""
     found: dict[str, list[Queue]] = {}
     for queue in sorted(queues):
         found.setdefault(queue.broker, []).append(queue)

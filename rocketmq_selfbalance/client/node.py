@@ -54,7 +54,6 @@ class Client(NodeState):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups that have a consumer here, in the order of their start."""
         return tuple(self.instance.consumers)
 
     @property
@@ -123,23 +122,6 @@ def _is_broker(client: Instance, peer: str) -> bool:
 # Messages that are no answers to a thread's call.
 
 
-def _notified(client: Instance, now: Time, sender: str, message: NotifyConsumerIdsChanged, out: Outbox) -> None:
-    """``notifyConsumerIdsChanged``."""
-    rebalance_service.rebalance_immediately(client, now, _changed_at(sender), out)
-
-
-def _changed_at(broker: str) -> str:
-    return f"member list changed at {broker}"
-
-
-def _reset(client: Instance, now: Time, sender: str, message: ResetConsumerClientOffset, out: Outbox) -> None:
-    operator.reset(client, now, message.group, message.topic, message.offsets, out)
-
-
-def _pull_answered(client: Instance, now: Time, sender: str, message: PullAnswer, out: Outbox) -> None:
-    pulling.answered(client, now, message, out)
-
-
 def _answer(client: Instance, now: Time, sender: str, message: Answer, out: Outbox) -> None:
     if message.correlation in client.sent_back:
         consuming_orderly.answered(client, now, message.correlation, message.code, out)
@@ -150,9 +132,13 @@ def _answer(client: Instance, now: Time, sender: str, message: Answer, out: Outb
 Take: TypeAlias = Callable[[Instance, Time, str, Any, Outbox], None]
 
 _MESSAGES: Mapping[type, Take] = {
-    PullAnswer: _pull_answered,
+    PullAnswer: lambda client, now, sender, message, out: pulling.answered(client, now, message, out),
     Answer: _answer,
-    NotifyConsumerIdsChanged: _notified,
-    ResetConsumerClientOffset: _reset,
+    NotifyConsumerIdsChanged: lambda client, now, sender, message, out: rebalance_service.rebalance_immediately(
+        client, now, f"member list changed at {sender}", out
+    ),
+    ResetConsumerClientOffset: lambda client, now, sender, message, out: operator.reset(
+        client, now, message.group, message.topic, message.offsets, out
+    ),
     **dict.fromkeys(operator.COMMANDS, operator.take),
 }

@@ -192,7 +192,6 @@ class OffsetsFile(NodeState):
         return read_offsets(self.backup) if self.backup else None
 
     def write(self, offsets: dict[Queue, int]) -> None:
-        """Replace the content; what was there becomes the backup."""
         if self.text is not None:
             self.backup = self.text
         self.text = write_offsets(offsets)

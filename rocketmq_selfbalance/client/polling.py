@@ -79,7 +79,6 @@ def begin_pulling(client: Instance, now: Time, consumer: Consumer, queue: Queue,
 
 
 def cached(consumer: Consumer) -> int:
-    """Records fetched and not handed out, over all queues."""
     return sum(process_queue.count for process_queue in consumer.table.values() if not process_queue.dropped)
 
 
@@ -164,7 +163,6 @@ def _next(consumer: Consumer) -> Batch | None:
 
 
 def consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: Outbox) -> None:
-    """The loop has handled what it got."""
     work = consumer.pool.finish(serial)
     if work is None:
         return

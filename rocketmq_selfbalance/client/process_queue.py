@@ -2,7 +2,7 @@
 6.4)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 
 from protocols.engine.nodes import Time
 from protocols.node_state import NodeState
@@ -12,61 +12,44 @@ NOTHING = -1
 """``remove`` of an empty queue: no offset to commit."""
 
 
-@dataclass(slots=True, init=False, eq=False)
+@dataclass(slots=True, eq=False)
 class ProcessQueue(NodeState):
     """Offsets of fetched records, as ranges (``first`` to ``end - 1``). Times are milliseconds of virtual time;
     ``created`` counts as the first pull and the first lock."""
 
-    waiting: OffsetSet
+    created: InitVar[Time]
+    locked: bool = field(default=False, kw_only=True)
+    record_bytes: int = field(default=0, kw_only=True)
+    waiting: OffsetSet = field(default_factory=OffsetSet)
     """Fetched, and not finished; of ordered consumption: not taken."""
-    taken: OffsetSet
+    taken: OffsetSet = field(default_factory=OffsetSet)
     """Ordered: in consumption."""
-    record_bytes: int
-    count: int
-    bytes: int
-    highest: int
+    count: int = 0
+    bytes: int = 0
+    highest: int = 0
     """The last offset that was put anew."""
-    consuming: bool
-    accumulated: int
+    consuming: bool = False
+    accumulated: int = 0
     """Records behind the last fetched one, as its broker told."""
-    dropped: bool
-    locked: bool
-    last_pull: Time
-    last_lock: Time
-    try_unlock_times: int
-    listeners: int
+    dropped: bool = False
+    last_pull: Time = field(init=False)
+    last_lock: Time = field(init=False)
+    try_unlock_times: int = 0
+    listeners: int = 0
     """Calls of the user's listener that work on the queue now: they hold the shared side of the consume lock."""
-    number: int
+    number: int = 0
     """Tells it from earlier process queues of the same queue: what is on its way belongs to one of them."""
-    next_offset: int
+    next_offset: int = 0
     """Where the next pull begins."""
-    previously_locked: bool
+    previously_locked: bool = False
     """Ordered: the starting offset was read again after the lock was there."""
-    task_since: Time | None
+    task_since: Time | None = None
     """Ordered: since when its consume task runs; None where none does."""
-    tries: dict[int, int]
+    tries: dict[int, int] = field(default_factory=dict)
     """Ordered: offset of a record that failed to how often it was tried again, where that matters."""
 
-    def __init__(self, created: Time, *, locked: bool = False, record_bytes: int = 0) -> None:
-        self.waiting = OffsetSet()
-        self.taken = OffsetSet()
-        self.record_bytes = record_bytes
-        self.count = 0
-        self.bytes = 0
-        self.highest = 0
-        self.consuming = False
-        self.accumulated = 0
-        self.dropped = False
-        self.locked = locked
-        self.last_pull = created
-        self.last_lock = created
-        self.try_unlock_times = 0
-        self.listeners = 0
-        self.number = 0
-        self.next_offset = 0
-        self.previously_locked = False
-        self.task_since = None
-        self.tries = {}
+    def __post_init__(self, created: Time) -> None:
+        self.last_pull = self.last_lock = created
 
     def put(self, ranges: Iterable[tuple[int, int]], end_of_queue: int | None = None) -> bool:
         """Records have been fetched, in this order. ``end_of_queue``: the broker's end offset, told with the last.
@@ -128,7 +111,6 @@ class ProcessQueue(NodeState):
         return end
 
     def rollback(self) -> None:
-        """Ordered: what was taken shall be consumed again."""
         self.consume_again(self.taken.ranges())
 
     def gives_up(self, first: int, end: int, most: int) -> bool:
@@ -148,7 +130,6 @@ class ProcessQueue(NodeState):
         self.tries[offset] = self.tried(offset)
 
     def consume_again(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """Ordered: these shall be consumed again."""
         for first, end in ranges:
             self.taken.remove(first, end)
             self.waiting.add(first, end)

@@ -48,7 +48,6 @@ def begin(
 
 
 def repair(client: Instance, now: Time, group: str, queue: Queue, offset: int, out: Outbox) -> None:
-    """Keep the offset that the broker told, and give the queue up."""
     consumer = client.consumers.get(group)
     if consumer is None or consumer.state != RUNNING:
         return
@@ -203,7 +202,6 @@ def request(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, numbe
 
 
 def failed(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:
-    """No pull, or no answer: again after a while."""
     client.life(consumer, queue, PULL_DUE, out, guard=HELD_BACK)
     again(client, now, consumer, queue, consumer.settings.pulling.pull_time_delay_when_exception_ms, out)
 
@@ -216,7 +214,6 @@ def overdue(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) 
 
 
 def connection_lost(client: Instance, now: Time, address: str, out: Outbox) -> None:
-    """Pulls that were at this address are not answered."""
     for number in [number for number, pulled in client.pulled.items() if pulled.address == address]:
         _no_answer(client, now, client.pulled.pop(number), out)
 

@@ -239,5 +239,4 @@ class _Gone(NamedTuple):
 
 
 def process_queue_of(consumer: Consumer, queue: Queue, taken_out: bool) -> ProcessQueue:
-    """The process queue that is being given up."""
     return (consumer.leaving if taken_out else consumer.table)[queue]

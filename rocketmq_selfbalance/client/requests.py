@@ -3,7 +3,7 @@
 that a name server tells (``updateTopicRouteInfoFromNameServer``; spec 1.5)."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.java import Queue, sorted_as_java, string_entry_order
@@ -128,36 +128,16 @@ def on_channel_active(client: Instance, now: Time, broker: str, out: Outbox) -> 
 
 
 def tell_new_connection(client: Instance, now: Time, broker: str, out: Outbox) -> None:
-    """The thread of connection events tells the broker who is here."""
     blocking.run(client, now, f"connection to {broker}", (TellNewConnection(broker),), out)
 
 
-def begin_round(
-    client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.HeartbeatToAll, out: Outbox
-) -> None:
-    """The call `HeartbeatToAll`: a round, of which the thread sees only whether it was carried out."""
-    thread.push(Beat())
-
-
-def tell_broker(
-    client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.TellBroker, out: Outbox
-) -> Wait:
-    """The call `TellBroker`."""
-    data = tuple(consumer_data(consumer) for consumer in client.active())
-    timeout = client.settings.instance.mq_client_api_timeout_ms
-    return blocking.ask(
-        client, now, name, call.address, timeout, HeartBeat(client.next_correlation(), client.client_id, data), out
-    )
-
-
-def understood(client: Instance, call: threads.Call, message: Answer) -> bool:
-    return message.code == SUCCESS
+def _heartbeat(client: Instance, number: int, call: threads.TellBroker) -> HeartBeat:
+    return HeartBeat(number, client.client_id, tuple(consumer_data(consumer) for consumer in client.active()))
 
 
 def refresh(
     client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.RefreshRoute, out: Outbox
 ) -> Wait:
-    """The call `RefreshRoute`."""
     server = client.name_servers[client.name_server]
     timeout = client.settings.instance.mq_client_api_timeout_ms
     return blocking.ask(
@@ -203,69 +183,15 @@ def _members(
     return blocking.ask(client, now, name, address, client.settings.instance.mq_client_api_timeout_ms, request, out)
 
 
-class _ToBroker(Protocol):
-    """A call that is answered by the broker at this address."""
+def _asks(of: str, question: Callable[[Instance, int, Any], Message]) -> Begin:
+    """How a call begins that the broker at its address answers. ``of``: the setting that says after how many
+    milliseconds it is overdue; ``question``: of instance, number and call the request."""
 
-    @property
-    def address(self) -> str: ...
-
-
-C = TypeVar("C", bound=_ToBroker)
-
-
-def _asks(question: Callable[[Instance, C], tuple[Time, Message]]) -> Begin:
-    """How such a call begins. ``question``: milliseconds until it is overdue, and the request."""
-
-    def begin(client: Instance, now: Time, name: str, thread: threads.Thread, call: C, out: Outbox) -> Wait:
-        timeout, request = question(client, call)
-        return blocking.ask(client, now, name, call.address, timeout, request, out)
+    def begin(client: Instance, now: Time, name: str, thread: threads.Thread, call: Any, out: Outbox) -> Wait:
+        request = question(client, client.next_correlation(), call)
+        return blocking.ask(client, now, name, call.address, getattr(client.settings.instance, of), request, out)
 
     return begin
-
-
-@_asks
-def _query(client: Instance, call: threads.QueryOffset) -> tuple[Time, Message]:
-    request = offsets.QueryConsumerOffset(client.next_correlation(), call.group, call.queue)
-    return client.settings.instance.offset_timeout_ms, request
-
-
-@_asks
-def _max_offset(client: Instance, call: threads.AskMaxOffset) -> tuple[Time, Message]:
-    return client.settings.instance.offset_timeout_ms, offsets.GetMaxOffset(client.next_correlation(), call.queue)
-
-
-@_asks
-def _offset_at(client: Instance, call: threads.AskOffsetAt) -> tuple[Time, Message]:
-    request = offsets.SearchOffsetByTimestamp(client.next_correlation(), call.queue, call.timestamp)
-    return client.settings.instance.offset_timeout_ms, request
-
-
-@_asks
-def _lock(client: Instance, call: threads.LockQueues) -> tuple[Time, Message]:
-    request = LockBatchMq(client.next_correlation(), call.group, client.client_id, call.queues)
-    return client.settings.instance.lock_timeout_ms, request
-
-
-@_asks
-def _unlock(client: Instance, call: threads.UnlockQueues) -> tuple[Time, Message]:
-    request = UnlockBatchMq(client.next_correlation(), call.group, client.client_id, call.queues)
-    return client.settings.instance.lock_timeout_ms, request
-
-
-@_asks
-def _unregister(client: Instance, call: threads.Unregister) -> tuple[Time, Message]:
-    request = UnregisterClient(client.next_correlation(), client.client_id, call.group)
-    return client.settings.instance.mq_client_api_timeout_ms, request
-
-
-def _sleep(client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.Sleep, out: Outbox) -> Wait:
-    return blocking.wait(client, now, name, call.duration, out)
-
-
-def _await_lock(
-    client: Instance, now: Time, name: str, thread: threads.Thread, call: threads.AwaitConsumeLock, out: Outbox
-) -> Wait:
-    return blocking.wait(client, now, name, call.at_most, out)
 
 
 def consume_lock_free(client: Instance, now: Time, group: str, queue: Queue, out: Outbox) -> None:
@@ -280,25 +206,35 @@ def consume_lock_free(client: Instance, now: Time, group: str, queue: Queue, out
 CALLS: Mapping[type, Begin] = {
     threads.AskMembers: _members,
     threads.RefreshRoute: refresh,
-    threads.QueryOffset: _query,
-    threads.AskMaxOffset: _max_offset,
-    threads.AskOffsetAt: _offset_at,
-    threads.LockQueues: _lock,
-    threads.UnlockQueues: _unlock,
-    threads.AwaitConsumeLock: _await_lock,
-    threads.HeartbeatToAll: begin_round,
-    threads.Sleep: _sleep,
-    threads.TellBroker: tell_broker,
-    threads.Unregister: _unregister,
+    threads.QueryOffset: _asks(
+        "offset_timeout_ms", lambda client, number, call: offsets.QueryConsumerOffset(number, call.group, call.queue)
+    ),
+    threads.AskMaxOffset: _asks(
+        "offset_timeout_ms", lambda client, number, call: offsets.GetMaxOffset(number, call.queue)
+    ),
+    threads.AskOffsetAt: _asks(
+        "offset_timeout_ms",
+        lambda client, number, call: offsets.SearchOffsetByTimestamp(number, call.queue, call.timestamp),
+    ),
+    threads.LockQueues: _asks(
+        "lock_timeout_ms",
+        lambda client, number, call: LockBatchMq(number, call.group, client.client_id, call.queues),
+    ),
+    threads.UnlockQueues: _asks(
+        "lock_timeout_ms",
+        lambda client, number, call: UnlockBatchMq(number, call.group, client.client_id, call.queues),
+    ),
+    threads.Unregister: _asks(
+        "mq_client_api_timeout_ms",
+        lambda client, number, call: UnregisterClient(number, client.client_id, call.group),
+    ),
+    threads.TellBroker: _asks("mq_client_api_timeout_ms", _heartbeat),
+    threads.HeartbeatToAll: lambda client, now, name, thread, call, out: thread.push(Beat()),
+    threads.Sleep: lambda client, now, name, thread, call, out: blocking.wait(client, now, name, call.duration, out),
+    threads.AwaitConsumeLock: lambda client, now, name, thread, call, out: blocking.wait(
+        client, now, name, call.at_most, out
+    ),
 }
-
-
-def _listed(client: Instance, call: threads.Call, message: ConsumerList) -> tuple[str, ...] | threads.Failure:
-    return message.client_ids if message.code == SUCCESS else threads.Failure.FAILED
-
-
-def _locked(client: Instance, call: threads.Call, message: LockBatchMqAnswer) -> tuple[Queue, ...] | threads.Failure:
-    return message.locked if message.code == SUCCESS else threads.Failure.FAILED
 
 
 def _offset(client: Instance, call: threads.Call, message: offsets.OffsetAnswer) -> int | threads.Failure:
@@ -308,10 +244,14 @@ def _offset(client: Instance, call: threads.Call, message: offsets.OffsetAnswer)
 
 
 ANSWERS: Mapping[type, Understand] = {
-    ConsumerList: _listed,
+    ConsumerList: lambda client, call, message: (
+        message.client_ids if message.code == SUCCESS else threads.Failure.FAILED
+    ),
     nameserver.RouteInfoAnswer: answered,
     offsets.OffsetAnswer: _offset,
-    LockBatchMqAnswer: _locked,
-    Answer: understood,
+    LockBatchMqAnswer: lambda client, call, message: (
+        message.locked if message.code == SUCCESS else threads.Failure.FAILED
+    ),
+    Answer: lambda client, call, message: message.code == SUCCESS,
 }
 """Messages that answer a thread's call. (`Answer` to a record that was sent back is another matter.)"""

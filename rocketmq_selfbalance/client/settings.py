@@ -167,7 +167,6 @@ _PART_OF: Mapping[str, str] = {field.name: part for part in _PARTS for field in 
 
 
 def with_fields(base: ClientSettings, changes: Mapping[str, object]) -> ClientSettings:
-    """The settings changed in these fields, whichever part each of them stands in."""
     own: dict[str, object] = {name: value for name, value in changes.items() if name not in _PART_OF}
     for part in _PARTS:
         of_part = {name: value for name, value in changes.items() if _PART_OF.get(name) == part}
@@ -177,7 +176,6 @@ def with_fields(base: ClientSettings, changes: Mapping[str, object]) -> ClientSe
 
 
 def field_of(settings: ClientSettings, name: str) -> object:
-    """The value of a field, whichever part it stands in."""
     return getattr(getattr(settings, _PART_OF[name]) if name in _PART_OF else settings, name)
 
 

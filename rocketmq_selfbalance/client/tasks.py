@@ -122,12 +122,6 @@ def _consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out:
         consuming.consumed(client, now, consumer, serial, out)
 
 
-def _again(
-    client: Instance, now: Time, consumer: Consumer, queue: Queue, number: int, first: int, end: int, out: Outbox
-) -> None:
-    consuming.submit(client, now, consumer, Batch(queue, number, first, end), out)
-
-
 def _task(client: Instance, now: Time, consumer: Consumer, queue: Queue, out: Outbox) -> None:
     process_queue = consumer.table.get(queue)
     if process_queue is not None:
@@ -151,10 +145,6 @@ def _of_consumer(work: Callable[..., None]) -> Callable[..., None]:
     return take
 
 
-def _not_sent_back(client: Instance, now: Time, number: int, out: Outbox) -> None:
-    consuming_orderly.answered(client, now, number, None, out)
-
-
 DUE: Mapping[str, Callable[..., None]] = {
     "thread": _thread_waited,
     "task of": due,
@@ -163,7 +153,9 @@ DUE: Mapping[str, Callable[..., None]] = {
     "pull timeout": pulling.overdue,
     "repair": pulling.repair,
     "consumed": _of_consumer(_consumed),
-    "again": _of_consumer(_again),
+    "again": _of_consumer(
+        lambda client, now, consumer, *rest: consuming.submit(client, now, consumer, Batch(*rest[:-1]), rest[-1])
+    ),
     "task": _of_consumer(_task),
     "unlock": _of_consumer(_unlock),
     "lock": _of_consumer(consuming_orderly.renew_locks),
@@ -172,6 +164,6 @@ DUE: Mapping[str, Callable[..., None]] = {
     "poll": _of_consumer(polling.poll),
     "pull task": _of_consumer(polling.begin_pulling),
     "assigned": polling.assigned,
-    "sent back": _not_sent_back,
+    "sent back": lambda client, now, number, out: consuming_orderly.answered(client, now, number, None, out),
 }
 """First part of a timer's name to who takes it: with the instance, the time, the other parts and the outbox."""

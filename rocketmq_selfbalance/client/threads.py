@@ -153,7 +153,6 @@ class Thread(NodeState):
     waiting: Call | None
 
     def __init__(self, *steps: Step) -> None:
-        """Steps in the order in which they are to be done."""
         self.left = list(reversed(steps))
         self.value = self.waiting = None
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from protocols.engine.nodes import Message, Time
+from protocols.engine.nodes import Time
 from protocols.engine.simulation import Observer
 from protocols.errors import UserError
 from protocols.facts import Committed
@@ -28,10 +28,9 @@ class MemberNames:
     """An observer that passes every report on, with members where a broker names the node of a client. (No request
     carries a member's name; a client has one member of a group at most.)"""
 
-    __slots__ = ("_following", "_topology")
-
     def __init__(self, following: Observer, topology: Topology) -> None:
         self._following, self._topology = following, topology
+        self.created, self.sent, self.harmed = following.created, following.sent, following.harmed
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         """See `protocols.engine.simulation.Observer`."""
@@ -41,20 +40,6 @@ class MemberNames:
                     fact = fact._replace(member=member.member)
                     break
         self._following.fact(now, node, fact, root, cause)
-
-    def created(self, number: int, due: Time, kind: int, node: str, what: object, cause: int) -> None:
-        """See `protocols.engine.simulation.Observer`."""
-        self._following.created(number, due, kind, node, what, cause)
-
-    def sent(
-        self, now: Time, arrives: Time | None, sender: str, to: str, message: Message, number: int, cause: int
-    ) -> None:
-        """See `protocols.engine.simulation.Observer`."""
-        self._following.sent(now, arrives, sender, to, message, number, cause)
-
-    def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
-        """See `protocols.engine.simulation.Observer`."""
-        self._following.harmed(now, sender, to, lost)
 
 
 class Standing(NamedTuple):
@@ -129,19 +114,6 @@ class Members:
     process, else the name of its process. A pattern is looked up once, when the member starts: RocketMQ has none.
     """
 
-    __slots__ = (
-        "_configuration",
-        "_everyone",
-        "_files",
-        "_groups",
-        "_strategy",
-        "_topology",
-        "by_hand",
-        "message_models",
-        "parts",
-        "popping",
-    )
-
     def __init__(
         self, scenario: Scenario, system: SystemPart, topology: Topology, configuration: Configuration
     ) -> None:
@@ -172,7 +144,6 @@ class Members:
             self.message_models.setdefault(key.group, set()).add(spec.settings.message_model)
 
     def start(self, key: MemberKey, event: Join | Restart) -> None:
-        """The member is like this from now on."""
         self.parts[key] = started_as(self.parts.get(key), event)
         self._everyone.setdefault(key, self.parts[key])
         self._groups.clear()

@@ -126,7 +126,6 @@ class Servers:
         return Disk(TopicConfigManager(self._simulation.now, configs), groups, store)
 
     def _production(self, topic: str, broker: str) -> Produce:
-        """What producers write to the topic's queues at the broker."""
         return Produce(0, topic, self._rates.usual(topic), tuple(enumerate(self._rates.at(topic, broker))))
 
     def start(self, beginning: Beginning = IN_STEP) -> None:
@@ -143,7 +142,6 @@ class Servers:
             self._start_broker(broker, self._clocks(broker, beginning))
 
     def _clocks(self, broker: str, beginning: Beginning) -> BrokerSettings:
-        """The settings of a broker that is there from the beginning."""
         its = self._configuration.broker
         notify = its.collected_notify_interval_ms
         return replace(

@@ -214,7 +214,6 @@ def _routes(client: Instance, consumers: list[Consumer]) -> tuple[contract.Call,
 
 
 def _commits(client: Instance, consumers: list[Consumer]) -> tuple[contract.Call, ...] | None:
-    """The commits of one round; None where a round would change anything here."""
     sent: list[str] = []
     claims: dict[str, dict[tuple[str, Queue], int]] = {}
     for consumer in consumers:

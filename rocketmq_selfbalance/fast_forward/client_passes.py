@@ -281,7 +281,6 @@ def replay_reading(client: Instance, now: Time, stretch: Stretch, out: ReplayOut
 
 
 def _let_go(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, out: ReplayOutbox) -> None:
-    """What was fetched and in hand is done."""
     pool = consumer.pool
     for serial in [serial for serial, work in pool.running.items() if work.batch.queue == queue]:
         pool.busy -= pool.running.pop(serial).threads

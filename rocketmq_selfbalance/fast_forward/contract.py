@@ -152,15 +152,12 @@ class Troubles:
     """An observer that passes every report on, and remembers when a fault last harmed anything between two processes,
     from now on."""
 
-    __slots__ = ("_following", "_last", "created", "fact", "sent")
-
     def __init__(self, following: Observer) -> None:
         self._following = following
         self._last: dict[frozenset[str], Time] = {}
         self.fact, self.created, self.sent = following.fact, following.created, following.sent
 
     def harmed(self, now: Time, sender: str, to: str, lost: Message | None) -> None:
-        """See `protocols.engine.nodes.Observer`."""
         self._last[frozenset((sender, to))] = now
         self._following.harmed(now, sender, to, lost)
 
@@ -254,7 +251,6 @@ class Held(NamedTuple):
 
     @property
     def about(self) -> tuple[str, Queue]:
-        """See `Exchange.about`."""
         return self.pull.group, self.pull.queue
 
 

@@ -49,8 +49,6 @@ class FastForward:
     """Skips quiet times of this simulation from now on: by one entry of its heap that comes again and again, has no
     number and changes none. While the simulation traces nothing is skipped."""
 
-    __slots__ = ("_active", "_asked", "_known", "_last_number", "_last_time", "_price", "_simulation", "_troubles")
-
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         self._troubles = Troubles(simulation.observer)

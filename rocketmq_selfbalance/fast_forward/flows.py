@@ -80,7 +80,6 @@ Adapter: TypeAlias = NameServerAdapter | BrokerAdapter | ClientAdapter
 
 
 def adapter_of(node: Node) -> Adapter | None:
-    """Its adapter; a node without one is never quiescent."""
     if isinstance(node, Client):
         return ClientAdapter(node)
     if isinstance(node, BrokerNode):
@@ -120,8 +119,6 @@ class Current(NamedTuple):
 class Currents:
     """All flows that are alive, and what belongs to them: messages that are under way, and timers of both sides."""
 
-    __slots__ = ("_messages", "_sent", "_simulation", "_timers", "alive")
-
     def __init__(
         self,
         simulation: "Simulation",
@@ -151,7 +148,6 @@ class Currents:
                     self._timers.add((name, held.timer))
 
     def has_message(self, link: Link, message: Message) -> bool:
-        """Whether what is under way there belongs to a flow."""
         return bool(self._messages) and (link, type(message), *message[:1]) in self._messages
 
     def has_timer(self, name: str, timer: TimerName) -> bool:

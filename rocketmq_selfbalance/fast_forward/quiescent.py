@@ -34,8 +34,6 @@ _ANSWERS = Stream(-inf, 0.0, 0.0)
 class Streams:
     """All that flows while exchanges are alive."""
 
-    __slots__ = ("_found",)
-
     def __init__(self, alive: Mapping[str, Sequence[ScheduledExchange]], most: Time) -> None:
         """``alive``: process to its exchanges; ``most``: how long a message travels, in milliseconds."""
         self._found: dict[tuple[str, str, type[Message]], Stream] = {}

@@ -148,7 +148,6 @@ class Cursors:
         return cursor
 
     def turns_of(self, scheduled: ScheduledExchange) -> list[Turn]:
-        """What each call of a round uses."""
         known: dict[tuple[str, tuple[Link, ...]], Turn] = {}
         turns = []
         for call, links in zip(scheduled.exchange.calls, scheduled.links, strict=True):
@@ -160,11 +159,9 @@ class Cursors:
         return turns
 
     def used(self) -> tuple[tuple[Link, int, Time], ...]:
-        """Link, number of the next message, arrival of the last one."""
         return tuple([(cursor.link, cursor.number, cursor.arrival) for cursor in self._cursors.values()])
 
     def made(self) -> dict[str, int]:
-        """Label to how many choices were made so far."""
         return {label: choices.made for label, choices in self._choices.items()}
 
     def _choices_of(self, label: str) -> Choices:

@@ -134,7 +134,6 @@ def publish_queues(topic: str, route: Route) -> tuple[Queue, ...]:
 
 
 def addresses_of(route: Route) -> dict[str, dict[int, str]]:
-    """Broker name to broker id to address."""
     return {data.broker: dict(data.addresses) for data in route.brokers}
 
 

@@ -21,7 +21,6 @@ def block(queues: int, members: int, index: int) -> range:
 
 @lru_cache(maxsize=4)
 def _blocks(queues: int, cids: tuple[str, ...]) -> dict[str, range]:
-    """The block of every client id; the same for all topics with so many queues."""
     return {cid: block(queues, len(cids), index) for cid, index in interface.first_indexes(cids).items()}
 
 

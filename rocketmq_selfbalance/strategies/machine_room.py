@@ -135,7 +135,6 @@ class MachineRoomNearby:
 
     @property
     def name(self) -> str:
-        """What ``getName()`` returns."""
         return f"{MACHINE_ROOM_NEARBY}-{self.inner.name}"
 
     def allocate(

@@ -13,15 +13,7 @@ from typing import Final
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.consumer import callbacks, commits, reading, states
 from kafka_coordinator.consumer.kip848.states import RECONCILED, RECONCILING, TARGET_RECEIVED
-from kafka_coordinator.consumer.state import ConsumerState, protocol_member
-from kafka_coordinator.consumer.state.membership import (
-    ASSIGNING,
-    COMMITTING,
-    NO_ASSIGNMENT,
-    REVOKING,
-    LocalAssignment,
-    Reconciliation,
-)
+from kafka_coordinator.consumer.state import ConsumerState, membership, protocol_member
 from protocols.engine.nodes import Outbox, Time
 
 REVOKED, ASSIGNED = "revoked by target", "assigned by target"
@@ -36,8 +28,8 @@ _RELEASED: Final[frozenset[Partition]] = frozenset()
 def received(c: ConsumerState, now: Time, partitions: tuple[Partition, ...], out: Outbox) -> None:
     """The coordinator gave the member this target (sorted)."""
     m = protocol_member(c)
-    if m.target == NO_ASSIGNMENT or m.target.partitions != partitions:
-        m.target = LocalAssignment(m.target.number + 1, partitions)
+    if m.target == membership.NO_ASSIGNMENT or m.target.partitions != partitions:
+        m.target = membership.LocalAssignment(m.target.number + 1, partitions)
     if m.current != m.target:
         c.transition(TARGET_RECEIVED, out)
         m.waits_for_metadata = False
@@ -73,12 +65,12 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
     m, owned = protocol_member(c), c.subscription.owned
     known = {*c.metadata.topics, *(topic for topic, _ in owned)}
     partitions = tuple([partition for partition in m.target.partitions if partition[0] in known])
-    resolved = LocalAssignment(m.target.number, partitions)
+    resolved = membership.LocalAssignment(m.target.number, partitions)
     if resolved != m.target:
         m.waits_for_metadata = True
         if not c.metadata.refreshing:
             out.set_timer(states.METADATA, now + c.config.settings.retry_backoff_ms)
-    if m.current != NO_ASSIGNMENT and partitions == m.current.partitions:
+    if m.current != membership.NO_ASSIGNMENT and partitions == m.current.partitions:
         if m.current != resolved:
             m.current = resolved
             c.transition(RECONCILED, out)
@@ -87,7 +79,7 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
     revoked = tuple([each for each in owned if each not in has])
     added = tuple([partition for partition in partitions if partition not in had])
     deadline = now + c.config.settings.max_poll_interval_ms
-    m.reconciliation = Reconciliation(COMMITTING, resolved, revoked, added, deadline)
+    m.reconciliation = membership.Reconciliation(membership.COMMITTING, resolved, revoked, added, deadline)
     if revoked:
         reading.advance(c, now, out)
         c.subscription.pending_revocation = frozenset(revoked)
@@ -98,7 +90,7 @@ def begin(c: ConsumerState, now: Time, out: Outbox) -> None:
 def commit(c: ConsumerState, now: Time, out: Outbox) -> None:
     """Commit all positions, first or again."""
     under_way = protocol_member(c).reconciliation
-    if under_way is None or under_way.step != COMMITTING:
+    if under_way is None or under_way.step != membership.COMMITTING:
         return
     if c.config.settings.enable_auto_commit:
         offsets = commits.positions(c, now, out)
@@ -113,7 +105,7 @@ def commit(c: ConsumerState, now: Time, out: Outbox) -> None:
 def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> None:
     """The commit is done, may be tried again, or failed: a failure does not stop the reconciliation."""
     under_way = protocol_member(c).reconciliation
-    if under_way is None or under_way.step != COMMITTING or _is_over(c):
+    if under_way is None or under_way.step != membership.COMMITTING or _is_over(c):
         return
     again_at = now + c.config.settings.retry_backoff_ms
     if outcome == commits.RETRIABLE and again_at < under_way.deadline:
@@ -123,14 +115,14 @@ def commit_finished(c: ConsumerState, now: Time, out: Outbox, outcome: str) -> N
         _wait_inside_poll(c, now, out)
 
 
-def _go_on(under_way: Reconciliation) -> None:
-    under_way.step = REVOKING if under_way.revoked else ASSIGNING
+def _go_on(under_way: membership.Reconciliation) -> None:
+    under_way.step = membership.REVOKING if under_way.revoked else membership.ASSIGNING
 
 
 def has_step(c: ConsumerState) -> bool:
     """Whether the user's thread has a listener to call."""
     m = protocol_member(c)
-    return m.reconciliation is not None and m.reconciliation.step != COMMITTING and not m.at_records
+    return m.reconciliation is not None and m.reconciliation.step != membership.COMMITTING and not m.at_records
 
 
 def step(c: ConsumerState, now: Time, out: Outbox) -> None:
@@ -138,7 +130,7 @@ def step(c: ConsumerState, now: Time, out: Outbox) -> None:
     under_way = protocol_member(c).reconciliation
     if under_way is None or _is_over(c):
         return
-    if under_way.step == REVOKING:
+    if under_way.step == membership.REVOKING:
         reading.advance(c, now, out)
         if not callbacks.invoke(c, now, callbacks.REVOKED, under_way.revoked, out, REVOKED):
             revoked(c, now, out)
@@ -153,7 +145,7 @@ def revoked(c: ConsumerState, now: Time, out: Outbox) -> None:
     """The listener has returned from the revocation."""
     under_way = protocol_member(c).reconciliation
     if under_way is not None and not _is_over(c):
-        under_way.step = ASSIGNING
+        under_way.step = membership.ASSIGNING
         _wait_inside_poll(c, now, out)
 
 

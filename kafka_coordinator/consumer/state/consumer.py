@@ -5,6 +5,7 @@ from typing import Self
 
 from kafka_coordinator.consumer.kip848.states import CONSUMER_PROTOCOL, UNSUBSCRIBED
 from kafka_coordinator.consumer.settings import COOPERATIVE, ConsumerConfig, Load
+from kafka_coordinator.consumer.state import reading
 from kafka_coordinator.consumer.state.membership import (
     Assigning,
     ConsumerProtocolMember,
@@ -12,14 +13,6 @@ from kafka_coordinator.consumer.state.membership import (
     HeartbeatState,
     JoinProgress,
     Membership,
-)
-from kafka_coordinator.consumer.state.reading import (
-    ClusterMetadata,
-    CommitState,
-    Connections,
-    Requests,
-    SubscriptionState,
-    UserLoop,
 )
 from kafka_coordinator.consumer.states import CONSUMER, GENERATION, JOINED, RESET, UNJOINED
 from protocols.engine.nodes import Outbox
@@ -43,17 +36,17 @@ class ConsumerState(NodeState):
     """What producers write."""
     cooperative: bool
     """Whether the assignors of this consumer agree on the cooperative protocol."""
-    requests: Requests
-    connections: Connections
-    metadata: ClusterMetadata
+    requests: reading.Requests
+    connections: reading.Connections
+    metadata: reading.ClusterMetadata
     lookup: CoordinatorLookup
     membership: Membership
     joining: JoinProgress
     assigning: Assigning
     heartbeats: HeartbeatState
-    subscription: SubscriptionState
-    commits: CommitState
-    user: UserLoop
+    subscription: reading.SubscriptionState
+    commits: reading.CommitState
+    user: reading.UserLoop
     kip848: ConsumerProtocolMember | None
     """None under the classic protocol."""
 
@@ -65,17 +58,17 @@ class ConsumerState(NodeState):
             config,
             config.load,
             config.settings.rebalance_protocol == COOPERATIVE,
-            Requests(),
-            Connections(),
-            ClusterMetadata(config.bootstrap),
+            reading.Requests(),
+            reading.Connections(),
+            reading.ClusterMetadata(config.bootstrap),
             CoordinatorLookup(),
             Membership(rejoin_needed=subscribes and classic, state=UNJOINED if classic else UNSUBSCRIBED),
             JoinProgress(),
             Assigning(),
             HeartbeatState(),
-            SubscriptionState(config.topics if config.pattern is None else ()),
-            CommitState(),
-            UserLoop(away=config.by_hand),
+            reading.SubscriptionState(config.topics if config.pattern is None else ()),
+            reading.CommitState(),
+            reading.UserLoop(away=config.by_hand),
             None if classic else ConsumerProtocolMember(wants_to_join=subscribes),
         )
 

@@ -7,6 +7,7 @@ In Kafka `GroupMetadataManager.consumerGroupDescribe`, `ConsumerGroup.asDescribe
 
 from collections.abc import Iterable
 
+from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.conversion import end_consumer_group
@@ -14,9 +15,9 @@ from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.core import Core, delete_offset
 from kafka_coordinator.coordinator.offsets import answer_fetch, refuse_commit, store_commit
+from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
-    GROUP_SUBSCRIBED_TO_TOPIC,
     ILLEGAL_GENERATION,
     NON_EMPTY_GROUP,
     NONE,
@@ -24,46 +25,31 @@ from kafka_coordinator.errors import (
     UNKNOWN_MEMBER_ID,
     UNSUPPORTED_VERSION,
 )
-from kafka_coordinator.messages import (
-    ConsumerGroupDescribe,
-    ConsumerGroupDescribeAnswer,
-    DeleteGroup,
-    DeleteGroupAnswer,
-    DescribedConsumer,
-    OffsetCommit,
-    OffsetDelete,
-    OffsetDeleteAnswer,
-    OffsetFetch,
-    OffsetFetchAnswer,
-)
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
 
 
-def describe_consumer_group(core: Core, now: Time, sender: str, request: ConsumerGroupDescribe, out: Outbox) -> None:
+def describe_consumer_group(
+    core: Core, now: Time, sender: str, request: messages.ConsumerGroupDescribe, out: Outbox
+) -> None:
     """Epochs, state and members; partitions of topics that are gone are left out."""
     group = core.consumer_groups.get(request.group)
     if group is None:
-        out.send(sender, description_refused(request, GROUP_ID_NOT_FOUND))
+        out.send(sender, refusal(request, GROUP_ID_NOT_FOUND))
         return
     members = tuple([_described(core, group, group.members[each]) for each in sorted_as_java(group.members)])
     assignor = group.preferred_assignor() or core.settings.assignors[0]
     out.send(
         sender,
-        ConsumerGroupDescribeAnswer(
+        messages.ConsumerGroupDescribeAnswer(
             request.correlation, NONE, group.state, group.epoch, group.target_epoch, assignor, members
         ),
     )
 
 
-def description_refused(request: ConsumerGroupDescribe, error: str) -> ConsumerGroupDescribeAnswer:
-    """The answer where there is nothing to describe."""
-    return ConsumerGroupDescribeAnswer(request.correlation, error, "", 0, 0, "", ())
-
-
-def _described(core: Core, group: ConsumerGroup, member: ConsumerMember) -> DescribedConsumer:
+def _described(core: Core, group: ConsumerGroup, member: ConsumerMember) -> messages.DescribedConsumer:
     profile = member.profile
-    return DescribedConsumer(
+    return messages.DescribedConsumer(
         member.id,
         profile.instance_id,
         profile.rack,
@@ -82,11 +68,13 @@ def _known(core: Core, partitions: Iterable[Partition]) -> tuple[Partition, ...]
     return tuple(sorted(partition for partition in partitions if partition[0] in core.partition_counts))
 
 
-def delete(core: Core, group: ConsumerGroup, now: Time, sender: str, request: DeleteGroup, out: Outbox) -> None:
+def delete(
+    core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.DeleteGroup, out: Outbox
+) -> None:
     error = NON_EMPTY_GROUP if group.members else NONE
     if error == NONE:
         delete_empty(core, group, states.DELETED, out)
-    out.send(sender, DeleteGroupAnswer(request.correlation, error))
+    out.send(sender, messages.DeleteGroupAnswer(request.correlation, error))
 
 
 def delete_empty(core: Core, group: ConsumerGroup, event: str, out: Outbox) -> None:
@@ -99,7 +87,9 @@ MEMBER_EPOCHS_SINCE = 9
 """From this version of OffsetCommit on a member of the consumer protocol may commit."""
 
 
-def commit(core: Core, group: ConsumerGroup, now: Time, sender: str, request: OffsetCommit, out: Outbox) -> None:
+def commit(
+    core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.OffsetCommit, out: Outbox
+) -> None:
     """Store offsets of a member that names its very epoch."""
     error = _commit_error(group, request)
     member = group.members.get(request.member_id)
@@ -110,7 +100,7 @@ def commit(core: Core, group: ConsumerGroup, now: Time, sender: str, request: Of
         refuse_commit(core, request, name, error, sender, out)
 
 
-def _commit_error(group: ConsumerGroup, request: OffsetCommit) -> str:
+def _commit_error(group: ConsumerGroup, request: messages.OffsetCommit) -> str:
     if request.generation < 0 and not group.members:
         return NONE
     member = group.members.get(request.member_id)
@@ -130,27 +120,14 @@ def _epoch_error(group: ConsumerGroup, member_id: str, epoch: int) -> str:
     return STALE_MEMBER_EPOCH if member.profile.classic is None else ILLEGAL_GENERATION
 
 
-def fetch(core: Core, group: ConsumerGroup, now: Time, sender: str, request: OffsetFetch, out: Outbox) -> None:
+def fetch(core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.OffsetFetch, out: Outbox) -> None:
     """Look up offsets; a request that names a member must name its epoch."""
     if request.member_id is not None or request.generation >= 0:
         error = _epoch_error(group, request.member_id or "", request.generation)
         if error != NONE:
-            out.send(sender, OffsetFetchAnswer(request.correlation, error, ()))
+            out.send(sender, messages.OffsetFetchAnswer(request.correlation, error, ()))
             return
     answer_fetch(group.offsets, sender, request, out)
-
-
-def delete_offsets(
-    core: Core, group: ConsumerGroup, now: Time, sender: str, request: OffsetDelete, out: Outbox
-) -> None:
-    """Forget offsets, but not those of topics to which the group subscribes."""
-    errors = []
-    for partition in request.partitions:
-        subscribed = group.subscribes(partition[0])
-        errors.append((partition, GROUP_SUBSCRIBED_TO_TOPIC if subscribed else NONE))
-        if not subscribed:
-            delete_offset(core, group, partition)
-    out.send(sender, OffsetDeleteAnswer(request.correlation, NONE, tuple(errors)))
 
 
 def expire_offsets(core: Core, group: ConsumerGroup, now: Time) -> None:

@@ -6,19 +6,10 @@ In Kafka `GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid`
 `GroupMetadataManager`.
 """
 
+from kafka_coordinator import errors
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.settings import BrokerSettings
-from kafka_coordinator.errors import (
-    FENCED_INSTANCE_ID,
-    FENCED_MEMBER_EPOCH,
-    GROUP_MAX_SIZE_REACHED,
-    INVALID_REQUEST,
-    UNKNOWN_MEMBER_ID,
-    UNRELEASED_INSTANCE_ID,
-    UNSUPPORTED_ASSIGNOR,
-    UNSUPPORTED_VERSION,
-)
 from kafka_coordinator.messages import JOINS, LEAVES, LEAVES_FOR_A_WHILE, UNCHANGED_TIMEOUT, ConsumerGroupHeartbeat
 
 
@@ -37,11 +28,11 @@ MEMBER_ID_FROM_CLIENT_SINCE = 1
 def check_request(settings: BrokerSettings, request: ConsumerGroupHeartbeat) -> None:
     """`Refused` for a heartbeat that no client should send."""
     if "consumer" not in settings.group_coordinator_rebalance_protocols.split(","):
-        raise Refused(UNSUPPORTED_VERSION)
+        raise Refused(errors.UNSUPPORTED_VERSION)
     if not _is_valid(request):
-        raise Refused(INVALID_REQUEST)
+        raise Refused(errors.INVALID_REQUEST)
     if request.assignor is not None and request.assignor not in settings.assignors:
-        raise Refused(UNSUPPORTED_ASSIGNOR)
+        raise Refused(errors.UNSUPPORTED_ASSIGNOR)
 
 
 def _is_valid(request: ConsumerGroupHeartbeat) -> bool:
@@ -63,7 +54,7 @@ def _is_valid(request: ConsumerGroupHeartbeat) -> bool:
 def check_room(settings: BrokerSettings, group: ConsumerGroup, member_id: str) -> None:
     """`Refused` for one too many."""
     if len(group.members) >= settings.group_consumer_max_size and member_id not in group.members:
-        raise Refused(GROUP_MAX_SIZE_REACHED)
+        raise Refused(errors.GROUP_MAX_SIZE_REACHED)
 
 
 def existing(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
@@ -71,13 +62,13 @@ def existing(group: ConsumerGroup, member_id: str, instance_id: str | None) -> C
     if instance_id is not None:
         known = group.static_members.get(instance_id)
         if known is None:
-            raise Refused(UNKNOWN_MEMBER_ID)
+            raise Refused(errors.UNKNOWN_MEMBER_ID)
         if known != member_id:
-            raise Refused(FENCED_INSTANCE_ID)
+            raise Refused(errors.FENCED_INSTANCE_ID)
         member_id = known
     member = group.members.get(member_id)
     if member is None:
-        raise Refused(UNKNOWN_MEMBER_ID)
+        raise Refused(errors.UNKNOWN_MEMBER_ID)
     return member
 
 
@@ -93,10 +84,10 @@ def check_epoch(member: ConsumerMember, request: ConsumerGroupHeartbeat) -> None
         and standing.assigned.issuperset(request.owned)
     )
     if not lost:
-        raise Refused(FENCED_MEMBER_EPOCH)
+        raise Refused(errors.FENCED_MEMBER_EPOCH)
 
 
 def check_released(member: ConsumerMember) -> None:
     """A static member's place is only free once it has left for a while, or if it speaks the classic protocol."""
     if member.profile.classic is None and not member.is_away:
-        raise Refused(UNRELEASED_INSTANCE_ID)
+        raise Refused(errors.UNRELEASED_INSTANCE_ID)

@@ -7,6 +7,7 @@ In Kafka `classicGroupJoinToConsumerGroup`, `classicGroupSyncToConsumerGroup`, `
 and `classicGroupLeaveToConsumerGroup`.
 """
 
+from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_room, existing
@@ -29,26 +30,13 @@ from kafka_coordinator.errors import (
     UNKNOWN_MEMBER_ID,
     UNKNOWN_SERVER_ERROR,
 )
-from kafka_coordinator.messages import (
-    CONSUMER_PROTOCOL_TYPE,
-    ConsumerMetadata,
-    Heartbeat,
-    HeartbeatAnswer,
-    JoinGroup,
-    JoinGroupAnswer,
-    LeaveGroup,
-    LeaveGroupAnswer,
-    Leaving,
-    SyncGroup,
-    SyncGroupAnswer,
-)
 from protocols.engine.nodes import Outbox, Time
 from protocols.load import quickly_made
 
-_heard = quickly_made(HeartbeatAnswer)
+_heard = quickly_made(messages.HeartbeatAnswer)
 
 
-def join(core: Core, group: ConsumerGroup, now: Time, sender: str, request: JoinGroup, out: Outbox) -> None:
+def join(core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.JoinGroup, out: Outbox) -> None:
     """A classic member joins, or comes again: answered at once."""
     settings = core.settings
     if not settings.group_min_session_timeout_ms <= request.session_timeout_ms <= settings.group_max_session_timeout_ms:
@@ -63,8 +51,8 @@ def join(core: Core, group: ConsumerGroup, now: Time, sender: str, request: Join
 
 
 def _joined(
-    core: Core, group: ConsumerGroup, now: Time, sender: str, request: JoinGroup, out: Outbox
-) -> JoinGroupAnswer:
+    core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.JoinGroup, out: Outbox
+) -> messages.JoinGroupAnswer:
     check_room(core.settings, group, request.member_id)
     if not _supports(group, request):
         raise Refused(INCONSISTENT_GROUP_PROTOCOL)
@@ -73,7 +61,7 @@ def _joined(
         return join_refused(request.correlation, MEMBER_ID_REQUIRED, out.new_id(""))
     old = _replaced(group, request)
     metadata = request.protocols[0][1]
-    if not isinstance(metadata, ConsumerMetadata):
+    if not isinstance(metadata, messages.ConsumerMetadata):
         raise Refused(UNKNOWN_SERVER_ERROR)
     # Before anything changes: whether the last member of the consumer protocol is the one that is replaced.
     ends = old is not None and old.profile.classic is None and may_downgrade(core, group, {old.id}, joining=1)
@@ -101,9 +89,9 @@ def _joined(
     return answer
 
 
-def _supports(group: ConsumerGroup, request: JoinGroup) -> bool:
+def _supports(group: ConsumerGroup, request: messages.JoinGroup) -> bool:
     """Whether the member has a protocol in common with all classic members."""
-    if request.protocol_type != CONSUMER_PROTOCOL_TYPE:
+    if request.protocol_type != messages.CONSUMER_PROTOCOL_TYPE:
         return False
     names = [
         {name for name, _ in member.profile.classic.protocols}
@@ -113,7 +101,7 @@ def _supports(group: ConsumerGroup, request: JoinGroup) -> bool:
     return any(all(name in each for each in names) for name, _ in request.protocols)
 
 
-def _replaced(group: ConsumerGroup, request: JoinGroup) -> ConsumerMember | None:
+def _replaced(group: ConsumerGroup, request: messages.JoinGroup) -> ConsumerMember | None:
     """The static member whose place the request takes; `Refused` where it names a member that is not its own."""
     if request.instance_id is None:
         return None
@@ -124,7 +112,7 @@ def _replaced(group: ConsumerGroup, request: JoinGroup) -> ConsumerMember | None
     return None if known is None else group.members[known]
 
 
-def _told(profile: Profile, metadata: ConsumerMetadata, request: JoinGroup, sender: str) -> Profile:
+def _told(profile: Profile, metadata: messages.ConsumerMetadata, request: messages.JoinGroup, sender: str) -> Profile:
     return Profile(
         profile.instance_id if request.instance_id is None else request.instance_id,
         metadata.rack or profile.rack,
@@ -138,14 +126,14 @@ def _told(profile: Profile, metadata: ConsumerMetadata, request: JoinGroup, send
     )
 
 
-def _answer(request: JoinGroup, member: ConsumerMember) -> JoinGroupAnswer:
-    return JoinGroupAnswer(
+def _answer(request: messages.JoinGroup, member: ConsumerMember) -> messages.JoinGroupAnswer:
+    return messages.JoinGroupAnswer(
         request.correlation,
         NONE,
         member.standing.epoch,
         member.id,
         NO_MEMBER,
-        CONSUMER_PROTOCOL_TYPE,
+        messages.CONSUMER_PROTOCOL_TYPE,
         request.protocols[0][0],
         False,
         (),
@@ -162,7 +150,7 @@ def _classic(group: ConsumerGroup, member_id: str, instance_id: str | None, gene
     return member
 
 
-def sync(core: Core, group: ConsumerGroup, now: Time, sender: str, request: SyncGroup, out: Outbox) -> None:
+def sync(core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.SyncGroup, out: Outbox) -> None:
     """A classic member asks for its assignment; what it brings itself counts for nothing."""
     try:
         member = _classic(group, request.member_id, request.instance_id, request.generation)
@@ -176,24 +164,26 @@ def sync(core: Core, group: ConsumerGroup, now: Time, sender: str, request: Sync
     out.cancel_timer(sync_timer(group.id, member.id))
     restart_session(core, group, member, now, out)
     assigned = tuple(sorted(each for each in member.standing.assigned if each[0] in core.partition_counts))
-    answer = SyncGroupAnswer(request.correlation, NONE, request.protocol_type, request.protocol, assigned)
+    answer = messages.SyncGroupAnswer(request.correlation, NONE, request.protocol_type, request.protocol, assigned)
     out.send(sender, answer)
 
 
-def _check_protocol(member: ConsumerMember, request: SyncGroup) -> None:
+def _check_protocol(member: ConsumerMember, request: messages.SyncGroup) -> None:
     assert member.profile.classic is not None
     own = member.profile.classic.protocols[0][0]
-    other_type = request.protocol_type is not None and request.protocol_type != CONSUMER_PROTOCOL_TYPE
+    other_type = request.protocol_type is not None and request.protocol_type != messages.CONSUMER_PROTOCOL_TYPE
     if other_type or (request.protocol is not None and request.protocol != own):
         raise Refused(INCONSISTENT_GROUP_PROTOCOL)
 
 
-def heartbeat(core: Core, group: ConsumerGroup, now: Time, sender: str, request: Heartbeat, out: Outbox) -> None:
+def heartbeat(
+    core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.Heartbeat, out: Outbox
+) -> None:
     """A sign of life of a classic member, which is told when to join again."""
     try:
         member = _classic(group, request.member_id, request.instance_id, request.generation)
     except Refused as refused:
-        out.send(sender, HeartbeatAnswer(request.correlation, refused.error))
+        out.send(sender, messages.HeartbeatAnswer(request.correlation, refused.error))
         return
     restart_session(core, group, member, now, out)
     rejoin = (
@@ -221,7 +211,7 @@ def _must_rejoin(group: ConsumerGroup, member: ConsumerMember, now: Time, out: O
         out.set_timer(rejoin_timer(group.id, member.id), now + member.profile.rebalance_timeout_ms)
 
 
-def leave(core: Core, group: ConsumerGroup, now: Time, sender: str, request: LeaveGroup, out: Outbox) -> None:
+def leave(core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.LeaveGroup, out: Outbox) -> None:
     """Members leave, or an administrator removes them, whichever protocol they speak."""
     errors: list[str] = []
     leaving: dict[str, ConsumerMember] = {}
@@ -240,10 +230,10 @@ def leave(core: Core, group: ConsumerGroup, now: Time, sender: str, request: Lea
         members = list(leaving.values())
         words = f"{', '.join(member.profile.client_id for member in members)} left"
         fence(core, group, members, states.MEMBER_LEFT, words, now, out)
-    out.send(sender, LeaveGroupAnswer(request.correlation, NONE, answered))
+    out.send(sender, messages.LeaveGroupAnswer(request.correlation, NONE, answered))
 
 
-def _leaving(group: ConsumerGroup, leaving: Leaving) -> ConsumerMember:
+def _leaving(group: ConsumerGroup, leaving: messages.Leaving) -> ConsumerMember:
     if leaving.instance_id is not None and leaving.member_id == NO_MEMBER:
         known = group.static_members.get(leaving.instance_id)
         if known is None:

@@ -11,9 +11,10 @@ In Kafka `GroupMetadataManager.convertToConsumerGroup`, `convertToClassicGroup`,
 
 from collections.abc import Collection
 
+from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states as classic_states
-from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups import sessions, states
 from kafka_coordinator.coordinator.consumer_groups.checks import Refused
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import (
@@ -23,12 +24,6 @@ from kafka_coordinator.coordinator.consumer_groups.member import (
     Standing,
     observe_member_epoch,
 )
-from kafka_coordinator.coordinator.consumer_groups.sessions import (
-    cancel_timers,
-    refresh_hash,
-    resolve_timer,
-    restart_session,
-)
 from kafka_coordinator.coordinator.consumer_groups.storing import erase_group, store_whole
 from kafka_coordinator.coordinator.core import Core, create_group, end_group, store_group
 from kafka_coordinator.coordinator.group import Group, Member
@@ -36,14 +31,6 @@ from kafka_coordinator.coordinator.rebalance import Cause, join_timer, observe_r
 from kafka_coordinator.coordinator.rebalance import restart_session as restart_classic_session
 from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
 from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, REBALANCE_IN_PROGRESS, UNKNOWN_SERVER_ERROR
-from kafka_coordinator.messages import (
-    CONSUMER_PROTOCOL_TYPE,
-    JOINS,
-    ConsumerGroupHeartbeat,
-    ConsumerMetadata,
-    JoinGroup,
-    Opaque,
-)
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
 from protocols.state_machine import ALWAYS
@@ -52,13 +39,13 @@ UPGRADES = ("bidirectional", "upgrade")
 DOWNGRADES = ("bidirectional", "downgrade")
 
 
-def group_for(core: Core, request: ConsumerGroupHeartbeat, now: Time, out: Outbox) -> ConsumerGroup:
+def group_for(core: Core, request: messages.ConsumerGroupHeartbeat, now: Time, out: Outbox) -> ConsumerGroup:
     """The group that a heartbeat is about. One that is made or converted for it is only kept by `install`; `Refused`
     where there is none and the heartbeat does not join, or where a classic group may not be converted."""
     group = core.consumer_groups.get(request.group)
     if group is not None:
         return group
-    if request.member_epoch != JOINS:
+    if request.member_epoch != messages.JOINS:
         raise Refused(GROUP_ID_NOT_FOUND)
     classic = core.groups.get(request.group)
     consumer_group = ConsumerGroup(request.group, core.partition_of(request.group))
@@ -69,7 +56,7 @@ def group_for(core: Core, request: ConsumerGroupHeartbeat, now: Time, out: Outbo
         for member, owned in _members_of(core, classic):
             consumer_group.put(member)
             consumer_group.target[member.id] = owned
-        refresh_hash(core, consumer_group)
+        sessions.refresh_hash(core, consumer_group)
     return consumer_group
 
 
@@ -93,7 +80,7 @@ def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
             after = states.MEMBER.next_state(states.ABSENT, states.UPGRADED, ALWAYS)
             out.observe(Transition(states.MEMBER.name, each.called, states.ABSENT, states.UPGRADED, after))
             observe_member_epoch(group.id, each, out)
-            restart_session(core, group, each, now, out)
+            sessions.restart_session(core, group, each, now, out)
         group.settle(states.UPGRADED, out)
 
 
@@ -101,7 +88,7 @@ def _check_upgrade(core: Core, classic: Group) -> None:
     settings = core.settings
     allowed = (
         settings.group_consumer_migration_policy in UPGRADES
-        and classic.protocol_type == CONSUMER_PROTOCOL_TYPE
+        and classic.protocol_type == messages.CONSUMER_PROTOCOL_TYPE
         and len(classic.members) <= settings.group_consumer_max_size
     )
     if not allowed:
@@ -129,7 +116,7 @@ def _members_of(core: Core, classic: Group) -> list[tuple[ConsumerMember, tuple[
     members = []
     for member in classic.ordered():
         metadata = member.metadata(classic.protocol)
-        if not isinstance(metadata, ConsumerMetadata):
+        if not isinstance(metadata, messages.ConsumerMetadata):
             raise Refused(GROUP_ID_NOT_FOUND)
         owned = _owned(core, member.assignment)
         profile = Profile(
@@ -149,7 +136,7 @@ def _members_of(core: Core, classic: Group) -> list[tuple[ConsumerMember, tuple[
     return members
 
 
-def _owned(core: Core, assignment: Opaque) -> tuple[Partition, ...]:
+def _owned(core: Core, assignment: messages.Opaque) -> tuple[Partition, ...]:
     """The partitions of an assignment whose topics there are; none where nothing was ever assigned."""
     if not assignment:
         return ()
@@ -202,7 +189,7 @@ def become_classic(core: Core, group: ConsumerGroup, gone: Collection[str], now:
             profile.classic.protocols,
             tuple(sorted(partition for partition in assigned if partition[0] in core.partition_counts)),
         )
-        classic.add(made, CONSUMER_PROTOCOL_TYPE)
+        classic.add(made, messages.CONSUMER_PROTOCOL_TYPE)
         restart_classic_session(made, now, out)
     classic.protocol = classic.voted_protocol()
     classic.subscribed = classic.find_subscribed()
@@ -217,13 +204,13 @@ def end_consumer_group(core: Core, group: ConsumerGroup, event: str, out: Outbox
     """The group of the consumer protocol ends here, but for its offsets."""
     group.end(event, out)
     for member_id in group.members:
-        cancel_timers(group, member_id, out)
-    out.cancel_timer(resolve_timer(group.id))
+        sessions.cancel_timers(group, member_id, out)
+    out.cancel_timer(sessions.resolve_timer(group.id))
     erase_group(core, group)
     del core.consumer_groups[group.id]
 
 
-def replace_empty(core: Core, group: ConsumerGroup, now: Time, request: JoinGroup, out: Outbox) -> None:
+def replace_empty(core: Core, group: ConsumerGroup, now: Time, request: messages.JoinGroup, out: Outbox) -> None:
     """A classic client asks for a group of this id, and the one that there is has no members: it makes room for an
     empty classic one, which has its offsets. A request that is refused before anybody looks for its group changes
     nothing."""

@@ -5,19 +5,12 @@ In Kafka `consumerGroupFenceMembers`, `consumerGroupStaticMemberGroupLeave` and 
 
 from collections.abc import Sequence
 
-from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups import states, storing
 from kafka_coordinator.coordinator.consumer_groups.conversion import downgrade, may_downgrade
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import NOTHING, ConsumerMember, observe_member_epoch
 from kafka_coordinator.coordinator.consumer_groups.sessions import cancel_timers, refresh_hash
-from kafka_coordinator.coordinator.consumer_groups.storing import (
-    bump,
-    erase_member,
-    observe_end,
-    observe_grant,
-    store_pattern,
-    store_standing,
-)
+from kafka_coordinator.coordinator.consumer_groups.storing import bump
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.messages import LEAVES_FOR_A_WHILE
 from protocols.engine.nodes import Outbox, Time
@@ -41,19 +34,19 @@ def fence(
         downgrade(core, group, gone, by, words, now, out)
         return
     for member in members:
-        erase_member(core, group, member.id)
+        storing.erase_member(core, group, member.id)
         regex = member.profile.regex
         group.remove(member)
         if regex and regex not in group.resolved:
-            store_pattern(core, group, regex)
+            storing.store_pattern(core, group, regex)
     refresh_hash(core, group)
     stale = group.stale
     bump(core, group, by, words, out)
     group.stale = stale
     group.settle(event, out)
     for member in members:
-        observe_grant(core, group, member, out)
-    observe_end(group, out)
+        storing.observe_grant(core, group, member, out)
+    storing.observe_end(group, out)
 
 
 def leave_for_a_while(core: Core, group: ConsumerGroup, member: ConsumerMember, out: Outbox) -> None:
@@ -63,7 +56,7 @@ def leave_for_a_while(core: Core, group: ConsumerGroup, member: ConsumerMember, 
     out.observe(Transition(states.MEMBER.name, member.called, state, states.AWAY, after))
     group.set_standing(member, member.standing._replace(epoch=LEAVES_FOR_A_WHILE, pending=NOTHING))
     observe_member_epoch(group.id, member, out)
-    store_standing(core, group, member)
+    storing.store_standing(core, group, member)
     group.settle(states.LEFT_FOR_A_WHILE, out)
 
 

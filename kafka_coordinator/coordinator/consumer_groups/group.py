@@ -9,15 +9,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups import states, uniform_balance
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile, Standing, observe_epochs
-from kafka_coordinator.coordinator.consumer_groups.uniform_balance import (
-    Counts,
-    IteratedTargets,
-    UniformBalance,
-    count,
-    preferred,
-)
 from kafka_coordinator.coordinator.log import CommittedOffset
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
@@ -57,25 +50,25 @@ class ConsumerGroup(NodeState):
     """Instance id to member id."""
     target: dict[str, tuple[Partition, ...]] = field(default_factory=dict)
     """Member id to its target, topics and partitions in the order in which they were given."""
-    balance: Apart[Emptied[UniformBalance | None]] = None
+    balance: Apart[Emptied[uniform_balance.UniformBalance | None]] = None
     """What the last computation of a uniform target left for the next one."""
-    iterated: Apart[Emptied[IteratedTargets | None]] = None
+    iterated: Apart[Emptied[uniform_balance.IteratedTargets | None]] = None
     """The targets as the last computation of another one saw them."""
     owners: dict[Partition, str] = field(default_factory=dict)
     """Partition to the member that has it assigned or pending revocation."""
-    by_name: Counts[str] = field(default_factory=dict)
+    by_name: uniform_balance.Counts[str] = field(default_factory=dict)
     """Topic to how many members subscribe to it by name."""
-    by_pattern: Counts[str] = field(default_factory=dict)
+    by_pattern: uniform_balance.Counts[str] = field(default_factory=dict)
     """Topic to how many resolved patterns match it."""
-    patterns: Counts[str] = field(default_factory=dict)
+    patterns: uniform_balance.Counts[str] = field(default_factory=dict)
     """Pattern to how many members subscribe to it."""
     resolved: dict[str, Resolved] = field(default_factory=dict)
     refreshing: tuple[str, ...] = ()
     """The patterns that are being resolved."""
-    assignors: Counts[str] = field(default_factory=dict)
+    assignors: uniform_balance.Counts[str] = field(default_factory=dict)
     """Server-side assignor to how many members ask for it."""
     offsets: dict[Partition, CommittedOffset] = field(default_factory=dict)
-    names: Counts[str] = field(default_factory=dict)
+    names: uniform_balance.Counts[str] = field(default_factory=dict)
     """Client id to how many members have it."""
     spoken_classic: int = 0
     """How many members speak the classic protocol."""
@@ -87,7 +80,7 @@ class ConsumerGroup(NodeState):
     """Whether a grant has changed since then."""
     told_epochs: tuple[int, int] = (0, 0)
     """As the observer saw them last."""
-    _standing_at: Counts[int] = field(default_factory=dict)
+    _standing_at: uniform_balance.Counts[int] = field(default_factory=dict)
     """Epoch to how many members are stable at it."""
     image_hash: tuple[int, frozenset[str], str] | None = None
     """The hash that was computed last, with what it was computed from."""
@@ -100,7 +93,6 @@ class ConsumerGroup(NodeState):
         return self._state
 
     def derived_state(self) -> str:
-        """The state that follows from epochs and members."""
         if not self.members:
             return states.EMPTY
         if self.epoch > self.target_epoch:
@@ -124,7 +116,6 @@ class ConsumerGroup(NodeState):
     # Members.
 
     def put(self, member: ConsumerMember) -> None:
-        """Take a member in that is not in yet."""
         self.members[member.id] = member
         self.most_members = max(self.most_members, len(self.members))
         self._count(member.profile, 1)
@@ -151,7 +142,6 @@ class ConsumerGroup(NodeState):
             self.forget_unused(member.profile.regex)
 
     def set_profile(self, member: ConsumerMember, profile: Profile) -> None:
-        """The member has told something new about itself."""
         before = member.profile
         self._count(before, -1)
         self._count(profile, 1)
@@ -190,35 +180,34 @@ class ConsumerGroup(NodeState):
 
     def _count(self, profile: Profile, by: int) -> None:
         for topic in profile.topics:
-            count(self.by_name, topic, by)
+            uniform_balance.count(self.by_name, topic, by)
         if profile.regex:
-            count(self.patterns, profile.regex, by)
+            uniform_balance.count(self.patterns, profile.regex, by)
         if profile.assignor is not None:
-            count(self.assignors, profile.assignor, by)
+            uniform_balance.count(self.assignors, profile.assignor, by)
         if profile.classic is not None:
             self.spoken_classic += by
-        count(self.names, profile.client_id, by)
+        uniform_balance.count(self.names, profile.client_id, by)
 
     def _count_standing(self, standing: Standing, by: int) -> None:
         if standing.state == states.M_STABLE:
-            count(self._standing_at, standing.epoch, by)
+            uniform_balance.count(self._standing_at, standing.epoch, by)
 
     # Subscriptions.
 
     def resolve(self, regex: str, resolved: Resolved) -> None:
-        """These are the topics of the pattern from now on."""
         before = self.resolved.get(regex)
         for topic in before.topics if before else ():
-            count(self.by_pattern, topic, -1)
+            uniform_balance.count(self.by_pattern, topic, -1)
         for topic in resolved.topics:
-            count(self.by_pattern, topic, 1)
+            uniform_balance.count(self.by_pattern, topic, 1)
         self.resolved[regex] = resolved
 
     def forget_unused(self, regex: str) -> None:
         """Forget the topics of a pattern to which nobody subscribes any more."""
         if regex not in self.patterns and regex in self.resolved:
             for topic in self.resolved.pop(regex).topics:
-                count(self.by_pattern, topic, -1)
+                uniform_balance.count(self.by_pattern, topic, -1)
 
     def subscribed(self) -> frozenset[str]:
         """All topics to which a member subscribes, by name or by a resolved pattern."""
@@ -238,4 +227,4 @@ class ConsumerGroup(NodeState):
 
     def preferred_assignor(self) -> str | None:
         """The assignor that most members ask for; None: nobody asks."""
-        return preferred(self.assignors)
+        return uniform_balance.preferred(self.assignors)

@@ -7,15 +7,8 @@ In Kafka `GroupMetadataManager.consumerGroupHeartbeat` and `consumerGroupLeave`.
 
 from typing import NamedTuple
 
-from kafka_coordinator.coordinator.consumer_groups import states
-from kafka_coordinator.coordinator.consumer_groups.checks import (
-    Refused,
-    check_epoch,
-    check_released,
-    check_request,
-    check_room,
-    existing,
-)
+from kafka_coordinator import messages
+from kafka_coordinator.coordinator.consumer_groups import checks, states
 from kafka_coordinator.coordinator.consumer_groups.conversion import group_for, install
 from kafka_coordinator.coordinator.consumer_groups.fencing import fence, leave_for_a_while
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
@@ -24,40 +17,29 @@ from kafka_coordinator.coordinator.consumer_groups.patterns import Patterns, che
 from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, seat, update
 from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_interval_ms, restart_session
 from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, NONE
-from kafka_coordinator.messages import (
-    JOINS,
-    LEAVES,
-    LEAVES_FOR_A_WHILE,
-    UNCHANGED_TIMEOUT,
-    ConsumerGroupHeartbeat,
-    ConsumerGroupHeartbeatAnswer,
-)
 from protocols.engine.nodes import Outbox, Time
 
 
-def consumer_heartbeat(core: Core, now: Time, sender: str, request: ConsumerGroupHeartbeat, out: Outbox) -> None:
+def consumer_heartbeat(
+    core: Core, now: Time, sender: str, request: messages.ConsumerGroupHeartbeat, out: Outbox
+) -> None:
     """Answer a heartbeat; it is answered at once, whatever it says."""
     try:
-        answer = _answer(core, now, sender, request, out)
-    except Refused as refused:
-        answer = refusal(request, refused.error)
-    out.send(sender, answer)
-
-
-def refusal(request: ConsumerGroupHeartbeat, error: str) -> ConsumerGroupHeartbeatAnswer:
-    """The answer to a heartbeat that got nowhere."""
-    return ConsumerGroupHeartbeatAnswer(request.correlation, error, None, 0, 0, None)
+        out.send(sender, _answer(core, now, sender, request, out))
+    except checks.Refused as refused:
+        out.send(sender, refusal(request, refused.error))
 
 
 def _answer(
-    core: Core, now: Time, sender: str, request: ConsumerGroupHeartbeat, out: Outbox
-) -> ConsumerGroupHeartbeatAnswer:
-    check_request(core.settings, request)
-    if request.member_epoch in (LEAVES, LEAVES_FOR_A_WHILE):
+    core: Core, now: Time, sender: str, request: messages.ConsumerGroupHeartbeat, out: Outbox
+) -> messages.ConsumerGroupHeartbeatAnswer:
+    checks.check_request(core.settings, request)
+    if request.member_epoch in (messages.LEAVES, messages.LEAVES_FOR_A_WHILE):
         return _leave(core, now, request, out)
     group = group_for(core, request, now, out)
-    check_room(core.settings, group, request.member_id)
+    checks.check_room(core.settings, group, request.member_id)
     caller = _caller(group, request)
     check_pattern(group, request.regex or "")
     install(core, group, now, out)
@@ -73,21 +55,21 @@ class _Caller(NamedTuple):
     """The static member whose place it takes."""
 
 
-def _caller(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> _Caller:
+def _caller(group: ConsumerGroup, request: messages.ConsumerGroupHeartbeat) -> _Caller:
     """Find the sender and check its epoch; `Refused` if it must not speak."""
-    if request.member_epoch != JOINS:
-        member = existing(group, request.member_id, request.instance_id)
-        check_epoch(member, request)
+    if request.member_epoch != messages.JOINS:
+        member = checks.existing(group, request.member_id, request.instance_id)
+        checks.check_epoch(member, request)
         return _Caller(member, None)
     known = group.members.get(request.member_id)
     if request.instance_id is None:
         if known is not None:
-            check_epoch(known, request)
+            checks.check_epoch(known, request)
         return _Caller(known, None)
     static_id = group.static_members.get(request.instance_id)
     if static_id is None:
         return _Caller(known, None)
-    check_released(group.members[static_id])
+    checks.check_released(group.members[static_id])
     return _Caller(None, group.members[static_id])
 
 
@@ -97,9 +79,9 @@ def _proceed(
     caller: _Caller,
     now: Time,
     sender: str,
-    request: ConsumerGroupHeartbeat,
+    request: messages.ConsumerGroupHeartbeat,
     out: Outbox,
-) -> ConsumerGroupHeartbeatAnswer:
+) -> messages.ConsumerGroupHeartbeatAnswer:
     if caller.member is not None and _changes_nothing(group, caller.member, sender, request):
         return _sign_of_life(core, group, caller.member, now, request, out)
     member_id = request.member_id or out.new_id("")
@@ -121,8 +103,8 @@ def _proceed(
     elif moved or epochs != (group.epoch, group.target_epoch):
         observe(core, group, member, states.MEMBER_RECONCILED, out)
     assigned = member.standing.assigned
-    tells = request.member_epoch == JOINS or _is_full(request) or assigned != had
-    return ConsumerGroupHeartbeatAnswer(
+    tells = request.member_epoch == messages.JOINS or _is_full(request) or assigned != had
+    return messages.ConsumerGroupHeartbeatAnswer(
         request.correlation,
         NONE,
         member.id,
@@ -133,7 +115,7 @@ def _proceed(
 
 
 def _changes_nothing(
-    group: ConsumerGroup, member: ConsumerMember, sender: str, request: ConsumerGroupHeartbeat
+    group: ConsumerGroup, member: ConsumerMember, sender: str, request: messages.ConsumerGroupHeartbeat
 ) -> bool:
     """Whether a heartbeat tells nothing new in a group where nothing is to be done for the member: most of them."""
     told = request.topics, request.regex, request.assignor, request.rack, request.rebalance_timeout_ms
@@ -151,23 +133,28 @@ def _changes_nothing(
     )
 
 
-_NOTHING_TOLD = (None, None, None, None, UNCHANGED_TIMEOUT)
+_NOTHING_TOLD = (None, None, None, None, messages.UNCHANGED_TIMEOUT)
 
 
 def _sign_of_life(
-    core: Core, group: ConsumerGroup, member: ConsumerMember, now: Time, request: ConsumerGroupHeartbeat, out: Outbox
-) -> ConsumerGroupHeartbeatAnswer:
+    core: Core,
+    group: ConsumerGroup,
+    member: ConsumerMember,
+    now: Time,
+    request: messages.ConsumerGroupHeartbeat,
+    out: Outbox,
+) -> messages.ConsumerGroupHeartbeatAnswer:
     restart_session(core, group, member, now, out)
     epoch, interval = member.standing.epoch, heartbeat_interval_ms(core, group)
-    return ConsumerGroupHeartbeatAnswer(request.correlation, NONE, member.id, epoch, interval, None)
+    return messages.ConsumerGroupHeartbeatAnswer(request.correlation, NONE, member.id, epoch, interval, None)
 
 
-def _is_full(request: ConsumerGroupHeartbeat) -> bool:
+def _is_full(request: messages.ConsumerGroupHeartbeat) -> bool:
     subscribed = request.topics is not None or request.regex is not None
-    return request.rebalance_timeout_ms != UNCHANGED_TIMEOUT and subscribed and request.owned is not None
+    return request.rebalance_timeout_ms != messages.UNCHANGED_TIMEOUT and subscribed and request.owned is not None
 
 
-def _told(profile: Profile, request: ConsumerGroupHeartbeat, sender: str) -> Profile:
+def _told(profile: Profile, request: messages.ConsumerGroupHeartbeat, sender: str) -> Profile:
     """The member's profile after what the request says; fields that it leaves out stay."""
     return Profile(
         profile.instance_id if request.instance_id is None else request.instance_id,
@@ -177,21 +164,23 @@ def _told(profile: Profile, request: ConsumerGroupHeartbeat, sender: str) -> Pro
         profile.topics if request.topics is None else tuple(sorted(set(request.topics))),
         profile.regex if request.regex is None else request.regex,
         profile.rebalance_timeout_ms
-        if request.rebalance_timeout_ms == UNCHANGED_TIMEOUT
+        if request.rebalance_timeout_ms == messages.UNCHANGED_TIMEOUT
         else request.rebalance_timeout_ms,
         profile.assignor if request.assignor is None else request.assignor,
         None,
     )
 
 
-def _leave(core: Core, now: Time, request: ConsumerGroupHeartbeat, out: Outbox) -> ConsumerGroupHeartbeatAnswer:
+def _leave(
+    core: Core, now: Time, request: messages.ConsumerGroupHeartbeat, out: Outbox
+) -> messages.ConsumerGroupHeartbeatAnswer:
     group = core.consumer_groups.get(request.group)
     if group is None:
-        raise Refused(GROUP_ID_NOT_FOUND)
-    member = existing(group, request.member_id, request.instance_id)
+        raise checks.Refused(GROUP_ID_NOT_FOUND)
+    member = checks.existing(group, request.member_id, request.instance_id)
     epoch = request.member_epoch
-    if epoch == LEAVES_FOR_A_WHILE:
+    if epoch == messages.LEAVES_FOR_A_WHILE:
         leave_for_a_while(core, group, member, out)
     else:
         fence(core, group, [member], states.MEMBER_LEFT, f"{member.profile.client_id} left", now, out)
-    return ConsumerGroupHeartbeatAnswer(request.correlation, NONE, member.id, epoch, 0, None)
+    return messages.ConsumerGroupHeartbeatAnswer(request.correlation, NONE, member.id, epoch, 0, None)

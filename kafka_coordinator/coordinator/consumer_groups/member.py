@@ -145,5 +145,4 @@ def observe_epochs(group_id: str, told: Epochs, epochs: Epochs, out: Outbox) -> 
 
 
 def observe_member_epoch(group_id: str, member: ConsumerMember, out: Outbox) -> None:
-    """The member has this epoch from now on."""
     out.observe(_epoch((group_id, states.MEMBER.name, member.called, states.MEMBER_EPOCH, member.standing.epoch)))

@@ -77,7 +77,6 @@ def _common(regex: str) -> Compiled:
 
 
 def matching(regex: str, topics: frozenset[str]) -> frozenset[str]:
-    """The topics whose whole name the expression matches."""
     pattern = compiled(regex)
     return frozenset([topic for topic in topics if pattern.fullmatch(topic)])
 

@@ -8,7 +8,7 @@ In Kafka the common part of `consumerGroupHeartbeat` and `classicGroupJoinToCons
 from collections.abc import Collection
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups import states, storing
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import (
     ConsumerMember,
@@ -18,16 +18,6 @@ from kafka_coordinator.coordinator.consumer_groups.member import (
     reconcile,
 )
 from kafka_coordinator.coordinator.consumer_groups.sessions import cancel_timers, refresh_hash, revocation_timer
-from kafka_coordinator.coordinator.consumer_groups.storing import (
-    bump,
-    erase_member,
-    observe_end,
-    observe_grant,
-    store_pattern,
-    store_profile,
-    store_standing,
-    store_target,
-)
 from kafka_coordinator.coordinator.consumer_groups.target import compute_target
 from kafka_coordinator.coordinator.core import Core
 from protocols.engine.nodes import Outbox, Time
@@ -60,7 +50,7 @@ def _replace(core: Core, group: ConsumerGroup, old: ConsumerMember, member_id: s
     resolved = dict(group.resolved)
     _step(old, old.standing.state, states.LEFT, ALWAYS, out)
     cancel_timers(group, old.id, out)
-    erase_member(core, group, old.id)
+    storing.erase_member(core, group, old.id)
     group.remove(old)
     member = ConsumerMember(member_id, old.profile, old.standing._replace(epoch=0, previous_epoch=0))
     group.put(member)
@@ -69,9 +59,9 @@ def _replace(core: Core, group: ConsumerGroup, old: ConsumerMember, member_id: s
             group.resolve(regex, each)
     group.target[member_id] = target
     group.balance = None
-    store_profile(core, group, member)
-    store_target(core, group, member_id)
-    store_standing(core, group, member)
+    storing.store_profile(core, group, member)
+    storing.store_target(core, group, member_id)
+    storing.store_standing(core, group, member)
     _step(member, states.ABSENT, states.TAKEN_OVER, states.member_guard(member.standing.state), out)
     observe_member_epoch(group.id, member, out)
     return member
@@ -86,15 +76,17 @@ def update(
     before = member.profile
     if profile != before:
         group.set_profile(member, profile)
-        store_profile(core, group, member)
+        storing.store_profile(core, group, member)
         if before.regex and before.regex != profile.regex and before.regex not in group.resolved:
-            store_pattern(core, group, before.regex)
+            storing.store_pattern(core, group, before.regex)
     named_others = profile.topics != before.topics
     if bumped or named_others or group.stale:
         changed = refresh_hash(core, group)
         if bumped or named_others or changed:
             words, of_topics = _why(profile, bumped or named_others)
-            bump(core, group, profile.client_id if bumped or named_others else None, words, out, of_topics=of_topics)
+            storing.bump(
+                core, group, profile.client_id if bumped or named_others else None, words, out, of_topics=of_topics
+            )
         group.stale = False
     if group.epoch > group.target_epoch:
         compute_target(core, group, member, is_new)
@@ -127,20 +119,19 @@ def move(core: Core, group: ConsumerGroup, member: ConsumerMember, owned: Owned,
 
 
 def stand(core: Core, group: ConsumerGroup, member: ConsumerMember, after: Standing, out: Outbox) -> None:
-    """The member stands here from now on."""
     before = member.standing
     _step(member, before.state, states.RECONCILED, states.member_guard(after.state), out)
     group.set_standing(member, after)
     if after.epoch != before.epoch:
         observe_member_epoch(group.id, member, out)
-    store_standing(core, group, member)
+    storing.store_standing(core, group, member)
 
 
 def observe(core: Core, group: ConsumerGroup, member: ConsumerMember, event: str, out: Outbox) -> None:
     """The group has taken a step: its state, the member's grant and the end of the rebalance follow from it."""
     group.settle(event, out)
-    observe_grant(core, group, member, out)
-    observe_end(group, out)
+    storing.observe_grant(core, group, member, out)
+    storing.observe_end(group, out)
 
 
 def _step(member: ConsumerMember, before: str, event: str, guard: str, out: Outbox) -> None:

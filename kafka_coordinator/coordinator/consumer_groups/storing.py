@@ -17,15 +17,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.coordinator.consumer_groups import states
+from kafka_coordinator.coordinator.consumer_groups import sessions, states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import JOINING, ConsumerMember, Profile, observe_member_epoch
-from kafka_coordinator.coordinator.consumer_groups.sessions import (
-    cancel_timers,
-    resolve_timer,
-    restart_session,
-    revocation_timer,
-)
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.log import Key, Value
 from protocols.engine.nodes import Outbox, Time
@@ -112,7 +106,6 @@ def store_pattern(core: Core, group: ConsumerGroup, regex: str) -> None:
 
 
 def store_whole(core: Core, group: ConsumerGroup) -> None:
-    """Write everything, as when a classic group has become this one."""
     for member in group.members.values():
         store_profile(core, group, member)
     store_epoch(core, group)
@@ -129,7 +122,6 @@ def erase_member(core: Core, group: ConsumerGroup, member_id: str) -> None:
 
 
 def erase_group(core: Core, group: ConsumerGroup) -> None:
-    """Write that the group is gone, with its members; its offsets stay."""
     for member_id in group.members:
         erase_member(core, group, member_id)
     for regex in group.resolved:
@@ -224,10 +216,10 @@ def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
         after = states.MEMBER.next_state(states.ABSENT, states.LOADED, states.member_guard(state))
         out.observe(Transition(states.MEMBER.name, member.called, states.ABSENT, states.LOADED, after))
         observe_member_epoch(group.id, member, out)
-        restart_session(core, group, member, now, out)
+        sessions.restart_session(core, group, member, now, out)
         if state == states.UNREVOKED and member.profile.classic is None:
             member.revoking_at = member.standing.epoch
-            out.set_timer(revocation_timer(group.id, member.id), now + member.profile.rebalance_timeout_ms)
+            out.set_timer(sessions.revocation_timer(group.id, member.id), now + member.profile.rebalance_timeout_ms)
     group.settle(states.LOADED, out)
     group.granted = granted_now(core, group)
     if group.derived_state() in (states.STABLE, states.EMPTY):
@@ -241,6 +233,6 @@ def resign(core: Core, partition: int, out: Outbox) -> None:
     ]:
         group.end(states.UNLOADED, out)
         for member_id in group.members:
-            cancel_timers(group, member_id, out)
-        out.cancel_timer(resolve_timer(group.id))
+            sessions.cancel_timers(group, member_id, out)
+        out.cancel_timer(sessions.resolve_timer(group.id))
         del core.consumer_groups[group.id]

@@ -93,7 +93,6 @@ class IteratedTargets:
         return known[1]
 
     def keep(self, member_ids: Sequence[str]) -> None:
-        """Who is not among these has left."""
         if len(self._known) > 2 * len(member_ids):
             self._known = {member_id: self._known[member_id] for member_id in member_ids if member_id in self._known}
 
@@ -155,7 +154,6 @@ class UniformBalance:
             self._unowned.difference_update(target)
 
     def add(self, member_id: str) -> None:
-        """A member joins, without a target."""
         self._numbers[member_id] = self._next
         self._next += 1
         self._sizes_of[member_id] = 0
@@ -163,7 +161,6 @@ class UniformBalance:
             self._insert(member_id)
 
     def remove(self, member_id: str, target: tuple[Partition, ...]) -> None:
-        """A member leaves, and its partitions are nobody's."""
         if self._mask >= 0:
             self._take_out(member_id)
         del self._numbers[member_id], self._sizes_of[member_id]

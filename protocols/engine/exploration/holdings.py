@@ -32,7 +32,6 @@ class Script:
         return False
 
     def happen(self, turn: Any, number: int) -> None:
-        """The event of this number happens."""
         raise NotImplementedError
 
     def go_on(self, turn: Any, left: tuple[int, int, str]) -> None:
@@ -129,7 +128,6 @@ class Draft:
         return self.world.runs.values[self.state[self.world.column[name]]]
 
     def put(self, name: str, run: Run) -> None:
-        """The process is this from now on."""
         self.state[self.world.column[name]] = self.world.runs.number(run)
 
     def set_fault(self, one: str, other: str, what: str | None) -> None:

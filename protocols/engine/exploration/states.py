@@ -96,7 +96,6 @@ class Interned(Generic[V]):
         self._numbers: dict[V, int] = {}
 
     def number(self, value: V) -> int:
-        """The number of a value."""
         number = self._numbers.get(value)
         if number is None:
             number = self._numbers[value] = len(self.values)

@@ -183,7 +183,6 @@ class Steps:
         return number
 
     def begin(self, name: str, node: ExploredNode, ids: tuple[tuple[str, int], ...]) -> tuple[Branch, ...]:
-        """A new process starts."""
         return self._branches(name, Living(node, (), ids, ()), NodeEvent(START))
 
     def step(self, name: str, living: int, event: int) -> tuple[Branch, ...]:

@@ -6,19 +6,6 @@ from typing import Any
 from protocols.engine.exploration import states
 from protocols.engine.exploration.holdings import Draft, Holdings
 from protocols.engine.exploration.rules import Ended
-from protocols.engine.exploration.states import (
-    CLOSES,
-    CUT,
-    DEAF,
-    DELIVER,
-    FIRE,
-    OPENS,
-    SENDINGS,
-    Action,
-    Happened,
-    Moved,
-    Run,
-)
 from protocols.engine.exploration.steps import CLOSED, CONNECTED, RECEIVE, START, TIMEOUT, WOKEN, Branch, NodeEvent
 from protocols.engine.nodes import OPERATOR, ExploredNode, Message
 
@@ -35,7 +22,9 @@ _NAMES = {
 class Turn(Draft):
     """One action: a state that is changed until all that follows at once has happened."""
 
-    def __init__(self, world: Holdings, state: list[int], choices: Sequence[int], told: list[Happened] | None) -> None:
+    def __init__(
+        self, world: Holdings, state: list[int], choices: Sequence[int], told: list[states.Happened] | None
+    ) -> None:
         super().__init__(world, state)
         self.options: list[int] = []
         """How many options each choice had."""
@@ -44,11 +33,11 @@ class Turn(Draft):
         self._waiting: list[tuple[str, int]] = []
         self._is_busy = False
 
-    def act(self, action: Action) -> None:
+    def act(self, action: states.Action) -> None:
         world = self.world
-        if action.kind == DELIVER:
+        if action.kind == states.DELIVER:
             self._deliver(action.of, str(action.what))
-        elif action.kind == FIRE:
+        elif action.kind == states.FIRE:
             run = self.run(action.of)
             living = world.steps.livings[run.living]
             timers = () if living is None else [each for each, _ in living.timers]
@@ -71,7 +60,7 @@ class Turn(Draft):
         self._tell("start", name, "", None)
         firings = before.firings if before.life else world.firings_of(node)
         remembered = world.remember(before.remembered, branch.facts)
-        self.put(name, Run(branch.living, firings, False, (), before.life + 1, living.ids, remembered))
+        self.put(name, states.Run(branch.living, firings, False, (), before.life + 1, living.ids, remembered))
         self._effects(name, branch)
         self._settle()
 
@@ -200,7 +189,7 @@ class Turn(Draft):
         column, side = self.world.pair_column[name, to]
         pair = self._pair(column)
         fault = self._fault(name, to)
-        if fault == CUT:
+        if fault == states.CUT:
             self._tell("lost", name, to, message)
             return
         if not pair.is_open[side] and not self.run(to).living:
@@ -208,7 +197,7 @@ class Turn(Draft):
             self._waiting.append((name, self.world.steps.event(NodeEvent(CLOSED, to))))
             return
         after, has_opened = states.send(pair, side, message)
-        is_lost = fault is not None and (fault == DEAF or self._pick(2) == 1)
+        is_lost = fault is not None and (fault == states.DEAF or self._pick(2) == 1)
         if is_lost and after is not pair:
             after = states.unsent(after, side)
         self._tell("lost" if is_lost else "send", name, to, message)
@@ -223,9 +212,9 @@ class Turn(Draft):
             raise ValueError(f"nothing from {sender} can arrive at {receiver}")
         what, pair = states.take(pair, 1 - side)
         self._set_pair(column, pair)
-        if what == OPENS:
+        if what == states.OPENS:
             self.tell_node(receiver, NodeEvent(CONNECTED, sender))
-        elif what == CLOSES:
+        elif what == states.CLOSES:
             self.tell_node(receiver, NodeEvent(CLOSED, sender))
         elif what is not None:
             self.tell_node(receiver, NodeEvent(RECEIVE, sender, what))
@@ -247,7 +236,7 @@ class Turn(Draft):
     def _chosen(self, branches: Sequence[Branch]) -> Branch:
         return branches[self._pick(len(branches))]
 
-    def _chosen_of(self, moves: Sequence[Moved]) -> Moved:
+    def _chosen_of(self, moves: Sequence[states.Moved]) -> states.Moved:
         return moves[self._pick(len(moves))]
 
     def _pick(self, options: int) -> int:
@@ -262,8 +251,8 @@ class Turn(Draft):
 
     def _tell(self, kind: str, process: str, peer: str, what: Any) -> None:
         if self._told is not None:
-            shown = self.world.steps.messages[what] if kind in SENDINGS else what
-            self._told.append(Happened(kind, process, peer, shown))
+            shown = self.world.steps.messages[what] if kind in states.SENDINGS else what
+            self._told.append(states.Happened(kind, process, peer, shown))
 
     def _tell_event(self, name: str, event: NodeEvent) -> None:
         kind, peer, what = event

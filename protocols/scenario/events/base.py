@@ -117,7 +117,7 @@ class Event(Part):
     @classmethod
     def kind_name(cls) -> str:
         """The field that says what happens, the first one of its own: ``join``, ``crash``."""
-        return next(name for name in cls.model_fields if name not in Event.model_fields)
+        return list(cls.model_fields)[len(Event.model_fields)]
 
     @classmethod
     def takes_several(cls) -> bool:
@@ -151,8 +151,9 @@ class Event(Part):
     # Whom it is about.
 
     def members(self) -> Mapping[str, Path]:
-        """The members that it names, and in which of its fields."""
-        return {}
+        """The members that it names, and in which of its fields: the first one, where that holds a member."""
+        field = self.kind_name()
+        return {getattr(self, field): (field,)} if self.takes_several() else {}
 
     def strikes_process(self) -> bool:
         """Whether all members of the process have the fate of the one that is named."""
@@ -241,7 +242,6 @@ def register(kind: type[E]) -> type[E]:
 
 
 def unregister(kind: type[Event]) -> None:
-    """Scenarios no longer know this kind."""
     del _KINDS[kind.kind_name()]
 
 

@@ -14,46 +14,23 @@ from pydantic import Field
 
 from protocols.engine.nodes import Time
 from protocols.scenario.events.base import ClusterState, Event, MemberChange
-from protocols.scenario.fields import Duration, EachMember, MemberPart, Number, Settings, duration_text, listed
+from protocols.scenario.fields import Duration, EachMember, MemberPart, Settings, duration_text, listed
 from protocols.scenario.shorthands import check_subscription, names, with_names
 from protocols.scenario.validation import Path, mapping, validated
 
 
-class Join(Event):
-    """A member starts (first, or again after it left)."""
-
+class _Joining(Event):
     join: EachMember
     """The member; if it joins again, fields that the event omits keep their former values."""
     like: str | None = None
     """Another member, whose fields it has where the event says nothing else; ``process`` and ``instance_id`` are its
     own."""
-    subscribe: tuple[str, ...] | None = None
-    """Topics, in the order in which the member lists them; they need not exist."""
-    pattern: str | None = None
-    """A regular expression that matches whole names of topics, instead of ``subscribe``."""
-    resolved_by: Literal["client", "broker"] = "client"
-    """Who finds the topics that match the pattern: the client, from its metadata, or the group's coordinator, as for
-    `SubscriptionPattern` in Kafka's consumer protocol (the pattern is one of RE2 then). Where there is no such thing,
-    the client does."""
-    instance_id: str | None = None
-    """Makes the member static (Kafka)."""
-    rack: str | None = None
-    """Kafka's rack, RocketMQ's room."""
-    client_id: str | None = None
-    """What the client calls itself; two members may have the same, as two containers of one image."""
-    process: str | None = None
-    """Members with equal ``process`` live in one client instance (one process); a member's name may be used."""
-    strategy: str | None = None
-    """The member's own assignor or strategy, where it differs from the variant's (one name, in Kafka several with
-    commas). Every variant's system must have it."""
-    handle: Duration = 0.0
-    """How long the user's code takes for one record."""
-    threads: Number | None = None
-    """How many threads of the member handle records at once. Left out: one loop in Kafka and in RocketMQ's pull
-    consumers, ``consumeThreadMax`` threads (20) in RocketMQ's push consumer."""
-    settings: Settings = Field(default_factory=dict)
-    """Client settings of this member alone, under the systems' own names; a system passes over those that only others
-    have."""
+
+
+class Join(MemberPart, _Joining):
+    """A member starts (first, or again after it left)."""
+
+    subscribe: tuple[str, ...] | None = None  # type: ignore[assignment]  # an event may leave it out
 
     example: ClassVar[str] = "{at: 10s, join: c3, subscribe: [orders], strategy: 'cooperative-sticky,range'}"
     member_change = MemberChange.JOINS
@@ -69,9 +46,6 @@ class Join(Event):
 
     def check(self, there: ClusterState, path: Path) -> None:
         there.need_strategies(self.strategy, path)
-
-    def members(self) -> Mapping[str, Path]:
-        return {self.join: ("join",)}
 
     def taken_from(self) -> str | None:
         return self.like
@@ -114,9 +88,6 @@ class Restart(Event):
     def check(self, there: ClusterState, path: Path) -> None:
         there.need_strategies(self.strategy, path)
 
-    def members(self) -> Mapping[str, Path]:
-        return {self.restart: ("restart",)}
-
     def strikes_process(self) -> bool:
         return self.how == "crash"
 
@@ -158,9 +129,6 @@ class Leave(Event):
     def what(self, several: bool) -> str:
         return "leave" if several else "leaves"
 
-    def members(self) -> Mapping[str, Path]:
-        return {self.leave: ("leave",)}
-
 
 class Crash(Event):
     """A member's process is killed: its connections close, without any message to others."""
@@ -174,9 +142,6 @@ class Crash(Event):
 
     def what(self, several: bool) -> str:
         return "crash" if several else "crashes"
-
-    def members(self) -> Mapping[str, Path]:
-        return {self.crash: ("crash",)}
 
     def strikes_process(self) -> bool:
         return True
@@ -196,9 +161,6 @@ class Hang(Event):
 
     def what(self, several: bool) -> str:
         return f"{'hang' if several else 'hangs'} for {duration_text(self.for_)}"
-
-    def members(self) -> Mapping[str, Path]:
-        return {self.hang: ("hang",)}
 
     def strikes_process(self) -> bool:
         return True
@@ -221,9 +183,6 @@ class StopPolling(Event):
 
     def what(self, several: bool) -> str:
         return f"{'stop' if several else 'stops'} polling for {duration_text(self.for_)}"
-
-    def members(self) -> Mapping[str, Path]:
-        return {self.stop_polling: ("stop_polling",)}
 
     def lasts(self) -> Time:
         return self.for_

@@ -63,9 +63,6 @@ class Disconnect(Event):
         if self.broker is not None:
             need_server(self.broker, (*there.brokers, *there.infrastructure), (*path, "broker"))
 
-    def members(self) -> Mapping[str, Path]:
-        return {self.disconnect: ("disconnect",)}
-
     def strikes_process(self) -> bool:
         return True
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata
-from kafka_coordinator.assignors.sticky import StickyAssignor, cooperative_sticky, sticky
+from kafka_coordinator.assignors.sticky import cooperative_sticky, sticky
 from tests.kafka_coordinator.consumer.metadata import group_of, owned, partitions_of
 from tests.rows import rows
 
@@ -248,24 +248,6 @@ def test_claims_on_what_is_gone_count_for_nothing() -> None:
 def test_ids_are_compared_as_java_does() -> None:
     group = group_of({"t0": 1}, {"\U0001f600": "t0", "\ufb00": "t0", "\U0001f601": ""})
     assert owned(group, sticky(group))["\U0001f600"] == "t0-0"
-
-
-@rows(("cooperative", "pure"), [(False, sticky), (True, cooperative_sticky)])
-def test_an_assignor_object_remembers_the_highest_generation(
-    cooperative: bool, pure: Callable[[GroupMetadata, int], Assignment]
-) -> None:
-    group = group_of({"t0": 3, "t1": 3}, {"C0": "t0 t1", "C1": "t0", "C2": ""})
-    claims = {"C0": "t1-0 t1-1 t1-2 t0-1 t0-2", "C2": "t0-0"}
-    assignor = StickyAssignor(cooperative=cooperative)
-    first = _claiming(group, claims, {"C0": 3, "C2": 3})
-    assert assignor.assign(first) == pure(first, -1)
-    assert assignor.max_generation == 3
-    assignor.assign(_claiming(group, {}, {"C1": 9}))
-    assert assignor.max_generation == 9
-    with pytest.raises(AssignorError):
-        assignor.assign(first)
-    with pytest.raises(AssignorError):
-        pure(first, 9)
 
 
 @BOTH

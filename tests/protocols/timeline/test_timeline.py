@@ -10,7 +10,7 @@ from protocols import Queue
 from protocols.facts import Granted, RebalanceEnded, Transition
 from protocols.scenario.events import Crash, Hang
 from protocols.scenario.reading import scenario
-from protocols.timeline import PER_BROKER, THROUGHOUT, FigureRecorder, InvariantError, Recorder, lifetimes, may_own_in
+from protocols.timeline import PER_BROKER, THROUGHOUT, InvariantError, Recorder, lifetimes, may_own_in
 from protocols.timeline.ownership import Double, Gap, Interval, Pause
 from tests.protocols.timeline.timeline_made import A, B, C, owns, recorded
 from tests.rows import rows
@@ -219,14 +219,3 @@ def test_the_live_figures_are_those_of_the_textbook(statements: list[tuple[int, 
     assert timeline.ownership[:4] == (unowned, double, longest, moves)
     assert sum((each.until or end) - each.since for each in timeline.gaps) == unowned
     assert sum((each.until or end) - each.since for each in timeline.doubles) == double
-
-
-@given(STATEMENTS)
-def test_the_light_observer_counts_the_same(statements: list[tuple[int, str, set[Queue]]]) -> None:
-    light = FigureRecorder()
-    facts, now = [], 0
-    for after, member, queues in statements:
-        now += after
-        facts.append((float(now), owns(member, *queues)))
-        light.fact(*facts[-1][:1], member, facts[-1][1], -1, 0)
-    assert light.beliefs.figures(now + 3.0) == recorded(facts, now + 3.0).ownership

@@ -33,7 +33,7 @@ class OneBroker:
 
     def __init__(self, per_second: float = 0.0, settings: BrokerSettings | None = None, on: Disk | None = None) -> None:
         self.disk = on or disk(per_second)
-        self.world = SingleNode(BrokerNode(Broker("b", self.disk, settings)))
+        self.world = SingleNode(BrokerNode(Broker("b", self.disk, settings or BrokerSettings())))
         self.world.start()
         self.world.take_sent()
 

@@ -1,5 +1,6 @@
 """A member of the consumer protocol is fenced, refused, does not poll, leaves (spec 6.5, 6.6, 6.7)."""
 
+from kafka_coordinator import errors
 from kafka_coordinator.consumer import Close, CommitNow, GoOn, StopPolling, Subscribe
 from kafka_coordinator.consumer.kip848.polling import REACTIONS
 from kafka_coordinator.consumer.kip848.states import (
@@ -10,7 +11,6 @@ from kafka_coordinator.consumer.kip848.states import (
     STALE,
     UNSUBSCRIBED,
 )
-from kafka_coordinator.errors import CODES
 from kafka_coordinator.messages import ConsumerGroupHeartbeat
 from protocols.facts import Noted, TimedOut
 from protocols.state_machine import Edge
@@ -106,7 +106,7 @@ def test_without_permission_for_a_topic_poll_throws_and_the_member_stays() -> No
     assert any(isinstance(fact, Noted) and "throws" in fact.text for fact in member.told)
 
 
-@rows("error", sorted(set(CODES) - set(REACTIONS) - {"NONE"}))
+@rows("error", sorted({name for name in vars(errors) if name.isupper()} - set(REACTIONS) - {"NONE"}))
 def test_every_other_error_ends_the_users_loop(error: str) -> None:
     member = ScriptedMember()
     member.member(A)

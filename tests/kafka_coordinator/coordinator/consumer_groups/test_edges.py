@@ -7,8 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
+from kafka_coordinator import errors
 from kafka_coordinator.coordinator.consumer_groups.states import GROUP, MEMBER
-from kafka_coordinator.errors import CODES
 from kafka_coordinator.messages import LEAVES, LEAVES_FOR_A_WHILE
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk
 from tests.kafka_coordinator.coordinator.consumer_groups.stories import DIRECTED
@@ -56,7 +56,7 @@ class Play(RuleBasedStateMachine):
     @rule(who=WHO, topics=SUBSCRIPTIONS, assignor=st.sampled_from([None, "range"]))
     def join(self, who: int, topics: tuple[str, ...], assignor: str | None) -> None:
         answer = self.desk.join(self.name(who), topics, instance_id=self.instance(who), assignor=assignor)
-        assert answer.error in CODES
+        assert answer.error in vars(errors)
 
     @rule(who=WHO, regex=st.sampled_from(["t|u", "u.*"]))
     def join_with_a_pattern(self, who: int, regex: str) -> None:
@@ -105,7 +105,7 @@ class Play(RuleBasedStateMachine):
     def a_classic_member_heartbeats(self, number: int) -> None:
         member_id = self.classic_ids[number % len(self.classic_ids)]
         member = self.desk.group.members.get(member_id) if self.has_group() else None
-        assert self.desk.classic_beat(member_id, 1 if member is None else member.standing.epoch) in CODES
+        assert self.desk.classic_beat(member_id, 1 if member is None else member.standing.epoch) in vars(errors)
 
     @rule(milliseconds=st.sampled_from([1, 3000, 10_001, 20_000, 30_000, 45_000]))
     def time_passes(self, milliseconds: int) -> None:
@@ -136,7 +136,7 @@ class Play(RuleBasedStateMachine):
 
     @rule(who=WHO)
     def commit(self, who: int) -> None:
-        assert self.desk.commit(self.name(who), self.epoch(who)) in CODES
+        assert self.desk.commit(self.name(who), self.epoch(who)) in vars(errors)
         self.desk.fetch(self.name(who), self.epoch(who))
 
 
