@@ -66,6 +66,9 @@ def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Even
 def _moved(event: Loaded, owner: Stream | None, brokers: Sequence[Event]) -> bool | None:
     if owner is not None and owner is not event.stream:
         return True
+    node = event.stream.node
+    if any(isinstance(each, BrokerFenced) and each.broker != node for each in brokers):
+        return None  # of several brokers, another one may have had the group meanwhile
     own = [each for each in brokers if each.stream is event.stream]
     restarted = any(
         isinstance(each, BrokerStarted | BrokerStopped | ClientBooted) and abs(each.at - event.at) < _AROUND_START_S

@@ -7,7 +7,17 @@ from datetime import tzinfo
 from pathlib import PurePath
 
 from compare.logs.broker_events import BrokerStarted, Coordinates, OtherKind
-from compare.logs.client_events import ClientBooted, ClientStarted, Epoch, PolledAgain, Setting, Subscribed, Threw
+from compare.logs.client_events import (
+    ClientBooted,
+    ClientStarted,
+    Epoch,
+    PolledAgain,
+    PollTimeout,
+    SessionOver,
+    Setting,
+    Subscribed,
+    Threw,
+)
 from compare.logs.events import Event, Place, Stream
 from compare.logs.kafka_broker import of_broker
 from compare.logs.kafka_clients import is_idle_java, of_go, of_java, of_kafkajs, of_librdkafka, of_python
@@ -107,6 +117,10 @@ class Sources:
         for stream in self.streams:
             used.update(stream.files if stream.events or stream.lines else ())
             name = stream.container or stream.name
+            lost = [each for each in stream.events if isinstance(each, PollTimeout | SessionOver) and not each.group]
+            if lost:
+                why = f"poll timeouts or lost sessions of {lost[0].client or 'a client'}, and no line names its group"
+                rows.append(_row(name, len(lost), stream.library, why))
             for library, number in sorted(stream.lines.items()):
                 unread = number - stream.read.get(library, 0)
                 if library in _QUIET and unread:

@@ -20,6 +20,7 @@ _ONE_JOIN_S = 2.0
 
 
 def begins_epoch(event: Event) -> bool:
+    """Whether an epoch of the consumer protocol is due to the line."""
     if isinstance(event, Moved):
         return event.after in {"JOINING", "PREPARE_LEAVING"}
     return isinstance(event, GivesUpId | ClientStarted)

@@ -151,6 +151,13 @@ def test_the_remedies_know_the_protocol_and_what_happened() -> None:
     assert "RebalanceInProgressException" in remedies["commit-in-rebalance-41"]["member_left"]
 
 
+def test_a_clients_lines_without_a_group_are_not_silently_left_out() -> None:
+    """librdkafka prints no group: its poll timeouts alone are told as lines that no group is known of."""
+    (row, *_) = report(files_of("slow-confluent-41", "clients_only"))["not_understood"]
+    assert (row["source"], row["lines"], row["client"]) == ("client-thumb-2.log", 2, "librdkafka")
+    assert "thumb-2" in row["why"]
+
+
 def test_clients_that_say_little_are_named() -> None:
     told = report(files_of("slow-aiokafka-41", "all_files"))["not_understood"]
     assert {(each["source"], each["client"]) for each in told} == {
