@@ -30,6 +30,7 @@ _AFTER_LOAD_S = 120.0
 """A rejoin so soon after the coordinator was loaded comes from its restart."""
 
 _ONE_JOIN_S = 3.0
+_NOTICED_S = 5.0
 
 _CLIENT_REASON = re.compile(r"; client reason: (.*)$")
 _SAYS_WHAT_IT_DOES = frozenset({"java"})
@@ -109,7 +110,7 @@ class _Court:
         self._returns.begin(each)
         found = self._vanished(each, before)
         moves: list[tuple[float, Departure | str]] = [
-            *((departure.at, departure) for departure in each.departures if self._was_in(departure, before)),
+            *((departure.at, departure) for departure in each.departures if self._was_in(departure, before, place)),
             *((at, member) for member, at in each.joined.items()),
         ]
         for at, moved in sorted(moves, key=lambda move: move[0]):
@@ -137,8 +138,11 @@ class _Court:
     def _would_decide(self, each: Rebalance) -> str:
         return "the logs of the clients" if each.at_broker else "the broker's log, or those of the other members"
 
-    def _was_in(self, departure: Departure, before: Rebalance | None) -> bool:
-        """A member that the group had removed already may still say that it leaves."""
+    def _was_in(self, departure: Departure, before: Rebalance | None, place: int) -> bool:
+        """A member that the group had removed already, and that missed a rebalance, may still say that it leaves."""
+        by_broker = any(event.stream.role == "broker" for event in departure.events)
+        if not by_broker and self._returns.missed(departure.process, place):
+            return False
         known = before.after if before else None
         return known is None or any(departure.member in {name, client_of(name)} for name in known)
 
@@ -146,8 +150,20 @@ class _Court:
         if departure.how == "unknown":
             who = f"the log of {client_of(departure.member)}"
             return Doubt(("member_left", "poll_interval_exceeded"), (departure.member,), departure.events, who)
+        if departure.how == "poll" and self._had_lost_place(departure):
+            would = "the broker's log"
+            return Doubt((_HOW["poll"], "session_timeout"), (departure.member,), departure.events, would)
         behind = "exception" if departure.exception else ""
         return Cause(_HOW[departure.how], (departure.member,), departure.events, departure.exception, behind)
+
+    def _had_lost_place(self, departure: Departure) -> bool:
+        """Whether a client that was too slow says that it had lost its place, too: one that stood still notices both
+        when it runs again, and was removed before. The broker's log tells which it was."""
+        if departure.process is None or any(event.stream.role == "broker" for event in departure.events):
+            return False
+        near = self._lines.between(departure.at - _NOTICED_S, departure.at + _NOTICED_S)
+        lost = [event for event in near if isinstance(event, UnknownMember | SessionOver)]
+        return any(self._processes.of(event) == departure.process for event in lost)
 
     def _vanished(self, each: Rebalance, before: Rebalance | None) -> _Found:
         """Without the broker's log: who is no more among the members, though nobody said so."""
@@ -183,7 +199,10 @@ class _Court:
             return ()
         own = self._lines.between(self._returns.present[member], each.over + _AFTER_LOAD_S)
         lost = [event for event in own if isinstance(event, UnknownMember | SessionOver)]
-        return tuple(event for event in lost if self._processes.of(event) == process)[:2]
+        lost = [event for event in lost if self._processes.of(event) == process]
+        asked = {event.generation for event in lost if isinstance(event, UnknownMember) and (event.generation or 0) > 0}
+        # Asked for a later generation than the last that is known, it was in the group meanwhile.
+        return () if asked and self._returns.generation_of(process) not in asked else tuple(lost[:2])
 
     def _came(self, member: str, each: Rebalance, place: int) -> list[Cause | Doubt]:
         known = self._returns.why(member, each, place)
@@ -271,7 +290,8 @@ class _Court:
         """No line of the coordinator says what began it: what the clients said and did before."""
         if each.at_broker:
             return []
-        notes = each.notes
+        joined = each.stabilized if each.stabilized is not None else each.over
+        notes = [note for note in each.notes if note.at < joined]  # later ones lead to the next rebalance
         if each.generation == 1:
             return [Cause(JOINED, (), each.events[:2])]
         if any(isinstance(note, SecondRound) for note in notes):

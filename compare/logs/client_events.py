@@ -187,13 +187,6 @@ class Unanswered(OfClient):
 
 
 @record
-class CoordinatorFound(OfClient):
-    """It found the coordinator; ``node``: as printed."""
-
-    node: str
-
-
-@record
 class Refused(OfClient):
     """It may not join, since it shares no assignor with the group."""
 
@@ -241,8 +234,3 @@ class Threw(OfClient):
     """An exception stands in the log; ``exception``: its class."""
 
     exception: str
-
-
-@record
-class ShareMember(OfClient):
-    """A line of a member of a share group."""

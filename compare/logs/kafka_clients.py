@@ -8,7 +8,6 @@ from compare.logs.broker_events import OtherKind
 from compare.logs.client_events import (
     Asked,
     ClientStarted,
-    CoordinatorFound,
     CoordinatorGone,
     Epoch,
     Fatal,
@@ -102,7 +101,6 @@ _JAVA = table(
     ),
     (CoordinatorGone, "Group coordinator {} is unavailable or invalid due to cause: {why}"),
     (CoordinatorGone, "Group coordinator {} is unavailable or invalid, will attempt rediscovery{why}"),
-    (CoordinatorFound, "Discovered group coordinator {node} (id: {}"),
     (
         Unanswered,
         "Cancelled in-flight HEARTBEAT request with correlation id {} due to node {} being disconnected (elapsed time"
@@ -123,7 +121,6 @@ _JAVA = table(
 _JAVA_BEGINS = tuple(dict.fromkeys(row.begin[:10] for rows in _JAVA.values() for row in rows))
 _JAVA_HEAD = re.compile(r"\[(Consumer|Worker|ShareConsumer) (?:instanceId=|clientId=)")
 _ASSIGNMENT = re.compile(r"([^\s{,=]+)=(?:Assignment|ConnectAssignment|ExtendedAssignment)\(")
-_MOST_REASON = 120
 
 _LIBRDKAFKA = table(
     (

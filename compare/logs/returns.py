@@ -100,6 +100,14 @@ class Returns:
             if process is not None:
                 self._last_in[process] = (place, each.generation)
 
+    def missed(self, process: Process | None, place: int) -> bool:
+        """Whether others were in a rebalance since the last one that the process was in."""
+        return process in self._last_in and place - self._last_in[process][0] > 1 if process is not None else False
+
+    def generation_of(self, process: Process) -> int | None:
+        """The last generation that the process was in."""
+        return self._last_in[process][1] if process in self._last_in else None
+
     def vanished(self, departure: Departure) -> None:
         """A member is gone, though nobody said so."""
         self.absent.add(departure)

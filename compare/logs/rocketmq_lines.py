@@ -99,11 +99,6 @@ class Result(Rocket):
 
 
 @record
-class Notified(Rocket):
-    """A broker told a client to rebalance."""
-
-
-@record
 class RouteChanged(Rocket):
     """A client saw another route of a topic; ``change``: in its words, which `route_change` reads."""
 
@@ -161,7 +156,6 @@ _MESSAGES = table(
     (QueueRemoved, f"doRebalance, {{group}}, remove unnecessary mq, {_QUEUE}"),
     (Result, "client rebalanced result changed. " + _RESULT),
     (Result, "rebalanced result changed. " + _RESULT),
-    (Notified, "receive broker's notification[{}], the consumer group: {group} changed, rebalance immediately"),
     (RouteChanged, "the topic[{topic}] route info changed, {change}"),
     (RouteChanged, "the topic[{topic}] route info changed,{change}"),
     (ClientSwitched, "the client factory [{client}] start OK"),

@@ -11,6 +11,7 @@ from compare.logs.client_events import (
 )
 from compare.logs.drafts import Draft
 from compare.logs.events import Event
+from compare.logs.identity import client_of
 from compare.logs.model import Departure, Ordered
 
 CLOSE_S = 5.0
@@ -42,12 +43,21 @@ def unseen_generations(drafts: list[Draft], events: Ordered[Event], departures: 
         for cluster in clusters if room else []:
             late = after is None and cluster[0].at > covered
             known = after is not None and after.at_broker and cluster[0].at >= after.at - CLOSE_S
-            if late or (after is not None and not known and not _joined_by_others(cluster, since, until, events)):
+            back = after is not None and room > 0 and _is_back(cluster, after)
+            others = after is not None and _joined_by_others(cluster, since, until, events)
+            if late or (after is not None and not known and (back or not others)):
                 number = None
-                if after is not None and after.generation is not None and room == len(clusters) == 1:
+                settled = not place or drafts[place - 1].stabilized is not None
+                if settled and after is not None and after.generation is not None and room == len(clusters) == 1:
                     number = after.generation - 1
                 found.append(_made(cluster, number, after or (drafts[-1] if drafts else None)))
     return sorted(found, key=lambda each: (each.at, each.generation or 0))
+
+
+def _is_back(cluster: Sequence[Departure], after: Draft) -> bool:
+    """Whether one of those who left is in the rebalance under another id: numbers are missing for its leave."""
+    left = {client_of(each.member): each.member for each in cluster}
+    return any(left.get(client_of(member), member) != member for member in after.seen)
 
 
 def _made(cluster: Sequence[Departure], number: int | None, beside: Draft | None) -> Draft:
