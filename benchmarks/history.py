@@ -1,18 +1,21 @@
-"""`equipoise history` on a month of snapshots of 5,000 groups, 10.8 million rows, on Spark.
+"""`equipoise history` on a month of snapshots of 5,000 groups, 10.8 million rows, by both engines.
 
-Peer: DuckDB in the same run, and the answers are compared (hours unfair and idle, moves, rebalances put together from
-changes, members that come and go, trends, topics that pile up). Budget: 4 times DuckDB's CPU, warm.
+Peer: DuckDB in the same run, and the answers are compared (hours unfair, idle and in a storm, moves, rebalances,
+members that come and go, means, topics that pile up). Budget: 4 times DuckDB's CPU, warm.
 
 `python -m benchmarks.history [--groups 5000] [--days 30] [--every 1200] [--rounds 2] [--data DIR]`. CPU seconds count
 JVM and Python; "cold" includes the start of Spark. ``--data`` keeps the snapshots, or takes those that are there.
 """
 
 import argparse
+import operator
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import duckdb
 import numpy as np
@@ -21,9 +24,9 @@ import pyarrow as pa
 from tabulate import tabulate
 
 from benchmarks.process_tree import cpu_seconds, peak_memory
+from compare.figures.histories import Unfair
 from compare.figures.metrics import COUNTS, LOADS
-from compare.figures.spark.history import KEYS, Unfair, history, read_snapshots
-from compare.figures.spark.sessions import session
+from compare.history import counted, selected
 from compare.snapshots import TOPIC_COUNTS, TOPIC_LOADS, compact, day_of, snapshot_schema, write_snapshot_file
 
 START = 1_795_305_600.0
@@ -134,6 +137,7 @@ class _State:
             "distance": pa.array(above),
             "optimum_max": pa.array(fair),
             "moves": pa.nulls(count, pa.int64()) if moves is None else pa.array(moves),
+            "rebalances": pa.nulls(count, pa.int64()) if moves is None else pa.array((moves > 0) * 3),
             "joined": pa.nulls(count, pa.list_(pa.string())) if moves is None else joined,
             "left": pa.nulls(count, pa.list_(pa.string())) if moves is None else left,
             "topics": self._topics(is_member, lag),
@@ -207,52 +211,40 @@ where moves > 0 or len(joined) > 0 or len("left") > 0;
 """
 
 _DAYS = """
-select cluster, system, "group", ms // 86400000 as day, count(*) as snapshots,
-  min(ms) as first_ms, max(ms) as last_ms, sum(stands)::bigint as ms,
-  sum(case when distance > 0 then stands else 0 end)::bigint as unfair_ms,
-  sum(case when distance is null then stands else 0 end)::bigint as unknown_ms,
-  sum(case when idle_members > 0 then stands else 0 end)::bigint as idle_ms,
-  sum(case when unowned_queues > 0 then stands else 0 end)::bigint as unowned_ms,
-  sum(case when double_owned_queues > 0 then stands else 0 end)::bigint as double_owned_ms,
-  sum(moves)::bigint as moves, sum(len(joined))::bigint as joined, sum(len("left"))::bigint as left_,
+select cluster, system, "group", ms // 86400000 as day, count(*) as snapshots, sum(stands)::bigint as ms,
+  sum(case when distance > 0 then stands else 0 end)::bigint as unfair,
+  sum(case when distance is null then stands else 0 end)::bigint as unknown,
+  sum(case when idle_members > 0 then stands else 0 end)::bigint as idle,
+  sum(case when unowned_queues > 0 then stands else 0 end)::bigint as unowned,
+  sum(case when double_owned_queues > 0 then stands else 0 end)::bigint as double_owned,
+  sum(case when in_an_hour >= 5 then stands else 0 end)::bigint as storm, max(in_an_hour) as most,
+  sum(moves)::bigint as moves, sum(seen)::bigint as rebalances,
+  sum(len(joined))::bigint as joined, sum(len("left"))::bigint as left_,
   sum(round_even(score * 1000000, 0)::bigint * stands)::hugeint as score_sum,
   sum(case when score is not null then stands else 0 end)::bigint as score_ms,
-  sum(round_even(max_over_mean * 10000, 0)::bigint * stands)::hugeint as max_over_mean_sum,
-  sum(case when max_over_mean is not null then stands else 0 end)::bigint as max_over_mean_ms,
+  sum(round_even(max_over_mean * 10000, 0)::bigint * stands)::hugeint as ratio_sum,
+  sum(case when max_over_mean is not null then stands else 0 end)::bigint as ratio_ms,
   sum(lag * stands)::hugeint as lag_sum, sum(case when lag is not null then stands else 0 end)::bigint as lag_ms,
   min(score) as score_min, max(max_over_mean) as max_over_mean_max, max(distance) as distance_max, max(lag) as lag_max,
-  max_by(score, ms) as score_last, max_by(lag, ms) as lag_last
-from rows join polls using (cluster, ms) group by all
+  max_by(score, ms) as score_last, max_by(lag, ms) as lag_last, max(ms) as last_ms
+from (
+  select *, sum(seen) over (
+    partition by cluster, system, "group" order by ms range between 3599999 preceding and current row) as in_an_hour
+  from (
+    select *, coalesce(rebalances, (coalesce(moves, 0) > 0 or coalesce(len(joined), 0) > 0
+      or coalesce(len("left"), 0) > 0)::int) as seen from rows))
+join polls using (cluster, ms) group by all
 """
 
+_TIMES = ("ms", "unfair", "unknown", "idle", "unowned", "double_owned", "storm")
+_MEANS = ("score_sum", "score_ms", "ratio_sum", "ratio_ms", "lag_sum", "lag_ms")
+_SUMS = ("snapshots", *_TIMES, "moves", "rebalances", "joined", "left_", *_MEANS)
 _GROUPS = f"""
-with days as ({_DAYS})
-select cluster, system, "group", sum(snapshots)::bigint as snapshots, sum(ms)::bigint as ms,
-  sum(unfair_ms)::bigint as unfair_ms, sum(unknown_ms)::bigint as unknown_ms, sum(idle_ms)::bigint as idle_ms,
-  sum(unowned_ms)::bigint as unowned_ms, sum(double_owned_ms)::bigint as double_owned_ms, sum(moves)::bigint as moves,
-  sum(joined)::bigint as joined, sum(left_)::bigint as left_, sum(score_sum)::bigint as score_sum,
-  sum(score_ms)::bigint as score_ms, sum(max_over_mean_sum)::bigint as max_over_mean_sum,
-  sum(max_over_mean_ms)::bigint as max_over_mean_ms, sum(lag_sum)::bigint as lag_sum, sum(lag_ms)::bigint as lag_ms,
-  min(first_ms) as first_ms, max(days.last_ms) as last_ms, min(score_min) as score_min,
-  max(max_over_mean_max) as max_over_mean_max, max(distance_max) as distance_max, max(lag_max) as lag_max,
-  max_by(score_last, days.last_ms) as score_last, max_by(lag_last, days.last_ms) as lag_last,
-  regr_slope(round(score_sum / score_ms), day) as slope,
-  list({{'day': day, 'ms': ms, 'unfair_ms': unfair_ms, 'idle_ms': idle_ms, 'moves': moves, 'score_sum': score_sum,
-    'score_ms': score_ms, 'lag_sum': lag_sum, 'lag_ms': lag_ms, 'lag_max': lag_max}} order by day) as days
-from days group by all
-"""
-
-_REBALANCES = """
-with begun as (
-  select *, case when ms - lag(ms) over w <= 120000 then 0 else 1 end as begins from changed
-  window w as (partition by cluster, system, "group" order by ms)),
-numbered as (select *, sum(begins) over (partition by cluster, system, "group" order by ms) as number from begun),
-sessions as (
-  select cluster, system, "group", number, min(ms) as since, max(ms) - min(ms) as took, sum(moves)::bigint as moves
-  from numbered group by all)
-select cluster, system, "group", since // 86400000 as day, count(*) as rebalances, max(took) as longest_ms,
-  max(moves) as most_moves
-from sessions group by all
+select cluster, system, "group", {", ".join(f"sum({name})::hugeint as {name}" for name in _SUMS)},
+  max(most) as rebalances_in_an_hour, min(score_min) as score_min, max(max_over_mean_max) as max_over_mean_max,
+  max(distance_max) as distance_max, max(lag_max) as lag_max, max_by(score_last, last_ms) as score_last,
+  max_by(lag_last, last_ms) as lag_last, count(*) as days
+from ({_DAYS}) group by all
 """
 
 _MEMBERS = """
@@ -275,24 +267,61 @@ from uneven group by all
 """
 
 
-def by_duckdb(folder: Path) -> dict[str, pa.Table]:
-    """The tables of `compare.figures.spark.history.HistoryTables`, by name."""
+Key = tuple[str, str]
+Answers = dict[Key, dict[str, object]]
+"""Cluster and group to figures, under the names of the history's records; ``topics`` to hours; ``days``: how many."""
+
+_HOUR_MS = 3_600_000
+
+
+def by_duckdb(folder: Path) -> Answers:
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'")
         connection.execute(_ROWS.format(root=folder / "snapshots"))
-        queries = {"groups": _GROUPS, "rebalances": _REBALANCES, "members": _MEMBERS, "topics": _TOPICS_SQL}
-        return {name: connection.sql(query).to_arrow_table() for name, query in queries.items()}
+        groups, members, topics = (
+            connection.sql(query).to_arrow_table().to_pylist() for query in (_GROUPS, _MEMBERS, _TOPICS_SQL)
+        )
+    found: Answers = {}
+    for row in groups:
+        sums = {name: int(row[name] or 0) for name in _SUMS}
+        hours = {"": "ms"} | {
+            f"_{name}": name for name in ("unfair", "unknown", "idle", "unowned", "double_owned", "storm")
+        }
+        found[row["cluster"], row["group"]] = {
+            **{f"hours{name}": sums[of] / _HOUR_MS for name, of in hours.items()},
+            **{name: sums[name] for name in ("snapshots", "moves", "rebalances", "joined")},
+            "left": sums["left_"],
+            "score": sums["score_sum"] / (sums["score_ms"] * 1_000_000),
+            "max_over_mean": sums["ratio_sum"] / (sums["ratio_ms"] * 10_000),
+            "lag": sums["lag_sum"] / sums["lag_ms"],
+            **{name: row[name] for name in ("score_min", "max_over_mean_max", "distance_max", "lag_max", "days")},
+            **{name: row[name] for name in ("score_last", "lag_last", "rebalances_in_an_hour")},
+            **dict.fromkeys(("members_came", "members_left", "come_and_go"), 0),
+            "topics": {},
+        }
+    for row in members:
+        told = {"members_came": row["came"], "members_left": row["left_"], "come_and_go": row["come_and_go"]}
+        found[row["cluster"], row["group"]] |= told
+    for row in topics:
+        cast(dict[str, float], found[row["cluster"], row["group"]]["topics"])[row["topic"]] = row["ms"] / _HOUR_MS
+    return found
 
 
 AT_MOST = 4.0
 
 
-def by_spark(folder: Path) -> dict[str, pa.Table]:
-    """The tables of `history`, by name."""
-    found = history(
-        read_snapshots(session(), str(folder / "snapshots"), None, snapshot_schema()), Unfair("distance", ">", 0), 120.0
+def by_us(folder: Path, engine: str) -> Answers:
+    records, _ = counted(
+        selected(str(folder), None, None, ()), Unfair("distance", operator.gt, 0), (), engine, (), (None, None)
     )
-    return {name: getattr(found, name) for name in ("groups", "rebalances", "members", "topics")}
+    return {
+        (record["cluster"], record["group"]): {
+            **record,
+            "days": len(record["days"]),
+            "topics": {topic["topic"]: topic["hours"] for topic in record["topics"]},
+        }
+        for record in records
+    }
 
 
 def main() -> None:
@@ -311,7 +340,11 @@ def main() -> None:
 
 
 def _run(folder: Path, rounds: int) -> None:
-    jobs: dict[str, Callable[[Path], dict[str, pa.Table]]] = {"DuckDB": by_duckdb, "Equipoise": by_spark}
+    jobs: dict[str, Callable[[Path], Answers]] = {
+        "DuckDB": by_duckdb,
+        "Equipoise, Spark": partial(by_us, engine="spark"),
+        "Equipoise, local": partial(by_us, engine="local"),
+    }
     measured, answers = [], {}
     for name, job in jobs.items():
         for number in range(rounds + 1):
@@ -321,8 +354,9 @@ def _run(folder: Path, rounds: int) -> None:
                 took = cpu_seconds() - cpu, time.perf_counter() - wall
             measured.append((name, "warm" if number else "cold", *took, peak.bytes / 2**30))
             print(*measured[-1], flush=True)
-    rows = answers["Equipoise"]["groups"]["snapshots"].to_pylist()
-    compare_answers(answers["DuckDB"], answers["Equipoise"])
+    rows = [cast(int, group["snapshots"]) for group in answers["DuckDB"].values()]
+    for name in list(jobs)[1:]:
+        compare_answers(answers["DuckDB"], answers[name])
     best = {(name, how): min(each[2:] for each in measured if each[:2] == (name, how)) for name, how, *_ in measured}
     table = [(name, how, *best[name, how], best[name, how][0] / best["DuckDB", how][0]) for name, how in best]
     print(f"\n{sum(rows):,} rows of snapshots of {len(rows):,} groups; at most {AT_MOST:g} times DuckDB")
@@ -331,17 +365,12 @@ def _run(folder: Path, rounds: int) -> None:
     )
 
 
-def compare_answers(theirs: dict[str, pa.Table], ours: dict[str, pa.Table]) -> None:
+def compare_answers(theirs: Answers, ours: Answers) -> None:
     """AssertionError where a number that both have differs."""
-    for name, table in theirs.items():
-        order = [(key, "ascending") for key in (*KEYS, "day", "topic") if key in table.column_names]
-        left, right = table.sort_by(order), ours[name].sort_by(order)
-        for column in left.column_names:
-            mine = column.removesuffix("_")
-            if mine == "slope":
-                continue
-            one, other = left[column].to_pylist(), right[mine].to_pylist()
-            assert one == other, (name, column, next((a, b) for a, b in zip(one, other, strict=True) if a != b))
+    assert theirs.keys() == ours.keys()
+    for key, group in theirs.items():
+        for name, value in group.items():
+            assert ours[key][name] == value, (key, name, value, ours[key][name])
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ from benchmarks import run_parts
 from compare.planning import simulating
 from compare.planning.routes import route
 from compare.planning.simulating import Timing
-from compare.planning.subject import of_scenario, parse
+from compare.planning.subject import of_scenario
+from compare.planning.target import parse
 from compare.running.record import run_record
 from compare.running.run_variant import run_variant
 from compare.running.systems import read, scenario

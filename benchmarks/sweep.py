@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from tabulate import tabulate
 
@@ -48,14 +49,16 @@ MOST_S = 240.0
 TWO_CORES, OVERHEAD = 1.6, 1.1
 
 
-def swept(sweep: Sweep, parts: Sequence[Part], tasks: int | None = None) -> tuple[int, float, float]:
+Took: TypeAlias = tuple[int, float, float]
+
+
+def swept(sweep: Sweep, parts: Sequence[Part], tasks: int | None = None, engine: str = "spark") -> Took:
     """Rows, seconds and CPU seconds of these parts in a new folder."""
     with tempfile.TemporaryDirectory(prefix="equipoise-bench-") as folder:
-        opened(Path(folder), sweep, parts)
+        finished = opened(Path(folder), sweep, parts)
         cpu, wall = cpu_seconds(), time.perf_counter()
-        finished = run_parts(sweep, parts, Path(folder), lambda done: None, tasks)
-        took = time.perf_counter() - wall, cpu_seconds() - cpu
-        return sum(record["rows"] for record in finished.records.values()), *took
+        run_parts(sweep, finished, lambda done: None, engine, tasks)
+        return finished.rows, time.perf_counter() - wall, cpu_seconds() - cpu
 
 
 def groups(rows: int) -> None:
@@ -80,16 +83,17 @@ def simulations(runs: int) -> None:
     sweep = read_text(RUNS.format(last=max(1, runs // 3) - 1)).sweep
     parts = parts_of(sweep)
 
-    def plain() -> tuple[int, float, float]:
+    def plain() -> Took:
         cpu, wall = cpu_seconds(), time.perf_counter()
         rows = sum(table_of(sweep, part).num_rows for part in parts)
         return rows, time.perf_counter() - wall, cpu_seconds() - cpu
 
     swept(sweep, parts[:2])  # Workers have imported everything.
-    jobs: dict[str, Callable[[], tuple[int, float, float]]] = {
+    jobs: dict[str, Callable[[], Took]] = {
         "without Spark": plain,
         "Spark, one task": lambda: swept(sweep, parts, 1),
         "Spark, a task for each part": lambda: swept(sweep, parts),
+        "processes": lambda: swept(sweep, parts, engine="local"),
     }
     told = [(name, *job()) for name, job in jobs.items()]
     print(f"{len(parts)} parts of {told[0][3] / len(parts):.1f} CPU s")

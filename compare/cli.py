@@ -32,7 +32,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     ),
     "serve": ("compare.verbs.serve", "Let real clients use brokers of Kafka or RocketMQ, and record what they do."),
     "states": ("compare.verbs.states", "Draw the state machines of the systems' models."),
-    "sweep": ("compare.verbs.sweep", "Compute a grid of groups, allocations or whole simulations, on Spark."),
+    "sweep": ("compare.verbs.sweep", "Compute a grid of groups, allocations or whole simulations."),
     "watch": ("compare.verbs.watch", "Poll clusters, keep snapshots, tell what changed, and serve Prometheus."),
 }
 """Verb to the module that holds its click command under the verb's name, and its line in the help."""
@@ -69,6 +69,8 @@ class _LazyVerbs(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise _ReaderGoneError from error  # click itself would end with 1, which says that a condition failed
+        except Terminated as error:
+            raise click.Abort from error  # before click ends a line for it, as for a Ctrl-C on a terminal
         except click.UsageError as error:
             if error.ctx is None and ctx.invoked_subcommand is not None:
                 # Of an option without its value click does not say which verb's it is.
@@ -110,9 +112,11 @@ def main() -> None:
     except (UserError, click.ClickException) as error:
         _refuse(f"equipoise: {error}")
     except (click.Abort, KeyboardInterrupt) as error:
-        if isinstance(error, Terminated) or isinstance(error.__cause__, Terminated):
-            _refuse("equipoise: ended by SIGTERM", EXIT_CODE)
-        _refuse("equipoise: interrupted")
+        cause = error if isinstance(error, KeyboardInterrupt) else error.__cause__
+        more = f": {cause}" if str(cause or "") else ""
+        if isinstance(cause, Terminated):
+            _refuse(f"equipoise: ended by SIGTERM{more}", EXIT_CODE)
+        _refuse(f"equipoise: interrupted{more}")
     except ModuleNotFoundError as error:
         extra = EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:

@@ -1,27 +1,33 @@
-"""The verb `history`: which files of a folder hold snapshots, which are left out and why, and the document of what
-Spark counts in them.
+"""The verb `history`: which files of a folder hold snapshots, which are left out and why, what counts them, and the
+document of that.
 
 `history --format json` writes the document, tables and report are made of it:
 
     {"unfair": "distance > 0", "from": ..., "to": ..., "snapshots": ..., "clusters": [...],
      "groups": [HistoryRecord, ...], "left_out": [{"file", "why"}, ...]}
 
-Groups come worst first: the lowest mean score, then the most hours unfair. Nothing is rounded, null is what no snapshot
-tells. Times are ISO 8601 in UTC. Means are over time.
+Groups come worst first (`_rank`). Nothing is rounded, null is what no snapshot tells. Times are ISO 8601 in UTC. Means
+are over time.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import TypedDict
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from compare.figures.spark.history import KEYS, RATIOS, SCORES, HistoryTables
+from compare.figures.histories import COUNTED, MEASURED, TOPIC_FIELDS, HistoryRecord, Unfair, records_of, timed
 from compare.snapshots import SNAPSHOTS, VERSION, VERSION_KEY, snapshot_files, snapshot_schema, superseded
 from protocols import UserError
+
+ROWS_FOR_SPARK = 3_000_000
+"""From so many groups and topics of groups in all snapshots on, Spark is chosen: it needs less memory and more than one
+processor, and starting it takes longer than counting fewer."""
 
 _DAMAGED = (pa.ArrowException, OSError, ValueError)
 
@@ -80,7 +86,7 @@ def selected(folder: str, since: date | None, until: date | None, clusters: Sequ
 
 def thoroughly(selection: Selection) -> Selection:
     """The selection without the files of which any part cannot be read; every byte of every file is looked at."""
-    files = selection.files or tuple(str(file.path) for file in snapshot_files(Path(selection.root).parent))
+    files = _files(selection)
     faults = [LeftOut(file, why) for file in files if (why := _fault_inside(file)) is not None]
     without = {fault.file for fault in faults}
     readable = tuple(file for file in files if file not in without)
@@ -120,213 +126,136 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
-HOUR_MS, DAY_HOURS = 3_600_000, 24
-LEAST_DAYS = 3
-"""Days that a trend needs."""
-
-_Key = tuple[str, str, str]
-_Row: TypeAlias = Mapping[str, Any]
-"""Of a table, as Arrow gives it."""
+Days = tuple[date | None, date | None]
 
 
-class DayRecord(TypedDict):
-    """A group on one day (UTC); ``rebalances``: those that began then."""
-
-    day: str
-    hours: float
-    hours_unfair: float
-    hours_idle: float
-    moves: int
-    rebalances: int
-    score: float | None
-    lag: float | None
-    lag_max: int | None
+class _UnreadableError(Exception):
+    """A file that turns out to be damaged, in the words of who reads it."""
 
 
-class TopicRecord(TypedDict):
-    """A topic that piles up: ``hours`` in which it was shared unevenly while its group was unfair and its topics loaded
-    the same members."""
+def counted(
+    selection: Selection, unfair: Unfair, groups: Sequence[str], engine: str, clusters: Sequence[str], days: Days
+) -> tuple[list[HistoryRecord], Selection]:
+    """The records of all groups, in any order, and the selection without the files that turn out to be damaged: where
+    one cannot be read, every file is looked at.
 
-    topic: str
-    hours: float
-    max_over_mean_max: float | None
-    lag_max: int | None
+    ``engine``: ``local``, ``spark``, or ``auto``, which chooses by the number of rows; ``clusters`` and ``days``: of an
+    address that only Spark reads. `UserError` where nothing is left.
+    """
+    remote = "://" in selection.root
+    if engine == "local" and remote:
+        raise UserError(f"{selection.root}: --engine local reads only local folders, expected --engine spark")
+    if engine == "auto":
+        many = not remote and _size(selection) >= ROWS_FOR_SPARK and find_spec("pyspark") is not None
+        engine = "spark" if remote or many else "local"
+
+    def count(of: Selection) -> list[HistoryRecord]:
+        return _local(of, unfair, groups) if engine == "local" else _on_spark(of, unfair, groups, clusters, days)
+
+    try:
+        return count(selection), selection
+    except _UnreadableError as error:
+        why = f"{selection.root}: {error}, expected snapshots of `equipoise watch`"
+    rest = selection if remote else thoroughly(selection)
+    if rest.left_out == selection.left_out:
+        raise UserError(why)
+    return count(rest), rest
 
 
-class HistoryRecord(TypedDict):
-    """One group. ``hours``: time that the snapshots stand for; ``hours_unknown``: those of them in which the column of
-    the condition is null. ``members_came``, ``members_left``, ``come_and_go``: ids that came, left, did both.
-    ``score_trend``: points per day, null for fewer than `LEAST_DAYS` days."""
+def _on_spark(
+    selection: Selection, unfair: Unfair, groups: Sequence[str], clusters: Sequence[str], days: Days
+) -> list[HistoryRecord]:
+    from compare.figures.spark.history import chosen, history, read_snapshots
+    from compare.figures.spark.sessions import SparkError, first_line, session
 
-    cluster: str
-    system: str
-    group: str
-    first: str
-    last: str
+    try:
+        rows = read_snapshots(session(), selection.root, selection.files, snapshot_schema())
+        return history(chosen(rows, clusters, days), unfair, groups)
+    except SparkError as error:
+        raise _UnreadableError(first_line(error)) from None
+
+
+def _local(selection: Selection, unfair: Unfair, groups: Sequence[str]) -> list[HistoryRecord]:
+    columns = ["system", "group", "at", "every_s", *COUNTED, *MEASURED, "joined", "left", "topics"]
+    columns += [unfair.column] if unfair.column not in columns else []
+    try:
+        rows = pa.concat_tables(_read(file, columns) for file in _files(selection))
+    except _DAMAGED as error:
+        raise _UnreadableError(_first_line(error)) from None
+    rows = timed(rows)
+    return records_of(rows.filter(pc.is_in(rows["group"], pa.array(groups))) if groups else rows, unfair)
+
+
+def _read(file: str, columns: Sequence[str]) -> pa.Table:
+    """These columns of a file, null where it lacks one, with ``cluster`` and ``ms``; of topics only what is counted."""
+    schema = snapshot_schema()
+    with pq.ParquetFile(file, page_checksum_verification=True) as opened:
+        there = opened.schema_arrow.names
+        wanted = [name for name in columns if name in there and name != "topics"]
+        of_topics = [f"topics.list.element.{name}" for name in TOPIC_FIELDS] if "topics" in there else []
+        table = opened.read([*wanted, *of_topics])
+    topic = pa.struct([schema.field("topics").type.value_type.field(name) for name in TOPIC_FIELDS])
+    types = {name: schema.field(name).type for name in columns} | {"topics": pa.list_(topic)}
+    rows = table.num_rows
+    found = {name: table[name].cast(type) if name in there else pa.nulls(rows, type) for name, type in types.items()}
+    cluster = Path(file).parent.name.removeprefix("cluster=")
+    told = pa.table({**found, "ms": found["at"].cast(pa.int64()), "cluster": pa.repeat(cluster, rows)})
+    return told.filter(pc.is_valid(told["at"]))
+
+
+def _files(selection: Selection) -> Sequence[str]:
+    if selection.files is not None:
+        return selection.files
+    return tuple(str(file.path) for file in snapshot_files(Path(selection.root).parent))
+
+
+def _size(selection: Selection) -> int:
+    """Groups and topics of groups in all snapshots."""
+    size = 0
+    for file in _files(selection):
+        about = pq.read_metadata(file)
+        names = [about.schema.column(number).path for number in range(about.num_columns)]
+        at = names.index("topics.list.element.topic") if "topics.list.element.topic" in names else None
+        for number in range(about.num_row_groups):
+            group = about.row_group(number)
+            size += group.num_rows + (0 if at is None else group.column(at).num_values)
+    return size
+
+
+_Span = TypedDict("_Span", {"from": str | None, "to": str | None})
+
+
+class HistoryDocument(_Span):
+    """The whole document."""
+
+    unfair: str
     snapshots: int
-    hours: float
-    hours_unfair: float
-    unfair_share: float | None
-    hours_unknown: float
-    hours_idle: float
-    hours_unowned: float
-    hours_double_owned: float
-    moves: int
-    moves_per_day: float | None
-    rebalances: int
-    rebalances_per_day: float | None
-    longest_rebalance_s: float
-    joined: int
-    left: int
-    members_came: int
-    members_left: int
-    come_and_go: int
-    score: float | None
-    score_min: float | None
-    score_last: float | None
-    score_trend: float | None
-    max_over_mean: float | None
-    max_over_mean_max: float | None
-    distance_max: int | None
-    lag: float | None
-    lag_max: int | None
-    lag_last: int | None
-    days: list[DayRecord]
-    topics: list[TopicRecord]
+    clusters: list[str]
+    groups: list[HistoryRecord]
+    left_out: list[Mapping[str, str]]
 
 
-HistoryDocument = TypedDict(
-    "HistoryDocument",
-    {
-        "unfair": str,
-        "from": str | None,
-        "to": str | None,
-        "snapshots": int,
-        "clusters": list[str],
-        "groups": list[HistoryRecord],
-        "left_out": list[Mapping[str, str]],
-    },
-)
-
-
-def document(tables: HistoryTables, unfair: str, left_out: Sequence[LeftOut]) -> HistoryDocument:
+def document(groups: Sequence[HistoryRecord], unfair: str, left_out: Sequence[LeftOut]) -> HistoryDocument:
     """The whole document; ``unfair``: the condition as the user wrote it."""
-    rebalances: dict[_Key, dict[int, _Row]] = {}
-    for row in tables.rebalances.to_pylist():
-        rebalances.setdefault(_key(row), {})[row["day"]] = row
-    members = {_key(row): row for row in tables.members.to_pylist()}
-    topics: dict[_Key, list[TopicRecord]] = {}
-    for row in tables.topics.to_pylist():
-        topics.setdefault(_key(row), []).append(
-            {
-                "topic": row["topic"],
-                "hours": row["ms"] / HOUR_MS,
-                "max_over_mean_max": row["max_over_mean_max"],
-                "lag_max": row["lag_max"],
-            }
-        )
-    groups = []
-    for row in tables.groups.to_pylist():
-        key = _key(row)
-        found = sorted(topics.get(key, []), key=lambda topic: (-topic["hours"], topic["topic"]))
-        groups.append(_group(row, rebalances.get(key, {}), members.get(key, {}), found))
-    groups.sort(key=_rank)
     return {
         "unfair": unfair,
         "from": min((group["first"] for group in groups), default=None),
         "to": max((group["last"] for group in groups), default=None),
         "snapshots": sum(group["snapshots"] for group in groups),
         "clusters": sorted({group["cluster"] for group in groups}),
-        "groups": groups,
+        "groups": sorted(groups, key=_rank),
         "left_out": [{"file": each.file, "why": each.why} for each in left_out],
     }
 
 
-def _key(row: _Row) -> _Key:
-    cluster, system, group = (str(row[name]) for name in KEYS)
-    return cluster, system, group
+STORMY = 0.01
+"""Part of a group's time in a storm from which on the group comes before all that have none: less is a restart."""
 
 
 def _rank(group: HistoryRecord) -> tuple[object, ...]:
+    """The worst first: groups in a storm, by its part of their time, whatever their score is between rebalances; then
+    by the lowest mean score and the most hours unfair."""
+    storm = group["hours_storm"] / group["hours"] if group["hours"] else 0.0
     score = group["score"]
-    worst = (score is None, score or 0.0, -group["hours_unfair"], -group["moves"])
+    worst = (-storm if storm >= STORMY else 0.0, score is None, score or 0.0, -group["hours_unfair"], -group["moves"])
     return (*worst, group["cluster"], group["system"], group["group"])
-
-
-def _group(
-    row: _Row, rebalances: Mapping[int, _Row], members: Mapping[str, int], topics: list[TopicRecord]
-) -> HistoryRecord:
-    cluster, system, group = _key(row)
-    hours, moves = row["ms"] / HOUR_MS, row["moves"] or 0
-    count = sum(rebalance["rebalances"] for rebalance in rebalances.values())
-    return {
-        "cluster": cluster,
-        "system": system,
-        "group": group,
-        "first": time_of(row["first_ms"]),
-        "last": time_of(row["last_ms"]),
-        "snapshots": row["snapshots"],
-        "hours": hours,
-        "hours_unfair": row["unfair_ms"] / HOUR_MS,
-        "unfair_share": _quotient(row["unfair_ms"], row["ms"] - row["unknown_ms"]),
-        "hours_unknown": row["unknown_ms"] / HOUR_MS,
-        "hours_idle": row["idle_ms"] / HOUR_MS,
-        "hours_unowned": row["unowned_ms"] / HOUR_MS,
-        "hours_double_owned": row["double_owned_ms"] / HOUR_MS,
-        "moves": moves,
-        "moves_per_day": _quotient(moves * DAY_HOURS * HOUR_MS, row["ms"]),
-        "rebalances": count,
-        "rebalances_per_day": _quotient(count * DAY_HOURS * HOUR_MS, row["ms"]),
-        "longest_rebalance_s": max((rebalance["longest_ms"] for rebalance in rebalances.values()), default=0) / 1000,
-        "joined": row["joined"] or 0,
-        "left": row["left"] or 0,
-        "members_came": members.get("came", 0),
-        "members_left": members.get("left", 0),
-        "come_and_go": members.get("come_and_go", 0),
-        "score": _quotient(row["score_sum"], row["score_ms"] * SCORES),
-        "score_min": row["score_min"],
-        "score_last": row["score_last"],
-        "score_trend": _trend(row),
-        "max_over_mean": _quotient(row["max_over_mean_sum"], row["max_over_mean_ms"] * RATIOS),
-        "max_over_mean_max": row["max_over_mean_max"],
-        "distance_max": row["distance_max"],
-        "lag": _quotient(row["lag_sum"], row["lag_ms"]),
-        "lag_max": row["lag_max"],
-        "lag_last": row["lag_last"],
-        "days": [_day(day, rebalances) for day in row["days"]],
-        "topics": topics,
-    }
-
-
-def _day(row: _Row, rebalances: Mapping[int, _Row]) -> DayRecord:
-    began = rebalances.get(row["day"])
-    return {
-        "day": (date(1970, 1, 1) + timedelta(days=row["day"])).isoformat(),
-        "hours": row["ms"] / HOUR_MS,
-        "hours_unfair": row["unfair_ms"] / HOUR_MS,
-        "hours_idle": row["idle_ms"] / HOUR_MS,
-        "moves": row["moves"] or 0,
-        "rebalances": began["rebalances"] if began is not None else 0,
-        "score": _quotient(row["score_sum"], row["score_ms"] * SCORES),
-        "lag": _quotient(row["lag_sum"], row["lag_ms"]),
-        "lag_max": row["lag_max"],
-    }
-
-
-def _trend(row: _Row) -> float | None:
-    """Least squares over the daily mean scores, from exact sums."""
-    n = row["trend_n"]
-    if n < LEAST_DAYS:
-        return None
-    x, y, xx, xy = (int(row[f"trend_{name}"]) for name in ("x", "y", "xx", "xy"))
-    slope: float = (n * xy - x * y) / ((n * xx - x * x) * SCORES)
-    return slope
-
-
-def _quotient(above: int | None, below: int) -> float | None:
-    return above / below if above is not None and below else None
-
-
-def time_of(ms: int) -> str:
-    """Milliseconds since 1970 as ISO 8601."""
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

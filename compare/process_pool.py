@@ -3,23 +3,30 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import active_children, parent_process
 from multiprocessing.connection import wait
+from typing import Any
 
 from protocols.errors import UserError
 
+_work: Callable[[Any], object]
+"""In a worker: what `worked` calls."""
+
 
 @contextmanager
-def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """An executor with so many processes. Where the block is left early (an error, Ctrl-C), they end at once, whatever
-    they are at; nobody would wait for the rest of a long run that nobody wants any more. `UserError` where one of them
-    was ended from outside, for want of memory as a rule."""
+def process_pool(workers: int, work: Callable[[Any], object] = bool) -> Iterator[ProcessPoolExecutor]:
+    """An executor with so many processes, each of which is given ``work`` once. What is submitted (`worked`) should be
+    small: what a pipe does not hold is waited for, though its reader has ended.
+
+    Where the block is left early (an error, Ctrl-C), they end at once, whatever they are at; nobody would wait for the
+    rest of a long run that nobody wants any more. `UserError` where one of them was ended from outside, for want of
+    memory as a rule."""
     others = set(active_children())
-    executor = ProcessPoolExecutor(workers, initializer=_belong_to_us)
+    executor = ProcessPoolExecutor(workers, initializer=_belong_to_us, initargs=(work,))
     try:
         yield executor
     except BaseException as error:
@@ -33,7 +40,14 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         executor.shutdown(cancel_futures=True)
 
 
-def _belong_to_us() -> None:
+def worked(given: Any) -> object:
+    """In a worker: what its ``work`` makes of it."""
+    return _work(given)
+
+
+def _belong_to_us(work: Callable[[Any], object]) -> None:
+    global _work
+    _work = work
     # A terminal's Ctrl-C reaches every process; one that takes it for the failure of a run goes on with the next.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -13,8 +13,9 @@ Days that are over become one file each: thousands of small files would take rea
 
 The file's name holds the times of its first and its last snapshot:
 ``20261122T000012.000Z--20261122T235942.000Z.parquet``. It appears whole, and only then what it replaces is removed.
-Where that was interrupted, single snapshots within the times of such a file are superfluous: readers leave them out
-(`superseded`), and the next watch removes them.
+Where that was interrupted, files of which every moment is in such a file are superfluous: readers leave them out
+(`superseded`), and the next watch removes them. A snapshot that comes late, of a day that was put together already, is
+not: the next day it is put into the day's file.
 """
 
 import os
@@ -71,6 +72,7 @@ def snapshot_schema() -> "pa.Schema":
             ("distance", pa.int64()),
             ("optimum_max", pa.int64()),
             ("moves", pa.int64()),
+            ("rebalances", pa.int64()),
             ("joined", texts),
             ("left", texts),
             ("topics", pa.list_(topic)),
@@ -83,20 +85,28 @@ def snapshot_schema() -> "pa.Schema":
 SNAPSHOTS = "snapshots"
 """The folder below DIR."""
 
-_NAME = re.compile(r"(?P<time>\d{8}T\d{6}\.\d{3}Z)(?:--\d{8}T\d{6}\.\d{3}Z)?(?:-\d+)?\.parquet")
+_TIME = r"\d{8}T\d{6}\.\d{3}Z"
+_NAME = re.compile(rf"(?P<time>{_TIME})(?:--(?P<last>{_TIME}))?(?:-\d+)?\.parquet")
 _DAY = re.compile(r"day=(\d{4}-\d\d-\d\d)")
 _CLUSTER = re.compile(r"cluster=([A-Za-z0-9._-]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFile:
-    """A file that watching has written, to judge by its name. ``time``: that of its (first) snapshot, as there."""
+    """A file that watching has written, to judge by its name. ``time``, ``last``: those of its first and its last
+    snapshot, as there."""
 
     path: Path
     day: date
     cluster: str
     size: int
     time: str
+    last: str
+
+    @property
+    def is_of_day(self) -> bool:
+        """Whether it holds snapshots that were put together."""
+        return self.last != self.time or "--" in self.path.name
 
 
 def day_of(at: float) -> date:
@@ -130,7 +140,8 @@ def snapshot_files(folder: Path) -> Iterator[SnapshotFile]:
             named = _NAME.fullmatch(path.name)
             if named:
                 with suppress(OSError):  # another process may remove it at the same time
-                    yield SnapshotFile(path, day, cluster, path.stat().st_size, named["time"])
+                    last = named["last"] or named["time"]
+                    yield SnapshotFile(path, day, cluster, path.stat().st_size, named["time"], last)
 
 
 def remove_unfinished(folder: Path, cluster: str) -> None:
@@ -185,27 +196,44 @@ def _lives(process: int) -> bool:
 ROWS_AT_ONCE = 250_000
 """Rows of one row group, which are sorted by group and time: neighbours are alike then, and take little room."""
 
-_TIME = r"\d{8}T\d{6}\.\d{3}Z"
-_DAY_FILE = re.compile(rf"({_TIME})--({_TIME})(?:-\d+)?\.parquet")
-
 
 class _UnreadableError(Exception):
     """A file that is damaged, or of another version."""
 
 
 def superseded(files: Sequence[SnapshotFile]) -> set[Path]:
-    """The single snapshots whose rows are in a file of their day as well."""
-    spans: dict[Path, list[tuple[str, str]]] = {}
+    """The files whose moments are all in another one, which was put together of them. Only of files whose names let
+    that be is more read than the name; one that cannot be read is none."""
+    places: dict[Path, list[SnapshotFile]] = {}
     for file in files:
-        found = _DAY_FILE.fullmatch(file.path.name)
-        if found:
-            spans.setdefault(file.path.parent, []).append((found[1], found[2]))
-    return {
-        file.path
-        for file in files
-        if not _DAY_FILE.fullmatch(file.path.name)
-        and any(first <= file.time <= last for first, last in spans.get(file.path.parent, ()))
-    }
+        places.setdefault(file.path.parent, []).append(file)
+    found: set[Path] = set()
+    moments: dict[Path, frozenset[int]] = {}
+    for of_place in places.values():
+        of_days = [file for file in of_place if file.is_of_day]
+        for file in of_place:
+            for whole in of_days:
+                within = whole is not file and whole.time <= file.time and file.last <= whole.last
+                if within and whole.path not in found:
+                    for path in (file.path, whole.path):
+                        if path not in moments:
+                            moments[path] = _moments(path)
+                    if moments[file.path] and moments[file.path] <= moments[whole.path]:
+                        found.add(file.path)
+                        break
+    return found
+
+
+def _moments(path: Path) -> frozenset[int]:
+    """When the file's snapshots were taken; none where it cannot be read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        at = pq.ParquetFile(path, page_checksum_verification=True).read(["at"])["at"]
+        return frozenset(at.cast(pa.int64()).unique().to_pylist())
+    except (pa.ArrowException, KeyError, OSError):
+        return frozenset()
 
 
 def compact(folder: Path, cluster: str, today: date) -> int:
@@ -219,7 +247,7 @@ def compact(folder: Path, cluster: str, today: date) -> int:
         path.unlink(missing_ok=True)
     days: dict[date, list[SnapshotFile]] = {}
     for file in files:
-        if file.path not in superfluous and not _DAY_FILE.fullmatch(file.path.name):
+        if file.path not in superfluous:
             days.setdefault(file.day, []).append(file)
     return len(superfluous) + sum(_compact(of_day) for of_day in days.values() if len(of_day) > 1)
 
@@ -228,7 +256,8 @@ def _compact(files: Sequence[SnapshotFile]) -> int:
     import pyarrow.parquet as pq
 
     ordered = sorted(files, key=lambda snapshot_file: snapshot_file.path.name)
-    target = ordered[0].path.parent / f"{ordered[0].time}--{ordered[-1].time}.parquet"
+    last = max(file.last for file in files)
+    target = ordered[0].path.parent / f"{ordered[0].time}--{last}.parquet"
     schema = snapshot_schema()
     schema = schema.with_metadata({**(schema.metadata or {}), b"equipoise.cluster": ordered[0].cluster.encode()})
     try:
@@ -242,8 +271,8 @@ def _compact(files: Sequence[SnapshotFile]) -> int:
     except _UnreadableError:
         return 0  # damaged, or of another version: whoever reads the day will name it
     for each in ordered:
-        with suppress(FileNotFoundError):
-            each.path.unlink()
+        if each.path != target:
+            each.path.unlink(missing_ok=True)
     return len(ordered)
 
 
@@ -260,7 +289,11 @@ def _tables(files: Iterable[SnapshotFile]) -> "Iterator[pa.Table]":
             table = pq.ParquetFile(file.path, page_checksum_verification=True).read()
             if (table.schema.metadata or {}).get(VERSION_KEY) != schema.metadata[VERSION_KEY]:
                 raise _UnreadableError(file.path)
-            waiting.append(table.select(schema.names).cast(schema))
+            columns = [  # files of older versions lack some
+                table[each.name].cast(each.type) if each.name in table.column_names else pa.nulls(len(table), each.type)
+                for each in schema
+            ]
+            waiting.append(pa.table(columns, schema=schema))
         except (pa.ArrowException, KeyError, OSError) as error:
             raise _UnreadableError(file.path) from error
         rows += table.num_rows
@@ -269,7 +302,3 @@ def _tables(files: Iterable[SnapshotFile]) -> "Iterator[pa.Table]":
             waiting, rows = [], 0
     if waiting:
         yield pa.concat_tables(waiting)
-
-
-CALM_S = 120.0
-"""Seconds: changes of owners or members that are not farther apart belong to one rebalance."""

@@ -59,7 +59,7 @@ if sys.dont_write_bytecode:
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 """Java's better compiler takes longer than all that the tests let Spark do."""
 
-_SPARK = ("tests/compare/figures/spark/", "tests/compare/sweeping/test_sweep.py")
+_SPARK = "tests/compare/figures/spark/"
 
 _LONGEST = (
     _SPARK,
@@ -84,7 +84,7 @@ class LongestFirst(LoadScopeScheduling):
     those that ask the real Kafka client, of which all wait at once for one broker, and those that look at the site."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return next((str(each) for each in _IN_ONE_PROCESS if nodeid.startswith(each)), nodeid.partition("::")[0])
+        return next((each for each in _IN_ONE_PROCESS if nodeid.startswith(each)), nodeid.partition("::")[0])
 
 
 @pytest.hookimpl(optionalhook=True)

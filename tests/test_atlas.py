@@ -1,6 +1,5 @@
 """The atlas's data are what the strategies answer and what the runs cost."""
 
-import json
 from functools import cache
 from pathlib import Path
 
@@ -50,17 +49,6 @@ def test_a_number_is_what_the_strategy_answers(variant: int, cell: int) -> None:
     else:
         figures = rows_of_allocations.answer(asked, part)
         assert found == [figures[COLUMNS.get(each, each)] for each in told]
-
-
-def test_places_and_sizes_belong_to_each_other() -> None:
-    atlas = tables.allocations()
-    assert [atlas.size_of(place) for place in range(len(atlas.sizes))] == atlas.sizes
-    assert [atlas.place_of(size) for size in atlas.sizes] == list(range(len(atlas.sizes)))
-
-
-def test_what_is_written_is_read() -> None:
-    for found in (tables.allocations(), tables.events()):
-        assert type(found).from_json(json.loads(json.dumps(found.as_json()))) == found
 
 
 @pytest.mark.slow

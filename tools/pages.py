@@ -15,7 +15,8 @@
 
 A number in a page has a comment behind it, ``3.02 s<!--=eager-and-cooperative; kafka:sticky; longest_gap_s-->``: the
 scenario, the label of the variant, the field of its JSON (with dots where it lies deeper; an object of numbers is added
-up).
+up). It is the median over the seeds beside the run as written, or, with ``; as written`` behind the field, of that run:
+where a story happens only at the times that the scenario has.
 """
 
 import ast
@@ -32,7 +33,7 @@ import click
 
 from compare.cli import VERBS, cli
 from compare.explaining.document import document
-from compare.running.runs import RunOrder, run_all
+from compare.running.runs import Plan, SeedChoice, run_all
 from compare.running.systems import known_strategies, read, variant_names
 from compare.running.variants import variants_of
 from compare.showing.comparison.tables import print_comparison
@@ -239,12 +240,18 @@ def claims(text: str) -> list[str]:
 
 
 def _written(found: re.Match[str]) -> str:
-    scenario, variant, field = (part.strip() for part in found["where"].split(";"))
-    return f"{_short(value(scenario, variant, field))}{found['unit']}<!--={found['where']}-->"
+    scenario, variant, field, *of = (part.strip() for part in found["where"].split(";"))
+    number = value(scenario, variant, field, as_written=of == ["as written"])
+    return f"{_short(number)}{found['unit']}<!--={found['where']}-->"
 
 
-def value(scenario: str, variant: str, field: str) -> float:
-    """The number in this field of the variant's JSON. `KeyError` where there is none."""
+def value(scenario: str, variant: str, field: str, *, as_written: bool = False) -> float:
+    """The number in this field of the variant's JSON, over its seeds where they tell of it, unless it is to be that of
+    the run ``as_written``. `KeyError` where there is none."""
+    over = comparison_of(scenario)["seeds"].get(variant, {"figures": {}})["figures"]
+    if not as_written and field in over and over[field]["median"] is not None:
+        median: float = over[field]["median"]
+        return median
     found: Any = _results(scenario, variant)
     for part in field.split("."):
         found = found[int(part)] if isinstance(found, list) else found[part]
@@ -263,8 +270,9 @@ def _scenario(name: str) -> Scenario:
 @cache
 def comparison_of(scenario: str) -> dict[str, Any]:
     """The scenario's comparison, as JSON has it."""
-    orders = [RunOrder(variant, whole=True) for variant in variants_of(_scenario(scenario), ())]
-    return document(_scenario(scenario), list(run_all(orders, lambda _: None, processes=1)))
+    plan = Plan.of(scenario, _scenario(scenario), (), SeedChoice(), False)
+    runs = list(run_all(plan.orders(0, True, False), lambda _: None))
+    return document(plan.scenario, runs, beside=True)
 
 
 def _results(scenario: str, variant: str) -> Mapping[str, Any]:

@@ -26,7 +26,7 @@ from importlib.util import find_spec
 from math import log10, sqrt
 
 from compare.figures import FIGURES, Figure, GroupFigures, GroupLoads, counted_figures
-from compare.reading.group_model import KnownOwnership, known_ownership, missing_share, unowned_queues
+from compare.reading.group_model import KnownOwnership, is_on_the_move, known_ownership, missing_share, unowned_queues
 from compare.reading.observed import ObservedGroup, ObservedMember
 from compare.reading.rocketmq.lines import is_retry
 from protocols import Queue, sort_queues
@@ -234,6 +234,9 @@ def _audited(
     group: ObservedGroup, overall: dict[str, Figure], topics: dict[str, dict[str, Figure]], with_retry: bool
 ) -> AuditedGroup:
     _add_lag(group, overall, topics, with_retry)
+    if overall["idle_members"] and is_on_the_move(group):
+        # They may be about to own some: nobody is idle while a group rebalances.
+        overall["idle_members"] = overall["idle_share"] = None
     return AuditedGroup(group, _owners(group), overall, topics, cost(group, overall))
 
 

@@ -157,16 +157,27 @@ class IntervalRecord(TypedDict):
     generation: int | None
 
 
+class TwoOwnersRecord(TypedDict):
+    """Time with several owners, summed over queues: ``believed`` by the members (`double_owned_queue_s`), and that in
+    which two of them ran and so read."""
+
+    believed_queue_s: float | None
+    reading_queue_s: float | None
+
+
 class VariantRecord(TypedDict, Generic[N]):
     """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
-    these a fault of the network lost. ``jitter``: whether start times and event times depend on the seed."""
+    these a fault of the network lost. ``jitter``: whether start times and event times depend on the seed.
+    ``capacity_per_s``: records per second that the members of the beginning can handle (null: handling takes no
+    time)."""
 
     label: str
     system: str
     seed: int
     jitter: bool
     broadcasting: list[str]
+    capacity_per_s: float | None
     owners: dict[str, list[list[str | int]]]
     fairness: FairnessRecord[N]
     optimum: OptimumRecord
@@ -176,6 +187,7 @@ class VariantRecord(TypedDict, Generic[N]):
     fewest_moves: int | N
     unowned_queue_s: float | N
     double_owned_queue_s: float | N
+    two_owners: TwoOwnersRecord
     longest_gap_s: float | N
     redelivered: int
     burst: float | None
@@ -211,9 +223,11 @@ class Spread(TypedDict):
 
 class SeedsRecord(TypedDict):
     """A variant's number of runs, and the spread of its figures by their paths, which are those of
-    `compare.running.spread`. ``asked``, only after Ctrl-C: how many runs there should have been."""
+    `compare.running.spread`. ``asked``, only after Ctrl-C: how many runs there should have been. ``beside``: whether
+    they stand beside the run as written, with other seeds and start times and event times that depend on them."""
 
     runs: int
+    beside: bool
     asked: NotRequired[int]
     figures: dict[str, Spread]
 
@@ -235,9 +249,12 @@ class AssumptionRecord(TypedDict):
 
 
 class ScenarioDocument(TypedDict):
-    """The document of one scenario."""
+    """The document of one scenario. ``capacities_equal``: whether the members of all variants can handle as many
+    records per second. ``one_run``: there is one run of each variant, and chance may decide."""
 
     scenario: str
+    one_run: NotRequired[bool]
+    capacities_equal: bool
     assumptions: list[AssumptionRecord]
     variants: list[Record]
     seeds: NotRequired[dict[str, SeedsRecord]]

@@ -30,7 +30,7 @@ from compare.explaining.finding import Finding, Reader, Readers, Search, case_of
 from compare.explaining.remedies.remedy import Remedy
 from compare.optima import optimum
 from compare.reading.group_kinds import Kind, kind_of, usable_strategies
-from compare.reading.group_model import ASSUMPTIONS, Modelled, model_of
+from compare.reading.group_model import ASSUMPTIONS, Modelled, is_on_the_move, model_of
 from compare.reading.observed import System
 from protocols import Queue
 
@@ -144,7 +144,9 @@ def explain(
     findings = diagnose(group, modelled, readers)
     if modelled is None:
         return Explained(group, kind, None, findings, None, None, None, (), None, detailed, weight)
-    now = score(modelled.today)
+    idle = any(not queues for queues in modelled.today.values())
+    # Who owns nothing while the group rebalances is not idle, and a score would say so.
+    now = None if idle and is_on_the_move(observed) else score(modelled.today)
     first = next(iter(_in_order(findings)), None)
     best: WhatIf | None = None
     rows: tuple[WhatIf, ...] = ()
@@ -161,7 +163,7 @@ def explain(
         modelled,
         findings,
         now,
-        min(100.0, now + (0.0 if first is None else first.points)),
+        None if now is None else min(100.0, now + (0.0 if first is None else first.points)),
         best,
         rows,
         ASSUMPTIONS[modelled.basis],

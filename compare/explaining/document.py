@@ -11,6 +11,7 @@ from compare.documents.comparison import AssumptionRecord, Record, ScenarioDocum
 from compare.explaining.side_by_side import side_by_side
 from compare.explaining.verdict import verdict
 from compare.formatting import SYSTEM_NAMES, many
+from compare.running.checks import capacities_equal
 from compare.running.run_variant import threads_of
 from compare.running.runs import MeasuredRun
 from compare.running.spread import spread
@@ -115,12 +116,17 @@ Measured: TypeAlias = tuple[Scenario, Sequence[MeasuredRun], ScenarioDocument]
 
 
 def document(
-    scenario: Scenario, runs: Sequence[MeasuredRun], asked: Mapping[str, int] = MappingProxyType({})
+    scenario: Scenario,
+    runs: Sequence[MeasuredRun],
+    asked: Mapping[str, int] = MappingProxyType({}),
+    *,
+    beside: bool = False,
 ) -> ScenarioDocument:
     """``assumptions``: what the comparison rests on. ``variants``: the records there are, in the order of the runs.
     ``seeds``, where a variant ran with several, or should have (``asked``: label to number of runs): label to its
-    number of runs and the spread of their figures. ``verdict``: sentences, those about all variants first; ``figures``
-    names the values that a sentence rests on (per label where it is about several)."""
+    number of runs and the spread of their figures; of those ``beside`` the run as written, where there should be such.
+    ``verdict``: sentences, those about all variants first; ``figures`` names the values that a sentence rests on (per
+    label where it is about several)."""
     records = [run.record for run in runs if run.record is not None]
     first: dict[str, Record] = {}
     for record in records:
@@ -128,24 +134,29 @@ def document(
     by_label: dict[str, list[MeasuredRun]] = {}
     for run in runs:
         by_label.setdefault(run.variant.label, []).append(run)
+    counted = {label: [run for run in of_label if run.beside == beside] for label, of_label in by_label.items()}
     seeds = {
         label: _seeds(of_label, asked.get(label, len(of_label)))
-        for label, of_label in by_label.items()
-        if max(len(of_label), asked.get(label, 0)) > 1
+        for label, of_label in counted.items()
+        if of_label and max(len(of_label), asked.get(label, 0)) > 1
     }
     scenario_document: ScenarioDocument = {
         "scenario": scenario.name,
+        "capacities_equal": capacities_equal(list(first.values())),
         "assumptions": assumptions([of_label[0].variant for of_label in by_label.values()]),
         "variants": records,
         "verdict": list(_verdict(list(first.values()), seeds)),
     }
     if seeds:
         scenario_document["seeds"] = seeds
+    elif records and len(runs) == len(first):
+        scenario_document["one_run"] = True
     return scenario_document
 
 
 def _seeds(runs: Sequence[MeasuredRun], asked: int) -> SeedsRecord:
-    seeds_record: SeedsRecord = {"runs": len(runs), "figures": spread([run.figures for run in runs])}
+    figures = spread([run.figures for run in runs])
+    seeds_record: SeedsRecord = {"runs": len(runs), "beside": runs[0].beside, "figures": figures}
     if asked != len(runs):
         seeds_record["asked"] = asked
     return seeds_record

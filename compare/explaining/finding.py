@@ -9,7 +9,7 @@ from compare.auditing.what_if import best_loads, loads_of
 from compare.explaining.remedies.remedy import Gain, Remedy, best_first
 from compare.reading.group_kinds import Kind, kind_of, usable_strategies
 from compare.reading.group_model import Modelled, is_on_the_move, model_of, unowned_queues
-from compare.reading.observed import ObservedGroup
+from compare.reading.observed import ObservedGroup, names_of
 from compare.reading.rocketmq.lines import is_retry
 from protocols import Allocation, Queue
 
@@ -99,6 +99,13 @@ class Case:
         return is_on_the_move(self.observed)
 
     @property
+    def idle_is_known(self) -> bool:
+        """Whether a member without a queue is known to be idle: it is not while the group rebalances, nor where a
+        source leaves out topics that it may own queues of."""
+        partial = self.observed.partial
+        return not self.on_the_move and not (partial is not None and partial.topics)
+
+    @property
     def falls_short(self) -> bool:
         """Whether a fairer ownership is reachable."""
         return bool(self.loads) and sorted(self.loads, reverse=True) != list(self.best)
@@ -106,7 +113,9 @@ class Case:
     @property
     def avoidably_idle(self) -> int:
         """Members that own nothing today although the fairest ownership employs them."""
-        return max(0, self.loads.count(0) - list(self.best).count(0)) if self.loads else 0
+        if not self.loads or not self.idle_is_known:
+            return 0
+        return max(0, self.loads.count(0) - list(self.best).count(0))
 
     def points_back(self, after: Allocation) -> float:
         """Points of the score that an ownership would win back, 0 or more."""
@@ -173,6 +182,13 @@ def case_of(
 def several(count: int, what: str, plural: str = "") -> str:
     """ "1 queue", "2 queues"."""
     return f"{count} {what}" if count == 1 else f"{count} {plural or what + 's'}"
+
+
+def clients(observed: ObservedGroup, ids: Sequence[str]) -> list[str]:
+    """What people are told of these members: `names_of` them."""
+    members = observed.members or observed.seen
+    told = dict(zip((member.id for member in members), names_of(members), strict=True))
+    return [told.get(id, id) for id in ids]
 
 
 def named(names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from compare.auditing.group_figures import AuditedGroup, waiting
 from compare.documents.audit import ToldInPart
 from compare.explaining.diagnosis import MOST_DETAILED, Explained
 from compare.figures import FIGURES
+from compare.reading.group_model import is_on_the_move
 from compare.reading.observed import ObservedGroup
 
 ONE = "1 group"
@@ -32,7 +33,11 @@ def headline(groups: Sequence[AuditedGroup]) -> str:
         )
         if each
     ]
-    silent = [group for group in peopled if group.mode == "shared" and group.figure("idle_members") is None]
+    silent = [
+        group
+        for group in peopled
+        if group.mode == "shared" and group.figure("idle_members") is None and not is_on_the_move(group.observed)
+    ]
     in_part = sum(group.observed.partial is not None and bool(group.topics) for group in silent)
     untold = len(silent) - in_part
     sentences = [*_deserted(groups, total), *_without_members(groups, total)]
@@ -205,6 +210,8 @@ def _no_figure(name: str, group: AuditedGroup, missing: Sequence[str]) -> str:
         return "no view lists all queues that the group reads" + _where(observed, "topics")
     if figures["members"] == 0:
         return "the group has no member, so nothing is shared"
+    if name in ("idle_members", "idle_share") and is_on_the_move(observed):
+        return _MOVING
     if observed.partial is not None and not (name == "max_over_mean" and "max" not in missing):
         return observed.partial.why
     if name == "max_over_mean" and figures["max"] == 0:
@@ -242,8 +249,12 @@ def _no_score(group: AuditedGroup, missing: Iterable[str]) -> str:
         return "the members subscribe to different topics, and the subscription of some is unknown"
     if observed.partial is not None:
         return observed.partial.why
+    if "max" not in missing and is_on_the_move(observed):
+        return _MOVING
     return "no source shows which member owns which queue"
 
+
+_MOVING = "the group rebalances, so a member without a queue may be about to get one"
 
 MOST_NAMED = 3
 """Groups that a sentence names; the rest is counted."""

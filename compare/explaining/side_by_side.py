@@ -8,7 +8,7 @@ from compare.explaining.harm import LONG_S, Sentence
 from compare.explaining.verdict import NOTICED_S, SAME_JAIN
 from compare.figures import Figure
 from compare.formatting import amount, duration, many, variant_name
-from compare.running.checks import OPEN_ENDS, ends_complete, is_behind, shares
+from compare.running.checks import OPEN_ENDS, capacities_equal, ends_complete, is_behind, shares
 from compare.running.spread import figure
 from protocols.scenario.fields import listed
 
@@ -133,6 +133,19 @@ def _telling(
     return tell
 
 
+def _unlike(records: Records) -> Iterator[Told]:
+    """That members can handle more in one variant than in another, which decides whatever depends on it."""
+    extremes = _extremes(records, "capacity_per_s")
+    if capacities_equal(records) or extremes is None:
+        return
+    few, low, much, high = extremes
+    text = (
+        f"The comparison is not like for like: the members can handle {high:,g} records per second with {much}, and"
+        f" {low:,g} with {few}, so lag, stalls and repeated records say little about the protocols."
+    )
+    yield _resting(text, records, "capacity_per_s")
+
+
 def _counted(path: str, what: str, least: float = 1) -> Callable[[Records], Iterator[Told]]:
     return _telling(
         path,
@@ -179,10 +192,10 @@ _stops = _telling(
     ),
 )
 _doubles = _telling(
-    "double_owned_queue_s",
+    "two_owners.reading_queue_s",
     NOTICED_S,
     lambda few, low, much, high: (
-        f"Queues have two owners for {amount(high)} queue-seconds in total with {much}"
+        f"Two members read the same queues for {amount(high)} queue-seconds in total with {much}"
         f", and {f'for {amount(low)}' if low >= NOTICED_S else 'never'} with {few}."
     ),
 )
@@ -203,6 +216,7 @@ _messages = _telling(
 )
 
 _TELLERS: Sequence[Callable[[Records], Iterator[Told]]] = (
+    _unlike,
     _refused,
     _skipped,
     _repeated,
@@ -215,4 +229,4 @@ _TELLERS: Sequence[Callable[[Records], Iterator[Told]]] = (
     _moves,
     _messages,
 )
-"""What hurts comes first."""
+"""What makes figures incomparable comes first, then what hurts."""

@@ -225,10 +225,13 @@ def _doubling(told: Telling[SharedRecord]) -> Iterator[Sentence]:
     when = _when(each, "from the beginning") if lasting else _when(each)
     why = because_clause(each["why_shared"]) if lasting else ""
     total = f"{amount(record['double_owned_queue_s'])} queue-seconds"
+    reading = record["two_owners"]["reading_queue_s"] or 0.0
+    both = "never" if reading < NOTICED_S else f"for {amount(reading)}"
     yield told.resting(
-        f"has {told.unit}s with two owners for {total} in total, mostly {when}, in"
+        f"has {told.unit}s with two owners for {total} in total ({both} while both run and read), mostly {when}, in"
         f" {many(each['shared_queues'], told.unit)}{why}",
         "double_owned_queue_s",
+        "two_owners.reading_queue_s",
         f"after.{worst}.shared_queues",
         f"after.{worst}.double_owned_queue_s",
     )

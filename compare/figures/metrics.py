@@ -95,7 +95,38 @@ _OF_GROUPS = (
     *_by(
         "compare.watching.changes.SeenGroup",
         Metric("moves_total", "moves", "queues seen to go to another owner", "moves", -1, "moves"),
-        Metric("rebalances_total", "rebalances", "rebalances seen", "rebalances", -1, "rebalances"),
+        Metric(
+            "rebalances_seen_total",
+            "rebalances seen",
+            "rebalances seen from poll to poll: there were at least so many",
+            "rebalances",
+            -1,
+            "rebalances_seen",
+        ),
+        Metric(
+            "rebalances_total",
+            "rebalances",
+            "rebalances counted by the group's epoch, those between polls included",
+            "rebalances",
+            -1,
+            "rebalances",
+        ),
+        Metric(
+            "lag_s",
+            "lag, s",
+            "the estimated age of the oldest record that is not read",
+            "s",
+            -1,
+            "lag_estimated_seconds",
+        ),
+        Metric(
+            "lag_trend",
+            "lag trend",
+            "records per second by which the lag grows",
+            "records per s",
+            -1,
+            "lag_trend_records_per_second",
+        ),
     ),
 )
 
@@ -129,6 +160,16 @@ _OF_RUNS = (
         Metric("optimum.moves", "moves to it", "the fewest moves to the fairest allocation", "moves", 0),
     ),
     *_by(
+        "compare.running.run_variant.capacity_at_start",
+        Metric(
+            "capacity_per_s",
+            "can handle, records/s",
+            "records per second that the members of the beginning can handle together",
+            "records",
+            0,
+        ),
+    ),
+    *_by(
         "compare.running.record.run_record",
         Metric(
             "rebalances",
@@ -149,7 +190,16 @@ _OF_RUNS = (
         Metric("unowned_queue_s", "no owner, queue-s", "time without an owner, summed over queues", "queue-s"),
         Metric("longest_gap_s", "longest gap, s", "the longest time one queue was without an owner", "s"),
         Metric(
-            "double_owned_queue_s", "two owners, queue-s", "time with several owners, summed over queues", "queue-s"
+            "double_owned_queue_s",
+            "two believe, queue-s",
+            "time in which several members believed to own a queue, summed over queues",
+            "queue-s",
+        ),
+        Metric(
+            "two_owners.reading_queue_s",
+            "two read, queue-s",
+            "the part of it in which two of them ran, so that both read; one that stands still does not",
+            "queue-s",
         ),
         Metric("redelivered", "twice", "records that were handled more than once", "records"),
         Metric("burst", "burst", "the highest rate at which a member was handed records, over its normal one", "ratio"),
@@ -211,6 +261,14 @@ LOADS: Final = tuple(row.path for row in _OF_LOADS)
 
 NAMES: Final = (*COUNTS, *LOADS)
 
+ON_CAPACITY: Final = frozenset(
+    {
+        *("redelivered", "burst", "lag.peak", "lag.drain_s", "harm.work.waiting"),
+        *("harm.no_progress_queue_s", "harm.longest_stall_s"),
+    }
+)
+"""Metrics of a run that say little where its members can handle more records per second than another's."""
+
 SETTLED: Final = "settle_s"
 """The metric that is "never" where ownership did not come to rest."""
 
@@ -234,21 +292,24 @@ _READERS: Final[Mapping[str, str]] = {
     # The comparison: what hurts (nobody is best at it while another suffers less, whether that one did its work or
     # not), what the rest came to (only those who did are compared: who leaves work undone needs less), its report,
     # the spread over seeds. A baseline tells of what has a spread.
-    "hurts": "harm.work.refused | harm.work.skipped | redelivered | harm.no_progress_queue_s | harm.longest_stall_s"
-    " | unowned_queue_s | longest_gap_s | double_owned_queue_s | lag.peak | lag.drain_s | harm.work.waiting",
+    "hurts": "capacity_per_s | harm.work.refused | harm.work.skipped | redelivered | harm.no_progress_queue_s"
+    " | harm.longest_stall_s | unowned_queue_s | longest_gap_s | two_owners.reading_queue_s | lag.peak | lag.drain_s"
+    " | harm.work.waiting",
     "shares": "fairness.members | fairness.idle_members | fairness | optimum | fairness.jain | optimum.jain"
     " | rebalances | moves | fewest_moves | messages | burst",
     "report": "fairness.jain | optimum.jain | fairness.idle_members | fairness.max = most | rebalances | moves"
-    " | fewest_moves | messages",
+    " | fewest_moves | double_owned_queue_s | messages",
     "report events": "rebalances | moves | fewest_moves | unowned_queue_s | longest_gap_s = longest, s"
     " | double_owned_queue_s | settle_s",
     "report topics": "queues | min = least | max = most | idle_members = idle members | jain"
     " | unowned_queues = no owner | double_owned_queues",
-    "spread": "fairness.jain | fairness.max_over_mean | fairness.idle_members | fairness.min | fairness.max"
+    "spread": "capacity_per_s | fairness.jain | fairness.max_over_mean | fairness.idle_members | fairness.min"
+    " | fairness.max"
     " | fairness.unowned_queues | fairness.double_owned_queues | optimum.jain | optimum.moves | rebalances | moves"
-    " | fewest_moves | unowned_queue_s | longest_gap_s | double_owned_queue_s | redelivered | burst"
-    " | messages | settle_s | lag.peak | lag.drain_s | harm.work.written | harm.work.handled | harm.work.refused"
-    " | harm.work.skipped | harm.work.waiting | harm.no_progress_queue_s | harm.longest_stall_s | harm.settled",
+    " | fewest_moves | unowned_queue_s | longest_gap_s | double_owned_queue_s | two_owners.reading_queue_s"
+    " | redelivered | burst | messages | settle_s | lag.peak | lag.drain_s | harm.work.written | harm.work.handled"
+    " | harm.work.refused | harm.work.skipped | harm.work.waiting | harm.no_progress_queue_s | harm.longest_stall_s"
+    " | harm.settled",
     # A sweep: columns of its rows, columns with median and percentiles of its summary, those of the summary's table.
     "allocations": "fairness.members | fairness.idle_members | fairness.queues | fairness.unowned_queues"
     " | fairness.double_owned_queues | fairness.min | fairness.max | fairness.spread | moves | fairness.mean"
@@ -282,15 +343,18 @@ _READERS: Final[Mapping[str, str]] = {
     "what if": "max | min | idle_members | jain | moves",
     # The watch: its table, what Prometheus is told with its explanation, what a snapshot keeps of a topic.
     "watch": "members | idle_members | queues | max_over_mean | distance | unowned_queues | double_owned_queues | lag"
-    " | moves_total | rebalances_total | score",
+    " | lag_s | moves_total | rebalances_seen_total | score",
     "gauges": "members = Members of the group. | idle_members = Members that own no queue."
     " | queues = Queues (partitions) of the topics that the group reads. | unowned_queues = Queues without an owner."
     " | double_owned_queues = Queues with two or more owners."
     " | max_over_mean = Queues of the member that owns most, over the mean."
     " | distance = Queues above the loads of the fairest allocation. | score = Score of the audit, 0 to 100."
-    " | lag = Records that wait to be read.",
+    " | lag = Records that wait to be read."
+    " | lag_s = Age of the oldest record that waits: an estimate from the offsets of earlier polls."
+    " | lag_trend = Records per second by which the lag has grown over the last polls.",
     "counters": "moves_total = Queues seen to go to another owner since the watching began."
-    " | rebalances_total = Rebalances seen since the watching began.",
+    " | rebalances_seen_total = Rebalances seen since the watching began: a lower bound."
+    " | rebalances_total = Rebalances since the watching began, counted by the group's epoch.",
     "snapshot topics": "queues | idle_members | unowned_queues | double_owned_queues | min | max | mean | jain"
     " | max_over_mean",
 }

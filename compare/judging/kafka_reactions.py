@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from compare.judging.kafka_situations import SLOW_MS
-from compare.judging.kafka_stage import Exchange, Exchanges, Mark, Stage
+from compare.judging.kafka_stage import Exchanges, KafkaExchange, Mark, Stage
 from compare.judging.playing import (
     ENDS,
     FIRST,
@@ -125,7 +125,7 @@ class Case(NamedTuple):
 
     request: Any
     mark: Mark
-    before: Sequence[Exchange]
+    before: Sequence[KafkaExchange]
     """What the member asked since the beginning, before this one."""
     situation: Situation
 
@@ -224,7 +224,7 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
     if (situation.slow and _is_quick(stage, mark)) or (situation.static and not stage.is_static(FIRST)):
         return (NOT_TRIED,)
     found: dict[str, None] = {}
-    before: list[Exchange] = []
+    before: list[KafkaExchange] = []
     for each in stage.exchanges.of(FIRST, mark.place):
         case = Case(each.request, mark, before, situation)
         found.update((rule.phrase, None) for rule in RULES if rule.holds(case))

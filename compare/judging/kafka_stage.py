@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from compare.judging.playing import FIRST, AnyWorld, Members, Waits
-from compare.judging.worlds import NEVER, Listener
+from compare.judging.worlds import Exchange, Listener
 from kafka_coordinator.cluster import (
     NONE,
     UNKNOWN_MEMBER_ID,
@@ -20,17 +20,10 @@ from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Interference
 
 
-@dataclass(slots=True)
-class Exchange:
-    """One request; ``answer`` is None while there is none. Times are milliseconds of the world."""
+class KafkaExchange(Exchange):
+    """What is asked of a request to Kafka's brokers."""
 
-    at: Time
-    member: str
-    """The program that sent it: ``c1``, ``c2``."""
-    broker: str
-    request: Message
-    answer: Message | None = None
-    answered_at: Time = NEVER
+    __slots__ = ()
 
     @property
     def member_id(self) -> str:
@@ -56,11 +49,11 @@ class Exchange:
         )
 
 
-class Exchanges(Listener[Exchange]):
+class Exchanges(Listener[KafkaExchange]):
     """Of Kafka's brokers."""
 
     def __init__(self, brokers: Collection[str], member_of: Callable[[str, Message], str]) -> None:
-        super().__init__(brokers, member_of, Exchange)
+        super().__init__(brokers, member_of, KafkaExchange)
 
 
 PARTITIONS: Final = 3

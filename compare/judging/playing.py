@@ -155,13 +155,16 @@ class Played:
     records: Outcome
     protocol: str | None
     """The kind of member that it is; None where it never became one."""
-    reads_on: bool
-    """Whether it lives, and has handled (or committed) all that was there to read."""
+    behind: int | None
+    """Records that it had not handled (or committed) when it was left alone, though it was still at them: 0 where it
+    had handled all; None where it had ended, or had stopped reading."""
     exit_code: int | None
     """Where it ended by itself."""
     connected: bool
     last_line: str
     """What it printed last, beside its records."""
+    busy: str
+    """How busy the machine was, where that may have changed what it did; else empty."""
 
 
 async def follow(script: Script, now: Callable[[], Time], between: Callable[[], Awaitable[None]]) -> None:

@@ -21,7 +21,8 @@ from compare.judging.rocketmq_situations import (
     SERVERS,
     SITUATIONS,
     SLOW_MS,
-    Exchange,
+    Exchanges,
+    RocketMQExchange,
     Stage,
 )
 from compare.judging.worlds import Listener, Simulated, play_program
@@ -87,7 +88,7 @@ class Programs:
         self.situation = situation
         self.handled_within_ms = RETRIED_WITHIN_MS if situation.fails_once else HANDLED_WITHIN_MS
         self.members = Running(template, read_line, self._prepare)
-        self.exchanges = Listener(SERVERS, self._member_of, Exchange)
+        self.exchanges = Listener(SERVERS, self._member_of, RocketMQExchange)
         self.sockets: Sockets
         self.service: RocketMQService
         self._members: dict[tuple[str, str], str] = {}
@@ -186,7 +187,7 @@ class ModelWorld:
 
     real = False
 
-    def __init__(self, exchanges: Listener[Exchange], situation: Situation, *, orderly: bool) -> None:
+    def __init__(self, exchanges: Exchanges, situation: Situation, *, orderly: bool) -> None:
         given: dict[str, object] = {"orderly": orderly, "consumeFromWhere": CONSUME_FROM_FIRST_OFFSET}
         settings = with_settings(ClientSettings(), given, "the model")
         handle = float(SLOW_MS) if situation.slow else 1.0
@@ -239,7 +240,7 @@ async def play(template: str, situation: Situation, protocol: str | None = None)
 
 def play_model(situation: Situation, protocol: str) -> tuple[str, ...]:
     """What the model does in one situation."""
-    exchanges = Listener(SERVERS, lambda peer, message: peer, Exchange)
+    exchanges = Listener(SERVERS, lambda peer, message: peer, RocketMQExchange)
     world = ModelWorld(exchanges, situation, orderly=protocol == ORDERLY)
     stage = Stage(world, exchanges, Interference(cast(Sockets, world.members)))
     world.members.follow(situation.script(stage))

@@ -25,8 +25,7 @@ from compare.judging.playing import (
     counted,
     none_waits,
 )
-from compare.judging.rocketmq_situations import Exchange, Mark, Stage
-from compare.judging.worlds import Listener
+from compare.judging.rocketmq_situations import Exchanges, Mark, RocketMQExchange, Stage
 from protocols.engine.nodes import Time
 from protocols.java import Queue
 from rocketmq_selfbalance.cluster import (
@@ -49,24 +48,24 @@ def read_line(line: bytes) -> tuple[Queue, int] | None:
     return None if found is None else (Queue(TOPIC, found[1].decode(), int(found[2])), int(found[3]))
 
 
-def outcome(written: Mapping[Queue, int], exchanges: Listener[Exchange], lines: Iterable[tuple[Queue, int]]) -> Outcome:
+def outcome(written: Mapping[Queue, int], exchanges: Exchanges, lines: Iterable[tuple[Queue, int]]) -> Outcome:
     """Of the records before these offsets of each queue; ``lines``: queue and offset that programs printed."""
     return counted(written, _begun(exchanges), _committed(exchanges), lines, _pulled(exchanges))
 
 
-def all_read(written: Mapping[Queue, int], exchanges: Listener[Exchange], lines: Iterable[tuple[Queue, int]]) -> bool:
+def all_read(written: Mapping[Queue, int], exchanges: Exchanges, lines: Iterable[tuple[Queue, int]]) -> bool:
     """Whether no record waits: each was handled, as far as programs tell, or is committed."""
     return none_waits(written, _begun(exchanges), _committed(exchanges), lines)
 
 
-def _pulls(exchanges: Listener[Exchange]) -> Iterator[tuple[Exchange, PullMessage]]:
+def _pulls(exchanges: Exchanges) -> Iterator[tuple[RocketMQExchange, PullMessage]]:
     for each in exchanges.all:
         request = plain(each.request)
         if isinstance(request, PullMessage) and each.queue is not None:
             yield each, request
 
 
-def _begun(exchanges: Listener[Exchange]) -> dict[Queue, int]:
+def _begun(exchanges: Exchanges) -> dict[Queue, int]:
     """Queue to the offset at which the group has begun to read."""
     found: dict[Queue, int] = {}
     for _, pull in _pulls(exchanges):
@@ -74,7 +73,7 @@ def _begun(exchanges: Listener[Exchange]) -> dict[Queue, int]:
     return found
 
 
-def _committed(exchanges: Listener[Exchange]) -> dict[Queue, int]:
+def _committed(exchanges: Exchanges) -> dict[Queue, int]:
     """Queue to the offset that was committed last, by a commit or by a pull."""
     found: dict[Queue, int] = {}
     for each in exchanges.all:
@@ -88,7 +87,7 @@ def _committed(exchanges: Listener[Exchange]) -> dict[Queue, int]:
     return found
 
 
-def _pulled(exchanges: Listener[Exchange]) -> Iterator[tuple[Queue, int]]:
+def _pulled(exchanges: Exchanges) -> Iterator[tuple[Queue, int]]:
     """Queue and offset of every record that a pull was given."""
     for each, pull in _pulls(exchanges):
         if isinstance(each.answer, Pulled):
@@ -134,7 +133,7 @@ def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
 _SENT_BACK = frozenset(("sends the record back", "sends the record anew"))
 
 
-def _phrases(each: Exchange, situation: Situation) -> list[str]:
+def _phrases(each: RocketMQExchange, situation: Situation) -> list[str]:
     kind = each.kind
     if kind is UnregisterClient:
         return ["takes leave"]
@@ -151,7 +150,7 @@ def _phrases(each: Exchange, situation: Situation) -> list[str]:
     return []
 
 
-def _again(mark: Mark, own: list[Exchange]) -> dict[str, None]:
+def _again(mark: Mark, own: list[RocketMQExchange]) -> dict[str, None]:
     """How soon the request that was refused came again."""
     refused = mark.refused
     assert refused is not None
@@ -159,7 +158,7 @@ def _again(mark: Mark, own: list[Exchange]) -> dict[str, None]:
     return {} if not times else {when(AGAIN, min(times)): None}
 
 
-def _is_same(each: Exchange, refused: Exchange) -> bool:
+def _is_same(each: RocketMQExchange, refused: RocketMQExchange) -> bool:
     same = each.kind is refused.kind and each.queue == refused.queue and each.topic == refused.topic
     return same and (each.kind is not LockBatchMq or each.broker == refused.broker)
 
@@ -169,7 +168,7 @@ def when(what: str, after: Time) -> str:
     return f"{what} {next((words for within, words in WHEN if after < within), 'later')}"
 
 
-def _changes(stage: Stage, mark: Mark, own: list[Exchange]) -> dict[str, None]:
+def _changes(stage: Stage, mark: Mark, own: list[RocketMQExchange]) -> dict[str, None]:
     """What it began to read, and what it reads no more."""
     now = stage.reads(FIRST)
     began = [queue for exchange in own if (queue := _read(exchange)) is not None and queue not in mark.had]
@@ -181,5 +180,5 @@ def _changes(stage: Stage, mark: Mark, own: list[Exchange]) -> dict[str, None]:
     return changes
 
 
-def _read(each: Exchange) -> Queue | None:
+def _read(each: RocketMQExchange) -> Queue | None:
     return each.queue if each.kind is PullMessage and each.served else None

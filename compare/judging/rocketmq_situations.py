@@ -5,7 +5,7 @@ answer), what happens in them (scripts), and all of them as one table.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from compare.judging.playing import (
     FIRST,
@@ -25,7 +25,7 @@ from compare.judging.playing import (
     stopped,
     watched,
 )
-from compare.judging.worlds import NEVER, Listener
+from compare.judging.worlds import Exchange, Listener
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Hold, Interference
 from protocols.java import Queue
@@ -59,16 +59,10 @@ LOCK_MS: Final = 25_000.0
 """Of the brokers: a lock that nobody renews is free after this time, not after 60 s."""
 
 
-@dataclass(slots=True)
-class Exchange:
-    """One request; ``answer`` is None while there is none. Times are milliseconds of the world."""
+class RocketMQExchange(Exchange):
+    """What is asked of a request to RocketMQ's servers."""
 
-    at: Time
-    member: str
-    broker: str
-    request: Message
-    answer: Message | None = None
-    answered_at: Time = NEVER
+    __slots__ = ()
 
     @property
     def kind(self) -> type[Message]:
@@ -92,6 +86,9 @@ class Exchange:
         return self.answer is None or code_of(self.answer) in (SUCCESS, PULL_NOT_FOUND, PULL_RETRY_IMMEDIATELY)
 
 
+Exchanges: TypeAlias = Listener[RocketMQExchange]
+
+
 @dataclass(slots=True)
 class Mark:
     """When what is judged began: the time, the place in `Listener.all`, what the first member read then."""
@@ -99,7 +96,7 @@ class Mark:
     at: Time
     place: int
     had: frozenset[Queue]
-    refused: Exchange | None = None
+    refused: RocketMQExchange | None = None
 
 
 WAITS: Final = Waits(in_place=40_000.0, reached=25_000.0, back=45_000.0, watched=4_000.0, watched_at_start=4_000.0)
@@ -123,7 +120,7 @@ class Stage:
     """One situation while it is played."""
 
     world: World
-    exchanges: Listener[Exchange]
+    exchanges: Exchanges
     interference: Interference
     mark: Mark | None = None
     held: list[Hold] = field(default_factory=list)

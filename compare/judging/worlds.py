@@ -3,7 +3,9 @@ model's clients before servers in a simulation (`Simulated`), and programs befor
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from compare.judging.playing import FIRST, Outcome, Played, Script, Situation, Wait, follow, follow_simulated, waited
@@ -15,15 +17,20 @@ from protocols.engine.sockets import Gate, Sockets
 NEVER: Final = float("inf")
 
 
-class AnyExchange(Protocol):
-    """What is kept of a request, whatever the system."""
+@dataclass(slots=True)
+class Exchange:
+    """One request of a member; ``answer`` is None while there is none. Times are milliseconds of the world."""
 
+    at: Time
     member: str
-    answer: Message | None
-    answered_at: Time
+    """The program that sent it: ``c1``, ``c2``."""
+    broker: str
+    request: Message
+    answer: Message | None = None
+    answered_at: Time = NEVER
 
 
-E = TypeVar("E", bound=AnyExchange)
+E = TypeVar("E", bound=Exchange)
 
 
 class Listener(Generic[E]):
@@ -178,7 +185,7 @@ class Real(Protocol):
     every_ms: float
     """A record is written to every queue so often."""
     handled_within_ms: float
-    """How long a program that lives may take to handle what is left once no more is written."""
+    """A program that handles nothing for so long, once no more is written, has stopped reading."""
 
     @property
     def exchanges(self) -> Listener[Any]: ...
@@ -203,24 +210,24 @@ async def play_program(
     world: Real, stage: Any, situation: Situation, reaction: Callable[[Any, Situation], tuple[str, ...]]
 ) -> Played:
     """The program in one situation, from its start to its end. Raises `UserError` where it cannot be started."""
-    sockets, programs = world.sockets, world.members
-    writing = asyncio.ensure_future(_write(world))
+    sockets, programs, clock = world.sockets, world.members, _Clock()
+    writing = asyncio.ensure_future(_write(world, clock))
     try:
         await follow(situation.script(stage), sockets.tell_time, world.started)
         did = reaction(stage, situation)
         exit_code = programs.exit_code(FIRST)
         writing.cancel()
-        waiting = Wait(world.handled_all, world.handled_within_ms)
-        reads_on = programs.alive(FIRST) and await waited(sockets.tell_time, waiting)
+        behind = await caught_up(world, sockets.tell_time)
         await programs.end()
         return Played(
             did,
             world.outcome(),
             world.kind(),
-            reads_on,
+            behind,
             exit_code,
             bool(world.exchanges.all),
             next(reversed(programs.programs[FIRST].last), ""),
+            clock.strain(),
         )
     finally:
         writing.cancel()
@@ -228,7 +235,53 @@ async def play_program(
         await sockets.close()
 
 
-async def _write(world: Real) -> None:
+MOST_WAITED_MS: Final = 60_000.0
+"""How long we wait for a program that is slow; the rest of its records is counted then."""
+
+
+async def caught_up(world: Real, now: Callable[[], Time]) -> int | None:
+    """Wait as long as the program handles records; how many are left (`Played.behind`)."""
+    waiting, until = world.outcome().waiting, now() + MOST_WAITED_MS
+    while world.members.alive(FIRST):
+        if await waited(now, Wait(world.handled_all, world.handled_within_ms)):
+            return 0
+        left = world.outcome().waiting
+        if left >= waiting:
+            return None
+        if now() >= until:
+            return left
+        waiting = left
+    return None
+
+
+class _Clock:
+    """How much later than it asked for this process, with all brokers, was given a processor."""
+
+    def __init__(self) -> None:
+        self._latest_s = 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time() + seconds
+        await asyncio.sleep(seconds)
+        self._latest_s = max(self._latest_s, loop.time() - due)
+
+    def strain(self) -> str:
+        """See `Played.busy`."""
+        return strain(os.getloadavg()[0], os.cpu_count() or 1, self._latest_s)
+
+
+LATE_S: Final = 0.25
+
+
+def strain(load: float, processors: int, late_s: float) -> str:
+    """In words, where more wants to run than can, or brokers answered late; else empty."""
+    if load <= processors and late_s < LATE_S:
+        return ""
+    return f"load {load:.1f} on {processors} processors, brokers up to {late_s:.1f} s late"
+
+
+async def _write(world: Real, clock: _Clock) -> None:
     while True:
         world.write()
-        await asyncio.sleep(world.every_ms / 1000)
+        await clock.sleep(world.every_ms / 1000)

@@ -8,7 +8,7 @@ from compare.running.production import lag_of, productions
 from compare.running.record import run_record
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.systems import cluster_of
-from compare.running.variants import Variant, variants_of
+from compare.running.variants import Variant, variants_of, with_equal_threads
 from kafka_coordinator.cluster import GroupDescription, KafkaCluster, description_of
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
@@ -27,7 +27,8 @@ def run(
     if settings is None:
         (variant,) = variants_of(day, [system])
     else:
-        variant = Variant(day, SystemPart(system=system, settings=dict(settings)), day.run.seed)
+        part = SystemPart(system=system, settings=dict(settings))
+        variant = Variant(with_equal_threads(day, part), part, day.run.seed)
     return run_variant(variant, tracing=tracing)
 
 

@@ -1,10 +1,21 @@
 """The plan's JSON document: what `plan --format json` writes, and what the text and the report are made of."""
 
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import TypedDict
 
+from compare.planning.by_library import (
+    LibraryWay,
+    is_alike,
+    library_ways,
+    other_ways,
+    own_settings,
+    settings_by_library,
+)
+from compare.planning.expectations import code_must_expect
 from compare.planning.simulating import Cost, Timing
-from compare.planning.subject import Route, Subject, Target
+from compare.planning.subject import Route, Subject
+from compare.planning.target import Target
 
 
 class PauseRecord(TypedDict):
@@ -28,20 +39,38 @@ class CostRecord(TypedDict):
 
 
 class StepRecord(TypedDict):
-    """A step. ``settings``: member to setting to value, null: removed; ``restart``: members by wave; ``start``: members
-    that start for the first time; ``queues``: topic to its new number; ``cost``: null where the group notices
-    nothing."""
+    """A step. ``settings``: member to setting to value, null: removed, as the member's library has them;
+    ``settings_by_library``: the same by client library, null where it has no such step, for which ``why_not`` gives the
+    reason; ``code_must_expect``: exceptions and callbacks that are new in this step; ``restart``: members by wave;
+    ``start``: members that start for the first time; ``queues``: topic to its new number; ``check_command`` judges of
+    ``check`` what a source shows; ``cost``: null where the group notices nothing."""
 
     number: int
     text: str
     settings: dict[str, dict[str, object]]
+    settings_by_library: dict[str, dict[str, object] | None]
+    why_not: dict[str, str]
+    code_must_expect: list[str]
     restart: list[list[str]]
     start: list[str]
     queues: dict[str, int]
     commands: list[str]
     check: str
+    check_command: str
     back: str
     cost: CostRecord | None
+
+
+class OtherWayRecord(TypedDict):
+    """The way of a group whose members use another library than the steps are for. ``same_steps``: only settings
+    differ, those of `StepRecord.settings_by_library`; ``steps``: otherwise the steps' texts, () where there is no way,
+    and ``why`` says why not."""
+
+    library: str
+    same_steps: bool
+    why: str
+    steps: list[str]
+    code_must_expect: list[str]
 
 
 class WrongRecord(TypedDict):
@@ -62,6 +91,7 @@ PlanDocument = TypedDict(
         "gap_s": float,
         "downtime_s": float,
         "steps": list[StepRecord],
+        "other_libraries": list[OtherWayRecord],
         "wrong_orders": list[WrongRecord],
         "notes": list[str],
         "assumptions": list[str],
@@ -79,6 +109,7 @@ def document(
     seeds: int,
 ) -> PlanDocument:
     """The document. ``costs``: by number of the step, from 0 on; ``stories``: of the wrong orders."""
+    ways = library_ways(subject, target)
     return {
         "group": subject.group,
         "system": subject.system,
@@ -87,26 +118,59 @@ def document(
         "seeds": seeds,
         "gap_s": timing.gap / 1000,
         "downtime_s": timing.downtime / 1000,
-        "steps": [
-            {
-                "number": number + 1,
-                "text": step.text,
-                "settings": {member: dict(changes) for member, changes in step.settings.items()},
-                "restart": [list(wave) for wave in step.restart],
-                "start": list(step.start),
-                "queues": dict(step.queues),
-                "commands": list(step.commands),
-                "check": step.check,
-                "back": step.back,
-                "cost": _cost(costs[number]) if number in costs else None,
-            }
-            for number, step in enumerate(route.steps)
-        ],
+        "steps": [_step(subject, target, route, number, ways, costs) for number in range(len(route.steps))],
+        "other_libraries": [_other(route, each) for each in other_ways(subject, route, ways)],
         "wrong_orders": [
             {"text": wrong.text, "story": story} for wrong, story in zip(route.wrong, stories, strict=True)
         ],
         "notes": list(route.notes),
         "assumptions": list(subject.assumptions),
+    }
+
+
+def _step(
+    subject: Subject,
+    target: Target,
+    route: Route,
+    number: int,
+    ways: Mapping[str, LibraryWay],
+    costs: Mapping[int, Cost],
+) -> StepRecord:
+    step = route.steps[number]
+    found, why = settings_by_library(route, number, ways)
+    command = (
+        f"equipoise plan --check {number + 1} --group {quote(subject.group)} --from {subject.strategy}"
+        f" --to {quote(target.text)} --members {len(subject.members)}"
+        + (f" --library {subject.spoken[0]}" if subject.libraries_given else "")
+        + " SOURCE"
+    )
+    return {
+        "number": number + 1,
+        "text": step.text,
+        "settings": own_settings(subject, step),
+        "settings_by_library": found,
+        "why_not": why,
+        "code_must_expect": code_must_expect(step.changes, subject.spoken),
+        "restart": [list(wave) for wave in step.restart],
+        "start": list(step.start),
+        "queues": dict(step.queues),
+        "commands": list(step.commands),
+        "check": step.check,
+        "check_command": command,
+        "back": step.back,
+        "cost": _cost(costs[number]) if number in costs else None,
+    }
+
+
+def _other(route: Route, way: LibraryWay) -> OtherWayRecord:
+    steps = () if way.route is None else way.route.steps
+    same = way.route is not None and is_alike(way.route, route)
+    return {
+        "library": way.library.key,
+        "same_steps": same,
+        "why": way.why,
+        "steps": [] if same else [step.text for step in steps],
+        "code_must_expect": code_must_expect([each for step in steps for each in step.changes], [way.library.key]),
     }
 
 

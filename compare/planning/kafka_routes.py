@@ -2,19 +2,20 @@
 systems' tools that several routes print, with placeholders in capitals.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from shlex import quote
 
-from compare.catalogues import CLASSIC_CLASSES, EAGER, SERVER, SERVER_NAMES
-from compare.planning.subject import Route, Settings, Step, Subject, WrongOrder, in_each, one_by_one
-from compare.reading.group_kinds import assignor_option_of, assignors_of, consumer_protocol_of
+from compare.catalogues import EAGER, SERVER, SERVER_NAMES
+from compare.planning.expectations import Change
+from compare.planning.promises import Promise, hidden, is_stable, speaks, uses
+from compare.planning.subject import JAVA, Route, Settings, Step, Subject, WrongOrder, in_each, one_by_one
+from compare.reading.client_libraries import ASSIGNORS, HEARTBEAT, LIBRARIES, PROTOCOL, REMOTE, SESSION
 from protocols.errors import UserError
-from protocols.scenario.fields import listed as in_words
-from protocols.scenario.fields import listed_members
+from protocols.scenario.fields import listed, listed_members
 
 KAFKA = "--bootstrap-server HOST:9092"
 BROKER_CONFIGS = f"kafka-configs.sh {KAFKA} --describe --all --entity-type brokers --entity-name ID"
+POLICY, PROTOCOLS = "group.consumer.migration.policy", "group.coordinator.rebalance.protocols"
 
 
 def describe(subject: Subject, view: str) -> str:
@@ -28,207 +29,190 @@ def progress(subject: Subject) -> str:
 
 
 def members(subject: Subject) -> str:
-    """How many members the group has, for sentences."""
-    count = len(subject.members)
-    return "the only member" if count == 1 else f"all {count} members"
+    """The members with their names, for sentences."""
+    names = subject.names
+    if len(names) == 1:
+        return f"the only member ({names[0]})"
+    return f"all {len(names)} members" + (f" ({listed_members(names)})" if names else "")
 
 
-PACKAGE = "org.apache.kafka.clients.consumer."
-ASSIGNORS, PROTOCOL, REMOTE = "partition.assignment.strategy", "group.protocol", "group.remote.assignor"
-SESSION, HEARTBEAT = "session.timeout.ms", "heartbeat.interval.ms"
-LIBRDKAFKA = "librdkafka"
-POLICY, PROTOCOLS = "group.consumer.migration.policy", "group.coordinator.rebalance.protocols"
+def stable(subject: Subject) -> str:
+    """What must hold before the next member restarts."""
+    count = "1 member" if len(subject.members) == 1 else f"{len(subject.members)} members"
+    return (
+        f"Before each next restart, and at the end, `{describe(subject, '--state')}` shows the state Stable and {count}"
+    )
+
+
+def rolling(
+    subject: Subject,
+    change: Settings,
+    text: str = "",
+    check: str = "",
+    back: str = "",
+    *,
+    changes: Sequence[Change] = (),
+    promises: Sequence[Promise] = (),
+    unseen: str = "",
+) -> Step:
+    """Every member restarts with the change, one after another."""
+    settings = in_each(subject.names, change)
+    return Step(
+        text, check, back, settings, one_by_one(subject.names), changes=changes, promises=promises, unseen=unseen
+    )
 
 
 def another_strategy(subject: Subject, new: str) -> Route:
-    """The route from today's assignor to another one."""
-    found = _route(subject, new)
-    return replace(found, notes=[*found.notes, *_own_options(subject, found)])
-
-
-def _route(subject: Subject, new: str) -> Route:
+    """The route from today's assignor to another one. Raises `UserError` where a member's library has no such way."""
     if subject.consumer_protocol:
         return _to_another_remote(subject, new) if new in SERVER else _to_classic(subject, new)
     if new in SERVER:
         return _to_consumer_protocol(subject, new)
     _bring_along(subject, new)
-    if LIBRDKAFKA in subject.libraries.values() and (subject.strategy in EAGER) != (new in EAGER):
-        return _all_at_once(subject, new)
+    if (subject.strategy in EAGER) != (new in EAGER) and (refusing := _refusing_both(subject)):
+        return _all_at_once(subject, new, refusing)
     return _in_two_rolls(subject, new)
+
+
+def _refusing_both(subject: Subject) -> list[str]:
+    """Keys of the members' libraries that take no list of eager and cooperative assignors."""
+    return [key for key in subject.spoken if not LIBRARIES[key].mixes]
 
 
 def _bring_along(subject: Subject, new: str) -> None:
     """Raises `UserError` where a member's library has no such assignor."""
-    for member, library in subject.libraries.items():
-        known = assignors_of(library)
-        if new not in known:
+    for member, key in subject.libraries.items():
+        library = LIBRARIES[key]
+        if new not in library.assignors:
             raise UserError(
-                f"--to {new}: {member} uses {library}, expected an assignor that it has: {', '.join(known)}"
+                f"--to {new}: {_seems(subject, member)}, which has none of this name ({library.known_at}), expected an"
+                f" assignor that it has: {', '.join(library.assignors)}"
             )
 
 
 def _speak_consumer_protocol(subject: Subject, new: str) -> None:
     """Raises `UserError` where a member's library does not speak the consumer protocol."""
-    lacking = [(member, library) for member, library in subject.libraries.items() if not consumer_protocol_of(library)]
+    lacking = [(name, key) for name, key in subject.libraries.items() if not LIBRARIES[key].consumer_protocol]
     if lacking:
-        member, library = lacking[0]
-        others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-        known = ", ".join(assignor for assignor in assignors_of(library) if assignor != subject.strategy)
+        member, key = lacking[0]
+        others = f" (and {len(lacking) - 1} more)" if len(lacking) > 1 else ""
+        known = ", ".join(each for each in LIBRARIES[key].assignors if each != subject.strategy)
         raise UserError(
-            f"--to {new}: the library of {member}{others}, {library}, does not speak the consumer protocol, expected"
-            f" {'another library there, or ' if known else 'another library there'}"
-            + (f"an assignor that it has: {known}" if known else "")
+            f"--to {new}: {_seems(subject, member)}{others}, which does not speak the consumer protocol"
+            f" ({LIBRARIES[key].known_at}), expected another library there"
+            + (f", or an assignor that it has: {known}" if known else "")
         )
 
 
-def _who_speaks(subject: Subject) -> list[str]:
-    """What must be known of the members' libraries before they speak the consumer protocol."""
-    found = [consumer_protocol_of(library) for library in sorted(set(subject.libraries.values()))]
-    if len(subject.libraries) + len(subject.untold) < len(subject.names):
-        found.insert(0, "Java's client 4.0 or later")
-    needs = f"The consumer protocol needs {in_words(found)}; no source shows which version a member has."
-    notes = [needs] if found else []
-    if subject.untold:
-        notes.append(
-            f"Nothing tells the client library of {listed_members(subject.untold)}: a plan takes it for Java's. It must"
-            " speak the consumer protocol, which kafka-python, aiokafka, Sarama and KafkaJS do not."
-        )
-    return notes
-
-
-def _own_options(subject: Subject, found: Route) -> list[str]:
-    """How libraries call what the steps call as Java's client does."""
-    if not any(ASSIGNORS in change for step in found.steps for change in step.settings.values()):
-        return []
-    libraries = sorted(set(subject.libraries.values()))
-    named = [f"in {library} {option}" for library in libraries if (option := assignor_option_of(library))]
-    return [f"What {ASSIGNORS} is in Java's client, is {', '.join(named)}."] if named else []
-
-
-def listed(subject: Subject, *names: str) -> Mapping[str, Settings]:
-    """Member to its setting with these assignors in order of preference: by Java's classes, or where another library
-    is recognised, by their names."""
-    classes = {ASSIGNORS: ",".join(PACKAGE + CLASSIC_CLASSES[name] for name in names)}
-    return {
-        member: {ASSIGNORS: ",".join(names)} if member in subject.libraries else classes for member in subject.names
-    }
-
-
-def rolling(
-    subject: Subject, change: Settings, text: str, check: str, back: str, assignors: Sequence[str] = ()
-) -> Step:
-    """Every member restarts with the change, and with these assignors if there are any, one after another."""
-    own = listed(subject, *assignors) if assignors else in_each(subject.names, {})
-    settings = {member: {**change, **own[member]} for member in subject.names}
-    return Step(text, check, back, settings, one_by_one(subject.names))
-
-
-def stable(subject: Subject) -> str:
-    """What must hold before the next member restarts."""
-    return (
-        f"Before each next restart, and at the end, `{describe(subject, '--state')}` shows the state Stable and"
-        f" {members(subject)}"
-    )
+def _seems(subject: Subject, member: str) -> str:
+    """Why a member is taken for one of its library: the client id hints at it, or the user said so."""
+    name = LIBRARIES[subject.libraries[member]].name
+    return f"{member} uses {name}" if subject.libraries_given else f"{member} has the default client id of {name}"
 
 
 def _in_two_rolls(subject: Subject, new: str) -> Route:
     old = subject.strategy
+    becomes_eager = old not in EAGER and new in EAGER
     both = rolling(
         subject,
-        {},
-        f"Let every member support both assignors: put {new} before {old} in {ASSIGNORS} and restart the members one"
-        f" by one. The group uses {old} until the last one has restarted, because all must support an assignor.",
-        f"{stable(subject)}; after the last restart ASSIGNMENT-STRATEGY is {new}.",
+        {ASSIGNORS: f"{new},{old}"},
+        f"Let every member support both assignors: list {new} before {old} in {ASSIGNORS} and restart the members one"
+        f" by one. The group uses {old} until the last one has restarted, because all must support an assignor."
+        + (" From its restart on a member gives up all partitions in each rebalance." if becomes_eager else ""),
+        f"{stable(subject)}; after the last restart ASSIGNMENT-STRATEGY is {new}, which shows that every member lists"
+        " it.",
         f"Set {ASSIGNORS} to {old} alone and restart the members one by one.",
-        [new, old],
+        changes=("eager",) if becomes_eager else (),
+        promises=(uses(new), is_stable),
+        unseen=f"no source shows whether every member lists {old}, too",
     )
     only = rolling(
         subject,
-        {},
+        {ASSIGNORS: new},
         f"Remove {old}: set {ASSIGNORS} to {new} alone and restart the members one by one."
-        + (_BECOMES_COOPERATIVE if new not in EAGER else ""),
-        f"{stable(subject)}, ASSIGNMENT-STRATEGY is {new}.",
+        + (_BECOMES_COOPERATIVE if old in EAGER and new not in EAGER else ""),
+        f"{stable(subject)}, ASSIGNMENT-STRATEGY is {new}. No view shows whether a member lists {old} still.",
         f"List both assignors again ({new}, {old}) and restart the members one by one: the state after step 1.",
-        [new],
+        changes=("cooperative",) if old in EAGER and new not in EAGER else (),
+        promises=(uses(new), is_stable),
+        unseen=f"no source shows whether a member lists {old} still",
     )
-    if old not in EAGER:
-        both = rolling(
-            subject,
-            {},
-            f"Let every member support both assignors: put {new} behind {old} in {ASSIGNORS} and restart the members"
-            f" one by one. From its restart on a member gives up all partitions in each rebalance.",
-            f"{stable(subject)}, ASSIGNMENT-STRATEGY is {old} still.",
-            f"Set {ASSIGNORS} to {old} alone and restart the members one by one.",
-            [old, new],
-        )
     directly = WrongOrder(
         f"Only one roll, from {old} to {new} alone: the first restarted member supports no assignor that the others"
         " support, and the coordinator refuses it with INCONSISTENT_GROUP_PROTOCOL.",
-        [rolling(subject, {}, "", "", "", [new])],
+        [rolling(subject, {ASSIGNORS: new})],
     )
-    known = _java_default(old, new)
-    return Route([both, only], [directly], [known] if known else [])
+    known = _java_default(subject, new)
+    return Route([both, only], [directly] if len(subject.members) > 1 else [], [known] if known else [])
 
 
 _BECOMES_COOPERATIVE = (
-    " From then on rebalances are cooperative: members keep reading the partitions that do not move, and a rebalance"
-    " listener receives only the partitions that changed."
+    " From its restart on a member rebalances cooperatively: it keeps reading the partitions that do not move."
 )
 
 
-def _java_default(old: str, new: str) -> str:
-    if (old, new) != ("range", "cooperative-sticky"):
+def _java_default(subject: Subject, new: str) -> str:
+    if (subject.strategy, new) != ("range", "cooperative-sticky") or JAVA not in subject.spoken:
         return ""
     return (
-        f"Java clients from 3.0 on have both assignors by default: where {ASSIGNORS} was never set, step 1 is done"
-        " already."
+        f"Java's client from 3.0 on lists range, then cooperative-sticky by default: where {ASSIGNORS} was never set,"
+        " every member supports both already, and step 1 only puts the new one first."
     )
 
 
-def _all_at_once(subject: Subject, new: str) -> Route:
-    """librdkafka refuses a list that holds eager and cooperative assignors."""
+def _all_at_once(subject: Subject, new: str, refusing: Sequence[str]) -> Route:
+    """Libraries that refuse a list of eager and cooperative assignors."""
     old = subject.strategy
-    callbacks = "incremental_assign() and incremental_unassign()" if old in EAGER else "assign() and unassign()"
-    change = listed(subject, new)
+    names = listed(LIBRARIES[key].name.partition(" (")[0] for key in refusing)
+    waits = f" Static members stay in the group until {SESSION} has passed." if subject.has_static else ""
+    change = in_each(subject.names, {ASSIGNORS: new})
     at_once = Step(
-        f"Stop {members(subject)}, and start them with {ASSIGNORS}={new}: librdkafka refuses a list of {old} and {new},"
-        f" and members with different ones of the two cannot be in one group. A rebalance callback of the application"
-        f" must call {callbacks} from then on.",
-        f"Before the first start `{describe(subject, '--state')}` shows Empty; afterwards Stable, {new}.",
-        f"Stop {members(subject)}, and start them with {ASSIGNORS}={old}.",
+        f"Stop {members(subject)}, and start them with {new} as their only assignor: {names}"
+        f" {'refuses' if len(refusing) == 1 else 'refuse'} a list of {old} and {new}, and members with different ones"
+        " of the two cannot be in one group.",
+        f"Before the first start `{describe(subject, '--state')}` shows Empty; afterwards Stable, {new}.{waits}",
+        f"Stop {members(subject)}, and start them with {old} as their only assignor.",
         change,
         [subject.names],
+        changes=("cooperative",) if new not in EAGER else ("eager",),
+        promises=(uses(new), is_stable),
     )
     one = WrongOrder(
         f"One member after another: the first one with {new} is refused with INCONSISTENT_GROUP_PROTOCOL as long as"
         f" members with {old} are in the group.",
         [Step("", "", "", change, one_by_one(subject.names))],
     )
-    return Route([at_once], [one])
+    return Route([at_once], [one] if len(subject.members) > 1 else [])
+
+
+def _convert(policy: str, promise: str) -> Step:
+    """The brokers' settings, which nothing but a look at each broker shows."""
+    return Step(
+        f"Let the brokers{' (Kafka 4.0 or later)' if promise else ''} convert the group while it runs: {POLICY} must be"
+        f" bidirectional (the default) or {policy}{promise}. Nothing restarts if that is so.",
+        f"`{BROKER_CONFIGS}` shows {POLICY}{' and ' + PROTOCOLS if promise else ''} for every broker.",
+        "Nothing to undo.",
+        commands=(BROKER_CONFIGS,),
+        promises=(hidden(f"the brokers' {POLICY} ({BROKER_CONFIGS} does)"),),
+    )
 
 
 def _to_consumer_protocol(subject: Subject, new: str) -> Route:
     _speak_consumer_protocol(subject, new)
-    change = {PROTOCOL: "consumer", REMOTE: SERVER_NAMES[new], **dict.fromkeys((ASSIGNORS, SESSION, HEARTBEAT), None)}
-    brokers = Step(
-        f"Let the brokers (Kafka 4.0 or later) convert the group while it runs: {POLICY} must be bidirectional (the"
-        f" default) or upgrade, and {PROTOCOLS}, if it is set, must contain consumer. Nothing restarts if both are so.",
-        f"`{BROKER_CONFIGS}` shows {POLICY} and {PROTOCOLS} for every broker;"
-        f" `{describe(subject, '--state')}` shows Stable.",
-        "Nothing to undo.",
-        commands=(BROKER_CONFIGS,),
-    )
+    name = SERVER_NAMES[new]
     roll = rolling(
         subject,
-        change,
-        f"Move the members to the consumer protocol: set {PROTOCOL}=consumer and {REMOTE}={SERVER_NAMES[new]}, remove"
-        f" {ASSIGNORS}, {SESSION} and {HEARTBEAT} (clients refuse to start with them), and restart the members one by"
-        " one. The first restarted member converts the group, and from then on the broker assigns for all members.",
+        {PROTOCOL: "consumer", REMOTE: name, **dict.fromkeys((ASSIGNORS, SESSION, HEARTBEAT), None)},
+        f"Move the members to the consumer protocol: set {PROTOCOL}=consumer and {REMOTE}={name}, remove {ASSIGNORS},"
+        f" {SESSION} and {HEARTBEAT} (clients refuse to start with them), and restart the members one by one. The first"
+        " restarted member converts the group, and from then on the broker assigns for all members.",
         f"Before each next restart `{describe(subject, '--members --verbose')}` shows the same CURRENT-EPOCH and"
         f" TARGET-EPOCH for every member with epochs; after the last restart UPGRADED is not shown any more, and"
-        f" `{describe(subject, '--state')}` shows Stable, {SERVER_NAMES[new]}.",
+        f" `{describe(subject, '--state')}` shows Stable, {name}.",
         f"Set {PROTOCOL}=classic and {ASSIGNORS} to {subject.strategy} again, remove {REMOTE}, and restart the members"
         " one by one: when the last member of the consumer protocol has left, the coordinator converts the group back.",
+        changes=("consumer", "consumer static") if subject.has_static else ("consumer",),
+        promises=(speaks(True), uses(new), is_stable),
     )
     refused = WrongOrder(
         f"The brokers have {POLICY}=disabled (or downgrade): the first restarted member is refused with"
@@ -236,7 +220,10 @@ def _to_consumer_protocol(subject: Subject, new: str) -> Route:
         [roll],
         broker={POLICY: "disabled"},
     )
-    return Route([brokers, roll], [refused], [*_who_speaks(subject), _TIMEOUTS])
+    needs = listed(sorted(LIBRARIES[key].consumer_protocol for key in subject.spoken))
+    versions = f"The consumer protocol needs {needs}; no source shows which version a member has."
+    convert = _convert("upgrade", f", and {PROTOCOLS}, if it is set, must contain consumer")
+    return Route([convert, roll], [refused], [versions, _TIMEOUTS])
 
 
 _TIMEOUTS = (
@@ -248,31 +235,24 @@ _TIMEOUTS = (
 
 def _to_classic(subject: Subject, new: str) -> Route:
     _bring_along(subject, new)
-    brokers = Step(
-        f"Let the brokers convert the group while it runs: {POLICY} must be bidirectional (the default) or downgrade.",
-        f"`{BROKER_CONFIGS}` shows {POLICY}.",
-        "Nothing to undo.",
-        commands=(BROKER_CONFIGS,),
-    )
     roll = rolling(
         subject,
-        {PROTOCOL: "classic", REMOTE: None},
+        {PROTOCOL: "classic", REMOTE: None, ASSIGNORS: new},
         f"Move the members to the classic protocol: set {PROTOCOL}=classic and {ASSIGNORS} to {new}, remove {REMOTE},"
-        f" and restart the members one by one. The broker assigns until the last member has restarted; then the group"
+        " and restart the members one by one. The broker assigns until the last member has restarted; then the group"
         f" becomes a classic one, and its leader assigns with {new}.",
         f"Before each next restart `{describe(subject, '--members --verbose')}` shows the same CURRENT-EPOCH and"
         f" TARGET-EPOCH for every member with epochs; after the last restart `{describe(subject, '--state')}` shows"
         f" Stable, {new}.",
         f"Set {PROTOCOL}=consumer and {REMOTE}={SERVER_NAMES[subject.strategy]} again, remove {ASSIGNORS}, and restart"
         " the members one by one.",
-        [new],
+        changes=("classic", "eager" if new in EAGER else "cooperative"),
+        promises=(speaks(False), uses(new), is_stable),
     )
-    return Route([brokers, roll])
+    return Route([_convert("downgrade", ""), roll])
 
 
 def _to_another_remote(subject: Subject, new: str) -> Route:
-    if new == subject.strategy:
-        raise UserError(f"{subject.group} uses {new} already, expected another assignor")
     roll = rolling(
         subject,
         {REMOTE: SERVER_NAMES[new]},
@@ -280,5 +260,7 @@ def _to_another_remote(subject: Subject, new: str) -> Route:
         " members ask for, so it changes when more than half of them have restarted.",
         f"After the last restart `{describe(subject, '--state')}` shows Stable, {SERVER_NAMES[new]}.",
         f"Set {REMOTE}={SERVER_NAMES[subject.strategy]} and restart the members one by one.",
+        promises=(speaks(True), uses(new), is_stable),
+        unseen=f"no source shows whether every member asks for {SERVER_NAMES[new]}",
     )
     return Route([roll])

@@ -7,22 +7,13 @@ from shlex import quote
 
 from compare.catalogues import EAGER, ROCKETMQ_CLASSES
 from compare.planning import kafka_routes
-from compare.planning.kafka_routes import KAFKA, SESSION, describe, members, progress, rolling, stable
-from compare.planning.subject import (
-    RESET,
-    STATIC_MEMBERS,
-    Route,
-    Step,
-    Subject,
-    Target,
-    WrongOrder,
-    in_each,
-    one_by_one,
-    setting_of,
-)
+from compare.planning.kafka_routes import KAFKA, describe, members, progress, rolling, stable
+from compare.planning.promises import are_static, has_members, has_one_owner_each, hidden, is_stable, uses
+from compare.planning.subject import Route, Step, Subject, WrongOrder, in_each, one_by_one, setting_of
+from compare.planning.target import STATIC_MEMBERS, Target
+from compare.reading.client_libraries import INSTANCE, RESET, SESSION
 from protocols.errors import UserError
 
-INSTANCE = "group.instance.id"
 BROKER_SESSION = "group.consumer.session.timeout.ms"
 
 _NUMBERED = re.compile(r"(.*?)([0-9]+)", re.ASCII | re.DOTALL)
@@ -30,15 +21,12 @@ _NUMBERED = re.compile(r"(.*?)([0-9]+)", re.ASCII | re.DOTALL)
 
 def more_members(subject: Subject, total: int) -> Route:
     """New members start together, so that the group rebalances once or twice and not once for each."""
-    today = len(subject.members)
-    if total <= today:
-        raise UserError(f"--to members={total}: {subject.group} has {today} already, expected more")
-    new = list(islice(_new_names(subject.names), total - today))
+    new = list(islice(_new_names(subject.names), max(0, total - len(subject.members))))
     queues = sum(map(subject.queue_count, subject.topics))
-    idle = f" {total - queues} members will own nothing: there are {queues} queues." if total > queues else ""
-    static = any(fields.get("instance_id") for fields in subject.members.values())
-    own = {name: {INSTANCE: name} for name in new} if static else {}
-    named = f" Each needs a {INSTANCE} of its own (here its name), because today's members are static." if own else ""
+    many = "1 member" if total - queues == 1 else f"{total - queues} members"
+    idle = f" {many} will own nothing: there are {queues} queues." if total > queues else ""
+    own = {name: {INSTANCE: instance} for name, instance in instances(new).items()} if subject.has_static else {}
+    named = f" Each needs a {INSTANCE} of its own, because today's members are static." if own else ""
     kafka = subject.system == "kafka"
     view = describe(subject, "--members") if kafka else progress(subject)
     step = Step(
@@ -48,6 +36,7 @@ def more_members(subject: Subject, total: int) -> Route:
         settings=own,
         start=new,
         watch=120_000.0,
+        promises=(has_members(total), is_stable if kafka else has_one_owner_each()),
     )
     wrong = []
     if len(new) > 1 and subject.strategy in EAGER:
@@ -75,21 +64,32 @@ def _new_names(names: Sequence[str]) -> Iterator[str]:
     yield from (name for number in count(1) if (name := f"new-{number}") not in names)
 
 
+def instances(names: Sequence[str]) -> dict[str, str]:
+    """Member to a group.instance.id for it: its name, if all names have the form that brokers take and outlive a
+    restart, as a member's own id does not."""
+    if all(_INSTANCE.fullmatch(name) and name not in (".", "..") and not _OWN_ID.search(name) for name in names):
+        return {name: name for name in names}
+    return {name: f"instance-{number}" for number, name in enumerate(names, 1)}
+
+
+_INSTANCE = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_OWN_ID = re.compile(r"(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|^[A-Za-z0-9_-]{22})$")
+
+
 def static_members(subject: Subject) -> Route:
     """Every member gets an instance id of its own; afterwards a short restart moves nothing."""
-    if all(fields.get("instance_id") for fields in subject.members.values()):
-        raise UserError(f"--to static: all members of {subject.group} have a group.instance.id already")
     where = f"the brokers' {BROKER_SESSION}" if subject.consumer_protocol else SESSION
-    own = {name: {INSTANCE: name} for name in subject.names}
     step = Step(
-        f"Give every member a {INSTANCE} of its own that stays the same over restarts (here its name), and restart the"
-        f" members one by one. Later restarts move nothing if the member is back within {where}; a member that crashes"
-        " is missed for as long.",
+        f"Give every member a {INSTANCE} of its own that stays the same over restarts, and restart the members one by"
+        f" one. Later restarts move nothing if the member is back within {where}; a member that crashes is missed for"
+        " as long.",
         f"{stable(subject)}; `{describe(subject, '--members')}` shows a GROUP-INSTANCE-ID for every member, each once.",
         f"Remove {INSTANCE} and restart the members one by one: a static member does not leave when it stops, so each"
         f" one's partitions wait until {where} is over.",
-        own,
-        rolling(subject, {}, "", "", "").restart,
+        {name: {INSTANCE: instance} for name, instance in instances(subject.names).items()},
+        one_by_one(subject.names),
+        changes=("static",),
+        promises=(are_static, is_stable),
     )
     copied = WrongOrder(
         f"The same {INSTANCE} in several members, as when it is part of a shared template: "
@@ -99,11 +99,11 @@ def static_members(subject: Subject) -> Route:
             else "the newcomer takes the place of the member that has the id, which is fenced"
             " (FENCED_INSTANCE_ID) and stops with an error."
         ),
-        [rolling(subject, {INSTANCE: "same-for-all"}, "", "", "")],
+        [rolling(subject, {INSTANCE: "same-for-all"})],
     )
     note = (
-        f"A stopped static member does not leave the group: when {members(subject)} shrink in number, remove the"
-        f" surplus with kafka-consumer-groups.sh or wait until {where} is over."
+        "A stopped static member does not leave the group: when the group shrinks, remove it with"
+        f" Admin.removeMembersFromConsumerGroup, or wait until {where} is over."
     )
     return Route([step], [copied] if len(subject.members) > 1 else [], [note])
 
@@ -116,11 +116,6 @@ NOTICED_MS = 420_000.0
 
 def more_queues(subject: Subject, topic: str, total: int) -> Route:
     """The topic gets more queues. In Kafka first a setting that keeps the records in them from being skipped."""
-    if topic not in subject.topics:
-        raise UserError(f"--to queues:{topic}={total}: {subject.group} reads {', '.join(subject.topics)}, expected one")
-    today = subject.queue_count(topic)
-    if total <= today:
-        raise UserError(f"--to queues:{topic}={total}: {topic} has {today} already, expected more")
     grow = _in_kafka(subject, topic, total) if subject.system == "kafka" else _in_rocketmq(subject, topic, total)
     notes = [
         f"New records of a key may go to another queue than earlier ones, because producers choose it by the number of"
@@ -132,9 +127,14 @@ def more_queues(subject: Subject, topic: str, total: int) -> Route:
         subject,
         {RESET: "earliest"},
         f"Set {RESET}=earliest and restart the members one by one: with latest (the default) records that are written"
-        " to a new partition before the group notices it are never read.",
+        " to a new partition before the group notices it are never read. The risk: where a committed offset is missing,"
+        " has expired (offsets.retention.minutes) or is out of range, the whole partition is read again from its first"
+        f" record, whichever topic it is of. Look first that `{describe(subject, '--offsets')}` shows a CURRENT-OFFSET"
+        " for every partition.",
         f"{stable(subject)}.",
         f"Set {RESET}=latest and restart the members one by one, once {topic} has grown and is read.",
+        changes=("earliest",),
+        promises=(is_stable, hidden(f"{RESET} of the members (their own configuration does)")),
     )
     skipped = WrongOrder(f"The topic grows while {RESET} is latest: what is written to the new partitions before the"
         " group notices them is skipped.", [grow])  # fmt: skip
@@ -144,7 +144,8 @@ def more_queues(subject: Subject, topic: str, total: int) -> Route:
 def _reads_from_the_beginning(subject: Subject) -> bool:
     """Whether every member is known to read a new partition from its first record, as members of a scenario do if
     nothing is said."""
-    return all(setting_of(fields, RESET) in (None, "earliest") for fields in subject.members.values())
+    resets = [setting_of(fields, RESET) for fields in subject.members.values()]
+    return bool(resets) and all(each in (None, "earliest") for each in resets)
 
 
 def _in_kafka(subject: Subject, topic: str, total: int) -> Step:
@@ -160,6 +161,7 @@ def _in_kafka(subject: Subject, topic: str, total: int) -> Step:
         queues={topic: total},
         commands=(f"kafka-topics.sh {KAFKA} --alter --topic {quote(topic)} --partitions {total}",),
         watch=NOTICED_MS,
+        promises=(has_one_owner_each(topic, total),),
     )
 
 
@@ -180,10 +182,12 @@ def _in_rocketmq(subject: Subject, topic: str, total: int) -> Step:
         " unreachable.",
         queues={topic: total},
         commands=tuple(
-            f"mqadmin updateTopic -n NAMESRV:9876 -b ADDRESS_OF_{broker} -t {quote(topic)} -r {each} -w {each}"
+            f"mqadmin updateTopic -n NAMESRV:9876 -b {quote('ADDRESS_OF_' + broker)} -t {quote(topic)}"
+            f" -r {each} -w {each}"
             for broker in brokers
         ),
         watch=150_000.0,
+        promises=(has_one_owner_each(topic, total),),
     )
 
 
@@ -199,12 +203,14 @@ def another_strategy(subject: Subject, new: str) -> Route:
         f"Stop {members(subject)}, and start them with setAllocateMessageQueueStrategy(new {ROCKETMQ_CLASSES[new]}()):"
         f" no member may start while another still runs {old}, because each client allocates for itself. Shut clients"
         " down properly, so that they commit their offsets.",
-        f"Before the first start `mqadmin consumerConnection -n NAMESRV:9876 -g {subject.group}` shows no client; a"
-        f" minute after the last start `{progress(subject)}` shows one client for every queue.",
+        f"Before the first start `mqadmin consumerConnection -n NAMESRV:9876 -g {quote(subject.group)}` shows no"
+        f" client; a minute after the last start `{progress(subject)}` shows one client for every queue.",
         f"Stop {members(subject)}, and start them with {ROCKETMQ_CLASSES[old]}.",
         change,
         [subject.names],
         watch=120_000.0,
+        changes=("stopped",),
+        promises=(uses(new), has_one_owner_each()),
     )
     mixed = WrongOrder(
         f"A rolling restart: as long as members with {old} and members with {new} run side by side, they disagree about"
@@ -216,6 +222,25 @@ def another_strategy(subject: Subject, new: str) -> Route:
 
 def route(subject: Subject, target: Target) -> Route:
     """The route from the group as it is to the target. Raises `UserError` where there is nothing to do, or no way."""
+    total = len(subject.members)
+    if target.topic:
+        if target.topic not in subject.topics:
+            raise UserError(f"--to {target.text}: {subject.group} reads {', '.join(subject.topics)}, expected one")
+        if target.queues <= (today := subject.queue_count(target.topic)):
+            raise UserError(f"--to {target.text}: {target.topic} has {today} already, expected more")
+    if target.members and target.members <= total:
+        raise UserError(f"--to {target.text}: {subject.group} has {total} already, expected more")
+    if target.text == STATIC_MEMBERS and all(fields.get("instance_id") for fields in subject.members.values()):
+        raise UserError(f"--to static: all members of {subject.group} have a {INSTANCE} already")
+    if target.strategy and target.strategy == subject.strategy:
+        raise UserError(
+            f"--to {target.text}: {subject.group} uses {target.strategy} already, expected another strategy"
+        )
+    return way(subject, target)
+
+
+def way(subject: Subject, target: Target) -> Route:
+    """The same, also where the group is at the target already, as after the last step."""
     if target.system and target.system != subject.system:
         raise UserError(f"--to {target.text}: {subject.group} is a group of {subject.system}, expected a target of it")
     if target.topic:
@@ -224,10 +249,6 @@ def route(subject: Subject, target: Target) -> Route:
         return more_members(subject, target.members)
     if target.text == STATIC_MEMBERS:
         return static_members(subject)
-    if target.strategy == subject.strategy:
-        raise UserError(
-            f"--to {target.text}: {subject.group} uses {target.strategy} already, expected another strategy"
-        )
     if subject.system == "kafka":
         return kafka_routes.another_strategy(subject, target.strategy)
     return another_strategy(subject, target.strategy)

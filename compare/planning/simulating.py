@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from compare.catalogues import CLASSIC_CLASSES, ROCKETMQ_CLASSES, SERVER_NAMES
+from compare.catalogues import ROCKETMQ_CLASSES, SERVER_NAMES
 from compare.documents.comparison import Record
-from compare.planning.kafka_routes import ASSIGNORS, PROTOCOL, REMOTE
-from compare.planning.routes import INSTANCE, STRATEGY
+from compare.planning.routes import STRATEGY
 from compare.planning.subject import Fields, Route, Settings, Step, Subject, WrongOrder
 from compare.process_pool import process_pool
+from compare.reading.client_libraries import ASSIGNORS, INSTANCE, PROTOCOL, REMOTE
 from compare.running.checks import has_settled
 from compare.running.phases import aftermath
 from compare.running.record import run_record
@@ -27,7 +27,6 @@ from protocols.facts import Noted
 from protocols.scenario.jitter import MOST_EVENT_SHIFT, Beginning
 from protocols.timeline.deliveries import redelivered
 
-_OF_CLASSES = {java: name for name, java in CLASSIC_CLASSES.items()}
 _OF_STRATEGIES = {java: name for name, java in ROCKETMQ_CLASSES.items()}
 _OF_SERVER = {real: name for name, real in SERVER_NAMES.items()}
 
@@ -91,10 +90,7 @@ def _strategy(settings: Settings) -> str:
         return _OF_STRATEGIES[str(settings[STRATEGY])]
     if settings.get(REMOTE) is not None:
         return _OF_SERVER[str(settings[REMOTE])]
-    if settings.get(ASSIGNORS) is not None:
-        names = str(settings[ASSIGNORS]).split(",")
-        return ",".join(_OF_CLASSES.get(name.rpartition(".")[2], name) for name in names)
-    return ""
+    return str(settings.get(ASSIGNORS) or "")
 
 
 def fields_after(fields: Mapping[str, object], settings: Settings) -> Fields:
@@ -286,7 +282,7 @@ def story_of(subject: Subject, wrong: WrongOrder, timing: Timing, hurting: Calla
     variant = variant_of(subject, (), wrong.steps, timing, wrong.broker)
     result = run_variant(variant)
     thrown = [
-        f"{fact.now / 1000:.0f} s: {fact.fact.text}"
+        f"{fact.now / 1000:.0f} s: {fact.fact.text}."
         for fact in result.timeline.facts
         if isinstance(fact.fact, Noted) and " throws: " in fact.fact.text
     ]

@@ -1,16 +1,13 @@
-"""What a plan is made of: steps and wrong orders, the group as it is today (from a scenario, or from what the tools
-show of a real one), and what `--to` asks for.
-"""
+"""What a plan is made of: steps and wrong orders, and the group as it is today; here from a scenario."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from compare.catalogues import CLASSIC, OF_BOTH, ROCKETMQ, SERVER
-from compare.reading.group_kinds import is_javas, kind_of, library_of
-from compare.reading.group_model import ASSUMPTIONS, model_of
-from compare.reading.observed import ObservedGroup
+from compare.catalogues import CLASSIC, ROCKETMQ, SERVER
+from compare.planning.expectations import Change
+from compare.planning.promises import Promise
+from compare.reading.client_libraries import hinted_library
 from compare.running.run_variant import ending
 from compare.running.systems import member_settings, system_of, with_own_settings
 from compare.running.variants import variants_of
@@ -18,7 +15,6 @@ from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.scenario.model import STATIC, Scenario, SystemPart, split_system
-from protocols.scenario.validation import suggestion
 from protocols.scenario.writing import as_fields
 
 Settings = Mapping[str, object]
@@ -46,6 +42,9 @@ class Step:
     wave; ``start``: members that start for the first time, all at once; ``queues``: topic to its new number of queues;
     ``commands``: what is typed, with placeholders in capitals. ``check``: what must be true before the next step;
     ``back``: how to undo the step. ``watch``: how long the simulation goes on after the last restart (milliseconds).
+    Settings of Kafka have the names of Java's client, assignors are names with commas between them. ``changes``: what
+    is new to the members' code; ``promises``: what a source can be asked when the step is done, and ``unseen``, what no
+    source ever shows of it.
     """
 
     text: str
@@ -57,6 +56,9 @@ class Step:
     queues: Mapping[str, int] = field(default_factory=dict)
     commands: Sequence[str] = ()
     watch: Time = 60_000.0
+    changes: Sequence[Change] = ()
+    promises: Sequence[Promise] = ()
+    unseen: str = ""
 
     @property
     def happens(self) -> bool:
@@ -83,18 +85,11 @@ class Route:
     notes: Sequence[str] = ()
 
 
-RESET, LATEST = "auto.offset.reset", "latest"
-"""Kafka's setting that says where a group begins to read a partition without a committed offset, and its default."""
-
-ASSUMED_RATE = "10/s"
-"""Records per second and queue where no source shows a rate."""
+JAVA = "java"
+"""Key of the library that members are taken to use where nothing hints at one."""
 
 STRATEGIES: Mapping[str, tuple[str, ...]] = {"kafka": (*CLASSIC, *SERVER), "rocketmq": ROCKETMQ}
 """System to the strategies that a plan can begin and end with."""
-
-_PLANNED = ("plain", "consumer-protocol", "orderly")
-"""Kinds of groups whose members choose how queues are shared by a setting of their own."""
-
 
 Fields = dict[str, object]
 """Fields of a scenario."""
@@ -105,9 +100,9 @@ class Subject:
     """A group as it is today, in the fields of a scenario.
 
     ``members``: name to its fields; ``topics``: name to its number of queues, in RocketMQ per broker; ``settings``: the
-    brokers' (the clients' are the members'); ``libraries``: member to its client library, where that is recognised (it
-    is another one than Java's); ``untold``: members whose library is not known, Java's or another; ``assumptions``:
-    what no source shows, a sentence each.
+    brokers' (the clients' are the members'); ``libraries``: Kafka's members to the key of their client library, where
+    the client id hints at one or, if ``libraries_given``, the user names it; ``assumptions``: what no source shows, a
+    sentence each.
     """
 
     system: str
@@ -120,13 +115,28 @@ class Subject:
     load: Mapping[str, object] = field(default_factory=dict)
     latency: object = "1ms..5ms"
     libraries: Mapping[str, str] = field(default_factory=dict)
-    untold: Sequence[str] = ()
+    libraries_given: bool = False
     assumptions: Sequence[str] = ()
 
     @property
     def names(self) -> list[str]:
         """The members' names, in order."""
         return list(self.members)
+
+    @property
+    def untold(self) -> list[str]:
+        """Kafka's members of whose library nothing is known."""
+        return [name for name in self.members if name not in self.libraries] if self.system == "kafka" else []
+
+    @property
+    def spoken(self) -> list[str]:
+        """Keys of the libraries that the plan is for, sorted: Java's, too, where nothing is known of a member."""
+        return sorted({*self.libraries.values(), *([JAVA] if self.untold or not self.members else [])})
+
+    @property
+    def has_static(self) -> bool:
+        """Whether a member is static."""
+        return any(fields.get("instance_id") for fields in self.members.values())
 
     @property
     def consumer_protocol(self) -> bool:
@@ -146,7 +156,7 @@ def of_scenario(scenario: Scenario, group: str | None, system: str, today: str |
     several. Raises `UserError` where it is not clear which group or strategy is meant.
     """
     part, strategy = _variant(scenario, system, today)
-    name = _named(group, list(scenario.groups), "the scenario")
+    name = named(group, list(scenario.groups), "the scenario")
     own = with_own_settings(scenario, part.system)
     last = ending(own, system_of(part.system).numbering)
     fields = as_fields(own)
@@ -159,19 +169,19 @@ def of_scenario(scenario: Scenario, group: str | None, system: str, today: str |
     of_system = split_system(part.system)[0]
     clients = {name: value for name, value in part.settings.items() if name in member_settings(part.system)}
     members = {member: _with_settings(each, clients) for member, each in members.items()}
-    topics = {topic: _counted(of_system, queues) for topic, queues in last.groups[name].topics.items() if queues}
+    topics = {topic: counted(of_system, queues) for topic, queues in last.groups[name].topics.items() if queues}
     told = [f"The events of the scenario are not repeated: {name} is planned for as it is when they are over."]
     return Subject(
         of_system,
         name,
-        _plannable(of_system, strategy),
+        plannable(of_system, strategy),
         members,
         topics,
         scenario.brokers,
         {name: value for name, value in part.settings.items() if name not in clients},
         fields.get("load", {}),
         scenario.run.latency,
-        libraries=_libraries({member: str(each.get("client_id", "")) for member, each in members.items()}),
+        libraries=_of_clients(name, {member: str(each.get("client_id", "")) for member, each in members.items()}),
         assumptions=told if scenario.events else (),
     )
 
@@ -213,7 +223,8 @@ def _variant(scenario: Scenario, system: str, today: str | None) -> tuple[System
     raise UserError(f"{given}, expected --from with one of {', '.join(there)}")
 
 
-def _named(group: str | None, there: Sequence[str], where: str) -> str:
+def named(group: str | None, there: Sequence[str], where: str) -> str:
+    """The group's name, or that of the only one; `UserError` names those that there are."""
     if group is None and len(there) == 1:
         return there[0]
     if group is None or group not in there:
@@ -222,133 +233,19 @@ def _named(group: str | None, there: Sequence[str], where: str) -> str:
     return group
 
 
-def _counted(system: str, queues: Sequence[Queue]) -> object:
+def counted(system: str, queues: Sequence[Queue]) -> object:
+    """How a scenario tells how many queues a topic has."""
     return len(queues) if system == "kafka" else dict(Counter(queue.broker for queue in queues))
 
 
-def _plannable(system: str, strategy: str) -> str:
+def plannable(system: str, strategy: str) -> str:
+    """The strategy, if a plan can begin with it; else `UserError`."""
     if strategy not in STRATEGIES.get(system, ()):
         expected = ", ".join(STRATEGIES.get(system, tuple(STRATEGIES)))
         raise UserError(f"{system}:{strategy} is today's strategy, expected one that a plan knows: {expected}")
     return strategy
 
 
-def of_observed(groups: Sequence[ObservedGroup], group: str | None, today: str | None) -> Subject:
-    """A group that the tools show. Raises `UserError` where they do not show what a plan needs."""
-    observed = next(
-        observed_group
-        for observed_group in groups
-        if observed_group.name == _named(group, [g.name for g in groups], "the source")
-    )
-    kind = kind_of(observed)
-    modelled = model_of(observed)
-    if kind not in _PLANNED:
-        raise UserError(
-            f"group {observed.name} is of the kind {kind}, expected plain consumers whose settings say how they share"
-        )
-    if modelled is None:
-        raise UserError(f"group {observed.name}: the sources do not show its members and what each owns, expected both")
-    strategy = today or modelled.strategy
-    if strategy is None:
-        raise UserError(f"group {observed.name}: no source shows its strategy, expected --from with its name")
-    of = modelled.group
-    # No tool shows where members begin to read; what a plan takes for granted must not lose records.
-    settings = {"settings": {RESET: LATEST}} if observed.system == "kafka" else {}
-    members = {
-        member.id: {"subscribe": list(member.subscription), **settings}
-        | ({"instance_id": member.instance_id} if member.instance_id else {})
-        for member in of.members
-    }
-    brokers = tuple(dict.fromkeys(queue.broker for queues in of.topics.values() for queue in queues if queue.broker))
-    said = ASSUMPTIONS[modelled.basis]
-    subject = Subject(
-        observed.system,
-        observed.name,
-        _plannable(observed.system, strategy),
-        members,
-        {topic: _counted(observed.system, queues) for topic, queues in of.topics.items()},
-        brokers or ("broker-a",),
-        {},
-        {"produce": ASSUMED_RATE},
-        libraries=_libraries({member.id: member.client_id or "" for member in observed.members or ()}),
-        untold=[] if observed.system != "kafka" else _untold(observed),
-        assumptions=(
-            *(() if said is None else (said,)),
-            f"No source shows settings and load: clients and brokers have their defaults, and {ASSUMED_RATE} per queue"
-            " are written and handled at once.",
-        ),
-    )
-    return _with_rates(subject, observed)
-
-
-def _libraries(client_ids: Mapping[str, str]) -> dict[str, str]:
-    return {member: library for member, client_id in client_ids.items() if (library := library_of(client_id))}
-
-
-def _untold(observed: ObservedGroup) -> list[str]:
-    """Members with a client id that somebody chose."""
-    return [
-        member.id
-        for member in observed.members or ()
-        if not library_of(client_id := member.client_id or "")
-        and not is_javas(client_id, observed.name, member.instance_id)
-    ]
-
-
-def _with_rates(subject: Subject, observed: ObservedGroup) -> Subject:
-    """With the rates that the tools show (RocketMQ's), where they show all."""
-    topics = dict.fromkeys(subject.topics, 0.0)
-    for queue, rate in observed.rates.items():
-        if queue.topic in topics:
-            topics[queue.topic] += rate
-    if not topics or not all(topics.values()):
-        return subject
-    rates = {topic: round(total / subject.queue_count(topic), 3) for topic, total in topics.items()}
-    said = "The rates are those that the tools show; clients and brokers have their default settings."
-    return replace(subject, load={"rates": rates}, assumptions=(*subject.assumptions[:-1], said))
-
-
-STATIC_MEMBERS = "static"
-MOST_MEMBERS, MOST_QUEUES = 10_000, 100_000
-
-_MEMBERS = re.compile(r"members=([0-9]{1,9})", re.ASCII)
-_QUEUES = re.compile(r"queues:(.+)=([0-9]{1,9})", re.ASCII | re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """``text`` as given. One of the others says what is asked for: ``strategy`` (with its ``system``), ``members``
-    (their number), ``topic`` and ``queues`` (its number of queues), or none of them: static members."""
-
-    text: str
-    strategy: str = ""
-    members: int = 0
-    topic: str = ""
-    queues: int = 0
-
-    @property
-    def system(self) -> str:
-        """The system of the strategy; empty where any will do."""
-        if self.strategy:
-            return next(system for system, names in STRATEGIES.items() if self.strategy in names)
-        return "kafka" if self.text == STATIC_MEMBERS else ""
-
-
-def parse(text: str) -> Target:
-    """From the option's text; `UserError` says what was expected."""
-    if text == STATIC_MEMBERS:
-        return Target(text)
-    name = text.removeprefix("kafka:").removeprefix("rocketmq:")
-    if any(name in known for known in STRATEGIES.values()):
-        return Target(text, strategy=name)
-    if any(name == record.name for record in OF_BOTH):
-        raise UserError(f"--to {text}: {name} needs settings of each member that a plan cannot know, expected another")
-    matched = _MEMBERS.fullmatch(text)
-    if matched and 1 <= int(matched[1]) <= MOST_MEMBERS:
-        return Target(text, members=int(matched[1]))
-    matched = _QUEUES.fullmatch(text)
-    if matched and 1 <= int(matched[2]) <= MOST_QUEUES:
-        return Target(text, topic=matched[1], queues=int(matched[2]))
-    names = [name for known in STRATEGIES.values() for name in known]
-    expected = suggestion(text, [*names, STATIC_MEMBERS, "members=N", "queues:TOPIC=N"])
-    raise UserError(f"--to {text}: {expected}")
+def _of_clients(group: str, client_ids: Mapping[str, str]) -> dict[str, str]:
+    """A scenario's members are Java's consumers, unless one says that its client id is another library's."""
+    return {member: hinted_library(client_id, group, None) or JAVA for member, client_id in client_ids.items()}

@@ -3,7 +3,7 @@ options of every verb that reads running clusters.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -67,10 +67,12 @@ def gather(
     progress: Callable[[str], None] = lambda name: None,
     command_config: Path | None = None,
     timeout_s: float = TIMEOUT_S,
+    known: MutableMapping[str, str] | None = None,
 ) -> Gathered:
     """Read the sources (files, folders, ``-``, ``NAME=FILE``, ``kafka://``, ``rocketmq://``).
 
-    ``progress`` is told each source's name. ``command_config`` and ``timeout_s`` are those of `kafka_live.observe`.
+    ``progress`` is told each source's name. ``command_config``, ``timeout_s`` and ``known`` are those of
+    `kafka_live.observe`.
     """
     arguments = list(arguments)
     live = [argument for argument in arguments if argument.startswith((kafka_live.SCHEME, rocketmq_live.SCHEME))]
@@ -107,7 +109,7 @@ def gather(
                 found = rocketmq_live.observe(address, timeout_s=timeout_s, progress=progress)
             else:
                 found = kafka_live.observe(
-                    address, command_config=command_config, timeout_s=timeout_s, progress=progress
+                    address, command_config=command_config, timeout_s=timeout_s, progress=progress, known=known
                 )
         except UserError as error:
             found = [Skipped(kafka_live.shown(address), None, str(error))]

@@ -6,6 +6,7 @@ they contradict each other: two folders that show different members under one na
 their groups stay apart.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -82,7 +83,12 @@ class ObservedGroup:
     all have, None where it is not told. ``classic_members``: ids of members of a consumer-protocol group that speak
     the classic protocol still.
     ``missing_topics``: topics that a member subscribes to and of which the cluster says that they do not exist.
+    ``instances_told``: a members view is there, which shows who is static (Kafka).
     ``seems_deserted``: no source lists members, and the one that shows owners shows none (RocketMQ).
+    ``ends``: where each queue with a lag ended when it was read, as far as told. ``coordinator``: the broker that runs
+    a Kafka group, as its tools write it. ``epoch``: the epoch of a consumer-protocol group, which grows by one with
+    each rebalance. ``generation``: of a classic group, one above the highest generation from which a member has joined:
+    most clients tell it, and the group's own is not lower.
     """
 
     system: System
@@ -113,6 +119,23 @@ class ObservedGroup:
     classic_members: tuple[str, ...] = ()
     missing_topics: tuple[str, ...] = ()
     seems_deserted: bool = False
+    instances_told: bool = False
+    ends: Mapping[Queue, int] = field(default_factory=dict)
+    coordinator: str | None = None
+    epoch: int | None = None
+    generation: int | None = None
+
+
+def names_of(members: Sequence[ObservedMember]) -> list[str]:
+    """What people are told of members: their client ids; of several that have the same, or one that a scenario reads
+    otherwise (empty, or a range such as c1..c4), their instance ids, else their own."""
+    times = Counter(name for member in members for name in {member.client_id, member.instance_id, member.id})
+
+    def name(member: ObservedMember) -> str:
+        told = (member.client_id, member.instance_id)
+        return next((each for each in told if each and times[each] == 1 and ".." not in each), member.id)
+
+    return [name(member) for member in members]
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,12 @@ def ends_complete(record: Record | SharedRecord) -> bool:
     return not fairness["unowned_queues"] and not fairness["double_owned_queues"]
 
 
+def capacities_equal(records: Sequence[Record | SharedRecord]) -> bool:
+    """Whether the members can handle as many records per second in every variant, so that lag and what follows from it
+    can be compared."""
+    return len({record["capacity_per_s"] for record in records}) < 2
+
+
 BEHIND_SHARE: Final = 0.01
 """Of all records that were written: if more wait at the end, the work is not done."""
 

@@ -214,20 +214,28 @@ def why_waiting(
     capacity = records_per_second(result.variant, result.ending)
     found = False
     for group in result.ending.groups:
-        members = [capacity[key] for key in result.ending.members if key.group == group]
+        members = {key: capacity[key] for key in result.ending.members if key.group == group}
         rates = {read.queue: production[read.queue].rate for read in reads if read.reader == group}
-        coming, possible = sum(rates.values()), sum(members)
+        coming, possible = sum(rates.values()), sum(members.values())
         if coming > possible:
             found = True
             text = f"{coming:g} records per second come and the members of {group} can handle {possible:g}"
-            yield Reason(OVERLOAD, waiting, text=text, alike=group)
+            yield Reason(OVERLOAD, waiting, text=f"{text}: they never catch up", alike=group)
             continue
-        most = max(members, default=0.0)
+        most = max(members.values(), default=0.0)
         for queue, rate in rates.items():
             if rate > most:
                 found = True
                 text = f"{rate:g} records per second come to {queue_name(queue)} and one member can handle {most:g}"
-                yield Reason(HOT_QUEUE, rate, text=text, alike=queue)
+                yield Reason(HOT_QUEUE, rate, text=f"{text}: it never catches up", alike=queue)
+        for key, possible in members.items():
+            owned = result.timeline.owned.get((group, key.member), ())
+            comes = [rates[queue] for queue in owned if queue in rates and rates[queue] <= most]
+            if sum(comes) > possible:
+                found = True
+                name = result.ending.names[key]
+                text = f"{name} handles {possible:g}/s and gets {sum(comes):g}/s: it never catches up"
+                yield Reason(OVERLOAD, sum(comes), text=text, members=(name,), alike=key)
     if not found:
         yield Reason(STALLED if settled else RESTLESS, waiting)
 

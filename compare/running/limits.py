@@ -92,21 +92,21 @@ class Sizes:
 def check_work(plans: Sequence[Plan], machine: Machine) -> None:
     """Raises `UserError` for more than `MOST_EVENTS` or more memory than there is."""
     sizes = [Sizes.of(plan.scenario) for plan in plans]
-    workers = max(1, min(machine.processors, sum(len(plan.variants) for plan in plans)))
+    workers = max(1, min(machine.processors, sum(plan.runs for plan in plans)))
     for plan, size in zip(plans, sizes, strict=True):
         systems = {split_system(variant.part.system)[0] for variant in plan.variants}
         memory = workers * max(map(size.bytes, systems), default=0.0)
         if memory > machine.memory:
             most = f"{machine.memory / 1e9:.0f} GB, which this machine has"
             _refuse(plan, size, f"about {memory / 1e9:,.0f} GB of memory", most)
-    events = [len(plan.variants) * size.events for plan, size in zip(plans, sizes, strict=True)]
+    events = [plan.runs * size.events for plan, size in zip(plans, sizes, strict=True)]
     longest = max(range(len(plans)), key=events.__getitem__)
     if sum(events) > MOST_EVENTS:
         _refuse(plans[longest], sizes[longest], f"about {sum(events):,.0f} events", f"{MOST_EVENTS:,}")
 
 
 def _refuse(plan: Plan, size: Sizes, much: str, most: str) -> None:
-    runs = f"{len(plan.variants):,} runs of " if len(plan.variants) > 1 else ""
+    runs = f"{plan.runs:,} runs of " if plan.runs > 1 else ""
     raise UserError(
         f"{plan.path}: {much} ({runs}{size}), expected at most {most}, or --no-limit to run it all the same"
     )

@@ -1,20 +1,24 @@
 """A variant's result: the record of the design, made of its timeline."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import cast
 
-from compare.documents.comparison import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record
+from compare.documents.comparison import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record, TwoOwnersRecord
 from compare.running.checks import checks_of, properties_of, settled
 from compare.running.event_outcomes import NOT_SHARED, event_outcomes
 from compare.running.harm import harm_of
 from compare.running.phases import Phase, phases_of
 from compare.running.production import lag_peak
-from compare.running.run_variant import RunResult
+from compare.running.run_variant import RunResult, capacity_at_start
+from compare.running.stalls import pauses_of
 from compare.running.systems import system_of
-from protocols import queue_key
+from protocols import Queue, queue_key
 from protocols.engine.nodes import Time
-from protocols.scenario.topology import MemberKey
+from protocols.scenario.topology import MemberKey, ProcessPeers, Topology
+from protocols.timeline.lifetimes import time_existing
+from protocols.timeline.ownership import Interval as Belief
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.story import causal_chain
 from protocols.timeline.timeline import Timeline
@@ -35,6 +39,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "seed": result.variant.seed,
         "jitter": result.variant.jitter,
         "broadcasting": sorted(timeline.broadcasting),
+        "capacity_per_s": capacity_at_start(result.variant),
         "owners": {
             ending.names[key]: [list(queue) for queue in timeline.owned.get((key.group, key.member), ())]
             for key in ending.members
@@ -47,6 +52,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "fewest_moves": sum(each["fewest_moves"] or 0 for each in after),
         "unowned_queue_s": _s(timeline.ownership.unowned),
         "double_owned_queue_s": _s(timeline.ownership.double_owned),
+        "two_owners": _two_owners(result),
         "longest_gap_s": _s(timeline.ownership.longest_gap),
         "redelivered": timeline.redelivered,
         "burst": timeline.burst,
@@ -62,6 +68,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     }
     if after[-1]["moves"] is None:
         cast("dict[str, object]", record).update((name, None) for name in NOT_SHARED if name in record)
+        record["two_owners"] = {"believed_queue_s": None, "reading_queue_s": None}
     record["checks"] = [check.document() for check in checks_of(result, measured, record)]
     return record
 
@@ -96,6 +103,43 @@ def _cause(timeline: Timeline, rebalance: Rebalance) -> CauseRecord:
         "queue_gaps_s": _s(rebalance.queue_gaps),
         "chain": [[_s(link.at), link.text] for link in causal_chain(timeline, rebalance)],
     }
+
+
+def _two_owners(result: RunResult) -> TwoOwnersRecord:
+    """Of the time with several owners that in which two of them ran: who stands still reads nothing."""
+    timeline, scenario = result.timeline, result.variant.scenario
+    pauses = pauses_of(scenario.events, ProcessPeers.of(Topology.of(scenario)).in_process)
+    believed: dict[tuple[str, Queue], list[Belief]] = {}
+    for belief in timeline.beliefs:
+        believed.setdefault((belief.group, belief.queue), []).append(belief)
+    reading = 0.0
+    for double in timeline.doubles:
+        until = timeline.end if double.until is None else double.until
+        owners = [each for each in believed[double.group, double.queue] if each.since < until]
+        changes = Counter[Time]()
+        for owner in owners:
+            for since, end in _running(owner, double.since, until, pauses.get(owner.member, ())):
+                changes[since] += 1
+                changes[end] -= 1
+        running = 0
+        for at, following in pairwise(sorted(changes)):
+            running += changes[at]
+            if running > 1:
+                reading += time_existing(timeline.lives, double.queue, at, following)
+    return {"believed_queue_s": _s(timeline.ownership.double_owned), "reading_queue_s": _s(reading)}
+
+
+def _running(
+    owner: Belief, since: Time, until: Time, pauses: Sequence[tuple[Time, Time]]
+) -> Iterator[tuple[Time, Time]]:
+    """When between two times the owner owned and did not stand still."""
+    begin, end = max(owner.since, since), min(until if owner.until is None else owner.until, until)
+    for pause, resumed in sorted(pauses):
+        if begin < min(pause, end):
+            yield begin, min(pause, end)
+        begin = max(begin, resumed)
+    if begin < end:
+        yield begin, end
 
 
 def _intervals(timeline: Timeline, names: Mapping[MemberKey, str]) -> list[IntervalRecord]:

@@ -17,7 +17,7 @@ from math import inf
 
 from compare.catalogues import UNCOUNTED
 from compare.running.systems import cluster_of, member_settings, own_part, system_of, with_own_settings
-from compare.running.variants import Variant
+from compare.running.variants import THREADS, Variant
 from protocols import Allocation, Group, Member, Queue
 from protocols.scenario.events import MemberChange
 from protocols.scenario.fields import MemberPart
@@ -127,9 +127,6 @@ def _alive(scenario: Scenario) -> dict[MemberKey, MemberPart]:
     return {key: parts[key] for key in there}
 
 
-THREADS = "consumeThreadMax"
-"""RocketMQ's setting of a push consumer's pool."""
-
 PUSH_THREADS = 20
 """Its default (spec rocketmq 6.5)."""
 
@@ -149,12 +146,20 @@ def records_per_second(variant: Variant, ending: Ending) -> dict[MemberKey, floa
 def threads_of(variant: Variant, part: MemberPart) -> int:
     """How many threads of the member handle records at once."""
     settings: Mapping[str, object] = {**variant.part.settings, **part.settings}
-    if part.threads is not None:
-        return part.threads
-    if split_system(variant.part.system)[0] != "rocketmq" or settings.get(KIND, PUSH) != PUSH:
-        return 1
-    given = settings.get(THREADS, PUSH_THREADS)
-    return given if isinstance(given, int) else PUSH_THREADS
+    has_pool = split_system(variant.part.system)[0] == "rocketmq" and settings.get(KIND, PUSH) == PUSH
+    own = part.settings.get(THREADS, part.threads) if has_pool else part.threads
+    given = settings.get(THREADS, PUSH_THREADS) if has_pool else 1
+    threads = given if own is None else own
+    return threads if isinstance(threads, int) else PUSH_THREADS
+
+
+def capacity_at_start(variant: Variant) -> float | None:
+    """Records per second that the members of all groups who are there from the beginning can handle together; None
+    where handling takes no time."""
+    parts = [part for group in variant.scenario.groups.values() for part in group.members.values()]
+    if not parts or any(part.handle <= 0 for part in parts):
+        return None
+    return sum(threads_of(variant, part) * 1000 / part.handle for part in parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ MOST_AT_ONCE = 8
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
     """One run: its record in the document (None where nobody needs all of it), its figures, what it failed of all that
-    is demanded (see `failures`), and what the report draws of it, where one is wanted. ``scenario``: its order's."""
+    is demanded (see `failures`), and what the report draws of it, where one is wanted. ``scenario``, ``beside``: its
+    order's."""
 
     variant: Variant
     record: Record | None
@@ -40,13 +41,14 @@ class MeasuredRun:
     failed: tuple[tuple[str, str], ...]
     chart_data: dict[str, object] | None
     scenario: int = 0
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
     """A variant to run. ``whole``: with its record, not just its figures; ``with_chart_data``: the report draws it;
     ``jitter``: start times and event times depend on the seed; ``scenario``: number of the scenario, where there are
-    several."""
+    several; ``beside``: one of the seeds that stand beside the run as written, and say how much chance decides."""
 
     variant: Variant
     whole: bool
@@ -54,6 +56,7 @@ class RunOrder:
     full: bool = False
     jitter: bool = False
     scenario: int = 0
+    beside: bool = False
 
 
 def run_all(
@@ -120,13 +123,17 @@ def _run(order: RunOrder, phases: Sequence[Phase]) -> MeasuredRun:
         chart_data = chart_data_of(result, phases)
     whole = record if order.whole else None
     return MeasuredRun(
-        order.variant, whole, spread_figures(record), failures(record), chart_data, scenario=order.scenario
+        order.variant, whole, spread_figures(record), failures(record), chart_data, order.scenario, order.beside
     )
 
 
 def failures(record: Record) -> tuple[tuple[str, str], ...]:
     """What a record failed of all that is demanded: name of the check, and why."""
     return tuple((check["name"], check["why"]) for check in record["checks"] if check["demanded"] and not check["held"])
+
+
+SEEDS_BESIDE = 5
+"""So many runs with other seeds stand beside the run as written, where nothing else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +153,11 @@ class SeedChoice:
         return range(first, first + self.many)
 
     @property
+    def beside(self) -> int:
+        """How many runs with the next seeds stand beside each run as written."""
+        return SEEDS_BESIDE if self.many is None and self.varying is None and len(set(self.given)) < 2 else 0
+
+    @property
     def jitter(self) -> bool:
         """Whether start times and event times depend on the seed."""
         if self.varying is not None:
@@ -156,18 +168,21 @@ class SeedChoice:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A scenario, the file that it is from, and its variants, each with every seed. ``jitter``: start times and event
-    times depend on the seed; ``full``: no quiet time is skipped."""
+    times depend on the seed; ``full``: no quiet time is skipped; ``beside``: so many jittered runs with the next seeds
+    beside each."""
 
     path: str
     scenario: Scenario
     variants: Sequence[Variant]
     jitter: bool = False
     full: bool = False
+    beside: int = 0
 
     @classmethod
     def of(cls, path: str, scenario: Scenario, systems: Sequence[str], seeds: SeedChoice, full: bool) -> "Plan":
         """`UserError` for a system that there is not."""
-        return cls(path, scenario, variants_of(scenario, systems, seeds.of(scenario)), seeds.jitter, full)
+        variants = variants_of(scenario, systems, seeds.of(scenario))
+        return cls(path, scenario, variants, seeds.jitter, full, seeds.beside)
 
     def lived(self, variant: Variant) -> Variant:
         """The variant as it is run."""
@@ -177,14 +192,19 @@ class Plan:
         """Only the variants with these labels."""
         return replace(self, variants=[variant for variant in self.variants if variant.label in labels])
 
+    @property
+    def runs(self) -> int:
+        """How many there are to make."""
+        return len(self.variants) * (1 + self.beside)
+
     def asked(self) -> Mapping[str, int]:
-        """Label to the number of its runs."""
-        return Counter(variant.label for variant in self.variants)
+        """Label to the number of its runs, of which its figures tell."""
+        return Counter(variant.label for variant in self.variants for _ in range(self.beside or 1))
 
     def orders(self, number: int, every: bool, with_chart_data: bool) -> list[RunOrder]:
         """What is to be run of scenario ``number``: ``every`` run with its whole record, else the first of each
-        variant, which has charts, too."""
-        return [
+        variant, which has charts, too. The runs as written come first."""
+        written = [
             RunOrder(
                 variant,
                 whole=every or first,
@@ -194,6 +214,18 @@ class Plan:
                 scenario=number,
             )
             for variant, first in _with_first(self.variants)
+        ]
+        return written + [
+            RunOrder(
+                replace(variant, seed=variant.seed + count),
+                whole=False,
+                full=self.full,
+                jitter=True,
+                scenario=number,
+                beside=True,
+            )
+            for variant in self.variants
+            for count in range(1, self.beside + 1)
         ]
 
     @contextmanager

@@ -2,13 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from compare.running.systems import SYSTEMS, known_strategies, system_of
 from protocols.errors import UserError
 from protocols.scenario.checks import system_problem
+from protocols.scenario.events import Join
+from protocols.scenario.fields import MemberPart
 from protocols.scenario.jitter import IN_STEP, Beginning, shifted
 from protocols.scenario.model import Scenario, SystemPart, Systems, example_of, split_system
 from protocols.scenario.reading import systems_left_out
+
+THREADS = "consumeThreadMax"
+"""RocketMQ's setting of a push consumer's pool."""
+
+P = TypeVar("P", MemberPart, Join)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +48,11 @@ def jittered(variant: Variant) -> Variant:
     return replace(variant, scenario=shifted(written, seed), beginning=Beginning.of(written, seed))
 
 
-def variants_of(scenario: Scenario, asked: Sequence[str] = (), seeds: Sequence[int] = ()) -> list[Variant]:
-    """The variants in order, each with every seed.
+def variants_of(
+    scenario: Scenario, asked: Sequence[str] = (), seeds: Sequence[int] = (), *, like_for_like: bool = True
+) -> list[Variant]:
+    """The variants in order, each with every seed. ``like_for_like``: members have the scenario's ``threads``, not
+    each client's own.
 
     ``asked``: labels of the scenario's own variants, names such as ``kafka:sticky``, or bare ones that stand for
     several (``kafka``, ``kafka-zookeeper``, ``rocketmq``, ``all``); none: the scenario's. Raises `UserError` for a
@@ -51,7 +62,27 @@ def variants_of(scenario: Scenario, asked: Sequence[str] = (), seeds: Sequence[i
     parts = _asked(scenario, asked, known) if asked else _listed(scenario, known)
     for part in parts:
         system_of(part.system)
-    return [Variant(scenario, part, seed) for part in parts for seed in dict.fromkeys(seeds or (scenario.run.seed,))]
+    lived = [(with_equal_threads(scenario, part) if like_for_like else scenario, part) for part in parts]
+    return [Variant(each, part, seed) for each, part in lived for seed in dict.fromkeys(seeds or (scenario.run.seed,))]
+
+
+def with_equal_threads(scenario: Scenario, part: SystemPart) -> Scenario:
+    """The scenario whose members handle records in so many threads as it says for all variants. A member keeps its own
+    number, and a variant its own pool (`consumeThreadMax`): somebody chose these."""
+    if scenario.threads == "real" or THREADS in part.settings:
+        return scenario
+    threads = {"threads": scenario.threads}
+
+    def equal(taking: P) -> P:
+        own = taking.threads is not None or THREADS in taking.settings or taking.handle <= 0
+        return taking if own else taking.model_copy(update=threads)
+
+    groups = {
+        name: group.model_copy(update={"members": {member: equal(each) for member, each in group.members.items()}})
+        for name, group in scenario.groups.items()
+    }
+    events = tuple(equal(event) if isinstance(event, Join) else event for event in scenario.events)
+    return scenario.model_copy(update={"groups": groups, "events": events})
 
 
 def _listed(scenario: Scenario, known: Systems) -> list[SystemPart]:

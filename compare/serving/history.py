@@ -232,6 +232,7 @@ class History:
             brokers=tuple(service.brokers),
             topics={topic: TopicPart(queues=queues) for topic, queues in self._first_topics.items()},
             groups={group: GroupPart() for group in self._members},
+            threads="real",
             run=RunPart.model_validate({"for": end, "latency": (0.0, 0.0)}),
             systems=systems,
             events=tuple(sorted(self.events.values(), key=lambda event: event.at)),

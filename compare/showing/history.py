@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 
 from markupsafe import Markup
 
+from compare.figures.histories import STORM, DayRecord, HistoryRecord
 from compare.formatting import number, ratio
-from compare.history import DayRecord, HistoryDocument, HistoryRecord
+from compare.history import HistoryDocument
 from compare.showing.console import print_line, print_table
 from compare.showing.html import page
 
@@ -19,8 +20,8 @@ MOST_TOPICS = 3
 
 
 def hours(value: float | None) -> str:
-    """Hours with one decimal."""
-    return "-" if value is None else f"{value:.1f}"
+    """Hours: with two decimals where they are few."""
+    return "-" if value is None else f"{value:.{2 if 0 < value < 10 else 1}f}"
 
 
 def signed(value: float | None) -> str:
@@ -36,13 +37,25 @@ COLUMNS: tuple[tuple[str, Cell], ...] = (
     ("unowned h", lambda each: hours(each["hours_unowned"])),
     ("twice h", lambda each: hours(each["hours_double_owned"])),
     ("max/mean", lambda each: ratio(each["max_over_mean"])),
-    ("moves/day", lambda each: number(each["moves_per_day"], 1)),
-    ("rebalances/day", lambda each: number(each["rebalances_per_day"], 1)),
+    ("moves", lambda each: number(each["moves"])),
+    ("rebalances seen", lambda each: number(each["rebalances"])),
+    ("in an hour", lambda each: number(each["rebalances_in_an_hour"])),
+    ("storm h", lambda each: hours(each["hours_storm"])),
     ("come and go", lambda each: number(each["come_and_go"])),
     ("lag", lambda each: number(each["lag"], 0)),
     ("score", lambda each: number(each["score"], 1)),
-    ("per day", lambda each: signed(each["score_trend"])),
 )
+_BY_DAY: tuple[tuple[str, Cell], ...] = (
+    ("moves/day", lambda each: number(each["moves_per_day"], 1)),
+    ("rebalances/day", lambda each: number(each["rebalances_per_day"], 1)),
+    ("score/day", lambda each: signed(each["score_trend"])),
+)
+"""Shown where there are days."""
+
+
+def columns_of(groups: Sequence[HistoryRecord]) -> tuple[tuple[str, Cell], ...]:
+    """Those with a value for any group."""
+    return (*COLUMNS, *(column for column in _BY_DAY if any(column[1](group) != "-" for group in groups)))
 
 
 def headline(found: HistoryDocument) -> str:
@@ -50,7 +63,9 @@ def headline(found: HistoryDocument) -> str:
     groups = found["groups"]
     unfair = sum(group["hours_unfair"] > 0 for group in groups)
     of = f"{_many(len(groups), 'group')} of {_many(len(found['clusters']), 'cluster')}"
-    return f"{of}, {found['from']} to {found['to']}: {unfair} unfair at some time ({found['unfair']})"
+    storms = sum(group["hours_storm"] > 0 for group in groups)
+    stormy = f", {storms} with {STORM} rebalances or more within an hour" if storms else ""
+    return f"{of}, {found['from']} to {found['to']}: {unfair} unfair at some time ({found['unfair']}){stormy}"
 
 
 def print_history(found: HistoryDocument, format: str, top: int) -> None:
@@ -59,15 +74,16 @@ def print_history(found: HistoryDocument, format: str, top: int) -> None:
     print_line(headline(found), format)
     worst = groups[:top]
     title = f"The worst {len(worst)} groups" if len(groups) > len(worst) else "All groups, the worst first"
-    columns = [*((name, "left") for name in NAMES), *((heading, "right") for heading, _ in COLUMNS)]
-    print_table(columns, [cells(each) for each in worst], format, title, names=3)
+    shown = columns_of(worst)
+    columns = [*((name, "left") for name in NAMES), *((heading, "right") for heading, _ in shown)]
+    print_table(columns, [cells(each, shown) for each in worst], format, title, names=3)
     for line in topic_lines(worst):
         print_line(line, format)
 
 
-def cells(group: HistoryRecord) -> list[str]:
+def cells(group: HistoryRecord, columns: Sequence[tuple[str, Cell]]) -> list[str]:
     """A row of the table."""
-    return [group["cluster"], group["system"], group["group"], *(cell(group) for _, cell in COLUMNS)]
+    return [group["cluster"], group["system"], group["group"], *(cell(group) for _, cell in columns)]
 
 
 def topic_lines(groups: Sequence[HistoryRecord]) -> list[str]:
@@ -98,14 +114,15 @@ def write_report(found: HistoryDocument, top: int) -> str:
     """The page; it asks the network for nothing, and equal documents give equal text. ``top``: groups shown day by
     day."""
     groups = found["groups"]
+    shown = columns_of(groups)
     return page(
         "history",
         {},
         headline=headline(found),
         tiles=_tiles(groups),
         names=NAMES,
-        columns=[heading for heading, _ in COLUMNS],
-        rows=[cells(group) for group in groups[:MOST_ROWS]],
+        columns=[heading for heading, _ in shown],
+        rows=[cells(group, shown) for group in groups[:MOST_ROWS]],
         more=max(0, len(groups) - MOST_ROWS),
         worst=[_worst(group) for group in groups[:top]],
         left_out=found["left_out"],
@@ -119,6 +136,7 @@ def _tiles(groups: Sequence[HistoryRecord]) -> list[tuple[str, str]]:
         (sum(group["hours_idle"] > 0 for group in groups), "with idle members"),
         (sum(group["hours_unowned"] > 0 for group in groups), "with queues without owner"),
         (sum(group["hours_double_owned"] > 0 for group in groups), "with queues owned twice"),
+        (sum(group["hours_storm"] > 0 for group in groups), "in a storm of rebalances"),
         (sum(group["rebalances"] for group in groups), "rebalances seen"),
         (sum(group["moves"] for group in groups), "moves"),
     ]
@@ -126,20 +144,17 @@ def _tiles(groups: Sequence[HistoryRecord]) -> list[tuple[str, str]]:
 
 
 def _worst(group: HistoryRecord) -> dict[str, object]:
+    trend = "" if group["score_trend"] is None else f", per day {signed(group['score_trend'])}"
     figures = [
-        (
-            "score",
-            number(group["score"], 1),
-            f"least {number(group['score_min'], 1)}, per day {signed(group['score_trend'])}",
-        ),
+        ("score", number(group["score"], 1), f"least {number(group['score_min'], 1)}{trend}"),
         ("hours unfair", hours(group["hours_unfair"]), f"of {hours(group['hours'])}"),
         ("hours with idle members", hours(group["hours_idle"]), ""),
         ("heaviest load over the mean", ratio(group["max_over_mean"]), f"at most {ratio(group['max_over_mean_max'])}"),
-        ("moves per day", number(group["moves_per_day"], 1), f"{group['moves']:,} in all"),
+        ("moves", number(group["moves"]), _a_day(group["moves_per_day"])),
         (
-            "rebalances per day",
-            number(group["rebalances_per_day"], 1),
-            f"{group['rebalances']:,} in all, the longest {number(group['longest_rebalance_s'], 0)} s",
+            "rebalances seen",
+            number(group["rebalances"]),
+            f"at most {group['rebalances_in_an_hour']:,} in an hour{_a_day(group['rebalances_per_day'], ', ')}",
         ),
         (
             "members that come and go",
@@ -152,11 +167,15 @@ def _worst(group: HistoryRecord) -> dict[str, object]:
         "name": group["group"],
         "badges": (group["cluster"], group["system"]),
         "figures": figures,
-        "picture": _picture(group["days"]),
+        "picture": _picture(group["days"]) if group["days"] else None,
         "topics": [
             (topic["topic"], hours(topic["hours"]), ratio(topic["max_over_mean_max"])) for topic in group["topics"]
         ],
     }
+
+
+def _a_day(value: float | None, before: str = "") -> str:
+    return "" if value is None else f"{before}{number(value, 1)} a day"
 
 
 def _picture(days: Sequence[DayRecord]) -> Markup:

@@ -1,12 +1,12 @@
 """The plan for people: numbered steps with what to check, how to go back, and what each costs; as text, and as one
 HTML file with who owned what during each step."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
 from compare.formatting import duration, many, number, unit_of
-from compare.planning.document import CostRecord, PlanDocument, StepRecord
+from compare.planning.document import CostRecord, OtherWayRecord, PlanDocument, StepRecord
 from compare.planning.simulating import WARM_UP
 from compare.running.run_variant import RunResult
 from compare.showing.console import print_line, print_table
@@ -30,6 +30,8 @@ MOST_NAMED = 6
 def print_plan(found: PlanDocument, format: str) -> None:
     """On standard output, as text (``table``) or Markdown."""
     print_line(headline(found), format, heading=True)
+    if found["other_libraries"]:
+        _line(_FOR_JAVA, format)
     for step in found["steps"]:
         _line(f"{step['number']}. {step['text']}", format)
         for line in details(step):
@@ -41,6 +43,12 @@ def print_plan(found: PlanDocument, format: str) -> None:
         print_line(title, format, heading=True)
         for line in lines:
             _line(f"- {line}", format)
+
+
+_FOR_JAVA = (
+    "Nothing shows which client library every member uses. These steps are right if all are Java's clients; what others"
+    " need stands below (--library names the one)."
+)
 
 
 def _line(text: str, format: str) -> None:
@@ -64,15 +72,20 @@ def costs_title(found: PlanDocument) -> str:
 def details(step: StepRecord) -> Iterator[str]:
     """The lines below a step."""
     for members, settings in grouped(step["settings"]):
-        told = "; ".join(f"{name}={value}" if value is not None else f"{name} removed" for name, value in settings)
-        yield f"Settings of {some(members)}: {told}"
+        yield f"Settings of {some(members)}: {_settings(settings)}"
     yield from (f"Command: {command}" for command in step["commands"])
     if step["restart"]:
         yield f"Restart: {waves(step['restart'])}"
     if step["start"]:
         yield f"Start: {some(step['start'])}"
+    yield from (f"Code must expect: {sentence}" for sentence in step["code_must_expect"])
     yield f"Check: {step['check']}"
+    yield f"Check by: {step['check_command']}"
     yield f"Back: {step['back']}"
+
+
+def _settings(settings: Iterable[tuple[str, object]]) -> str:
+    return "; ".join(f"{name}={value}" if value is not None else f"{name} removed" for name, value in settings)
 
 
 def grouped(settings: Mapping[str, Mapping[str, object]]) -> list[tuple[list[str], list[tuple[str, object]]]]:
@@ -112,6 +125,8 @@ def cells(cost: CostRecord) -> list[str]:
 
 
 def _endings(found: PlanDocument) -> Iterator[tuple[str, list[str]]]:
+    if found["other_libraries"]:
+        yield "If the members are not Java's clients", [other_way(found, each) for each in found["other_libraries"]]
     if found["wrong_orders"]:
         told = [f"{order['text']} {' '.join(order['story'].splitlines())}" for order in found["wrong_orders"]]
         yield "What goes wrong in another order", told
@@ -119,6 +134,24 @@ def _endings(found: PlanDocument) -> Iterator[tuple[str, list[str]]]:
         yield "Also", found["notes"]
     if found["assumptions"]:
         yield "Assumed", found["assumptions"]
+
+
+def other_way(found: PlanDocument, way: OtherWayRecord) -> str:
+    """The way of another library, or that there is none."""
+    expects = f" Code must expect: {' '.join(way['code_must_expect'])}" if way["code_must_expect"] else ""
+    if way["steps"]:
+        return f"{way['library']}: {' '.join(way['steps'])}{expects}"
+    if not way["same_steps"]:
+        return f"{way['library']}: no way. {way['why']}"
+    told = []
+    for step in found["steps"]:
+        if not step["settings"]:
+            continue
+        own = step["settings_by_library"][way["library"]]
+        if own is None:
+            return f"{way['library']}: no way. {step['why_not'][way['library']]}"
+        told.append(f"in step {step['number']} {_settings(own.items())}")
+    return f"{way['library']}: the same steps, with {'; '.join(told)}.{expects}"
 
 
 MOST_PICTURED = 200
@@ -137,6 +170,8 @@ def write_plan(found: PlanDocument, runs: Mapping[int, RunResult]) -> str:
         headline=headline(found),
         title=costs_title(found),
         columns=COLUMNS,
+        told=_FOR_JAVA if found["other_libraries"] else "",
+        others=[other_way(found, way) for way in found["other_libraries"]],
         steps=[
             {
                 "number": step["number"],

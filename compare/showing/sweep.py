@@ -14,7 +14,7 @@ from compare.showing.html import page
 from compare.showing.pictures.charts import Picture
 from compare.showing.pictures.heat import HeatMap, Scale, heat_maps
 from compare.sweeping.document import Summary, SweepDocument
-from compare.sweeping.folder import Finished, Part
+from compare.sweeping.folder import Finished
 from compare.sweeping.grid import Sweep
 
 MOST_ROWS = 1000
@@ -25,18 +25,16 @@ MOST_SIDE = 40
 
 
 @contextmanager
-def sweep_progress(parts: Sequence[Part]) -> Iterator[Callable[[Finished], None]]:
+def sweep_progress(finished: Finished) -> Iterator[Callable[[Finished], None]]:
     """Hands out a function that tells on standard error how much is finished, and how long the rest takes."""
-    all, began, before = sum(part.size for part in parts), time.monotonic(), 0
-    with progress_line("Spark starts") as show:
+    all, before = (sum(part.size for part in parts) for parts in (finished.parts, finished.records))
+    began = time.monotonic()
+    with progress_line("the first parts are computed") as show:
 
         def tell(finished: Finished) -> None:
-            nonlocal before
-            rows = sum(record["rows"] for record in finished.records.values())
             size = sum(part.size for part in finished.records)
-            before = before or size
             rest = left(size - before, all - before, time.monotonic() - began)
-            show(f"{len(finished.records)} of {len(parts)} parts, {rows:,} rows{rest}", False)
+            show(f"{len(finished.records)} of {len(finished.parts)} parts, {finished.rows:,} rows{rest}", False)
 
         yield tell
 

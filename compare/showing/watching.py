@@ -136,7 +136,9 @@ def _record(seen: SeenGroup) -> dict[str, object]:
         "distance": seen.state.distance,
         "moves": seen.moves,
         "moves_total": seen.moves_total,
+        "rebalances_seen_total": seen.rebalances_seen_total,
         "rebalances_total": seen.rebalances_total,
+        "lag_s": seen.waiting.age_s,
     }
 
 

@@ -3,16 +3,18 @@ that is whole, and ``sweep.json``, which says of which sweep they are.
 
 The grid alone decides where a part ends, so that the files are the same whoever computes them, in however many tasks. A
 file appears whole or not at all, and its record after it; whoever writes it again writes the same bytes. So a run
-that was killed goes on with the parts that have no record, and a task that is tried again does no harm.
+that was killed goes on with the parts that have no record, or whose files are not what their records say, and a task
+that is tried again does no harm.
 """
 
 import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import TypedDict
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -50,6 +52,10 @@ class Part:
     def name(self, sweep: Sweep) -> str:
         """Its file below ``rows``, without the ending, in the layout that Spark reads as a column ``variant``."""
         return f"variant={quote(sweep.labels[self.variant], safe=' ')}/part-{self.number:05d}"
+
+    def file(self, folder: Path, sweep: Sweep) -> Path:
+        """Where its rows are, or will be."""
+        return folder / ROWS / f"{self.name(sweep)}.parquet"
 
     def cells(self, sweep: Sweep) -> Iterator[Cell]:
         """Those that count, all of one group one after the other."""
@@ -119,65 +125,109 @@ def identity(sweep: Sweep, parts: Sequence[Part]) -> str:
     return json.dumps(told, indent=1, default=dict) + "\n"
 
 
-def opened(folder: Path, sweep: Sweep, parts: Sequence[Part]) -> None:
-    """Make the folder, or check that it is of this sweep; `UserError` where it is not, or cannot be made."""
+def opened(folder: Path, sweep: Sweep, parts: Sequence[Part]) -> "Finished":
+    """Make the folder, or check that it is of this sweep; what is finished there. `UserError` where it is of another
+    one, or cannot be made."""
     told, path = identity(sweep, parts), folder / SWEEP
     try:
         if path.exists():
             if path.read_text(encoding="utf-8") != told:
                 raise UserError(f"--out {folder}: holds another sweep, or of an older grid, expected a new folder")
-            return
-        if folder.exists() and any(folder.iterdir()):
+        elif folder.exists() and any(folder.iterdir()):
             raise UserError(f"--out {folder}: holds something else, expected a new folder or that of a sweep")
-        folder.mkdir(parents=True, exist_ok=True)
-        files.write_text(path, told)
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            files.write_text(path, told)
+        return Finished(folder, sweep, parts)
     except OSError as error:
         raise UserError(f"--out {folder}: {error.strerror}, expected a writable folder") from None
+    except UnicodeDecodeError:
+        raise UserError(f"--out {folder}: holds something else, expected a new folder or that of a sweep") from None
 
 
 def write_part(folder: Path, sweep: Sweep, part: Part, table: pa.Table) -> None:
     """The rows of a part, and then its record. Raises `OSError`."""
-    name = part.name(sweep)
-    target = folder / ROWS / f"{name}.parquet"
+    target, done = part.file(folder, sweep), folder / DONE / part.name(sweep)
     target.parent.mkdir(parents=True, exist_ok=True)
     with files.replaced(target) as beside:
         pq.write_table(table.combine_chunks(), beside, compression="zstd", row_group_size=ROW_GROUP)
-        data = beside.read_bytes()
-        record: DoneRecord = {
-            "rows": table.num_rows,
-            "bytes": len(data),
-            "sha256": hashlib.sha256(data).hexdigest(),
-        }
-    done = folder / DONE / name
+        size, digest = _measured(beside)
+    record: DoneRecord = {"rows": table.num_rows, "bytes": size, "sha256": digest}
     done.parent.mkdir(parents=True, exist_ok=True)
     files.write_text(done, json.dumps(record) + "\n")
 
 
 class Finished:
-    """The records of the parts that are finished, read as they come."""
+    """The parts of a sweep that are finished in a folder, read as they come.
+
+    What an earlier run has left counts where its file has the digest of its record. ``damaged``: the names of parts for
+    which that is not so, each with what is wrong; their records are removed. Raises `OSError`.
+    """
 
     def __init__(self, folder: Path, sweep: Sweep, parts: Sequence[Part]) -> None:
-        self._folder = folder
-        self._waiting = {part.name(sweep): part for part in parts}
+        self.folder, self.parts = folder, parts
         self.records: dict[Part, DoneRecord] = {}
+        self._waiting = {part.name(sweep): part for part in parts}
+        self.damaged: dict[str, str] = {}
+        for name in sorted(self._recorded()):
+            wrong = _damage(_record(folder / DONE / name), self._waiting[name].file(folder, sweep))
+            if wrong:
+                self.damaged[name] = wrong
+                (folder / DONE / name).unlink()
+        self.look()
+
+    @property
+    def missing(self) -> list[Part]:
+        """Those that are not finished."""
+        return list(self._waiting.values())
+
+    @property
+    def rows(self) -> int:
+        """Of all that are finished."""
+        return sum(record["rows"] for record in self.records.values())
 
     def look(self) -> None:
         """See what has come."""
-        for variant in {name.partition("/")[0] for name in self._waiting}:
-            try:
-                there = os.listdir(self._folder / DONE / variant)
-            except FileNotFoundError:
-                continue
-            for each in there:
-                name = f"{variant}/{each}"
-                if name in self._waiting and (record := self._record(name)) is not None:
-                    self.records[self._waiting.pop(name)] = record
+        for name in self._recorded():
+            record = _record(self.folder / DONE / name)
+            if record is not None:
+                self.records[self._waiting.pop(name)] = record
 
-    def _record(self, name: str) -> DoneRecord | None:
-        """None where the record or its file is not whole."""
-        try:
-            record = json.loads((self._folder / DONE / name).read_bytes())
-            whole = (self._folder / ROWS / f"{name}.parquet").stat().st_size == record["bytes"]
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        return cast(DoneRecord, record) if whole else None
+    def _recorded(self) -> list[str]:
+        """The names of parts that have a record and were not seen yet."""
+        found: list[str] = []
+        for variant in {name.partition("/")[0] for name in self._waiting}:
+            with suppress(FileNotFoundError):
+                found += (f"{variant}/{each}" for each in os.listdir(self.folder / DONE / variant))
+        return [name for name in found if name in self._waiting]
+
+
+def _record(path: Path) -> DoneRecord | None:
+    """None where it cannot be read as one."""
+    try:
+        match json.loads(path.read_bytes()):
+            case {"rows": int(rows), "bytes": int(size), "sha256": str(digest)}:
+                return {"rows": rows, "bytes": size, "sha256": digest}
+    except (OSError, ValueError, RecursionError):
+        pass
+    return None
+
+
+def _damage(record: DoneRecord | None, file: Path) -> str:
+    """Why a part has to be computed again; empty where its file is what its record says."""
+    if record is None:
+        return "its record cannot be read"
+    try:
+        size, digest = _measured(file)
+    except FileNotFoundError:
+        return "is missing"
+    if size != record["bytes"]:
+        return f"{size:,} bytes instead of {record['bytes']:,}"
+    return "" if digest == record["sha256"] else "changed: another SHA-256 than recorded"
+
+
+def _measured(file: Path) -> tuple[int, str]:
+    """Size and hash. Raises `OSError`."""
+    with file.open("rb") as opened_file:
+        digest = hashlib.file_digest(opened_file, "sha256").hexdigest()
+        return opened_file.tell(), digest

@@ -1,16 +1,23 @@
-"""A sweep from plan to rows: Spark computes the parts that are missing, while somebody hears how far it is; the rows of
-a part as an Arrow table."""
+"""A sweep from plan to rows: the parts that are missing are computed, by processes of this machine or by Spark, while
+somebody hears how far it is; the rows of a part as an Arrow table.
 
+What is done with a part (`compute`) is one function; an engine only calls it for each of them.
+"""
+
+import os
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from compare.figures.metrics import COLUMNS
-from compare.figures.spark.sessions import SparkError, first_line, session, user_errors
-from compare.figures.spark.sweeps import for_each_part
+from compare.process_pool import process_pool, worked
 from compare.sweeping import simulations
 from compare.sweeping.allocations import Answers, columns_of
 from compare.sweeping.folder import Finished, Part, write_part
@@ -22,52 +29,94 @@ from protocols.errors import UserError
 POLL_S = 0.5
 """Seconds between two looks at what is finished."""
 
+Job: TypeAlias = Callable[[Part], None]
+
+_OF_SPARK = ("SPARK_MASTER", "PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_CONF_DIR", "SPARK_HOME")
+"""Where users of Spark say what it runs on."""
+
+
+def engine_for(parts: int) -> str:
+    """What computes so many parts soonest: ``spark`` where its settings name a cluster and this machine's processors
+    have more than one part each, else ``local``."""
+    if parts <= (os.cpu_count() or 1) or not os.environ.keys() & set(_OF_SPARK) or find_spec("pyspark") is None:
+        return "local"
+    from compare.figures.spark.sessions import names_cluster
+
+    return "spark" if names_cluster() else "local"
+
 
 def run_parts(
-    sweep: Sweep, parts: Sequence[Part], folder: Path, tell: Callable[[Finished], None], tasks: int | None = None
-) -> Finished:
-    """Compute the parts that ``folder`` lacks; ``tell`` hears now and then what is finished. ``tasks``: at most so many
-    of Spark, one for each part where it is None. Raises `UserError` for what a variant cannot run, and where Spark
-    fails."""
-    finished = Finished(folder, sweep, parts)
-    finished.look()
-    tell(finished)
-    missing = [part for part in parts if part not in finished.records]
-    if missing:
-        stop = threading.Event()
-        watcher = threading.Thread(target=_watch, args=(finished, tell, stop), name="sweep-progress", daemon=True)
-        watcher.start()
-        try:
-            with user_errors():
-                _run(sweep, missing, folder, tasks)
-        except SparkError as error:
-            raise UserError(f"Spark gives up: {first_line(error)}; the same command goes on where it stopped") from None
-        except KeyboardInterrupt:
-            session().sparkContext.cancelAllJobs()
-            raise
-        finally:
-            stop.set()
-            watcher.join()
-            finished.look()
-            tell(finished)
-    return finished
+    sweep: Sweep, finished: Finished, tell: Callable[[Finished], None], engine: str = "local", tasks: int | None = None
+) -> None:
+    """Compute the parts that are missing; ``tell`` hears now and then what is finished. ``engine``: ``local`` or
+    ``spark``. ``tasks``: at most so many at a time, or of Spark; None: as many as processors, or as parts. Raises
+    `UserError` for what a variant cannot run, for a folder that cannot be written, and where Spark fails."""
 
-
-def _watch(finished: Finished, tell: Callable[[Finished], None], stop: threading.Event) -> None:
-    while not stop.wait(POLL_S):
+    def look() -> None:
         finished.look()
         tell(finished)
 
-
-def _run(sweep: Sweep, missing: Sequence[Part], folder: Path, tasks: int | None) -> None:
-    place = folder.absolute()
+    tell(finished)
     # The longest first: at the end all processors have something to do.
-    parts = sorted(missing, key=lambda part: -part.size)
+    missing = sorted(finished.missing, key=lambda part: -part.size)
+    if missing:
+        try:
+            (_on_spark if engine == "spark" else _here)(
+                partial(compute, sweep, finished.folder.absolute()), missing, tasks, look
+            )
+        except OSError as error:
+            raise UserError(f"--out {finished.folder}: {error.strerror}, expected a writable folder") from None
+        finally:
+            look()
 
-    def compute(number: int) -> None:
-        write_part(place, sweep, parts[number], table_of(sweep, parts[number]))
 
-    for_each_part(session(), compute, range(len(parts)), tasks or len(parts))
+def compute(sweep: Sweep, folder: Path, part: Part) -> None:
+    """A part from its cells to its file. Raises `UserError` for what its variant cannot run, and `OSError`."""
+    write_part(folder, sweep, part, table_of(sweep, part))
+
+
+def _here(job: Job, parts: Sequence[Part], tasks: int | None, look: Callable[[], None]) -> None:
+    """In processes of this machine, or in this one."""
+    workers = min(tasks or os.cpu_count() or 1, len(parts))
+    if workers == 1:
+        for part in parts:
+            job(part)
+            look()
+        return
+    waiting = deque(parts)
+    at_work: set[Future[object]] = set()
+    with process_pool(workers, job) as executor:
+        while waiting or at_work:
+            while waiting and len(at_work) <= workers:
+                at_work.add(executor.submit(worked, waiting.popleft()))
+            done, at_work = wait(at_work, POLL_S, FIRST_COMPLETED)
+            for each in done:
+                each.result()
+            look()
+
+
+def _on_spark(job: Job, parts: Sequence[Part], tasks: int | None, look: Callable[[], None]) -> None:
+    from compare.figures.spark.sessions import SparkError, cancel_jobs, first_line, for_each, session, user_errors
+
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.wait(POLL_S):
+            look()
+
+    watcher = threading.Thread(target=watch, name="sweep-progress", daemon=True)
+    watcher.start()
+    try:
+        with user_errors():
+            for_each(session(), job, parts, tasks or len(parts))
+    except SparkError as error:
+        raise UserError(f"Spark gives up: {first_line(error)}; the same command goes on where it stopped") from None
+    except KeyboardInterrupt:
+        cancel_jobs()
+        raise
+    finally:
+        stop.set()
+        watcher.join()
 
 
 def try_variants(given: ReadSweep) -> None:

@@ -13,7 +13,7 @@ from compare.running.record import run_record
 from compare.running.run_variant import run_variant
 from compare.running.spread import figure
 from compare.running.systems import scenario, system_of
-from compare.running.variants import Variant, jittered
+from compare.running.variants import Variant, jittered, with_equal_threads
 from compare.sweeping.allocations import ROCKETMQ, broker_names, group_of, queues_per_broker, room, settings_of
 from compare.sweeping.grid import Cell, Sweep
 from compare.sweeping.stories import OF_SIMULATIONS, member_name, subscription, topic_name
@@ -35,8 +35,9 @@ def try_run(sweep: Sweep, cell: Cell, part: SystemPart) -> None:
 
 def run_row(sweep: Sweep, cell: Cell, part: SystemPart) -> Mapping[str, int | float | None]:
     """`FIGURES` of one run. Raises `UserError` for a setting that the system refuses."""
-    written = _scenario(sweep, sweep.first_seed(cell.number), part.system)
-    variant = jittered(Variant(written, _with_needs(cell, part), cell.seed))
+    part = _with_needs(cell, part)
+    written = with_equal_threads(_scenario(sweep, sweep.first_seed(cell.number), part.system), part)
+    variant = jittered(Variant(written, part, cell.seed))
     phases = at_other_times(phases_of(written, system_of(part.system).numbering), variant.scenario)
     return _figures(run_record(run_variant(variant), phases))
 

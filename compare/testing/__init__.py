@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         assert_optimal,
         assert_settles_within,
     )
+    from compare.testing.brokers import KafkaBroker, RealGroup, RocketMQBrokers
     from compare.testing.clock import Clock
     from compare.testing.group import Group
     from compare.testing.handled_records import Record
@@ -30,7 +31,10 @@ __all__ = [
     "Crashed",
     "Group",
     "GroupPair",
+    "KafkaBroker",
+    "RealGroup",
     "Record",
+    "RocketMQBrokers",
     "TimeIsUp",
     "assert_at_least_once",
     "assert_fair",
@@ -52,7 +56,10 @@ _HOMES = {
     "Crashed": "stopping",
     "Group": "group",
     "GroupPair": "standalone",
+    "KafkaBroker": "brokers",
+    "RealGroup": "brokers",
     "Record": "handled_records",
+    "RocketMQBrokers": "brokers",
     "TimeIsUp": "stopping",
     "assert_at_least_once": "record_assertions",
     "assert_handled_once": "record_assertions",

@@ -10,7 +10,8 @@ from compare.catalogues import UNCOUNTED
 from compare.formatting import many, unit_of
 from compare.testing import sentences, settling
 from compare.testing.clock import in_ticks
-from compare.testing.group_interface import GroupInterface
+from compare.testing.faults import raise_pending
+from compare.testing.handling import HandlingGroup
 from compare.testing.sentences import fail
 from compare.testing.settling import why_nobody, why_several
 from protocols.engine.nodes import Time
@@ -19,22 +20,30 @@ from protocols.java import Queue
 from protocols.timeline.story import story_of_queue
 from protocols.timeline.trace import queue_name, queue_names
 
+G = TypeVar("G", covariant=True)
 
-class Judged(Protocol):
+
+class Judged(Protocol[G]):
     """A group, or several."""
 
     @property
-    def groups(self) -> Sequence[GroupInterface]: ...
+    def groups(self) -> Sequence[G]: ...
+
+
+def judged(group: Judged[G]) -> Sequence[G]:
+    """The groups; raises the fault that the user's code may have caught meanwhile."""
+    raise_pending()
+    return group.groups
 
 
 _SLACK = 1e-9
 """Ratios of whole numbers are compared with so much room for rounding."""
 
 
-def assert_fair(group: Judged, max_over_mean: float = 1.2) -> None:
+def assert_fair(group: Judged[HandlingGroup], max_over_mean: float = 1.2) -> None:
     """The fullest member has at most ``max_over_mean`` times the mean number of queues."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         found = each.fairness
         if found.max_over_mean is not None and found.max_over_mean > max_over_mean + _SLACK:
             loads = _loads(each)
@@ -48,10 +57,10 @@ def assert_fair(group: Judged, max_over_mean: float = 1.2) -> None:
             )
 
 
-def assert_no_idle_members(group: Judged) -> None:
+def assert_no_idle_members(group: Judged[HandlingGroup]) -> None:
     """Every member that subscribes to something owns a queue."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         idle = [member.id for member in each.allocation.group.members if member.subscription]
         idle = [member for member in idle if not each.allocation[member]]
         if idle:
@@ -62,10 +71,10 @@ def assert_no_idle_members(group: Judged) -> None:
             fail(each, f"{', '.join(idle)} {verb} nothing", [_shares(each), *why, _best(each), *_unfinished(each)])
 
 
-def assert_optimal(group: Judged) -> None:
+def assert_optimal(group: Judged[HandlingGroup]) -> None:
     """No other allocation that the subscriptions allow is fairer."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         loads = sorted(_loads(each).values())
         best = each.optimum
         fairest = sorted(len(queues) for queues in best.allocation.values())
@@ -78,10 +87,10 @@ def assert_optimal(group: Judged) -> None:
             )
 
 
-def assert_no_double_ownership(group: Judged, longer_than: float = 0.0) -> None:
+def assert_no_double_ownership(group: Judged[HandlingGroup], longer_than: float = 0.0) -> None:
     """At no time two members believed to own the same queue, for longer than so many seconds."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         timeline = each.timeline
         found = _longer(timeline.doubles, in_ticks(longer_than), timeline.end)
         if found:
@@ -90,10 +99,10 @@ def assert_no_double_ownership(group: Judged, longer_than: float = 0.0) -> None:
             fail(each, told[0], told[1:])
 
 
-def assert_no_gap(group: Judged, longer_than: float = 0.0) -> None:
+def assert_no_gap(group: Judged[HandlingGroup], longer_than: float = 0.0) -> None:
     """No queue was without an owner for longer than so many seconds, after its first one."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         timeline = each.timeline
         found = _longer(timeline.gaps, in_ticks(longer_than), timeline.end)
         if found:
@@ -104,11 +113,11 @@ def assert_no_gap(group: Judged, longer_than: float = 0.0) -> None:
             fail(each, told[0] + allowed, told[1:])
 
 
-def assert_settles_within(group: Judged, seconds: float) -> None:
+def assert_settles_within(group: Judged[HandlingGroup], seconds: float) -> None:
     """The group settles within so many seconds after the last event: every queue has one owner and nothing changes any
     more. Lets as much time pass as it takes, at most what `settle` allows."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         settled = each.settles()
         timeline = each.timeline
         open_queues = settling.unsettled(each.world)
@@ -131,10 +140,10 @@ def assert_settles_within(group: Judged, seconds: float) -> None:
             )
 
 
-def assert_moves_at_most(group: Judged, moves: int, since: float = 0.0) -> None:
+def assert_moves_at_most(group: Judged[HandlingGroup], moves: int, since: float = 0.0) -> None:
     """At most so many queues went to another owner, from ``since`` (seconds) on. A queue's first owner is no move."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         found = moves_of(each, in_ticks(since))
         if len(found) > moves:
             told = [
@@ -147,17 +156,17 @@ def assert_moves_at_most(group: Judged, moves: int, since: float = 0.0) -> None:
 # What the sentences are made of.
 
 
-def _loads(group: GroupInterface) -> dict[str, int]:
+def _loads(group: HandlingGroup) -> dict[str, int]:
     return {member: len(queues) for member, queues in group.allocation.items()}
 
 
-def _shares(group: GroupInterface) -> str:
+def _shares(group: HandlingGroup) -> str:
     unit = unit_of(group.system)
     told = (f"{member} {len(queues)} ({queue_names(queues, unit)})" for member, queues in group.allocation.items())
     return f"{group.system}: {', '.join(told)}"
 
 
-def _open(group: GroupInterface) -> str:
+def _open(group: HandlingGroup) -> str:
     """What is wrong with a sharing besides how many each member has."""
     unowned, shared = len(group.allocation.unowned), len(group.allocation.double_owned)
     told = [f"{unowned} without an owner"] if unowned else []
@@ -165,7 +174,7 @@ def _open(group: GroupInterface) -> str:
     return f"; {' and '.join(told)}" if told else ""
 
 
-def _pile_up(group: GroupInterface) -> Sequence[str]:
+def _pile_up(group: HandlingGroup) -> Sequence[str]:
     """Do the same members get more of every topic?"""
     found = group.fairness
     if len(found.topics) < 2 or not found.pile_up or found.pile_up < 0.5:
@@ -174,7 +183,7 @@ def _pile_up(group: GroupInterface) -> Sequence[str]:
     return [f"the same members get the larger share of each topic, so the differences add up: {topics}"]
 
 
-def _best(group: GroupInterface) -> str:
+def _best(group: HandlingGroup) -> str:
     best = group.optimum
     fairest = sorted(len(queues) for queues in best.allocation.values())
     if fairest == sorted(_loads(group).values()):
@@ -184,25 +193,25 @@ def _best(group: GroupInterface) -> str:
     return f"the fairest allocation has {share} and takes {moves}"
 
 
-def _moves_to_best(group: GroupInterface) -> Iterable[str]:
+def _moves_to_best(group: HandlingGroup) -> Iterable[str]:
     for queue, member in group.optimum.moved:
         yield f"moving {queue_name(queue)} to {member} would help"
     for queue, member in group.optimum.newly_owned:
         yield f"{queue_name(queue)} has no owner, {member} could take it"
 
 
-def _unfinished(group: GroupInterface) -> Sequence[str]:
+def _unfinished(group: HandlingGroup) -> Sequence[str]:
     if settling.is_calm(group.world):
         return []
     return ["the group has not settled yet: call settle() or clock.advance()"]
 
 
-def _state_of(group: GroupInterface, queue: Queue) -> str:
+def _state_of(group: HandlingGroup, queue: Queue) -> str:
     owners = [member for member, queues in group.world.owned.items() if queue in queues]
     return f"{queue_name(queue)} " + (f"is owned by {' and '.join(owners)}" if owners else "has no owner")
 
 
-def moves_of(group: GroupInterface, since: Time) -> list[tuple[Time, Queue, str, str]]:
+def moves_of(group: HandlingGroup, since: Time) -> list[tuple[Time, Queue, str, str]]:
     """(When, queue, the last owner, the next one) from a time on, in order: a queue moves when a member begins to
     believe in it that was not the last one to have it, as `protocols.timeline.ownership` counts."""
     held: dict[str, set[Queue]] = {}
@@ -246,7 +255,7 @@ def _longer(found: Iterable[S], than: Time, end: Time) -> list[S]:
     return [each for each in found if (end if each.until is None else each.until) - each.since > than]
 
 
-def fail_unsettled(group: GroupInterface, within: float) -> None:
+def fail_unsettled(group: HandlingGroup, within: float) -> None:
     __tracebackhide__ = True
     told = [_state_of(group, queue) for queue in settling.unsettled(group.world)]
     fail(group, f"still changing after {within:g} s", told)

@@ -6,17 +6,19 @@ runs, its thread lends its turn, so that the callback may wait for another threa
 """
 
 from bisect import insort
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from math import inf
 from threading import Lock, get_ident
 from types import ModuleType
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
+from compare.testing.faults import of_test, of_user
 from protocols.engine.nodes import TICK, Time
 from protocols.errors import UserError
 
 Action = Callable[[], object]
+R = TypeVar("R")
 
 _STEP_MS: Time = 1_000.0
 """While the user's code waits, it is looked after so often whether it still runs."""
@@ -38,8 +40,6 @@ class Clock:
         self._living: list[Living] = []
         self._actions: list[tuple[Time, int, Action]] = []
         self._given = 0
-        self.acts = False
-        """Whether a call that was put on the clock is made now."""
         self.waits: list[Action] = []
         """Called when the user's code has waited: each raises where the code is to stop."""
         self.limit: Time = inf
@@ -119,11 +119,7 @@ class Clock:
             if reached < due or (stop is not None and stop()):
                 return
             while self._actions and self._actions[0][0] <= self.time:
-                before, self.acts = self.acts, True
-                try:
-                    self._actions.pop(0)[2]()
-                finally:
-                    self.acts = before
+                of_test(self._actions.pop(0)[2])
             if self.time >= until:
                 return
 
@@ -157,16 +153,14 @@ class Turn:
             self._holder = None
             self._lock.release()
 
-    @contextmanager
-    def lent(self) -> Iterator[None]:
-        """Other threads may call while this block runs user's code; nothing where this thread has no turn."""
+    def lend(self, call: Callable[..., R], *arguments: object) -> R:
+        """Call the user's code; other threads may call meanwhile, where this one has the turn."""
         if self._holder != get_ident():
-            yield
-            return
+            return of_user(call, *arguments)
         depth, self._depth, self._holder = self._depth, 0, None
         self._lock.release()
         try:
-            yield
+            return of_user(call, *arguments)
         finally:
             self._lock.acquire()
             self._depth, self._holder = depth, get_ident()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
 from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
 from types import ModuleType
@@ -34,9 +33,15 @@ from protocols.timeline import Timeline
 from protocols.timeline.story import story
 
 if TYPE_CHECKING:
-    from compare.testing.confluent.consumer import KafkaConsumer
+    from builtins import property as cached_property  # pyright takes no cached_property for a protocol's property
+
+    from confluent_kafka import Consumer
+
     from compare.testing.confluent.door import Confluent
     from compare.testing.rocketmq.v5.clients import Clients
+
+else:
+    from functools import cached_property
 
 R = TypeVar("R")
 
@@ -276,7 +281,7 @@ class Group(Events, Demands, HasRemoved):
 
     # Clients.
 
-    def consumer(self, member: str, config: Mapping[str, object] | None = None) -> "KafkaConsumer":
+    def consumer(self, member: str, config: Mapping[str, object] | None = None) -> "Consumer":
         """A consumer with confluent-kafka's surface for the user's own loop; it joins as ``member`` when the user's
         code subscribes. ``config``: a whole one of confluent-kafka's, which names ``bootstrap.servers`` and must name
         ``group.id``; or what differs from the group's settings."""
@@ -287,7 +292,8 @@ class Group(Events, Demands, HasRemoved):
         given = dict(config or {})
         if not given.keys() & {"bootstrap.servers", "metadata.broker.list"}:
             given.setdefault("group.id", self.name)
-        return self.handling.made(KafkaConsumer(self, member, given))
+        made: Any = self.handling.made(KafkaConsumer(self, member, given))
+        return made
 
     def confluent(self) -> "Confluent":
         """confluent-kafka's Consumer, Producer and what is imported beside them, all of this group; see

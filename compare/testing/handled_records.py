@@ -4,11 +4,10 @@ Where reading begins: at a queue's first position. A queue that came into being 
 is the group's from its first record on. A topic that was deleted and created again has new records.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from inspect import iscoroutinefunction
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from protocols.engine.nodes import Time
 from protocols.facts import Position
@@ -214,42 +213,3 @@ def _by_queue(found: Iterable[T]) -> dict[Queue, list[T]]:
     for record_range in found:
         by.setdefault(record_range.queue, []).append(record_range)
     return by
-
-
-R = TypeVar("R")
-
-Place = tuple[str, int, int]
-"""Topic, partition and offset."""
-
-
-def watched(handler: Callable[..., R], note: Callable[[object], None]) -> Callable[..., R]:
-    """The handler of a message, or of a list of them; ``note`` is told each message when it returns."""
-
-    def tell(messages: object) -> None:
-        if isinstance(messages, list | tuple) and not hasattr(messages, "offset"):
-            for message in messages:
-                note(message)
-        else:
-            note(messages)
-
-    def plain(messages: object, *args: object, **kwargs: object) -> R:
-        result = handler(messages, *args, **kwargs)
-        tell(messages)
-        return result
-
-    async def coroutine(messages: object, *args: object, **kwargs: object) -> object:
-        result = await handler(messages, *args, **kwargs)  # type: ignore[misc]
-        tell(messages)
-        return result
-
-    made: Any = coroutine if iscoroutinefunction(handler) else plain
-    return made  # type: ignore[no-any-return]
-
-
-def place_of(message: Any) -> Place | None:
-    """Where a message of one of Kafka's clients stands; None for what is no record."""
-    if callable(message.topic):
-        place = message.topic(), message.partition(), message.offset()
-    else:
-        place = message.topic, message.partition, message.offset
-    return None if None in place else place

@@ -1,19 +1,22 @@
 """User's own code among the members of a group: what happens between its calls, and what it has handled."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import inf
+from threading import get_ident
 from typing import Protocol, TypeVar
 
 from compare.testing.clock import in_ticks
+from compare.testing.faults import PENDING, is_fault, is_inner, note, of_user, raise_pending
 from compare.testing.group_interface import GroupInterface
-from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, place_of, single, watched
+from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
 from compare.testing.interruptions import Double, Interruptions
 from compare.testing.stopping import Crashed as Crashed
 from compare.testing.stopping import Stopping, Swallowed
 from compare.testing.stopping import TimeIsUp as TimeIsUp
 from compare.testing.transactions import Transactions
+from compare.testing.watching import Given, HandlerCall, LatePoll, Place, SlowCallback, place_of, told_error, watched
 from protocols.engine.nodes import Time
 from protocols.java import Queue
 from protocols.scenario.events import Event, Join, StopPolling
@@ -46,8 +49,23 @@ class Handling:
         """Member to its consumer, the latest."""
         self.ends: list[CodeEnded] = []
         """When the user's code was stopped."""
+        self.calls_of_handlers: list[HandlerCall] = []
+        """Those of watched handlers that took time or raised."""
+        self.late_polls: list[LatePoll] = []
+        """Polls that came after ``max.poll.interval.ms`` (Kafka)."""
+        self.limits: dict[str, Time | None] = {}
+        """Only of real members (`compare.testing.brokers`); the timeline tells who was too slow here."""
+        self.slow_callbacks: list[SlowCallback] = []
+        self.threads: dict[str, set[int]] = {}
+        """Member to the threads that have called its consumer."""
         self._told: dict[str, list[Handled]] = {}
         """Members whose code tells itself what it has handled."""
+        self._given: dict[Place, str] = {}
+        """Record to the member whose listener got it last."""
+        self._watched: set[str] = set()
+        """Members whose handlers are watched."""
+        self._acknowledged: dict[tuple[str, Queue, int], Handled] = {}
+        """What a listener's success has told, before a watched handler did."""
         self._watches = 0
         """How many handlers were watched since the user's code ran last: what they have not handled, it has not."""
         self._callers: set[str] = set()
@@ -61,8 +79,8 @@ class Handling:
         """Run the user's code: until it returns, its consumer is killed, or ``seconds`` of virtual time have passed
         (then `TimeIsUp` is raised out of the next call). Returns what the code returns, None where it was stopped.
 
-        Raises `AssertionError` where the code swallows what stops it and goes on, and what else came out of a call and
-        was swallowed: a failed assertion of the test, an error of the model.
+        Raises `AssertionError` where the code swallows what stops it and goes on, and whatever fault
+        (`compare.testing.faults`) was swallowed.
         """
         clock = self.group.clock
         before, outer = clock.limit, self._stopping
@@ -71,7 +89,7 @@ class Handling:
         self._stopping = stopping = Stopping(sys._getframe())
         clock.waits.append(self._waited)
         try:
-            result = code()
+            result = of_user(code)
             if isinstance(stopping.stop, Exception):
                 raise stopping.stop
             self.interruptions.refuse_unknown(self.doubles)
@@ -85,32 +103,60 @@ class Handling:
             if self._watches:
                 self._watches = 0
                 for member in self._callers:
-                    self.tells_itself(member)
+                    self._told.setdefault(member, [])
             stopping.over()
             clock.limit, self._stopping = before, outer
 
-    def watch(self, handler: Callable[..., R], member: str | None = None) -> Callable[..., R]:
+    def watch(self, handler: Callable[..., R]) -> Callable[..., R]:
         """The user's handler of a message (or of a list of them), watched: a record counts as handled when it returns,
-        and no more when poll() hands it out. ``member``: whose code it is; left out: each message tells."""
-
+        and no more when poll() hands it out or a listener succeeds."""
         self._watches += 1
+        return watched(handler, self)
 
-        def note(message: object) -> None:
-            if (taken := self.group.popped(message)) is not None:
-                self.handled(member or taken[0], *taken[1])
-            elif (place := place_of(message)) is not None:
-                by = member if member else getattr(message, "handed_to", "")
-                self.handled(by, Queue(place[0], "", place[1]), place[2])
+    def begin(self, message: object, member: str) -> Given | None:
+        """A watched handler is given a message: whose code it is, and what it handles; None for an error."""
+        given = self.group.popped(message)
+        if given is None and (place := place_of(message)) is not None:
+            queue, offset = place
+            given = getattr(message, "handed_to", "") or self._given.get(place, ""), (queue, offset)
+        if given is not None:
+            self._watched.add(given[0])
+        return given
 
-        return watched(handler, note)
+    def end(self, given: Iterable[Given], began: Time, error: BaseException | None) -> None:
+        """It has returned, or raised."""
+        now = self.group.clock.time
+        for member, (queue, offset) in given:
+            if now > began or error is not None:
+                self.calls_of_handlers.append(HandlerCall(began, now, member, queue, offset, told_error(error)))
+            if error is None:
+                told = self._told.setdefault(member, [])
+                if (before := self._acknowledged.pop((member, queue, offset), None)) is not None:
+                    told.remove(before)
+                told.append(Handled(now, member, queue, offset, offset + 1))
 
-    def handled(self, member: str, queue: Queue, first: int, count: int = 1) -> None:
-        told = self._told.setdefault(member, [])
-        told.append(Handled(self.group.clock.time, member, queue, first, first + count))
+    def caught(self, error: BaseException) -> None:
+        """A fault is raised into the user's code, which may catch it."""
+        if self._stopping is not None:
+            self._stopping.raised(error, self._last.member if self._last is not None else "")
+        else:
+            note(error)
 
-    def tells_itself(self, member: str) -> None:
-        """Only what is told counts as handled by this member."""
+    @property
+    def now(self) -> Time:
+        return self.group.clock.time
+
+    def gives(self, member: str, queue: Queue, offset: int) -> None:
+        """A listener is about to get a record; its success, or a watched handler, tells when that is handled."""
         self._told.setdefault(member, [])
+        self._given[queue, offset] = member
+
+    def acknowledged(self, member: str, queue: Queue, offset: int) -> None:
+        """A listener has succeeded with a record, which is handled unless a watched handler says that itself."""
+        if member not in self._watched:
+            entry = Handled(self.group.clock.time, member, queue, offset, offset + 1)
+            self._acknowledged[member, queue, offset] = entry
+            self._told[member].append(entry)
 
     @property
     def records(self) -> HandledRecords:
@@ -154,6 +200,7 @@ class Handling:
         with self.group.clock.turn:
             self._last = self.made(double)
             self._callers.add(double.member)
+            self.threads.setdefault(double.member, set()).add(get_ident())
             if self._stopping is not None:
                 self._stopping.check(double.member, reads=reads)
             try:
@@ -167,9 +214,17 @@ class Handling:
                 self._check(double)
             except BaseException as error:
                 thrown = self.interruptions.thrown
-                if self._stopping is not None and thrown is not error and thrown is not type(error):
-                    self._stopping.raised(error, double.member)
+                if thrown is not error and thrown is not type(error):
+                    self._raised(error, double.member)
                 raise
+
+    def _raised(self, error: BaseException, member: str) -> None:
+        """This comes out of a call of the user's code."""
+        if self._stopping is None:
+            if is_inner(error):
+                note(error)
+        elif isinstance(error, Crashed | TimeIsUp) or is_fault(error):
+            self._stopping.raised(error, member)
 
     def _check_limit(self, member: str) -> None:
         clock = self.group.clock
@@ -187,7 +242,7 @@ class Handling:
             self._check(double)
             self._check_limit(double.member)
         except BaseException as error:
-            self._stopping.raised(error, double.member)
+            self._raised(error, double.member)
             raise
 
     def refused(self, double: Double, error: Exception) -> None:
@@ -195,14 +250,22 @@ class Handling:
         if self._stopping is not None:
             self._stopping.closed(double.member, error)
 
-    @contextmanager
-    def served(self, double: Double) -> Iterator[None]:
-        """Around a listener's call, which the client makes: an exception of an interruption is not for user's code."""
+    def serve(self, double: Double, listener: Callable[..., object], given: object) -> tuple[bool, object]:
+        """Call a listener, as the client does: whether it has returned something, and what. Not for the client are an
+        interruption's exception and a fault."""
         self.calls += 1
         number = self.calls
         self.interruptions.strike(number, before=True)
-        yield
+        try:
+            returned, result = True, of_user(listener, given)
+        except Exception as error:
+            if is_fault(error):
+                PENDING.clear()  # it goes to whoever lets time pass
+                raise
+            returned, result = False, None
+        raise_pending()
         self.interruptions.strike(number, before=False)
+        return returned, result
 
     def befallen(self, event: Event) -> None:
         if isinstance(event, StopPolling):

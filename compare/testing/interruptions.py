@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol, TypeAlias
 
+from compare.testing.faults import of_test
 from compare.testing.group_interface import GroupInterface
 from protocols.errors import UserError
 
@@ -72,7 +73,7 @@ class Interruptions:
                 self.thrown = each.what
                 raise each.what
             with self._striking():
-                each.what()
+                of_test(each.what)
 
     def remaining(self, fields: Mapping[str, object]) -> dict[str, object] | None:
         """What is left of an event for the members that are there; None where nothing is. Outside of an interruption

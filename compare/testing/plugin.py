@@ -3,6 +3,7 @@
 pytest loads this in every run, so nothing heavy is imported before a fixture is used.
 """
 
+import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Literal
 
@@ -94,6 +95,22 @@ def _group(system: str, clock: "Clock", request: pytest.FixtureRequest) -> "Grou
     stash[_GROUPS] = stash.get(_GROUPS, [])
     stash[_GROUPS].append(group)
     return group
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """A test fails where the code under test has swallowed an error of this package or of the test."""
+    result = passed = None
+    try:
+        result = yield
+        passed = True
+    finally:
+        faults = sys.modules.get(f"{__name__.rpartition('.')[0]}.faults")
+        if faults is not None and not passed:
+            faults.PENDING.clear()
+    if faults is not None:
+        faults.raise_pending()
+    return result
 
 
 @pytest.hookimpl(wrapper=True)

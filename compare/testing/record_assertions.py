@@ -4,9 +4,10 @@ Records count as handled as `compare.testing.handling.Handling` says. A failure 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from compare.formatting import many
+from compare.testing.assertions import Judged, judged
 from compare.testing.clock import in_ticks
 from compare.testing.handled_records import RecordRange
 from compare.testing.handling import HandlingGroup
@@ -19,25 +20,18 @@ CATCHING_UP_S = 5.0
 """Records that were written in the last so many seconds need not have been handled."""
 
 
-class JudgedRecords(Protocol):
-    """A group, or several."""
-
-    @property
-    def groups(self) -> Sequence[HandlingGroup]: ...
-
-
-def assert_nothing_lost(group: JudgedRecords) -> None:
+def assert_nothing_lost(group: Judged[HandlingGroup]) -> None:
     """No record is lost: every record before the group's committed offset, and every one that a reset position has
     skipped, was handled by some member."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         _nothing_lost(each)
 
 
-def assert_handled_once(group: JudgedRecords) -> None:
+def assert_handled_once(group: Judged[HandlingGroup]) -> None:
     """No record was handled more than once, by one member or by several."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         found = each.handling.records.twice()
         if found:
             _fail(
@@ -48,11 +42,11 @@ def assert_handled_once(group: JudgedRecords) -> None:
             )
 
 
-def assert_at_least_once(group: JudgedRecords, within: float = CATCHING_UP_S) -> None:
+def assert_at_least_once(group: Judged[HandlingGroup], within: float = CATCHING_UP_S) -> None:
     """Every record was handled at least once: all that the group is to read and that was written up to ``within``
     seconds ago. None was lost, and none still waits."""
     __tracebackhide__ = True
-    for each in group.groups:
+    for each in judged(group):
         _nothing_lost(each)
         waiting = each.handling.records.open(_ends(each, within))
         if waiting:
@@ -96,6 +90,14 @@ def _count(ranges: Sequence[RecordRange]) -> str:
     return f"{many(count, 'record')} {'was' if count == 1 else 'were'}"
 
 
+@runtime_checkable
+class Pauses(Protocol):
+    """A consumer that can pause partitions."""
+
+    @property
+    def paused(self) -> set[tuple[str, int]]: ...
+
+
 def _fail(
     group: HandlingGroup,
     what: str,
@@ -104,5 +106,8 @@ def _fail(
 ) -> None:
     """Fail with the story of the first range."""
     __tracebackhide__ = True
-    stories = RecordStories(group.timeline, group.handling.records, group.handling.ends)
+    handling = group.handling
+    doubles = [(name, double) for name, double in handling.doubles.items() if isinstance(double, Pauses)]
+    paused = {(name, Queue(topic, "", number)) for name, double in doubles for topic, number in double.paused}
+    stories = RecordStories(group.timeline, handling.records, handling.ends, handling.calls_of_handlers, paused)
     fail(group, what, story(stories, ranges[0]), most=MOST + 2)

@@ -5,13 +5,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Reads, RecordRange
+from compare.testing.watching import HandlerCall
 from protocols.engine.nodes import Time
 from protocols.facts import Callback, PassedOver, RebalanceBegan, TimedOut
+from protocols.java import Queue
 from protocols.timeline import Timeline
 from protocols.timeline.timeline import Commit
 from protocols.timeline.trace import describe_fact, generation_suffix, queue_name
 
 REASONS = {"committed": "the committed offset", "first": "reset to the first record", "last": "reset to the end"}
+_NO_MEMBER = "an administrator, or a client without membership,"
 MOST = 14
 """Lines of one story; of a longer one the middle is left out."""
 
@@ -34,10 +37,20 @@ def names_of(ranges: Sequence[RecordRange], most: int = 4) -> str:
 
 
 class RecordStories:
-    """Stories about one group's records; ``ends``: when the user's code was stopped."""
+    """Stories about one group's records; ``ends``: when the user's code was stopped; ``calls``: of its handlers;
+    ``paused``: members and what they have paused."""
 
-    def __init__(self, timeline: Timeline, records: HandledRecords, ends: Iterable[CodeEnded]) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        records: HandledRecords,
+        ends: Iterable[CodeEnded],
+        calls: Iterable[HandlerCall],
+        paused: Collection[tuple[str, Queue]],
+    ) -> None:
         self._timeline, self._records, self._ends = timeline, records, list(ends)
+        self._failures = [call for call in calls if call.error]
+        self._paused = paused
 
     def of_lost(self, lost: RecordRange) -> list[str]:
         """Who was given these records, which commit or reset went beyond them, and who read on from where."""
@@ -55,7 +68,7 @@ class RecordStories:
         lines = [*self._of_reads([*read[-1:], *later[:1], *([reset] if reset else [])]), *given]
         if beyond is not None:
             lines += self._of_commits(dict.fromkeys([beyond, *[each for each in taken if each.offset >= lost.end][:1]]))
-        lines += self._passed_over(lost)
+        lines += [*self._passed_over(lost), *self._failed(lost)]
         members = {
             delivery.member for delivery in (*read[-1:], beyond, *self._deliveries(lost)) if delivery is not None
         }
@@ -93,7 +106,8 @@ class RecordStories:
             lines.append(_Line(each.at, f"{each.member} handles {name_of(which)}{' again' if number else ''}"))
         if not before and not last:
             lines.append(_Line(first.at, f"nothing of {queue_name(repeated.queue)} is committed yet"))
-        lines += self._around(repeated, {each.member for each in handled}, first.at, second.at)
+        since = before[-1].at if before else first.at
+        lines += self._around(repeated, {each.member for each in handled}, since, second.at)
         return _told(lines)
 
     def of_waiting(self, waiting: RecordRange) -> list[str]:
@@ -108,11 +122,14 @@ class RecordStories:
         ]
         owners = [belief.member for belief in self._timeline.beliefs if belief.queue == queue and belief.until is None]
         members = {*owners, *[read.member for read in reads[-1:]], *[each.member for each in handled[-1:]]}
+        lines += self._failed(waiting)
         lines += self._around(waiting, members, min([line.at for line in lines], default=0.0), end)
         who = (
             f"{' and '.join(dict.fromkeys(owners))} owns {queue_name(queue)} now" if owners else "no member owns it now"
         )
         nobody = "" if reads else f"no member has begun to read {queue_name(queue)}; "
+        paused = [member for member in owners if (member, queue) in self._paused]
+        who += "".join(f"; {member} has paused it and not resumed it" for member in paused)
         return [*_told(lines), f"{_blank()}{nobody}{who}"]
 
     # Lines.
@@ -156,7 +173,7 @@ class RecordStories:
 
     def _of_commits(self, commits: Iterable[Commit]) -> Iterator[_Line]:
         for commit in commits:
-            who = commit.member or "an administrator"
+            who = commit.member or (_NO_MEMBER if commit.generation is None else "a client that is no member")
             text = f"{who} commits offset {commit.offset} of {queue_name(commit.queue)}"
             text += generation_suffix(commit.generation) + (f", refused: {commit.error}" if commit.error else "")
             yield _Line(commit.at, text + (f", back from {commit.before}" if commit.back else ""))
@@ -166,6 +183,13 @@ class RecordStories:
             fact = told.fact
             if isinstance(fact, PassedOver) and fact.queue == lost.queue and lost.first <= fact.offset < lost.end:
                 yield _Line(told.now, describe_fact(fact))
+
+    def _failed(self, about: RecordRange) -> Iterator[_Line]:
+        """What watched handlers raised, which the code around them has caught."""
+        for call in self._failures:
+            if call.queue == about.queue and about.first <= call.offset < about.end:
+                place = name_of(RecordRange(call.queue, call.offset, call.offset + 1))
+                yield _Line(call.ended, f"the handler of {call.member} raises {call.error} on {place}")
 
     def _around(self, about: RecordRange, members: Collection[str | None], since: Time, until: Time) -> Iterator[_Line]:
         """What happened to these members and to their group between two times."""

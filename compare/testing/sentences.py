@@ -5,19 +5,22 @@ and what the failed test leaves behind: the scenario that the group lived throug
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from compare.testing.group_interface import GroupInterface
 from compare.testing.handling import HandlingGroup
+from compare.testing.watching import HandlerCall
 from protocols.engine.nodes import Time
-from protocols.facts import Granted
+from protocols.facts import Granted, TimedOut
 from protocols.java import Queue
 from protocols.timeline import Timeline
 from protocols.timeline.causes import Effect, Happening
 from protocols.timeline.ownership import Double, Gap
 from protocols.timeline.rebalances import Rebalance
-from protocols.timeline.trace import queue_name
+from protocols.timeline.trace import queue_name, seconds
+
+_SLOW_MS: Time = 1_000.0
+"""A callback that takes so long is worth a line."""
 
 
 def moment(time: Time, digits: int = 1) -> str:
@@ -190,13 +193,54 @@ def first_lines(lines: Iterable[str], most: int = 8) -> str:
 # The failure, and the scenario of the group.
 
 
-def fail(group: GroupInterface, what: str, more: Sequence[str] = (), *, most: int = 8) -> None:
-    """Raise the `AssertionError`: when, in which system, what, and the lines that say why; beyond ``most`` lines of
-    ``more`` the rest is counted."""
+def fail(group: HandlingGroup, what: str, more: Sequence[str] = (), *, most: int = 8) -> None:
+    """Raise the `AssertionError`: when, in which system, what, and the lines that say why (beyond ``most`` lines of
+    ``more`` the rest is counted); then what is known of the code under test."""
     __tracebackhide__ = True
     group.failed()
-    told = f"{group.system} at {moment(group.clock.time)}: {what}"
-    raise AssertionError(f"{told}\n{first_lines(more, most)}" if more else told)
+    told = [f"{group.system} at {moment(group.clock.time)}: {what}"]
+    told += [first_lines(lines, most) for lines in (more, list(known_of_code(group))) if lines]
+    raise AssertionError("\n".join(told))
+
+
+def known_of_code(group: HandlingGroup) -> Iterator[str]:
+    """Who has not polled in time, for how long, and what its handler did meanwhile; whose callbacks were slow; whose
+    consumers were called from several threads."""
+    handling, said = group.handling, list[HandlerCall]()
+    for each in group.timeline.facts:
+        if not isinstance(each.fact, TimedOut) or each.fact.group != group.name:
+            continue
+        member, limit = each.fact.member, f"{each.fact.setting} ({seconds(each.fact.limit)})"
+        late = [poll for poll in handling.late_polls if poll.member == member and poll.since < each.now <= poll.at]
+        calls = [call for call in handling.calls_of_handlers if call.member == member and call.began < each.now]
+        calls = [call for call in calls if call.ended >= each.now]
+        told = f"{member} was too slow: at {moment(each.now)} it had not polled for {limit}"
+        if late:
+            told += f", and polled again {moment(late[0].at - late[0].since)} after its last poll"
+        if calls:
+            call = max(calls, key=lambda call: call.ended - call.began)
+            which = f"{queue_name(call.queue)}/{call.offset}"
+            said.append(call)
+            told += f"; its handler took {moment(call.ended - call.began)} with {which}"
+        yield told
+    slowest = [call for call in handling.calls_of_handlers if call.ended - call.began >= _SLOW_MS and call not in said]
+    for call in sorted(slowest, key=lambda call: call.began - call.ended)[:1]:
+        which = f"{queue_name(call.queue)}/{call.offset}"
+        told = f"the handler of {call.member} took {moment(call.ended - call.began)} with {which}"
+        timeout = handling.limits.get(call.member)
+        if timeout is not None and call.ended - call.began > timeout:
+            told += (
+                f": longer than the rebalance timeout of its JoinGroup ({moment(timeout)}), for which Kafka's clients"
+            )
+            told += " take max.poll.interval.ms"
+        yield told
+    for slow in handling.slow_callbacks:
+        if slow.ended - slow.began >= _SLOW_MS:
+            took, since = moment(slow.ended - slow.began), moment(slow.began)
+            yield f"{slow.name} of {slow.member} took {took}, from {since} on"
+    for member, threads in handling.threads.items():
+        if len(threads) > 1:
+            yield f"{len(threads)} threads have called the consumer of {member}"
 
 
 def scenario_report(group: HandlingGroup) -> str:

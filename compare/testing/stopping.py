@@ -10,8 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from protocols.errors import UserError
-
 
 class Crashed(BaseException):
     """Raised out of a consumer's call when its process was killed: nothing of the user's code runs any more.
@@ -29,10 +27,6 @@ class Swallowed(BaseException):
 
 OURS = (str(Path(__file__).parent), contextlib.__file__)
 """Files of which no line is the user's."""
-STOPS = (Crashed, TimeIsUp, AssertionError, UserError, RuntimeError)
-"""What ends the user's code when it comes out of a call: a test that has failed would pass if the code caught an error
-of the test or of the model."""
-
 CLEANING_UP = 50
 """So many calls, other than those that read, the code may make once its time is up, to close what it has opened."""
 
@@ -58,9 +52,8 @@ class Stopping:
         self._traced: list[FrameType] = []
 
     def raised(self, error: BaseException, member: str) -> None:
-        """This comes out of a call of a member's consumer."""
-        if isinstance(error, STOPS) and (not isinstance(error, RuntimeError) or _is_ours(error)):
-            self.stop, self._member, self._calls = error, member, 0
+        """This ends the user's code."""
+        self.stop, self._member, self._calls = error, member, 0
 
     def check(self, member: str, *, reads: bool) -> None:
         """The code calls again: raise `Swallowed` where it ought to have ended."""
@@ -146,11 +139,3 @@ def _is_handled(stop: BaseException) -> bool:
         seen.add(id(error))
         error = error.__context__
     return False
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Whether it was raised here, and by no code of the user's."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_code.co_filename.startswith(OURS)

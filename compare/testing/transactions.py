@@ -160,6 +160,11 @@ class Transactions:
         is_control = self._hidden.get(queue, {}).get(offset)
         return bool(is_control) or (is_control is False and committed_only)
 
+    def count_hidden(self, queue: Queue, first: int, end: int, *, committed_only: bool) -> int:
+        """How many records from ``first`` to ``end - 1`` a consumer never sees."""
+        hidden = [each for each in self._hidden.get(queue, ()) if first <= each < end]
+        return sum(self.is_hidden(queue, each, committed_only=committed_only) for each in hidden)
+
     def befallen(self, event: Event) -> None:
         """Something happened to the group: with a topic its records go."""
         if isinstance(event, DeleteTopic):

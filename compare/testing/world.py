@@ -276,6 +276,7 @@ class World:
         """What has happened so far as a scenario that ends then (milliseconds)."""
         return read_scenario(
             {
+                "threads": "real",
                 **self._fields,
                 "run": {"for": until, **self._run},
                 "systems": [self._system],

@@ -60,7 +60,8 @@ class _NamesStrategies(click.Command):
     "many",
     type=click.IntRange(1, MOST_SEEDS),
     metavar="N",
-    help="Run every variant with N seeds from the scenario's on and report median, 5th and 95th percentile.",
+    help="Run every variant with N seeds from the scenario's on and report median, 5th and 95th percentile. Left out:"
+    " the run as written, and the figures of 5 other seeds beside it. 1: one run.",
 )
 @click.option(
     "--jitter",
@@ -273,7 +274,7 @@ def measured(
 
 
 def _measured(plan: Plan, runs: Sequence[MeasuredRun]) -> Measured:
-    return plan.scenario, runs, document(plan.scenario, runs, plan.asked())
+    return plan.scenario, runs, document(plan.scenario, runs, plan.asked(), beside=plan.beside > 0)
 
 
 def _with_record(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:

@@ -9,6 +9,7 @@ import click
 from compare.explaining.document import Measured
 from compare.explaining.document import document as explained
 from compare.exploring.answers import (
+    MOST_FIRINGS,
     Answers,
     ExploreDocument,
     answered,
@@ -38,6 +39,8 @@ from protocols.timeline.sequence import sequence
 TELLS_EVERY = 2.0
 """Seconds between two lines of progress."""
 
+FIRINGS = click.IntRange(0, MOST_FIRINGS)
+
 
 @click.command(context_settings=HELP_OPTIONS)
 @click.argument("scenario", metavar="SCENARIO.yaml")
@@ -54,12 +57,8 @@ TELLS_EVERY = 2.0
 @click.option("--depth", type=click.IntRange(0), metavar="N", help="Stop after so many steps.")
 @click.option("--states", type=click.IntRange(1), metavar="N", help="Stop at so many states.")
 @click.option("--seconds", type=click.FloatRange(0), metavar="N", help="Stop after so many seconds.")
-@click.option(
-    "--client-firings", type=click.IntRange(0, 9), default=2, show_default=True, help="Timer firings per client."
-)
-@click.option(
-    "--broker-firings", type=click.IntRange(0, 9), default=1, show_default=True, help="Timer firings per server."
-)
+@click.option("--client-firings", type=FIRINGS, default=2, show_default=True, help="Timer firings per client.")
+@click.option("--broker-firings", type=FIRINGS, default=1, show_default=True, help="Timer firings per server.")
 @click.option(
     "--every-timer",
     is_flag=True,
@@ -143,7 +142,7 @@ def explore(
 
 
 def _variant(scenario: Scenario, system: str | None) -> Variant:
-    variants = variants_of(scenario, () if system is None else (system,))
+    variants = variants_of(scenario, () if system is None else (system,), like_for_like=False)
     if len(variants) > 1:
         others = ", ".join(variant.label for variant in variants[1:])
         click.echo(f"{variants[0].label} is explored; --system chooses another one: {others}", err=True)

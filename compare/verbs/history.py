@@ -2,27 +2,20 @@
 
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from compare.figures.metrics import COUNTS, LOADS
 from compare.formatting import visible
 from compare.showing.console import print_json
-from compare.snapshots import CALM_S, snapshot_schema
-from compare.verbs.options import FORMATS, HELP_OPTIONS, NumberCondition, check_report, save_report
+from compare.verbs.options import FORMATS, HELP_OPTIONS, SIGNS, NumberCondition, check_report, save_report
 from protocols import UserError
-from protocols.scenario.fields import milliseconds
-
-if TYPE_CHECKING:
-    from compare.figures.spark.history import HistoryTables, Unfair
-    from compare.history import Selection
 
 UNFAIR = "distance > 0"
 MOST_LINES = 40
 """Files left out that standard error names; JSON names all."""
 
-_NUMBERS = (*COUNTS, *LOADS, "lag", "score", "distance", "optimum_max", "moves")
+_NUMBERS = (*COUNTS, *LOADS, "lag", "score", "distance", "optimum_max", "moves", "rebalances")
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -39,11 +32,11 @@ _NUMBERS = (*COUNTS, *LOADS, "lag", "score", "distance", "optimum_max", "moves")
     help="When a group counts as unfair, such as 'max_over_mean > 1.5'; any column of numbers of the snapshots.",
 )
 @click.option(
-    "--calm",
-    default=f"{CALM_S / 60:g}min",
+    "--engine",
+    type=click.Choice(("auto", "local", "spark")),
+    default="auto",
     show_default=True,
-    metavar="TIME",
-    help="Changes that are not farther apart are one rebalance.",
+    help="Who counts, with equal results: auto takes Spark for millions of rows.",
 )
 @click.option("--top", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Groups in the table.")
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
@@ -60,36 +53,35 @@ def history(
     clusters: tuple[str, ...],
     groups: tuple[str, ...],
     unfair: str,
-    calm: str,
+    engine: str,
     top: int,
     format: str,
     report: Path | None,
 ) -> int:
-    """Say what the snapshots of `equipoise watch` in DIR tell about days and weeks, on Spark.
+    """Say what the snapshots of `equipoise watch` in DIR tell about hours, days and weeks.
 
-    Per group: hours unfair, hours with idle members, moves and rebalances per day, members that come and go, trends,
-    and the topics that load the same members. Spark runs on this machine, or where its usual settings say.
+    Per group: hours unfair, hours with idle members, moves and rebalances, storms of them, members that come and go,
+    trends, and the topics that load the same members. Many snapshots are counted by Spark, on this machine or where its
+    usual settings say.
     """
     first, last = _day("--since", since), _day("--until", until)
-    column, sign, limit = _condition(unfair)
-    calm_s = _seconds(calm)
+    condition = NumberCondition.parse(unfair, "--unfair", _NUMBERS, "max_over_mean > 1.5")
     if report is not None:
         check_report(report)
-    from compare.figures.spark.history import Unfair
-    from compare.figures.spark.sessions import warm_up
-    from compare.history import document, selected
+    from compare.figures.histories import Unfair
+    from compare.history import counted, document, selected
     from compare.showing.history import print_history
 
-    warm_up()  # The JVM starts while the files are looked at.
-    selection = selected(folder, first, last, clusters)
-    tables, selection = _counted(selection, Unfair(column, sign, limit), calm_s, clusters, groups, (first, last))
-    if not tables.groups.num_rows:
+    chosen = selected(folder, first, last, clusters)
+    told_by = Unfair(condition.column, SIGNS[condition.sign], condition.limit)
+    records, selection = counted(chosen, told_by, groups, engine, clusters, (first, last))
+    if not records:
         raise UserError(f"{folder}: no snapshots of these groups, expected another --group, --cluster or day")
     for each in selection.left_out[:MOST_LINES]:
         click.echo(visible(f"left out: {each.file}: {each.why}"), err=True)
     if len(selection.left_out) > MOST_LINES:
         click.echo(f"... and {len(selection.left_out) - MOST_LINES} more files left out", err=True)
-    found = document(tables, unfair, selection.left_out)
+    found = document(records, unfair, selection.left_out)
     if format == "json":
         print_json(found)
     else:
@@ -101,40 +93,6 @@ def history(
     return 0
 
 
-def _counted(
-    selection: "Selection",
-    unfair: "Unfair",
-    calm_s: float,
-    clusters: tuple[str, ...],
-    groups: tuple[str, ...],
-    days: tuple[date | None, date | None],
-) -> "tuple[HistoryTables, Selection]":
-    """The tables. Where Spark stumbles over a file, every file is looked at, and those that are damaged are left
-    out."""
-    from compare.figures.spark.history import chosen, history, read_snapshots
-    from compare.figures.spark.sessions import SparkError, first_line, session
-    from compare.history import thoroughly
-
-    spark = session()
-    for attempt in (1, 2):
-        try:
-            rows = read_snapshots(spark, selection.root, selection.files, snapshot_schema())
-            return history(chosen(rows, clusters, days), unfair, calm_s, groups), selection
-        except SparkError as error:
-            before = selection
-            if attempt == 1 and "://" not in selection.root:
-                selection = thoroughly(selection)
-            if selection is before or selection.left_out == before.left_out:
-                raise UserError(
-                    f"{selection.root}: {first_line(error)}, expected snapshots of `equipoise watch`"
-                ) from None
-    raise AssertionError("the second attempt returns or raises")
-
-
-def _condition(text: str) -> NumberCondition:
-    return NumberCondition.parse(text, "--unfair", _NUMBERS, "max_over_mean > 1.5")
-
-
 def _day(option: str, text: str | None) -> date | None:
     if text is None:
         return None
@@ -142,13 +100,3 @@ def _day(option: str, text: str | None) -> date | None:
         return datetime.strptime(text, "%Y-%m-%d").date()
     except ValueError:
         raise UserError(f"{option} {text}: expected a day such as 2026-11-22") from None
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = milliseconds(text) / 1000
-    except ValueError as error:
-        raise UserError(f"--calm: {error}") from None
-    if seconds < 0:
-        raise UserError(f"--calm {text}: expected a time of 0s or more")
-    return seconds

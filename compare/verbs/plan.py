@@ -6,13 +6,20 @@ import click
 
 from compare.documents.comparison import Record
 from compare.explaining.harm import Telling, harm
+from compare.formatting import many
+from compare.planning.by_library import own_settings
 from compare.planning.document import document
-from compare.planning.routes import route
+from compare.planning.promises import has_members, judge
+from compare.planning.real_groups import chosen, of_checked, of_observed, with_library
+from compare.planning.routes import route, way
 from compare.planning.simulating import Timing, costs_of, runs_of_steps, story_of
-from compare.planning.subject import Subject, Target, of_observed, of_scenario, parse
+from compare.planning.subject import of_scenario
+from compare.planning.target import MOST_MEMBERS, Target, parse
+from compare.reading.client_libraries import LIBRARIES
 from compare.reading.gather import check_timeout, live_cluster_options
+from compare.reading.observed import ObservedGroup
 from compare.running.systems import read
-from compare.showing.console import print_json, run_progress
+from compare.showing.console import print_json, print_line, run_progress
 from compare.showing.plan import MOST_PICTURED, print_plan, write_plan
 from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, save_report
 from protocols.errors import UserError
@@ -33,6 +40,25 @@ MOST_SEEDS = 10_000
     " members=N, or queues:TOPIC=N.",
 )
 @click.option("--from", "today", metavar="STRATEGY", help="The strategy used today, where the source does not say it.")
+@click.option(
+    "--library",
+    type=click.Choice(tuple(LIBRARIES)),
+    help="The client library of all members of a Kafka group, which no source shows.",
+)
+@click.option(
+    "--check",
+    type=click.IntRange(1, 9),
+    metavar="STEP",
+    help="Judge whether SOURCE shows what this step promised: exit code 0, or 1 with one line that says what it does"
+    " not show, or shows otherwise. --from names the strategy before the first step.",
+)
+@click.option(
+    "--members",
+    "count",
+    type=click.IntRange(1, MOST_MEMBERS),
+    metavar="N",
+    help="With --check: how many members the group had.",
+)
 @click.option(
     "--seeds",
     type=click.IntRange(1, MOST_SEEDS),
@@ -56,6 +82,9 @@ def plan(
     group: str | None,
     to: str,
     today: str | None,
+    library: str | None,
+    check: int | None,
+    count: int | None,
     seeds: int,
     gap: str,
     downtime: str,
@@ -77,19 +106,32 @@ def plan(
     check_timeout(timeout)
     if report is not None:
         check_report(report)
-    subject = _subject(sources, group, target, today, command_config, timeout)
-    way = route(subject, target)
-    steps = sum(step.happens for step in way.steps)
+    if count is not None and check is None:
+        raise UserError(f"--members {count}: says how many members a group had, expected --check beside it")
+    scenario = _scenario(sources)
+    if check is not None:
+        if scenario is not None:
+            raise UserError(f"--check {check}: {scenario} is a scenario, expected what equipoise audit reads")
+        return _check(_observed(sources, group, command_config, timeout), target, today, library, check, count)
+    if scenario is not None:
+        subject = of_scenario(read(scenario), group, target.system, today)
+    else:
+        subject = of_observed(_observed(sources, group, command_config, timeout), today)
+    subject = subject if library is None else with_library(subject, library)
+    found_route = route(subject, target)
+    for step in found_route.steps:
+        own_settings(subject, step)
+    steps = sum(step.happens for step in found_route.steps)
     with run_progress(steps * seeds) as tell:
-        costs = costs_of(subject, way, timing, range(seeds), tell)
-    stories = [story_of(subject, wrong, timing, _hurting) for wrong in way.wrong]
-    found = document(subject, target, way, costs, stories, timing, seeds)
+        costs = costs_of(subject, found_route, timing, range(seeds), tell)
+    stories = [story_of(subject, wrong, timing, _hurting) for wrong in found_route.wrong]
+    found = document(subject, target, found_route, costs, stories, timing, seeds)
     if format == "json":
         print_json(found)
     else:
         print_plan(found, format)
     if report is not None:
-        save_report(report, write_plan(found, runs_of_steps(subject, way, timing, MOST_PICTURED)))
+        save_report(report, write_plan(found, runs_of_steps(subject, found_route, timing, MOST_PICTURED)))
     return 0
 
 
@@ -104,23 +146,34 @@ def _duration(option: str, given: str) -> float:
         raise UserError(f"{option}: {error}") from None
 
 
-def _subject(
-    sources: tuple[str, ...],
-    group: str | None,
-    target: Target,
-    today: str | None,
-    command_config: Path | None,
-    timeout: float,
-) -> Subject:
+def _scenario(sources: tuple[str, ...]) -> str | None:
     scenarios = [source for source in sources if source.endswith((".yaml", ".yml"))]
-    if scenarios:
-        if len(sources) > 1:
-            raise UserError(f"{len(sources)} sources with a scenario among them, expected one scenario, or none")
-        return of_scenario(read(sources[0]), group, target.system, today)
+    if scenarios and len(sources) > 1:
+        raise UserError(f"{len(sources)} sources with a scenario among them, expected one scenario, or none")
+    return sources[0] if scenarios else None
+
+
+def _observed(
+    sources: tuple[str, ...], group: str | None, command_config: Path | None, timeout: float
+) -> ObservedGroup:
     from compare.reading.gather import gather
 
     gathered = gather(sources, command_config=command_config, timeout_s=timeout)
     if not gathered.groups:
         why = gathered.skipped[0].why if gathered.skipped else "nothing was read"
         raise UserError(f"{', '.join(sources)}: no group found ({why}), expected what equipoise audit reads")
-    return of_observed(gathered.groups, group, today)
+    return chosen(gathered.groups, group)
+
+
+def _check(
+    observed: ObservedGroup, target: Target, today: str | None, library: str | None, number: int, count: int | None
+) -> int:
+    subject = of_checked(observed, target, today)
+    steps = way(subject if library is None else with_library(subject, library), target).steps
+    if number > len(steps):
+        raise UserError(f"--check {number}: the plan has {many(len(steps), 'step')}, expected one of them")
+    step = steps[number - 1]
+    promises = [*step.promises, *([] if count is None or target.members else [has_members(count)])]
+    verdict = judge(promises, step.unseen, observed, number)
+    print_line(verdict.line)
+    return 0 if verdict.holds else 1

@@ -1,6 +1,5 @@
 """The verb `sweep`."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from compare.verbs.options import FORMATS, HELP_OPTIONS, NumberCondition, check_
 
 if TYPE_CHECKING:
     from compare.sweeping.document import SweepDocument
-    from compare.sweeping.folder import Part
+    from compare.sweeping.folder import Finished
     from compare.sweeping.grid import Sweep
     from compare.sweeping.reading import ReadSweep
 
@@ -41,10 +40,17 @@ if TYPE_CHECKING:
     help="Write a report as one HTML file that needs no network.",
 )
 @click.option(
+    "--engine",
+    type=click.Choice(["auto", "spark", "local"]),
+    default="auto",
+    show_default=True,
+    help="What computes the rows: processes of this machine, or Spark; all engines give the same bytes.",
+)
+@click.option(
     "--tasks",
     type=click.IntRange(1),
     metavar="N",
-    help="At most N tasks of Spark; left out, one for each part. The rows are the same.",
+    help="At most N processes, or tasks of Spark; left out, one for each processor, or each part.",
 )
 def sweep(
     sweep_file: str,
@@ -52,20 +58,23 @@ def sweep(
     format: str,
     fail_if: tuple[str, ...],
     report: Path | None,
+    engine: str,
     tasks: int | None,
 ) -> int:
-    """Compute a grid of groups on Spark: allocations of every strategy, or full simulations over many seeds.
+    """Compute a grid of groups: allocations of every strategy, or full simulations over many seeds.
 
-    Spark runs on this machine, or where its usual settings say; DIR must be a folder that all its workers see.
-    docs/sweep.md describes the file and the columns.
+    Processes of this machine compute it, or Spark, by default where its usual settings name a cluster and the grid is
+    large; DIR must be a folder that all its workers see. docs/sweep.md describes the file and the columns.
     """
     if report is not None:
         check_report(report)
+    from compare.sweeping.document import by_size, document
     from compare.sweeping.reading import read
 
     given = read(sweep_file)
     conditions = [(text, _condition(text, given.sweep.kind)) for text in fail_if]
-    found = _swept(given, out, tasks)
+    finished = _swept(given, out, engine, tasks)
+    found = document(given.sweep, out, finished)
     if format == "json":
         print_json(found)
     else:
@@ -74,59 +83,53 @@ def sweep(
         print_sweep(found, format)
     if report is not None:
         from compare.showing.sweep import write_report
-        from compare.sweeping.document import by_size
 
-        save_report(report, write_report(found, given.sweep, by_size(given.sweep, out)))
+        save_report(report, write_report(found, given.sweep, by_size(given.sweep, finished)))
     failed = [line for text, condition in conditions for line in _met(found, text, condition)]
     for line in failed:
         click.echo(f"failed: {visible(line)}", err=True)
     return 1 if failed else 0
 
 
-def _swept(given: "ReadSweep", out: Path, tasks: int | None) -> "SweepDocument":
-    """Everything computed, and its summary."""
-    from compare.figures.spark.sessions import warm_up
+def _swept(given: "ReadSweep", out: Path, engine: str, tasks: int | None) -> "Finished":
+    """Everything computed."""
     from compare.showing.sweep import sweep_progress
-    from compare.sweeping.document import document
-    from compare.sweeping.folder import Finished, opened, parts_of
-    from compare.sweeping.running import run_parts, try_variants
+    from compare.sweeping.folder import opened, parts_of
+    from compare.sweeping.running import engine_for, run_parts, try_variants
 
-    warm_up()  # The JVM starts while the grid is cut into parts and tried.
+    if engine == "spark":
+        from compare.figures.spark.sessions import warm_up
+
+        warm_up()  # The JVM starts while the grid is cut into parts and tried.
     try_variants(given)
-    parts = parts_of(given.sweep)
-    finished = Finished(out, given.sweep, parts)
-    finished.look()
-    opened(out, given.sweep, parts)
-    _announce(given.sweep, parts, [part for part in parts if part not in finished.records])
+    finished = opened(out, given.sweep, parts_of(given.sweep))
+    _announce(given.sweep, finished)
+    if engine == "auto":
+        engine = engine_for(len(finished.missing))
     try:
-        with sweep_progress(parts) as tell:
-            finished = run_parts(given.sweep, parts, out, tell, tasks)
-    except KeyboardInterrupt:
-        _interrupted(out, given, parts)
-        raise
-    return document(given.sweep, out, finished)
+        with sweep_progress(finished) as tell:
+            run_parts(given.sweep, finished, tell, engine, tasks)
+    except KeyboardInterrupt as error:
+        done = f"{len(finished.records)} of {len(finished.parts)} parts are finished"
+        raise type(error)(f"{done}; the same command goes on there") from None
+    return finished
 
 
-def _announce(sweep: "Sweep", parts: "Sequence[Part]", missing: "Sequence[Part]") -> None:
+def _announce(sweep: "Sweep", finished: "Finished") -> None:
     """Say on standard error what there is to do."""
-    rows = sum(part.most_rows(sweep) for part in missing)
-    ready = len(parts) - len(missing)
-    before = f"{ready:,} of {len(parts):,} parts are finished; " if ready else ""
-    if missing:
-        click.echo(f"{before}up to {rows:,} rows in {len(missing):,} parts", err=True)
-
-
-def _interrupted(out: Path, given: "ReadSweep", parts: "tuple[Part, ...]") -> None:
-    from compare.sweeping.folder import Finished
-
-    finished = Finished(out, given.sweep, parts)
-    finished.look()
-    done = f"{len(finished.records)} of {len(parts)} parts are finished"
-    click.echo(f"interrupted: {done}; the same command goes on there", err=True)
+    if finished.damaged:
+        name, why = next(iter(finished.damaged.items()))
+        more = f", and {len(finished.damaged) - 1} more" if len(finished.damaged) > 1 else ""
+        click.echo(visible(f"computed again, for it is not what was written: {name} ({why}){more}"), err=True)
+    if finished.missing:
+        rows = sum(part.most_rows(sweep) for part in finished.missing)
+        done, parts = len(finished.records), len(finished.parts)
+        before = f"{done:,} of {parts:,} parts are finished; " if done else ""
+        click.echo(f"{before}up to {rows:,} rows in {len(finished.missing):,} parts", err=True)
 
 
 def _condition(text: str, kind: str) -> NumberCondition:
-    from compare.figures.spark.sweeps import columns_of
+    from compare.sweeping.document import columns_of
 
     return NumberCondition.parse(text, "--fail-if", columns_of(kind), "max_over_best_max > 2")
 

@@ -49,6 +49,9 @@ _GIGABYTE = 10**9
     metavar="N",
     help="Groups per cluster with samples of their own; the rest is counted in one figure.",
 )
+@click.option(
+    "--prometheus-partitions", is_flag=True, help="Offer the lag of each partition, too: a sample for each of them."
+)
 @click.option("--polls", type=click.IntRange(1), metavar="N", help="End after N polls of every cluster.")
 @click.option(
     "--keep-days",
@@ -74,6 +77,7 @@ def watch(
     out: Path,
     prometheus: str | None,
     prometheus_groups: int,
+    prometheus_partitions: bool,
     polls: int | None,
     keep_days: int,
     keep_gb: float,
@@ -96,36 +100,48 @@ def watch(
     of_kafka = [cluster.name for cluster in clusters if cluster.arguments[0].startswith(kafka_live.SCHEME)]
     if command_config is not None and not of_kafka:
         raise UserError(f"--command-config {command_config}: applies only to a source kafka://host:port")
-    recorder = Recorder(out, keep_days, int(keep_gb * _GIGABYTE), _say, _in_thread)
-    recorder.prepare([source.name for source in clusters])
+    names = [source.name for source in clusters]
+    exporter = None if prometheus is None else Exporter(names, prometheus_groups, prometheus_partitions)
+    known: dict[str, str] = {}
 
     def read(source: Source) -> Gathered:
         config = command_config if source.name in of_kafka else None
-        return gather(source.arguments, command_config=config, timeout_s=timeout)
+        return gather(source.arguments, command_config=config, timeout_s=timeout, known=known)
 
     world = RealWorld(read)
-    # What is kept comes first: whoever reads a line finds its snapshot.
-    listeners: list[Listener] = [recorder]
-    with ExitStack() as stack:
-        stack.enter_context(world.hearing_signals())
-        if prometheus is not None:
-            exporter = Exporter([source.name for source in clusters], prometheus_groups)
-            host, asked = address_of(prometheus)
-            port, end = serve(exporter, host, asked)
-            stack.callback(end)
-            listeners.append(exporter)
-            _say(f"figures for Prometheus: http://{f'[{host}]' if ':' in host else host}:{port}/metrics")
-        if format == "json":
-            listeners.append(JsonLines())
-        elif format == "table" and sys.stdout.isatty():
-            listeners.append(stack.enter_context(LiveTable()))
-        else:
-            listeners.append(Lines(format))
-        listeners.append(_CycleCollector())
-        watching = Watch(clusters, every_s, world.now(), polls)
-        run(watching, world, listeners)
-        recorder.flush()
+    recorder = Recorder(out, keep_days, int(keep_gb * _GIGABYTE), _say, _in_thread)
+    recorder.prepare(names)
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(world.hearing_signals())
+            # What is kept comes first: whoever reads a line finds its snapshot.
+            listeners: list[Listener] = [recorder]
+            if exporter is not None and prometheus is not None:
+                listeners.append(_served(exporter, prometheus, stack))
+            listeners += [_teller(format, stack), _CycleCollector()]
+            watching = Watch(clusters, every_s, world.now(), polls)
+            run(watching, world, listeners)
+    finally:
+        is_complete = recorder.close()
+    if not is_complete:
+        return 1
     return 0 if world.is_stopped or watching.found_anything else 2
+
+
+def _served(exporter: Exporter, address: str, stack: ExitStack) -> Exporter:
+    host, asked = address_of(address)
+    port, end = serve(exporter, host, asked)
+    stack.callback(end)
+    _say(f"figures for Prometheus: http://{f'[{host}]' if ':' in host else host}:{port}/metrics")
+    return exporter
+
+
+def _teller(format: str, stack: ExitStack) -> Listener:
+    if format == "json":
+        return JsonLines()
+    if format == "table" and sys.stdout.isatty():
+        return stack.enter_context(LiveTable())
+    return Lines(format)
 
 
 class _CycleCollector:

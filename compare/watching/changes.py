@@ -1,7 +1,8 @@
 """A group as one poll found it, and what changed in it from poll to poll and since the watching began.
 
 A queue has moved where its single owner is another one than the last single owner that was seen, also if a poll between
-saw it without an owner. Changes of owners or members that follow each other within `CALM_S` are one rebalance.
+saw it without an owner. A static member of Kafka is one member under its instance id: it comes back with another member
+id, and its partitions have not moved then.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,8 @@ from compare.figures import Figure
 from compare.reading.group_kinds import kind_of
 from compare.reading.group_model import model_of
 from compare.reading.observed import ObservedGroup
-from compare.snapshots import CALM_S
+from compare.watching.lag import LagTimes, Waiting
+from compare.watching.rebalances import Rebalances
 
 Key = tuple[str, str]
 """System and name of a group of one cluster."""
@@ -64,7 +66,7 @@ class StateReader:
         each other) the worst stands for all."""
         same: dict[int, GroupState] = {}
         changed: list[ObservedGroup] = []
-        still = [replace(group, lag={}) for group in groups]
+        still = [replace(group, lag={}, ends={}) for group in groups]
         for group, unmoved in zip(groups, still, strict=True):
             before = self._before.get((group.system, group.name))
             if before is not None and before[0] == unmoved:
@@ -96,39 +98,51 @@ FORGET_POLLS = 100
 """Polls of its cluster after which a group that is not seen is forgotten; so what is kept stays bounded."""
 
 QueueKey = tuple[str | int, ...]
+Move = list[str | int]
+"""Topic, broker and number of a queue, its last owner and its new one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenGroup:
-    """A group in a poll. ``moves``, ``joined`` and ``left`` are what changed since the poll before, None where there is
-    nothing to compare with; ``moves_total`` and ``rebalances_total`` count since the watching began."""
+    """A group in a poll. ``moves``, ``rebalances``, ``joined`` and ``left`` are what changed since the poll before,
+    None where there is nothing to compare with; the totals count since the watching began. ``rebalances_seen_total``
+    is a lower bound, ``rebalances_total`` the count by the group's epoch, None where the source shows none."""
 
     state: GroupState
     moves: int | None
     joined: tuple[str, ...] | None
     left: tuple[str, ...] | None
     moves_total: int
-    rebalances_total: int
+    rebalances: int | None
+    rebalances_seen_total: int
+    rebalances_total: int | None
+    waiting: Waiting
 
     @property
     def figures(self) -> Mapping[str, Figure]:
         """The state's figures, and the metrics of `compare.figures.metrics` that are of polls."""
         state = self.state
-        totals = {"moves_total": self.moves_total, "rebalances_total": self.rebalances_total}
-        return {**state.figures, "score": state.score, "distance": state.distance, **totals}
+        totals = {
+            "moves_total": self.moves_total,
+            "rebalances_seen_total": self.rebalances_seen_total,
+            "rebalances_total": self.rebalances_total,
+        }
+        waiting = {"lag_s": self.waiting.age_s, "lag_trend": self.waiting.trend_per_s}
+        return {**state.figures, "score": state.score, "distance": state.distance, **totals, **waiting}
 
 
 @dataclass(slots=True)
 class _Memory:
-    """What is known of a group from earlier polls."""
+    """What is known of a group from earlier polls. ``state``: the last one; ``owners``: the last single owner of each
+    queue; ``told``: whether a poll has told owners."""
 
     record: GroupRecord
-    state: GroupState
+    state: GroupState | None = None
     owners: dict[QueueKey, str] = field(default_factory=dict)
     told: bool = False
     moves: int = 0
-    rebalances: int = 0
-    changed_at: float | None = None
+    rebalances: Rebalances = field(default_factory=Rebalances)
+    lag: LagTimes = field(default_factory=LagTimes)
     unseen: int = 0
 
 
@@ -157,37 +171,52 @@ class ChangeLog:
         others = [[each for each in of_poll if id(each) not in same] for of_poll in (before, records)]
         return seen, _told(changes(*others), moved, others[1])
 
-    def _take(self, state: GroupState, at: float) -> tuple[SeenGroup, list[list[str | int]]]:
-        memory = self._memories.get(state.key)
+    def _take(self, state: GroupState, at: float) -> tuple[SeenGroup, list[Move]]:
+        is_new = state.key not in self._memories
+        memory = self._memories.setdefault(state.key, _Memory(_record(state, {})))
+        memory.unseen = 0
+        moved, joined, left = self._compared(memory, state)
+        members = _members(state.group.observed)
+        observed = state.group.observed
+        rebalances = memory.rebalances.take(observed, members, bool(moved), at)
+        lag = state.figures.get("lag")
+        waiting = memory.lag.take(observed, None if lag is None else int(lag), at)
+        memory.state = state
+        compared = joined is not None
+        seen = SeenGroup(
+            state=state,
+            moves=len(moved) if compared else None,
+            joined=joined,
+            left=left,
+            moves_total=memory.moves,
+            rebalances=None if is_new else rebalances,
+            rebalances_seen_total=memory.rebalances.seen,
+            rebalances_total=memory.rebalances.counted,
+            waiting=waiting,
+        )
+        return seen, moved
+
+    def _compared(
+        self, memory: _Memory, state: GroupState
+    ) -> tuple[list[Move], tuple[str, ...] | None, tuple[str, ...] | None]:
+        """Queues that moved, members that joined and left; None where owners are not told now, or were not before."""
         if not state.tells_owners:
-            owners = {} if memory is None else memory.record["owners"] or {}
-            if memory is None:
-                memory = self._memories[state.key] = _Memory(_record(state, owners), state)
-            memory.record, memory.state, memory.unseen = _record(state, owners), state, 0
-            return SeenGroup(state, None, None, None, memory.moves, memory.rebalances), []
-        if memory is not None and memory.told and memory.state.group.owners is state.group.owners:
-            memory.state, memory.unseen = state, 0
-            return SeenGroup(state, 0, (), (), memory.moves, memory.rebalances), []
+            memory.record = _record(state, memory.record["owners"] or {})
+            return [], None, None
+        before = memory.state
+        if before is not None and before.tells_owners and before.group.owners is state.group.owners:
+            return [], (), ()  # judged once: nothing but its lag is new
         owners = _owners(state)
-        now = single_owners(owners)
-        if memory is None or not memory.told:
-            known = self._memories[state.key] = memory or _Memory(_record(state, owners), state)
-            known.record, known.state, known.unseen = _record(state, owners), state, 0
-            known.owners, known.told = now, True
-            return SeenGroup(state, None, None, None, known.moves, known.rebalances), []
-        was, members = memory.owners, memory.record["owners"] or {}
-        moved: list[list[str | int]] = [
+        now, was, members = single_owners(owners), memory.owners, memory.record["owners"] or {}
+        was_told, memory.told = memory.told, True
+        memory.record, memory.owners = _record(state, owners), was | now
+        if not was_told:
+            return [], None, None
+        moved = [
             [*queue, was[queue], now[queue]] for queue in sorted(was.keys() & now.keys()) if was[queue] != now[queue]
         ]
-        joined, left = tuple(sorted(owners.keys() - members.keys())), tuple(sorted(members.keys() - owners.keys()))
-        memory.owners = was | now
-        memory.record, memory.state, memory.unseen = _record(state, owners), state, 0
         memory.moves += len(moved)
-        if moved or joined or left:
-            if memory.changed_at is None or at - memory.changed_at > CALM_S:
-                memory.rebalances += 1
-            memory.changed_at = at
-        return SeenGroup(state, len(moved), joined, left, memory.moves, memory.rebalances), moved
+        return moved, tuple(sorted(owners.keys() - members.keys())), tuple(sorted(members.keys() - owners.keys()))
 
     def _forget(self, seen: set[Key]) -> None:
         for key in [*self._memories]:
@@ -198,8 +227,18 @@ class ChangeLog:
                     del self._memories[key]
 
 
+def _members(group: ObservedGroup) -> frozenset[str] | None:
+    return None if group.members is None else frozenset(member.instance_id or member.id for member in group.members)
+
+
 def _owners(state: GroupState) -> Owners:
-    return {member: [list(queue) for queue in owned or ()] for member, owned in state.group.owners.items()}
+    observed = state.group.observed
+    instances = {member.id: member.instance_id for member in observed.members or () if member.instance_id}
+    found: dict[str, list[list[str | int]]] = {}
+    for member, owned in state.group.owners.items():
+        # Two members of one instance: one of them is being put out.
+        found.setdefault(instances.get(member, member), []).extend(list(queue) for queue in owned or ())
+    return found
 
 
 def _record(state: GroupState, owners: Owners) -> GroupRecord:
@@ -208,9 +247,7 @@ def _record(state: GroupState, owners: Owners) -> GroupRecord:
     return cast(GroupRecord, {**state.figures, "system": system, "group": name, "owners": owners})
 
 
-def _told(
-    found: Sequence[Change], moved: Mapping[Key, list[list[str | int]]], records: Sequence[GroupRecord]
-) -> list[Change]:
+def _told(found: Sequence[Change], moved: Mapping[Key, list[Move]], records: Sequence[GroupRecord]) -> list[Change]:
     """The changes with all moves, those that a poll between has hidden among them."""
     told: list[Change] = []
     by_key = {(change["system"], change["group"]): change for change in found}

@@ -1,7 +1,8 @@
 """The listener that offers figures to Prometheus, by Prometheus' own client library (extra ``watch``).
 
-Labels are cluster, system and group only. A figure that is not told has no sample. While a cluster does not answer its
-figures are left out, because nobody knows them; its counters stay.
+Labels are cluster, system and group, and topic where a figure is of one; of single partitions only where they are asked
+for. A figure that is not told has no sample. While a cluster does not answer its figures are left out, because nobody
+knows them; its counters stay.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from compare.figures.metrics import COLUMNS
 from compare.formatting import visible
+from compare.reading.observed import ObservedGroup
+from compare.reading.rocketmq.lines import is_retry
 from compare.reading.sources import SERVER
 from compare.watching.changes import Key, SeenGroup
 from compare.watching.polling import Failure, Poll
@@ -24,6 +27,7 @@ MOST_GROUPS = 1000
 """Groups of one cluster that get samples of their own; the rest is counted in one figure."""
 
 _LABELS = ("cluster", "system", "group")
+_INFO = ("state", "kind", "strategy", "coordinator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +45,11 @@ class _Cluster:
 
 
 class Exporter:
-    """A collector of `prometheus_client`, and the listener that feeds it. ``clusters``: names of all of them."""
+    """A collector of `prometheus_client`, and the listener that feeds it. ``clusters``: names of all of them;
+    ``partitions``: whether each partition's lag has a sample."""
 
-    def __init__(self, clusters: Iterable[str], most_groups: int = MOST_GROUPS) -> None:
-        self._most = most_groups
+    def __init__(self, clusters: Iterable[str], most_groups: int = MOST_GROUPS, partitions: bool = False) -> None:
+        self._most, self._partitions = most_groups, partitions
         self._clusters: dict[str, _Cluster] = {name: _Cluster() for name in clusters}
         self._chosen: dict[str, set[Key]] = {name: set() for name in self._clusters}
 
@@ -95,8 +100,53 @@ class Exporter:
             counter = CounterMetricFamily(f"equipoise_group_{metric.column}", metric.heading, labels=_LABELS)
             for cluster, known in clusters:
                 for seen in known.groups:
-                    counter.add_metric(_labels(cluster, seen), float(seen.figures[metric.path] or 0))
+                    total = seen.figures[metric.path]
+                    if total is not None:
+                        counter.add_metric(_labels(cluster, seen), float(total))
             yield counter
+        yield from self._details([(name, seen) for name, known in clusters if known.is_up for seen in known.groups])
+        yield from self._of_clusters(clusters)
+
+    def _details(self, groups: Sequence[tuple[str, SeenGroup]]) -> Iterator["Metric"]:
+        """What has more labels than the group's."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        info = GaugeMetricFamily(
+            "equipoise_group_info", "What the group is, as labels; always 1.", labels=_LABELS + _INFO
+        )
+        lags, ages, partitions = (
+            GaugeMetricFamily(f"equipoise_group_{name}", about, labels=_LABELS + labels)
+            for name, about, labels in (
+                ("topic_lag_records", "Records of the topic that wait to be read.", ("topic",)),
+                (
+                    "topic_lag_estimated_seconds",
+                    "Age of the topic's oldest record that waits: an estimate from the offsets of earlier polls.",
+                    ("topic",),
+                ),
+                (
+                    "partition_lag_records",
+                    "Records of the partition (queue) that wait to be read.",
+                    ("topic", "broker", "partition"),
+                ),
+            )
+        )
+        for cluster, seen in groups:
+            labels, observed = _labels(cluster, seen), seen.state.group.observed
+            told = observed.state, seen.state.kind, observed.strategy, observed.coordinator
+            info.add_metric((*labels, *(visible(text or "") for text in told)), 1.0)
+            for topic, lag in _topic_lags(observed).items():
+                lags.add_metric((*labels, visible(topic)), float(lag))
+            for topic, age in seen.waiting.ages_s.items():
+                ages.add_metric((*labels, visible(topic)), age)
+            for queue, of_queue in observed.lag.items() if self._partitions else ():
+                if of_queue is not None:
+                    place = visible(queue.topic), visible(queue.broker), str(queue.number)
+                    partitions.add_metric((*labels, *place), float(of_queue))
+        yield from (info, lags, ages, *([partitions] if self._partitions else []))
+
+    def _of_clusters(self, clusters: Sequence[tuple[str, "_Cluster"]]) -> Iterator["Metric"]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
         of_clusters: Mapping[str, tuple[str, Callable[[_Cluster], float | None]]] = {
             "up": ("1 where the last attempt to read the cluster succeeded, else 0.", lambda known: known.is_up),
             "groups": ("Groups of the cluster.", lambda known: known.count if known.is_up else None),
@@ -119,6 +169,15 @@ class Exporter:
             polls.add_metric((cluster, "read"), known.polls)
             polls.add_metric((cluster, "failed"), known.failures)
         yield polls
+
+
+def _topic_lags(group: ObservedGroup) -> dict[str, int]:
+    """Records that wait per topic, as far as told, as the group's lag counts them."""
+    found: dict[str, int] = {}
+    for queue, lag in group.lag.items():
+        if lag is not None and not is_retry(queue.topic):
+            found[queue.topic] = found.get(queue.topic, 0) + lag
+    return found
 
 
 def _labels(cluster: str, seen: SeenGroup) -> tuple[str, str, str]:

@@ -1,7 +1,11 @@
 """The listener that keeps every poll as a snapshot."""
 
+import fcntl
+import os
+import socket
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -26,8 +30,12 @@ if TYPE_CHECKING:
 
 Owners: TypeAlias = Mapping[str, tuple[Queue, ...] | None]
 
-MOST_WAITING = 1000
-"""Snapshots that are held in memory while the disk takes none; then the oldest is given up, and that is said."""
+MOST_WAITING = 256 * 1024 * 1024
+"""Bytes of snapshots that are held in memory while the disk takes none; then the oldest is given up, and that is
+said."""
+
+LOCK = ".equipoise-watch.lock"
+"""The file in the folder that the process holds which writes there; the system frees it when that process ends."""
 
 _ROOM = 0.95
 """Part of the allowed bytes that is left when there are too many, so that not every poll has to make room."""
@@ -53,16 +61,18 @@ class Recorder:
         self._compacted_on: dict[str, date] = {}
         self._waiting: deque[tuple[str, float, pa.Table]] = deque()
         self._written: dict[str, tuple[date, dict[Key, Owners]]] = {}
+        self._waiting_bytes = 0
         self._bytes = 0
         self._pruned_on: date | None = None
+        self._lost = 0
+        self._lock: int | None = None
 
     def prepare(self, clusters: list[str]) -> None:
-        """Make the folder and remove what killed processes left; `UserError` where nothing can be written."""
+        """Make the folder, take it, and remove what killed processes left; `UserError` where nothing can be written, or
+        another process writes there."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            probe = self._folder / ".equipoise-probe.part"
-            probe.touch()
-            probe.unlink()
+            self._lock = self._taken(os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666))
         except OSError as error:
             raise UserError(f"--out {self._folder}: {error.strerror}, expected a writable folder") from None
         for cluster in clusters:
@@ -70,9 +80,13 @@ class Recorder:
 
     def polled(self, poll: Poll) -> None:
         """Write the poll, after those that still wait."""
-        self._waiting.append((poll.cluster, poll.at, self._table(poll)))
-        if len(self._waiting) > MOST_WAITING:
-            cluster, at, _ = self._waiting.popleft()
+        table = self._table(poll)
+        self._waiting.append((poll.cluster, poll.at, table))
+        self._waiting_bytes += table.nbytes
+        while self._waiting_bytes > MOST_WAITING and len(self._waiting) > 1:
+            cluster, at, table = self._waiting.popleft()
+            self._waiting_bytes -= table.nbytes
+            self._lost += 1
             lost = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
             self._tell(f"the snapshot of {cluster} at {lost} is given up, because too many wait to be written")
         self.flush()
@@ -88,13 +102,41 @@ class Recorder:
                 cluster, at, table = self._waiting[0]
                 path = write_snapshot_file(self._folder, cluster, at, table)
                 self._waiting.popleft()
+                self._waiting_bytes -= table.nbytes
                 self._bytes += path.stat().st_size
                 self._make_room(at)
                 self._compact(cluster, day_of(at))
         except OSError as error:
-            count = len(self._waiting)
-            snapshots = "1 snapshot waits" if count == 1 else f"{count} snapshots wait"
-            self._tell(f"--out {self._folder}: {error.strerror}; {snapshots} in memory for the next attempt")
+            waiting = f"{_snapshots(len(self._waiting))} in memory until the next attempt"
+            self._tell(f"--out {self._folder}: {error.strerror}; {waiting}")
+
+    def close(self) -> bool:
+        """Write what waits and leave the folder to others. Says how many snapshots are lost, and returns whether none
+        is."""
+        self.flush()
+        lost = self._lost + len(self._waiting)
+        if lost:
+            self._tell(f"--out {self._folder}: {_snapshots(lost)} lost, because they could not be written")
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+        return not lost
+
+    def _taken(self, lock: int) -> int:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            who = os.pread(lock, 200, 0).decode("utf-8", "replace").strip() or "another process"
+            os.close(lock)
+            raise UserError(
+                f"--out {self._folder}: {who} writes there already, expected another folder or the end of that watch"
+            ) from None
+        except OSError as error:  # some file systems of networks lock nothing
+            self._tell(f"--out {self._folder}: {error.strerror}: another watch in this folder would not be noticed")
+        with suppress(OSError):  # a full disk; who it is, only a second watch would ask
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, f"process {os.getpid()} of {socket.gethostname()}\n".encode(), 0)
+        return lock
 
     def _compact(self, cluster: str, day: date) -> None:
         """Once a day, as soon as its first snapshot is there: nothing will be added to the days before."""
@@ -133,6 +175,10 @@ class Recorder:
         return pa.Table.from_pylist(rows, schema.with_metadata({**schema.metadata, **details}))
 
 
+def _snapshots(count: int) -> str:
+    return f"{count} snapshot" if count == 1 else f"{count} snapshots"
+
+
 def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, object]:
     """A row of `snapshot_schema`; ``written``: the owners that stand in an earlier snapshot of the day."""
     state = seen.state
@@ -152,6 +198,7 @@ def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, objec
         "distance": state.distance,
         "optimum_max": state.optimum_max,
         "moves": seen.moves,
+        "rebalances": seen.rebalances,
         "joined": seen.joined,
         "left": seen.left,
         "topics": [

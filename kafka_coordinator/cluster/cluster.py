@@ -133,11 +133,15 @@ class KafkaCluster:
         for node in self.topology.together[self.topology.key(event.group, event.crash)]:
             self._kill(node)
 
-    def _kill(self, node: str) -> bool:
+    def _lose(self, event: events.Lose) -> None:
+        for node in self.topology.together[self.topology.key(event.group, event.lose)]:
+            self._kill(node, silently=True)
+
+    def _kill(self, node: str, *, silently: bool = False) -> bool:
         """Whether there was something to kill."""
         was_alive = self.consumer(node) is not None
         self.command(node, ReportDelivered())
-        end_process(self.simulation, self.topology, node)
+        end_process(self.simulation, self.topology, node, silently=silently)
         return was_alive
 
     def _restart(self, event: events.Restart) -> None:
@@ -236,6 +240,7 @@ _OWN: Final[Own[KafkaCluster]] = {
     events.Join: KafkaCluster._join,
     events.Leave: KafkaCluster._leave,
     events.Crash: KafkaCluster._crash,
+    events.Lose: KafkaCluster._lose,
     events.Restart: KafkaCluster._restart,
     events.Hang: KafkaCluster._hang,
     events.StopPolling: KafkaCluster._stop_polling,

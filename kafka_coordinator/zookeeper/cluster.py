@@ -39,6 +39,7 @@ from protocols.scenario.events import (
     Hang,
     Join,
     Leave,
+    Lose,
     Poison,
     Produce,
     Queues,
@@ -127,8 +128,9 @@ class ZooKeeperCluster:
     def _leave(self, event: Leave) -> None:
         self._tell(self._node(event.group, event.leave), Shutdown())
 
-    def _crash(self, event: Crash) -> None:
-        for node in self.topology.together[self.topology.key(event.group, event.crash)]:
+    def _end(self, event: Crash | Lose) -> None:
+        (member,) = event.members()
+        for node in self.topology.together[self.topology.key(event.group, member)]:
             self._tell(node, ReportDelivered())
         apply_to_world(event, self._simulation, self.topology)
 
@@ -254,7 +256,8 @@ class ZooKeeperCluster:
 _OWN: Final[Own[ZooKeeperCluster]] = {
     Join: ZooKeeperCluster._join,
     Leave: ZooKeeperCluster._leave,
-    Crash: ZooKeeperCluster._crash,
+    Crash: ZooKeeperCluster._end,
+    Lose: ZooKeeperCluster._end,
     Hang: ZooKeeperCluster._hang,
     StopPolling: ZooKeeperCluster._stop_polling,
     Restart: ZooKeeperCluster._restart,

@@ -160,6 +160,14 @@ class Simulation:
             if handler == process.opened and not what.shut:
                 self.hang_up(what.back)
 
+    def lose(self, name: str) -> None:
+        """The process's machine is gone: its state is lost, and nobody is told. To others its connections stay open;
+        what they send is never answered."""
+        process = self.processes.pop(name)
+        process.running, process.hung = False, True
+        process.timers.clear()
+        process.stale_timer_entries.clear()
+
     def hang(self, name: str) -> None:
         """Stop the process; its connections stay open, what comes for it waits."""
         self.processes[name].hung = True

@@ -9,7 +9,7 @@ knows any system.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -98,6 +98,10 @@ class Scenario(fields.Part):
     lacks a leader; RocketMQ's brokers are masters without replicas (1, and no other number is modelled)."""
     load: LoadPart = LoadPart()
     """What is produced."""
+    threads: fields.Number | Literal["real"] = 1
+    """How many threads of a member handle records at once in every variant of a comparison, where the member's own
+    ``threads`` or a setting does not say it. ``real``: each client's own, which is one loop in Kafka and 20 threads in
+    RocketMQ's push consumer. What plays real clients (plans, tests, served brokers) always has the clients' own."""
     run: RunPart
     """Length of the run and seed of its random choices."""
     systems: tuple[SystemPart, ...] = ()

@@ -3,6 +3,7 @@
 | event | what happens here |
 |---|---|
 | crash | the process ends with all its members, its connections close, the members believe nothing from now on |
+| lose | the process ends with all its members, its connections stay open: others notice by their timeouts alone |
 | hang | the process stops, and goes on after its time if it is still the same |
 | disconnect | the process's connections are cut (or the one to ``broker``), both sides are told |
 | network | the links are cut, lossy or slow, and mended after the time; overlapping faults add up |
@@ -20,7 +21,7 @@ from protocols.engine.nodes import Time
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.facts import Owns
-from protocols.scenario.events import Crash, Disconnect, Event, Hang, Network
+from protocols.scenario.events import Crash, Disconnect, Event, Hang, Lose, Network
 from protocols.scenario.fields import listed
 from protocols.scenario.topology import Topology
 
@@ -61,14 +62,18 @@ def start_later(simulation: Simulation, delay: Time, start: Callable[[], None]) 
         start()
 
 
-def end_process(simulation: Simulation, topology: Topology, node: str) -> bool:
+def end_process(simulation: Simulation, topology: Topology, node: str, *, silently: bool = False) -> bool:
     """The process of this node ends at once and with it all that its members believe; whether it ran.
 
-    For crashes, and for members that have closed properly.
+    For crashes, and for members that have closed properly. ``silently``: with its machine, so that its connections
+    do not close.
     """
     if not simulation.is_running(node):
         return False
-    simulation.end(node)
+    if silently:
+        simulation.lose(node)
+    else:
+        simulation.end(node)
     for group, member in topology.members.get(node, ()):
         fact = Owns(group, member, (), None)
         simulation.observer.fact(simulation.now, node, fact, simulation.root, simulation.handling)
@@ -78,6 +83,11 @@ def end_process(simulation: Simulation, topology: Topology, node: str) -> bool:
 def _crash(event: Crash, simulation: Simulation, topology: Topology) -> None:
     for node in topology.together[topology.key(event.group, event.crash)]:
         end_process(simulation, topology, node)
+
+
+def _lose(event: Lose, simulation: Simulation, topology: Topology) -> None:
+    for node in topology.together[topology.key(event.group, event.lose)]:
+        end_process(simulation, topology, node, silently=True)
 
 
 def _hang(event: Hang, simulation: Simulation, topology: Topology) -> None:
@@ -136,6 +146,7 @@ def _together(faults: list[Network]) -> Fault:
 
 _APPLIED: Mapping[type[Event], Callable[..., None]] = {
     Crash: _crash,
+    Lose: _lose,
     Hang: _hang,
     Disconnect: _disconnect,
     Network: _network,

@@ -52,10 +52,6 @@ def test_a_number_that_is_none_or_out_of_all_bounds_is_refused(subtests: pytest.
             assert refusal(*LOCAL, *arguments) == f"equipoise: {told}"
 
 
-def test_more_seeds_than_can_be_held_are_refused() -> None:
-    assert "is not in the range 1<=x<=100000" in refusal("compare", SCENARIO, "--seeds", str(10**9))
-
-
 @pytest.mark.parametrize("verb", [("compare", SCENARIO), LOCAL], ids=["compare", "audit"])
 def test_a_report_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path, verb: tuple[str, ...]) -> None:
     report = tmp_path / "none" / "report.html"

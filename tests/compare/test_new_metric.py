@@ -47,8 +47,8 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from compare.cli import cli
-from compare.figures.spark import sweeps
 from compare.showing.sweep import columns_of
+from compare.sweeping import document as summaries
 from compare.sweeping.reading import read_text
 from compare.sweeping.running import schema_of
 from compare.sweeping.simulations import run_row
@@ -74,7 +74,7 @@ print(json.dumps({
     "report": Path("report.html").read_text(),
     "row": run_row(sweep, sweep.cell(0), sweep.systems[0])["longest_rebalance_s"],
     "column": str(schema_of(sweep).field("longest_rebalance_s").type),
-    "summary": [name for name in sweeps.columns_of("simulations") if name.startswith("longest_rebalance_s")],
+    "summary": [name for name in summaries.columns_of("simulations") if name.startswith("longest_rebalance_s")],
     "headings": [heading for heading, _ in columns_of({"kind": "simulations"})],
 }))
 """
@@ -139,7 +139,10 @@ class _Groups(audit.GroupRecord):
 
     distance: int | None
     moves_total: int
-    rebalances_total: int
+    rebalances_seen_total: int
+    rebalances_total: int | None
+    lag_s: float | None
+    lag_trend: float | None
 
 
 def _is_in(record: Any, path: str) -> bool:

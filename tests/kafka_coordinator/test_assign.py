@@ -14,10 +14,7 @@ from kafka_coordinator.assignors.translation import Numbers, topic_id
 from kafka_coordinator.assignors.uniform import uniform
 from kafka_coordinator.messages import OffsetCommit, OffsetFetch
 from protocols import Allocation, Group, GroupError, Queue, StrategyError
-from protocols.facts import Delivered, Granted, Owns
-from protocols.scenario.events import AddTopic, DeleteTopic, Join
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
-from tests.kafka_coordinator.kafka_stories import Observed, Story, at
 from tests.rows import rows
 
 BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky", "server-range", "uniform")
@@ -30,25 +27,6 @@ ORDERS = Group.of(
 
 def _texts(allocation: Allocation) -> dict[str, str]:
     return {member: " ".join(map("{0.topic}-{0.number}".format, queues)) for member, queues in allocation.items()}
-
-
-@rows("name", BUILT_IN)
-def test_every_queue_gets_one_owner_who_subscribes(name: str) -> None:
-    allocation = assign(name, ORDERS)
-    allocation.check()
-    assert list(allocation) == ["c1", "c2", "c3"]
-    assert allocation.group is ORDERS
-
-
-def test_answers_are_those_of_the_spec() -> None:
-    group = Group.of(topics={"t0": 3, "t1": 3}, members={"C0": ["t0", "t1"], "C1": ["t0", "t1"]})
-    assert _texts(assign("range", group)) == {"C0": "t0-0 t0-1 t1-0 t1-1", "C1": "t0-2 t1-2"}
-    assert _texts(assign("roundrobin", group)) == {"C0": "t0-0 t0-2 t1-1", "C1": "t0-1 t1-0 t1-2"}
-    topics = {"t0": 2, "t1": 2, "t2": 2}
-    three = Group.of(topics, {member: list(topics) for member in ("C0", "C1", "C2")})
-    sticky = assign("sticky", three)
-    assert _texts(sticky) == {"C0": "t0-0 t1-1", "C1": "t0-1 t2-0", "C2": "t1-0 t2-1"}
-    assert _texts(assign("sticky", three.without("C1"), sticky)) == {"C0": "t0-0 t0-1 t1-1", "C2": "t1-0 t2-0 t2-1"}
 
 
 def test_static_members_and_racks_come_from_the_group() -> None:
@@ -72,13 +50,6 @@ def test_cooperative_sticky_withholds_what_its_owner_must_give_up_first() -> Non
     second = assign("cooperative-sticky", three, first)
     assert [queue.number for queue in second["C2"]] == [4, 5]
     assert not second.withheld
-
-
-def test_members_are_seen_in_the_order_of_java_s_hash_map_not_of_the_group() -> None:
-    ids = ["C0", "C1", "C2", "C3"]
-    group = Group.of(topics={"t": 4}, members={id: ["t"] for id in ids})
-    # Hash order is C3, C0, C1, C2: the coordinator deals in it.
-    assert _texts(assign("uniform", group)) == {"C3": "t-0", "C0": "t-1", "C1": "t-2", "C2": "t-3"}
 
 
 @rows("name", BUILT_IN)
@@ -119,13 +90,6 @@ def test_queues_that_are_gone_stay_with_who_claims_them_and_later_ones_get_secon
     again = Allocation(after.group, after, gone=after.vanished)
     assert (again, again.vanished) == (after, after.vanished)
     assert not any(queue in after.owners for queue in after.vanished)
-
-
-def test_a_queue_of_a_broker_that_is_gone_is_no_partition_and_not_claimed() -> None:
-    group = Group.of({"t": {"b": 4}, "u": 2}, {"m1": ["t"], "m2": ["t", "u"]})
-    after = assign("sticky", group.with_queues({"t": {"b": 2}}), assign("sticky", group))
-    assert after.vanished == ()
-    after.check()
 
 
 @rows("name", ["sticky", "uniform"])
@@ -276,65 +240,16 @@ def test_the_package_is_quick_to_import() -> None:
 
 
 MEMBERS = {"c1": {"subscribe": ("t",)}, "c2": {"subscribe": ("t", "u")}, "c3": {"subscribe": ("u",)}}
-SHRUNK = [
-    DeleteTopic(at=at(30), delete_topic="t"),
-    AddTopic(at=at(30.5), add_topic={"t": {"queues": {"b1": 2}}}),
-    Join(at=at(60), join="c4", group="g", subscribe=("t", "u")),
-]
-
-
-def _shrunk(strategy: str, seconds: float) -> Observed:
-    topics = {"t": 6, "u": 3}
-    settings = {"partition.assignment.strategy": strategy, "metadata.max.age.ms": 20_000}
-    return Story(members=MEMBERS, topics=topics, rate=2.0, events=SHRUNK, settings=settings).until(seconds)
-
-
-@rows("strategy", ["sticky", "cooperative-sticky"])
-def test_members_are_handed_what_is_gone_and_what_another_one_has(strategy: str) -> None:
-    seen = _shrunk(strategy, 58)
-    owned = {fact.member: fact.queues for _, fact in seen.of(Owns)}
-    granted = {fact.member: fact.queues for _, fact in seen.of(Granted)}
-    assert owned == granted
-    every = [queue for queues in owned.values() for queue in queues]
-    assert {queue for queue in every if queue.topic == "t" and queue.number >= 2}
-    assert {queue.topic for queue in every if every.count(queue) > 1} == {"u"}
-    # Who is handed a partition twice owns it once.
-    assert all(len(set(fact.queues)) == len(fact.queues) for kind in (Owns, Granted) for _, fact in seen.of(kind))
-
-
-@rows("strategy", ["sticky", "cooperative-sticky"])
-def test_nothing_is_read_from_a_partition_that_is_gone(strategy: str) -> None:
-    delivered = [fact for now, fact in _shrunk(strategy, 120).of(Delivered) if now > at(31)]
-    assert {fact.queue.number for fact in delivered if fact.queue.topic == "t"} == {0, 1}
-
-
-def test_range_forgets_what_is_gone() -> None:
-    owned = {fact.member: fact.queues for _, fact in _shrunk("range", 120).of(Owns)}
-    every = [queue for queues in owned.values() for queue in queues]
-    there = [(topic, number) for topic, count in (("t", 2), ("u", 3)) for number in range(count)]
-    assert sorted((queue.topic, queue.number) for queue in every) == there
 
 
 BEYOND, BELOW = "\U0001f600", "\ufb00"
 """In the order of UTF-16 units, which is not that of code points."""
 
 
-@rows("name", ["range", "roundrobin", "sticky", "cooperative-sticky", "server-range"])
-def test_members_are_dealt_to_in_the_order_of_units(name: str) -> None:
-    group = Group.of({"t": 3}, {BELOW: ["t"], BEYOND: ["t"]})
-    assert {id: len(queues) for id, queues in assign(name, group).items()} == {BEYOND: 2, BELOW: 1}
-
-
 @rows("name", ["range", "roundrobin", "server-range"])
 def test_static_members_go_by_the_units_of_their_instance_ids(name: str) -> None:
     members = {"a": {"subscribe": ["t"], "instance_id": BELOW}, "b": {"subscribe": ["t"], "instance_id": BEYOND}}
     assert assign(name, Group.of({"t": 1}, members))["b"] == (Queue("t", "", 0),)
-
-
-@rows("name", ["roundrobin", "sticky", "cooperative-sticky"])
-def test_topics_are_dealt_in_the_order_of_units(name: str) -> None:
-    group = Group.of({BELOW: 1, BEYOND: 1}, {"a": [BELOW, BEYOND], "b": [BELOW, BEYOND]})
-    assert dict(assign(name, group)) == {"a": (Queue(BEYOND, "", 0),), "b": (Queue(BELOW, "", 0),)}
 
 
 def test_the_coordinator_lists_groups_offsets_and_topics_so() -> None:

@@ -6,9 +6,7 @@ import sys
 
 import pytest
 
-from kafka_coordinator.consumer.states import STABLE
 from protocols.errors import UserError
-from protocols.facts import Delivered, Position
 from protocols.scenario.events import (
     BrokerEvent,
     Crash,
@@ -18,116 +16,9 @@ from protocols.scenario.events import (
     Network,
     Queues,
     Restart,
-    StopPolling,
 )
-from tests.kafka_coordinator.kafka_stories import THREE, Story, at
+from tests.kafka_coordinator.kafka_stories import Story, at
 from tests.rows import rows
-
-
-def test_a_group_forms_after_the_initial_delay_which_a_second_joiner_prolongs() -> None:
-    seen = Story(members=["c1"]).until(20)
-    assert [round(now) for now, _ in seen.beliefs("c1")] == [3016]
-    seen = Story(members=THREE).until(20)
-    assert seen.owners() == {"c1": (0, 1), "c2": (2, 3), "c3": (4, 5)}
-    assert {round(now) for member in THREE for now, _ in seen.beliefs(member)} == {6016}
-    assert seen.generations() == [1]
-
-
-def test_a_leave_costs_at_most_a_heartbeat_interval() -> None:
-    seen = Story(events=[Leave(at=at(20), leave="c2")]).until(60)
-    ((began, trigger),) = seen.began()[1:]
-    assert trigger == "c2 left"
-    taken = seen.beliefs("c1")[-1]
-    assert taken[1] == (0, 1, 2, 3, 4, 5)
-    assert 0 < taken[0] - began < 3_100
-    assert seen.callbacks("c2")[-1] == ("revoked", (3, 4, 5))
-
-
-def test_a_crash_costs_the_session_timeout_and_a_heartbeat_interval() -> None:
-    settings = {"session.timeout.ms": 10_000}
-    seen = Story(settings=settings, events=[Crash(at=at(20), crash="c2")]).until(60)
-    ((began, trigger),) = seen.began()[1:]
-    assert trigger == "session of c2 timed out"
-    assert at(20) + 7_000 - 100 < began < at(20) + 10_000 + 100
-    assert seen.beliefs("c2")[-1] == (at(20), ())
-    assert began < seen.beliefs("c1")[-1][0] < began + 3_100
-
-
-def test_a_member_that_stops_polling_is_fenced_while_it_still_believes() -> None:
-    settings = {"max.poll.interval.ms": 15_000, "session.timeout.ms": 10_000}
-    events = [StopPolling(at=at(20), stop_polling="c2", **{"for": at(40)})]
-    seen = Story(settings=settings, events=events).until(100)
-    left = next(now for now, trigger in seen.began() if trigger == "c2 left")
-    assert left == at(35) + 2
-    assert seen.beliefs("c1")[2][0] < at(39)  # c1 has everything by then
-    lost = [now for now, queues in seen.beliefs("c2") if not queues]
-    assert lost == [at(60)]  # and c2 believes until it polls
-    assert seen.callbacks("c2")[1] == ("lost", (3, 4, 5))
-    assert seen.owners() == {"c1": (0, 1, 2), "c2": (3, 4, 5)}
-
-
-def test_a_process_that_hangs_goes_on_with_its_old_belief() -> None:
-    events = [Hang(at=at(20), hang="c2", **{"for": at(60)})]
-    seen = Story(rate=10.0, settings={"session.timeout.ms": 10_000}, events=events).to_end(120)
-    assert seen.beliefs("c1")[2][1] == (0, 1, 2, 3, 4, 5)
-    lost = seen.beliefs("c2")[1]
-    assert at(80) < lost[0] < at(81)
-    late = [fact for now, fact in seen.of(Delivered) if fact.member == "c2" and fact.since >= at(80)]
-    assert late  # what it had not read when it stopped it reads again, though others have by now
-
-
-def test_records_read_and_not_committed_before_a_crash_are_read_again() -> None:
-    events = [Crash(at=at(20), crash="c2")]
-    seen = Story(rate=10.0, settings={"session.timeout.ms": 10_000}, events=events).to_end(60)
-    read = max(fact.end for _, fact in seen.of(Delivered) if fact.member == "c2" and fact.queue.number == 4)
-    again = [fact for now, fact in seen.of(Position) if now > at(20) and fact.queue.number == 4]
-    assert read == 200
-    assert [fact.why for fact in again] == ["committed"]
-    assert again[0].offset < read
-
-
-def test_a_static_member_that_comes_back_in_time_changes_nothing() -> None:
-    members = {name: {"instance_id": f"i-{name}"} for name in THREE}
-    events = [
-        Restart(at=at(20), restart="c2"),
-        Crash(at=at(40), crash="c1"),
-        Restart(at=at(50), restart="c1"),
-    ]
-    seen = Story(members=members, events=events).until(100)
-    assert seen.generations() == [1]
-    assert seen.owners() == {"c1": (0, 1), "c2": (2, 3), "c3": (4, 5)}
-    assert seen.callbacks("c2") == [("assigned", (2, 3)), ("revoked", (2, 3)), ("assigned", (2, 3))]
-
-
-def test_an_upgrade_to_cooperative_member_by_member() -> None:
-    both = "range,cooperative-sticky"
-    events = [
-        *(Restart(at=at(20 + 20 * n), restart=name, strategy=both) for n, name in enumerate(("c1", "c2"))),
-        *(
-            Restart(at=at(80 + 20 * n), restart=name, strategy="cooperative-sticky")
-            for n, name in enumerate(("c1", "c2"))
-        ),
-    ]
-    story = Story(events=events)
-    seen = story.until(140)
-    assert sorted(queue for queues in seen.owners().values() for queue in queues) == list(range(6))
-    for name in ("c1", "c2"):
-        consumer = story.cluster.consumer(name)
-        assert consumer is not None
-        assert consumer.state.cooperative
-        assert (consumer.state.membership.protocol, consumer.state.membership.state) == ("cooperative-sticky", STABLE)
-
-
-def test_cooperative_moved_partitions_wait_a_round_and_others_never_stop() -> None:
-    events = [Join(at=at(20), join="c3", subscribe=("t",))]
-    seen = Story("kafka:cooperative-sticky", events=events).until(60)
-    assert seen.generations() == [1, 2, 3]
-    kept = set(seen.beliefs("c1")[-1][1])
-    assert all(kept <= set(queues) for _, queues in seen.beliefs("c1"))
-    moved = seen.beliefs("c3")[-1]
-    given_up = max(now for member in ("c1", "c2") for now, _ in seen.beliefs(member))
-    assert 2_900 < moved[0] - given_up < 3_100  # the second round waits for heartbeats
-    assert ("assigned", ()) in seen.callbacks("c1", at(20))
 
 
 @rows(

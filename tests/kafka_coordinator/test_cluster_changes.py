@@ -5,13 +5,11 @@ from itertools import pairwise
 import pytest
 
 from kafka_coordinator.consumer.states import STABLE
-from kafka_coordinator.coordinator.log import offsets_partition
 from protocols.errors import UserError
-from protocols.facts import Committed, Delivered, Position
+from protocols.facts import Delivered, Position
 from protocols.scenario.events import (
     AddTopic,
     BrokerEvent,
-    Commit,
     DeleteTopic,
     Disconnect,
     Join,
@@ -20,27 +18,8 @@ from protocols.scenario.events import (
     Queues,
     Reset,
 )
-from tests.kafka_coordinator.kafka_stories import THREE, Story, at
+from tests.kafka_coordinator.kafka_stories import Story, at
 from tests.rows import rows
-
-
-def test_a_fail_over_in_the_middle_of_a_rebalance() -> None:
-    # b2 leads partition 3 of __consumer_offsets, which is g's; c3's join is parked there when b2 is killed.
-    assert offsets_partition("g", 50) == 3
-    events = [
-        Join(at=at(20), join="c3", group="g", subscribe=("t",)),
-        BrokerEvent(at=at(20.5), broker="b2", does="kill"),
-    ]
-    story = Story(brokers=("b1", "b2"), rate=10.0, events=events)
-    assert story.cluster.controller.state.offsets_leaders[3] == "b2"
-    seen = story.until(100)
-    assert story.cluster.controller.state.offsets_leaders == ("b1",) * 50
-    assert sorted(queue for queues in seen.owners().values() for queue in queues) == list(range(6))
-    assert set(seen.owners()) == set(THREE)
-    ended = [now for now, _ in seen.began() if now > at(20)]
-    assert ended[-1] > at(29.5)  # the controller misses the broker after 9 s
-    generations = seen.generations()
-    assert generations == sorted(generations)
 
 
 def test_a_broker_that_stops_hands_over_at_once_and_leads_again_at_the_next_check() -> None:
@@ -60,28 +39,9 @@ def test_a_broker_that_stops_hands_over_at_once_and_leads_again_at_the_next_chec
     assert all(consumer.state.membership.state == STABLE for consumer in consumers)
 
 
-def test_more_partitions_are_noticed_by_the_leader_at_its_next_refresh() -> None:
-    events = [Queues(at=at(20), queues={"t": {"b1": 8}})]
-    seen = Story(events=events, rate=1.0, settings={"metadata.max.age.ms": 60_000}).until(200)
-    taken = [now for now, queues in seen.beliefs("c2") if 7 in queues]
-    assert at(60) < taken[0] < at(64)
-    assert [fact.offset for _, fact in seen.of(Position) if fact.queue.number == 7] == [0]
-
-
 def test_fewer_partitions_are_refused() -> None:
     with pytest.raises(UserError, match="from 6 to 5 partitions: Kafka cannot remove partitions"):
         Story(events=[Queues(at=at(20), queues={"t": {"b1": 5}})])
-
-
-def test_topics_come_and_go_for_a_pattern() -> None:
-    members = {"c1": {"pattern": "t.*"}}
-    events = [
-        AddTopic(at=at(20), add_topic={"t2": {"queues": {"b1": 1}}}),
-        DeleteTopic(at=at(100), delete_topic="t"),
-    ]
-    seen = Story(members=members, events=events, settings={"metadata.max.age.ms": 30_000}).until(200)
-    owned = [{queue.topic for queue in fact.queues} for _, fact in seen.of_owns("c1")]
-    assert owned == [{"t"}, set(), {"t", "t2"}, set(), {"t2"}]
 
 
 @rows("strategy", ["range", "cooperative-sticky"])
@@ -115,17 +75,6 @@ def test_offsets_are_reset_for_an_empty_group_only() -> None:
     seen = Story(rate=10.0, events=events).until(60)
     assert seen.notes() == ["offsets of g are not reset: the group is Stable, not empty", "offsets of g are reset"]
     assert {fact.offset for now, fact in seen.of(Position) if now > at(50)} == {100}
-
-
-def test_a_stale_commit_is_refused() -> None:
-    events = [
-        Leave(at=at(20), leave="c2"),
-        Commit(at=at(40), commit="c1", offsets={"t-0": 3}, generation=1),
-        Commit(at=at(41), commit="c1", offsets={"t-0": 4}, generation=2),
-    ]
-    seen = Story(events=events).until(60)
-    given = [(fact.offset, fact.error) for now, fact in seen.of(Committed) if now >= at(40)]
-    assert given[:2] == [(3, "ILLEGAL_GENERATION"), (4, "")]
 
 
 def test_a_connection_that_is_cut_is_opened_again() -> None:

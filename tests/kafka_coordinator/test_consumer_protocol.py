@@ -1,26 +1,19 @@
 """Groups of the consumer protocol (KIP-848) in scenarios: real coordinators, real consumers, what happens to them."""
 
-from typing import Any
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_coordinator.consumer.kip848.states import CONSUMER_PROTOCOL, STABLE
 from protocols.facts import Owns, Transition
 from protocols.scenario.events import (
-    AddTopic,
     BrokerEvent,
-    Crash,
-    DeleteTopic,
     Disconnect,
     Event,
     Hang,
     Join,
     Leave,
     Network,
-    Queues,
     StopPolling,
-    Subscribe,
 )
 from tests.kafka_coordinator.kafka_stories import Observed, Story, at
 from tests.rows import rows
@@ -31,34 +24,6 @@ SECONDS = 1000.0
 def held(seen: Observed, member: str) -> list[tuple[int, tuple[int, ...]]]:
     """When (in whole seconds) the member began to believe what."""
     return [(round(now / SECONDS), queues) for now, queues in seen.beliefs(member)]
-
-
-def test_the_worked_example_of_two_members() -> None:
-    """Spec 6.11: A never stops 0 and 1, and B waits for one heartbeat of A's and one of its own."""
-    events = [Join(at=at(12), join="B", subscribe=("t",))]
-    seen = Story("kafka:uniform", members=["A"], topics={"t": 4}, events=events).until(30)
-    assert held(seen, "A") == [(0, (0, 1, 2, 3)), (15, (0, 1))]
-    assert held(seen, "B") == [(17, (2, 3))]
-    assert seen.callbacks("A") == [("assigned", (0, 1, 2, 3)), ("revoked", (2, 3)), ("assigned", ())]
-    assert seen.callbacks("B") == [("assigned", ()), ("assigned", (2, 3))]
-    assert seen.generations() == [1, 2]
-
-
-def test_who_leaves_is_replaced_at_the_next_heartbeat_of_the_others() -> None:
-    """Spec 6.12: leaving raises the epoch, and the next heartbeat of the member that is left computes the target."""
-    seen = Story("kafka:uniform", topics={"t": 4}, events=[Leave(at=at(21), leave="c2")]).until(40)
-    assert seen.callbacks("c2")[-1] == ("revoked", (2, 3))
-    left = [now for now, trigger in seen.began() if "left" in trigger]
-    taken = seen.beliefs("c1")[-1]
-    assert taken[1] == (0, 1, 2, 3)
-    assert 0 < taken[0] - left[0] <= 5 * SECONDS + 20
-
-
-def test_a_crash_costs_the_session_and_a_heartbeat() -> None:
-    seen = Story("kafka:uniform", topics={"t": 4}, events=[Crash(at=at(20), crash="c2")]).until(90)
-    last = seen.beliefs("c1")[-1]
-    assert last[1] == (0, 1, 2, 3)
-    assert 20 + 40 <= last[0] / SECONDS <= 20 + 45 + 5.1
 
 
 def test_who_hangs_longer_than_its_session_loses_all_and_joins_anew() -> None:
@@ -83,54 +48,6 @@ def test_whose_user_does_not_poll_is_replaced_and_comes_back() -> None:
     assert sorted(len(queues) for queues in seen.owners().values()) == [2, 2]
 
 
-def test_a_static_member_that_is_back_in_time_gets_what_it_had_without_a_rebalance() -> None:
-    members = {"c1": {"instance_id": "i1"}, "c2": {"instance_id": "i2"}}
-    events: list[Event] = [Leave(at=at(30), leave="c2"), Join(at=at(40), join="c2", subscribe=("t",), instance_id="i2")]
-    seen = Story("kafka:uniform", members=members, topics={"t": 4}, events=events).until(80)
-    assert seen.generations() == [1, 2]
-    assert held(seen, "c1")[-1][0] < 20
-    assert held(seen, "c2")[-2:] == [(30, ()), (40, (2, 3))]
-
-
-def test_a_second_process_with_the_same_instance_id_is_refused() -> None:
-    """Known surprise 23: under the classic protocol the first one is fenced."""
-    members = {"c1": {"instance_id": "i1"}}
-    events = [Join(at=at(20), join="c2", subscribe=("t",), instance_id="i1")]
-    seen = Story("kafka:uniform", members=members, topics={"t": 4}, events=events).until(60)
-    assert "poll() of c2 throws: UNRELEASED_INSTANCE_ID" in seen.notes()
-    assert seen.owners() == {"c1": (0, 1, 2, 3)}
-
-
-def test_new_partitions_are_noticed_at_the_next_heartbeat() -> None:
-    """Known surprise 18: no client has to look at the metadata first."""
-    events = [Queues(at=at(31), queues={"t": {"b1": 7}})]
-    seen = Story("kafka:uniform", topics={"t": 4}, events=events).until(60)
-    grown = [now for now, queues in (*seen.beliefs("c1"), *seen.beliefs("c2")) if max(queues, default=0) > 3]
-    assert grown
-    assert all(31 < now / SECONDS <= 41.1 for now in grown)
-    assert sorted(len(queues) for queues in seen.owners().values()) == [3, 4]
-
-
-def test_topics_come_and_go() -> None:
-    members = {"c1": {"subscribe": ("t", "u")}}
-    events: list[Event] = [
-        AddTopic.model_validate({"at": at(20), "add_topic": {"u": {"queues": {"b1": 2}}}}),
-        DeleteTopic(at=at(60), delete_topic="u"),
-    ]
-    seen = Story("kafka:uniform", members=members, topics={"t": 2}, events=events).until(90)
-    owned = [(round(now / SECONDS), len(fact.queues)) for now, fact in seen.of_owns("c1")]
-    assert [count for _, count in owned] == [2, 4, 2]
-
-
-def test_a_changed_subscription_and_a_pattern() -> None:
-    members: dict[str, Any] = {"c1": {"subscribe": ("t",)}, "c2": {"pattern": "t|u"}}
-    events = [Subscribe(at=at(30), subscribe={"c1": ("u",)})]
-    seen = Story("kafka:uniform", members=members, topics={"t": 2, "u": 2}, events=events).until(90)
-    last = {fact.member: {queue.topic for queue in fact.queues} for _, fact in seen.of_owns("c1") + seen.of_owns("c2")}
-    assert last["c1"] == {"u"}
-    assert "t" in last["c2"]
-
-
 def test_connections_that_break_and_a_coordinator_that_dies_move_nothing() -> None:
     events: list[Event] = [
         Disconnect(at=at(30), disconnect="c1"),
@@ -141,19 +58,6 @@ def test_connections_that_break_and_a_coordinator_that_dies_move_nothing() -> No
     seen = Story("kafka:uniform", brokers=("b1", "b2"), topics={"t": 4}, events=events).until(260)
     assert all(now < at(25) for now, _ in (*seen.beliefs("c1"), *seen.beliefs("c2")))
     assert sorted(len(queues) for queues in seen.owners().values()) == [2, 2]
-
-
-def test_a_rolling_upgrade_keeps_every_partition_owned_by_one() -> None:
-    members = {name: {"settings": {"group.protocol": "classic"}} for name in ("c1", "c2")}
-    upgraded = {"group.protocol": "consumer"}
-    events: list[Event] = []
-    for number, name in enumerate(members):
-        events.append(Leave(at=at(40 + 40 * number), leave=name))
-        events.append(Join(at=at(45 + 40 * number), join=name, subscribe=("t",), settings=upgraded))
-    seen = Story("kafka:uniform", members=members, topics={"t": 4}, events=events).until(180)
-    assert sorted(len(queues) for queues in seen.owners().values()) == [2, 2]
-    states = {fact.machine for _, fact in seen.of(Transition)}
-    assert {"group", "consumer group", "client", "consumer protocol"} <= states
 
 
 @rows("system", ["kafka:uniform", "kafka:server-range"])

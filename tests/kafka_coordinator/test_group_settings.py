@@ -1,6 +1,5 @@
 """A group's own settings, as `kafka-configs --entity-type groups` sets them: what brokers take, and what they do."""
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from kafka_coordinator.coordinator.settings import (
     checked,
     with_settings,
 )
-from kafka_coordinator.messages import ConsumerGroupHeartbeat
 from protocols.errors import UserError
 from protocols.scenario.events import BrokerEvent, Configure, Crash, Event
 from tests.kafka_coordinator.kafka_stories import Story, at
@@ -96,17 +94,6 @@ def test_a_group_s_session_timeout_counts_from_the_beginning_or_from_an_event_on
     assert taken_over(back) == pytest.approx(default, abs=0.02)
 
 
-def test_members_take_the_interval_from_the_next_answer() -> None:
-    story = Story("kafka:uniform", tracing=True, events=[configure(60, heartbeat_interval=15_000)], members=["c1"])
-    sent = [
-        now / 1000 for now, _, _, each in story.until(200).sent_messages if isinstance(each, ConsumerGroupHeartbeat)
-    ]
-    later = [now for now in sent if now > 66]
-    assert max(b - a for a, b in pairwise(sent) if b < 60) < 5.1
-    assert all(14.9 < b - a < 15.1 for a, b in pairwise(later))
-    assert len(later) == 9
-
-
 def test_a_broker_that_returns_knows_the_settings() -> None:
     events: list[Event] = [
         BrokerEvent(at=at(20), broker="b1", does="stop"),
@@ -122,14 +109,3 @@ def test_what_an_event_will_set_is_checked_before_the_run() -> None:
     with pytest.raises(UserError, match=r"expected at least group\.consumer\.min\.heartbeat\.interval\.ms"):
         Story("kafka:range", group_settings={HEARTBEAT_INTERVAL: 1})
     Story("kafka:uniform", settings=SMALL, events=[configure(50, session_timeout=6_000)])
-
-
-def test_a_classic_group_has_them_and_does_not_mind() -> None:
-    told = [
-        Story("kafka:range", events=events, group_settings=group_settings).until(120).facts
-        for events, group_settings in (
-            ([], None),
-            ([configure(50, session_timeout=60_000)], {HEARTBEAT_INTERVAL: 9_000}),
-        )
-    ]
-    assert told[0] == told[1]

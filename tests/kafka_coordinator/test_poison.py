@@ -55,12 +55,6 @@ def test_the_loop_stands_still_with_all_its_partitions_until_the_attempts_are_us
     assert committed[-1][1] > 200
 
 
-def test_every_attempt_takes_as_long_as_the_handling_of_a_record() -> None:
-    seen = lived(poison(attempts=3, pause=2000.0), handle=500.0, rate=0.0)
-    (skipped,) = [now for now, _ in seen.of(PassedOver)]
-    assert skipped == 30_000 + 3 * 500 + 2 * 2000
-
-
 def test_records_before_it_are_handled_first() -> None:
     """Five partitions' worth: the two that the member has share its time, 100 ms for each record of either."""
     seen = lived(poison(0.0, attempts=2), poison(10.0, attempts=2), handle=50.0)
@@ -80,33 +74,6 @@ def test_threads_come_to_it_when_all_before_it_are_done(records: int, turns: int
     """Four records every 10 ms."""
     burst = Produce(at=20_000.0, produce={"t-0": records})
     assert reached(burst, poison(20, attempts=1), handle=10.0, threads=4) == [(0, records, 20 + turns * 0.01)]
-
-
-def test_shares_of_the_member_s_time_say_when_its_loop_comes_to_it() -> None:
-    """250/s each for 4 s; then the loop comes to the first, and to the second with 500/s after 4 s more."""
-    burst = Produce(at=20_000.0, produce={"t-0": 1000, "t-1": 3000})
-    second = poison(20, 1, attempts=1)
-    assert reached(burst, second, handle=2.0) == [(1, 3000, 28.0)]
-    both = reached(burst, poison(20, attempts=1), second, handle=2.0)
-    assert both == [(0, 1000, 24.0), (1, 3000, pytest.approx(28, abs=0.02))]
-
-
-def test_a_partition_with_a_rate_of_its_own_is_read_up_to_it() -> None:
-    """At 4 ms the member handles 250/s from 6 s on: 249 of the hot partition's 400/s. Four pauses are 4 s."""
-    seen = lived(poison(20, attempts=5), handle=4.0, rate=1.0, rates={"t-0": 400.0}, seconds=300)
-    ((passed, fact),) = seen.of(PassedOver)
-    assert fact.offset == 8000
-    assert passed / 1000 == pytest.approx(6.02 + 8000 / 249 + 4.02, abs=0.1)
-    assert offsets(seen, 0) >= set(range(70_000)) - {8000}
-    assert len(offsets(seen, 1)) == 300
-
-
-def test_the_next_owner_comes_to_the_same_record_and_counts_anew() -> None:
-    """The first owner is back before it is noticed, the second one is not."""
-    seen = lived(poison(attempts=16), Leave(at=35_000.0, leave="c1"), settings=QUICK)
-    assert stuck(seen) == ["c1", "c2"]
-    ((passed, fact),) = seen.of(PassedOver)
-    assert (fact.member, round(passed)) == ("c2", pytest.approx(35_000 + 15_000, abs=4000))
 
 
 def test_who_comes_back_too_late_cannot_commit_that_it_skipped_the_record() -> None:

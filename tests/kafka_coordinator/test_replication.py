@@ -3,11 +3,8 @@
 from collections import defaultdict
 from typing import Any
 
-import pytest
-
-from protocols.facts import Committed, Delivered, Owns, PassedOver, Position, StandsStill
-from protocols.scenario.events import AddTopic, BrokerEvent, Event, Leave, Poison, Produce, Reset
-from protocols.scenario.fields import TopicPart
+from protocols.facts import Delivered, Owns, Position, StandsStill
+from protocols.scenario.events import BrokerEvent, Event, Leave, Poison, Produce, Reset
 from tests.kafka_coordinator.kafka_stories import Observed, Story
 from tests.rows import rows
 
@@ -54,12 +51,6 @@ def test_nothing_is_written_and_read_while_the_only_replica_is_down(how: str) ->
     ]
 
 
-def test_with_a_second_replica_nobody_notices() -> None:
-    seen = story(broker(60, "kill"), broker(90, "return"), replicas=2).to_end(120)
-    assert [text for text in seen.notes() if "waits" in text] == []
-    assert all(len(handled(seen)[number]) == 240 for number in range(6))
-
-
 def test_both_replicas_down_and_the_last_one_has_to_come_back() -> None:
     events = broker(60, "stop"), broker(70, "stop", "b3"), broker(80, "return"), broker(100, "return", "b3")
     seen = story(*events, replicas=2).to_end(120)
@@ -67,26 +58,6 @@ def test_both_replicas_down_and_the_last_one_has_to_come_back() -> None:
     counts = {number: len(handled(seen)[number]) for number in range(6)}
     assert counts == {0: 240, 1: 240, 2: 180, 3: 180, 4: 240, 5: 240}
     assert all(len(of) == len(set(of)) for of in handled(seen).values())
-
-
-def test_leaders_are_replicas_only() -> None:
-    lived = story(broker(60, "kill"), broker(90, "kill", "b3"), replicas=2)
-    lived.until(65)
-    assert lived.cluster.controller.state.topics["t"] == ("b1", "b1", "b2", "b2", "b3", "b3")
-    lived.until(80)
-    assert lived.cluster.controller.state.topics["t"] == ("b1", "b1", "b3", "b3", "b3", "b3")
-    lived.until(110)
-    assert lived.cluster.controller.state.topics["t"] == ("b1", "b1", "", "", "b1", "b1")
-
-
-def test_commits_go_on_at_the_coordinator() -> None:
-    """``__consumer_offsets`` has three replicas, whatever the topics have."""
-    seen = story(broker(60, "kill", "b1"), broker(61, "kill", "b2")).to_end(120)
-    # The coordinator tells of commits that change what it stores.
-    last = {fact.queue.number: (now, fact.offset) for now, fact in seen.of(Committed) if not fact.error}
-    assert [last[number][1] for number in (0, 1, 2, 3)] == [120, 120, 122, 122]
-    assert min(last[number][0] for number in (0, 1, 2, 3)) > 60_000
-    assert min(last[number][0] for number in (4, 5)) > 110_000
 
 
 def test_a_new_owner_waits_as_well_and_goes_on_where_the_other_stood() -> None:
@@ -113,15 +84,6 @@ def test_what_is_sent_at_once_is_refused_without_a_leader() -> None:
     assert seen.of(StandsStill) == []
 
 
-def test_a_topic_that_is_created_meanwhile_waits_for_its_leader() -> None:
-    created = AddTopic(at=70_000.0, add_topic={"u": TopicPart(queues={"b1": 1, "b2": 1})})
-    lived = story(broker(60, "stop"), created, broker(90, "return"))
-    lived.to_end(120)
-    load = lived.cluster.topics.load
-    assert [load.production(("u", number)).end_offset(120_000.0) for number in (0, 1)] == [100, 60]
-    assert load.leaderless == frozenset()
-
-
 def test_offsets_of_a_time_without_a_leader_are_those_of_its_beginning() -> None:
     lived = story(
         broker(60, "stop"), broker(90, "return"), Reset(at=110_000.0, reset_offsets="g", topic="t", to=75_000.0)
@@ -129,16 +91,3 @@ def test_offsets_of_a_time_without_a_leader_are_those_of_its_beginning() -> None
     lived.until(120)
     assert dict(lived.cluster.topics.offsets_at("t", 75_000.0))["t", 2] == 120
     assert dict(lived.cluster.topics.offsets_at("t", 100_000.0))["t", 2] == 140
-
-
-def test_a_partition_without_a_leader_leaves_its_share_to_the_others() -> None:
-    """100 records a second: half of them each for 2 s, all of them the one, and then the other."""
-    burst = Produce(at=20_000.0, produce={"t-0": 1000, "t-1": 1000})
-    poison = Poison(at=21_000.0, poison="t-1", attempts=1)
-    events = [burst, poison, broker(22, "kill"), broker(40, "return")]
-    given: dict[str, Any] = {"members": {"c1": {"handle": 10.0}}, "topics": {"t": 2}, "brokers": ("b1", "b2")}
-    seen = Story(replicas=1, events=events, **given).to_end(60)
-    done = {number: max(at for at, each in seen.of(Delivered) if each.queue.number == number) for number in (0, 1)}
-    assert done == {0: pytest.approx(31_000, abs=50), 1: pytest.approx(49_000, abs=50)}
-    ((passed, fact),) = seen.of(PassedOver)
-    assert (fact.offset, passed) == (1000, pytest.approx(49_010, abs=50))

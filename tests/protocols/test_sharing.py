@@ -1,6 +1,5 @@
 """A reader's time goes to the queues that need it: max-min fairness, without waste."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,49 +12,11 @@ def queue(per_second: float, waiting: int = 0) -> tuple[int, Production]:
     return 0, Production(per_second, 0.0, waiting)
 
 
-def test_idle_queues_leave_their_time_to_the_hot_one() -> None:
-    found = share(0.0, 2.0, 1, [queue(400, 5000), queue(1), queue(1), queue(1)])
-    assert 1000 / found.turn == pytest.approx(500 - 3, rel=1e-3)
-    assert found.until == pytest.approx(5000 / (497 - 400) * 1000, rel=1e-2)
-
-
-def test_queues_that_are_behind_share_equally() -> None:
-    assert share(0.0, 2.0, 1, [queue(0, 100), queue(0, 900)]).turn == 4.0
-    three = share(0.0, 2.0, 1, [queue(0, 100), queue(0, 900), queue(100)])
-    assert 1000 / three.turn == pytest.approx(200, rel=1e-3)
-
-
 def test_they_share_anew_when_the_first_has_caught_up_but_not_for_a_few_records() -> None:
     assert share(0.0, 2.0, 1, [queue(150, 100), queue(0, 900)]).until == 1000.0
     assert share(0.0, 2.0, 1, [queue(0, 2), queue(0, 900)]).until == SHORTEST_MS
     assert share(0.0, 2.0, 1, [queue(500, 90)]).until is None
     assert share(0.0, 2.0, 1, [queue(0, 1)]).until is None  # one record in hand is nothing to wait for
-
-
-def test_a_queue_that_gets_more_than_its_share_is_limited_to_it() -> None:
-    found = share(0.0, 2.0, 1, [queue(400), queue(400), queue(50)])
-    assert 1000 / found.turn == pytest.approx(225, rel=1e-3)
-    assert found.until is None
-
-
-def test_all_of_the_time_is_there_for_whoever_gets_a_record_where_nobody_is_behind() -> None:
-    assert share(0.0, 2.0, 1, [queue(100), queue(100)]) == (2.0, None)
-
-
-def test_threads_handle_as_many_records_at_once() -> None:
-    reading = Reading(0, 0.0, 10.0, 4)
-    held = Production(0.0, 0.0, 9)
-    assert [reading.position(now, held) for now in (9.0, 10.0, 20.0, 29.0, 30.0)] == [0, 4, 8, 8, 9]
-
-
-def test_what_is_in_hand_stays_in_hand_when_the_shares_change() -> None:
-    readings = {"a": Reading(0, 0.0, 10.0), "b": Reading(5, 0.0, 10.0)}
-    productions = {"a": Production(0.0, 0.0, 50), "b": Production(0.0, 0.0, 5)}
-    kept, _ = shared_anew(6.0, 5.0, 1, readings, productions, goes_on=True)
-    assert kept["a"] == Reading(0, 3.0, 5.0)  # six tenths of a record are done, the rest takes 2 ms
-    assert kept["b"] == Reading(5, 6.0, 5.0)  # nothing was in hand
-    begun, _ = shared_anew(6.0, 5.0, 1, readings, productions, goes_on=False)
-    assert begun["a"] == Reading(0, 6.0, 5.0)
 
 
 QUEUES = st.lists(

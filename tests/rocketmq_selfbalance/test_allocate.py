@@ -19,18 +19,6 @@ def group(queues: int, *members: str) -> Group:
     return Group.of(topics={"T": {"b": queues}}, members={member: ["T"] for member in members})
 
 
-@rows("strategy", ["AVG", "AVG_BY_CIRCLE"])
-def test_the_second_half_of_the_group_idles_because_every_topic_starts_with_the_first_member(strategy: str) -> None:
-    two_topics = Group.of(
-        topics={"X": {"broker-a": 2}, "Y": {"broker-a": 2}},
-        members={member: ["X", "Y"] for member in ("C1", "C4", "C2", "C3")},
-    )
-    allocation = allocate(strategy, two_topics)
-    allocation.check()
-    assert {member: len(queues) for member, queues in allocation.items()} == {"C1": 2, "C2": 2, "C3": 0, "C4": 0}
-    assert allocation["C2"] == (Queue("X", "broker-a", 1), Queue("Y", "broker-a", 1))
-
-
 def test_queues_and_members_are_sorted_as_java_sorts_them() -> None:
     crowd = Group.of(
         topics={"T": {"broker-2": 1, "broker-10": 1, "\uffee": 1, "\U0001f600": 1}},
@@ -43,41 +31,6 @@ def test_queues_and_members_are_sorted_as_java_sorts_them() -> None:
         "\U0001f600": ("\U0001f600",),
         "\uffee": ("\uffee",),
     }
-
-
-def test_two_members_with_one_client_id_own_the_same_and_leave_their_second_share_to_nobody() -> None:
-    members = {
-        "c1": ["T"],
-        "here": {"subscribe": ["T"], "client_id": "c2"},
-        "there": {"subscribe": ["T"], "client_id": "c2"},
-    }
-    twice = Group.of(topics={"T": {"b": 6}}, members=members)
-    allocation = allocate("AVG", twice)
-    assert numbers(allocation["here"]) == numbers(allocation["there"]) == [2, 3]
-    assert numbers(allocation.double_owned) == [2, 3]
-    assert numbers(allocation.unowned) == [4, 5]
-    assert allocate("CONSISTENT_HASH", twice).unowned == ()
-
-
-def test_the_member_list_does_not_depend_on_the_topic() -> None:
-    misused = Group.of(topics={"Y": {"b": 8}, "Z": {"b": 8}}, members={"A": ["Y"], "B": ["Z"]})
-    allocation = allocate("AVG", misused)
-    assert [(queue.topic, queue.number) for queue in allocation["A"]] == [("Y", n) for n in range(4)]
-    assert [(queue.topic, queue.number) for queue in allocation["B"]] == [("Z", n) for n in range(4, 8)]
-    assert len(allocation.unowned) == 8
-
-
-def test_mixed_strategies_never_agree() -> None:
-    allocation = allocate("AVG", group(8, "A", "B"), strategies={"B": "AVG_BY_CIRCLE"})
-    assert numbers(allocation["A"]) == [0, 1, 2, 3]
-    assert numbers(allocation["B"]) == [1, 3, 5, 7]
-    assert numbers(allocation.double_owned) == [1, 3]
-    assert numbers(allocation.unowned) == [4, 6]
-
-
-def test_members_may_run_one_strategy_with_different_settings() -> None:
-    mixed = allocate("CONSISTENT_HASH", group(8, "c1", "c2", "c3"), strategies={"c2": ConsistentHash(1)})
-    assert [numbers(queues) for queues in mixed.values()] == [[2], [0, 3, 4, 7], [1, 5, 6]]
 
 
 # --- views --------------------------------------------------------------------------------------------------------
@@ -164,13 +117,6 @@ def test_each_member_may_have_its_own_configured_list() -> None:
     assert numbers(allocation.unowned) == [2]
 
 
-def test_machine_room_leaves_other_rooms_to_nobody() -> None:
-    rooms = Group.of(topics={"T": {"r1@a": 2, "r2@a": 2}}, members={"c1": ["T"], "c2": ["T"]})
-    allocation = allocate("MACHINE_ROOM", rooms, settings={"consumer_idcs": ["r1"]})
-    assert allocation["c2"] == (Queue("T", "r1@a", 1),)
-    assert [queue.broker for queue in allocation.unowned] == ["r2@a", "r2@a"]
-
-
 def test_nearby_takes_rooms_from_racks_names_mappings_or_functions() -> None:
     rooms = Group.of(
         topics={"T": {"r1-a": 2, "r2-a": 2}},
@@ -203,15 +149,6 @@ def test_only_the_members_for_whom_a_strategy_fails_keep_what_they_had() -> None
     after = allocate("MACHINE_ROOM_NEARBY", rooms, settings=settings, previous=before)
     assert after["c-r1"] == ()
     assert after["c-r2"] == before["c-r2"]
-
-
-def test_groups_without_broker_names_retry_topics_and_unknown_topics_work_too() -> None:
-    kafka_like = Group.of(
-        topics={"orders": 3, "%RETRY%g": {"b": 1}}, members={"c1": ["orders", "%RETRY%g", "gone"], "c2": ["orders"]}
-    )
-    allocation = allocate("AVG", kafka_like)
-    assert allocation["c1"] == (Queue("%RETRY%g", "b", 0), Queue("orders", "", 0), Queue("orders", "", 1))
-    assert allocate("AVG", Group.of(topics={"T": 3}, members={})).unowned == ()
 
 
 # --- what users get wrong -----------------------------------------------------------------------------------------
@@ -254,15 +191,6 @@ def test_views_strategies_and_lists_name_members_of_the_group() -> None:
             View(members=members)  # type: ignore[arg-type]
     with pytest.raises(GroupError, match="expected a View"):
         allocate("AVG", group(2, "c1"), views={"c1": ["c1"]})  # type: ignore[dict-item]
-
-
-@rows("strategy", ["AVG", "AVG_BY_CIRCLE"])
-def test_clients_and_queues_are_in_the_order_of_utf16_units(strategy: str) -> None:
-    beyond, below = "\U0001f600", "\ufb00"
-    group = Group.of({"T": {below: 1, beyond: 2}}, {below: ["T"], beyond: ["T"]})
-    queues = [Queue("T", beyond, 0), Queue("T", beyond, 1), Queue("T", below, 0)]
-    first = queues[:2] if strategy == "AVG" else queues[::2]
-    assert allocate(strategy, group)[beyond] == tuple(first)
 
 
 GROUP = Group.of(topics={"T": {"b": 3}, "U": {"b": 1}}, members={"c2": ["T", "U"], "c1": ["T", "U"]}, name="g")

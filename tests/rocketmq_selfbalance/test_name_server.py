@@ -26,8 +26,6 @@ from rocketmq_selfbalance.messages.nameserver import (
 )
 from rocketmq_selfbalance.nameserver import NameServer
 
-SCAN_S = 5
-
 
 def registration(broker: str, *topics: TopicConfig, version: int = 1, id: int = 0) -> RegisterBroker:
     told = (TopicConfig("SELF", 1, 1), *topics)
@@ -80,57 +78,10 @@ def test_consumers_share_the_read_queues_and_producers_write_to_the_write_queues
     assert addresses_of(found) == {"a": {0: "a/0"}, "b": {0: "b/0"}}
 
 
-def test_a_broker_that_takes_leave_is_gone_at_once_with_all_its_queues() -> None:
-    world = name_server(
-        (0, "a", registration("a", TopicConfig("T", 4, 4))), (0, "b", registration("b", TopicConfig("T", 4, 4)))
-    )
-    world.receive(1000, "a", UnregisterBroker(0, "C", "a", 0, "a/0"))
-    assert brokers(answered(world)) == ["b"]
-
-
-def test_a_topic_without_any_broker_does_not_exist() -> None:
-    world = name_server((0, "a", registration("a", TopicConfig("T", 4, 4))))
-    world.receive(1000, "a", UnregisterBroker(0, "C", "a", 0, "a/0"))
-    assert no_route(world)
-
-
-def test_a_broker_whose_connection_ends_is_gone_at_once() -> None:
-    world = name_server(
-        (0, "a", registration("a", TopicConfig("T", 4, 4))), (0, "b", registration("b", TopicConfig("T", 4, 4)))
-    )
-    world.closed(1000, "b")
-    assert brokers(answered(world)) == ["a"]
-
-
-def test_a_silent_broker_is_gone_when_the_first_scan_after_120_s_finds_it() -> None:
-    world = name_server((0, "a", registration("a", TopicConfig("T", 4, 4))))
-    assert brokers(answered(world, at_s=120)) == ["a"]
-    assert answered(world, at_s=120 + SCAN_S) is None
-    assert [each.peer for each in world.closes] == ["a"]
-
-
 def test_a_registration_each_30_s_keeps_a_broker_for_ever() -> None:
     same = registration("a", TopicConfig("T", 4, 4))
     world = name_server(*((each * 30, "a", same) for each in range(20)))
     assert brokers(answered(world, at_s=600)) == ["a"]
-
-
-def test_a_first_registration_with_a_single_topic_is_refused() -> None:
-    world = name_server((0, "a", RegisterBroker(0, "C", "a", 0, "a/0", (TopicConfig("T", 4, 4),), DataVersion())))
-    assert no_route(world)
-
-
-def test_topics_missing_in_a_registration_stay() -> None:
-    world = name_server((0, "a", registration("a", TopicConfig("T", 4, 4))), (1, "a", registration("a", version=2)))
-    assert brokers(answered(world)) == ["a"]
-
-
-def test_a_changed_topic_counts_with_a_new_version_only() -> None:
-    world = name_server((0, "a", registration("a", TopicConfig("T", 4, 4))))
-    world.receive(1000, "a", registration("a", TopicConfig("T", 8, 8)))
-    assert route(world).queues[0].read == 4
-    world.receive(2000, "a", registration("a", TopicConfig("T", 8, 8), version=2))
-    assert route(world).queues[0].read == 8
 
 
 def test_without_write_permission_producers_see_nothing_and_consumers_the_same() -> None:
@@ -142,24 +93,10 @@ def test_without_write_permission_producers_see_nothing_and_consumers_the_same()
     assert subscribe_queues("T", after) == subscribe_queues("T", before)
 
 
-def test_the_write_permission_stays_away_until_the_broker_registers_a_change() -> None:
-    world = name_server((0, "a", registration("a", TopicConfig("T", 2, 2))))
-    world.receive(1000, OPERATOR, WipeWritePerm(0, "a"))
-    world.receive(30_000, "a", registration("a", TopicConfig("T", 2, 2)))
-    assert publish_queues("T", route(world)) == ()
-    world.receive(60_000, "a", registration("a", TopicConfig("T", 2, 2), version=2))
-    assert len(publish_queues("T", route(world))) == 2
-
-
 def test_adding_write_permission_makes_a_topic_readable_too() -> None:
     world = name_server((0, "a", registration("a", TopicConfig("T", 2, 2, perm=0))))
     world.receive(1000, OPERATOR, AddWritePerm(0, "a"))
     assert route(world).queues[0].perm == 6
-
-
-def test_a_write_only_topic_has_no_queues_for_consumers() -> None:
-    world = name_server((0, "a", registration("a", TopicConfig("T", 2, 2, perm=2))))
-    assert subscribe_queues("T", route(world)) == ()
 
 
 def test_queues_of_a_lost_master_stay_while_a_replica_is_there() -> None:

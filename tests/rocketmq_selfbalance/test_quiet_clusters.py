@@ -109,14 +109,6 @@ def test_a_broker_that_returns_holds_pulls_anew() -> None:
         assert_equal(*both(*down, at(burst, produce={"T": 10}), seconds=250))
 
 
-def test_locks_of_two_groups_in_a_process_are_renewed_each_at_its_time() -> None:
-    groups = {
-        group: {"members": {f"{group}{number}": {"subscribe": ("T",), "process": f"p{number}"} for number in (1, 2)}}
-        for group in ("g", "h")
-    }
-    assert_equal(*both(seconds=150, groups=groups, settings={"orderly": True}))
-
-
 def test_pulls_that_were_lost_are_overdue_though_others_are_answered() -> None:
     cut = {"network": "cut", "between": ("c1", "broker-b"), "for": 11_500.0}
     for seconds in (100, 104, 108):

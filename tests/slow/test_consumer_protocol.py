@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from protocols.facts import Callback
-from protocols.scenario.events import AddTopic, Event, Join, Leave, StopPolling, Subscribe
+from protocols.scenario.events import AddTopic, Event, Join, Leave
 from tests.kafka_coordinator.kafka_stories import Observed, Story
 from tests.slow.java import find_java, released_jars
 from tests.slow.real_kafka import _ARTIFACTS, VERSION, RealKafka, UnavailableError, running
@@ -135,60 +135,6 @@ def compare(real: dict[str, list[Told]], modelled: dict[str, list[Told]]) -> Non
         assert [each[1:] for each in told] == [each[1:] for each in modelled[name]], (name, told, modelled[name])
         off = [abs(one.at - other.at) for one, other in zip(told, modelled[name], strict=True)]
         assert max(off) <= INTERVAL_MS + SLACK_MS, (name, told, modelled[name])
-
-
-def test_the_model_is_called_back_as_javas_consumer_is(kafka: RealKafka, classes: Path) -> None:
-    """a begins, b joins, a's user stands still for longer than it may, b reads another topic as well, a closes."""
-    script = Script(kafka, classes, "g")
-    patience = {"max.poll.interval.ms": "6000"}
-    try:
-        script.start("a", **patience)
-        script.at(8, "b starts")
-        script.start("b", **patience)
-        script.at(18, "a stands still", "a", "sleep 10000")
-        script.at(34, "b subscribes", "b", "subscribe t,u")
-        script.at(40, "a closes", "a", "close")
-        script.at(46, "end")
-    finally:
-        real = script.end()
-    moments = script.moments
-    events: list[Event] = [
-        *(Join(at=joined(told), join=name, subscribe=("t",)) for name, told in real.items()),
-        StopPolling.model_validate({"at": moments["a stands still"], "stop_polling": "a", "for": 10_000.0}),
-        Subscribe(at=moments["b subscribes"], subscribe={"b": ("t", "u")}),
-        Leave(at=moments["a closes"], leave="a"),
-    ]
-    compare(real, played(events, 46, **{"max.poll.interval.ms": 6_000}).by_member())
-
-
-def test_static_members_come_back_to_what_they_had_and_a_second_one_is_refused(kafka: RealKafka, classes: Path) -> None:
-    """a and b are static; b closes and comes back as b2 after 3 s; c begins with b's instance id."""
-    script = Script(kafka, classes, "static")
-    try:
-        script.start("a", **{"group.instance.id": "i-a"})
-        script.at(6, "b starts")
-        script.start("b", **{"group.instance.id": "i-b"})
-        script.at(14, "b closes", "b", "close")
-        script.at(17, "b2 starts")
-        script.start("b2", **{"group.instance.id": "i-b"})
-        script.at(22, "c starts")
-        script.start("c", **{"group.instance.id": "i-b"})
-        script.at(28, "end")
-    finally:
-        real = script.end()
-    (refused,) = real.pop("c")
-    assert (refused.kind, refused.partitions) == ("error", 1)
-    events: list[Event] = [
-        *(
-            Join(at=joined(told), join=name, subscribe=("t",), instance_id=f"i-{name[0]}")
-            for name, told in real.items()
-        ),
-        Join(at=refused.at, join="c", subscribe=("t",), instance_id="i-b"),
-        Leave(at=script.moments["b closes"], leave="b"),
-    ]
-    seen = played(events, 28)
-    compare(real, seen.by_member())
-    assert seen.notes() == ["poll() of c throws: UNRELEASED_INSTANCE_ID"]
 
 
 def test_a_pattern_that_the_broker_resolves_finds_a_new_topic(kafka: RealKafka, classes: Path) -> None:

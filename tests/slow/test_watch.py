@@ -84,7 +84,9 @@ def test_a_member_leaves_and_the_broker_dies(tmp_path: Path) -> None:
                 for member in members:
                     member.poll(0.1)
             after = until(watch, lambda told: group_of(told).get("max") == 3)
-            assert (group_of(after)["moves_total"], group_of(after)["rebalances_total"]) == (2, 1)
+            assert group_of(after)["moves_total"] == 2
+            # The members tell their generations; when one leaves, the others need one or two.
+            assert 1 <= group_of(after)["rebalances_seen_total"] <= 2
             for member in members:
                 member.close()
             broker.close()

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 
-from compare.figures.spark.sweeps import SPREAD
+from compare.sweeping.document import SPREAD
 from compare.sweeping.folder import ROWS
 from compare.sweeping.grid import Sweep
 from tools.atlas.tables import MOVES, STATE, Allocations, Events, Key, Size, Spread

@@ -6,7 +6,7 @@ from shlex import quote
 from urllib.parse import quote as percent
 
 from compare.auditing.group_figures import MISSING
-from compare.explaining.finding import Case, Finding, finding, named, several
+from compare.explaining.finding import Case, Finding, clients, finding, named, several
 from compare.explaining.remedies.assignors import connector_of, session_timeout
 from compare.explaining.remedies.remedy import GRAVE, GROUPS, LIGHT, Remedy, Risk, connector, describe, of_group
 from compare.reading.group_model import REBALANCING, missing_share
@@ -140,7 +140,7 @@ def rebalancing(case: Case) -> Iterator[Finding]:
     if not case.on_the_move:
         return
     state, moving = case.observed.state, case.observed.moving or ()
-    shown = _shown_by_state(state) if state in REBALANCING else _shown_by_members(moving, state)
+    shown = _shown_by_state(state) if state in REBALANCING else _shown_by_members(clients(case.observed, moving), state)
     yield finding(
         "rebalancing",
         f"{shown}, so ownership is about to change.",
@@ -151,7 +151,7 @@ def rebalancing(case: Case) -> Iterator[Finding]:
                 " each restart begins another rebalance."
             ),
         ),
-        0.0 if case.lost is None else 100.0 - case.lost.score,
+        0.0 if case.lost is None else 100.0 - case.lost.score - case.lost.idle,
         {"state": state, "moving": list(moving), "unowned_queues": len(case.unowned)},
     )
 

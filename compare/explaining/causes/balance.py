@@ -64,7 +64,7 @@ def uneven(case: Case) -> Iterator[Finding]:
 def more_members_than_queues(case: Case) -> Iterator[Finding]:
     """Members that no allocation can employ."""
     modelled = case.modelled
-    if modelled is None or _is_broken(modelled) or case.on_the_move:
+    if modelled is None or _is_broken(modelled) or not case.idle_is_known:
         return
     queues, idle = sum(case.best), list(case.best).count(0)
     members = len(case.best)
@@ -81,6 +81,8 @@ def more_members_than_queues(case: Case) -> Iterator[Finding]:
         fewer = at_most(case, members - idle, "further members would own nothing")
         remedies = [fewer, one_for_each_member(case, modelled, needed)]
     subscriptions = "" if modelled.alike else " with these subscriptions"
+    if modelled.basis == "owned" and idle > members - queues:
+        subscriptions = " if members read only the topics of their own queues, which no source shows"
     yield finding(
         "more-members-than-queues",
         f"{several(members, 'member shares', 'members share')} {what}, and each"
@@ -202,8 +204,8 @@ def _tasks(case: Case) -> Finding:
         f"{'ksqlDB' if case.kind == 'ksqldb' else 'Kafka Streams'} places its tasks itself, close to their state, and"
         f" a task reads the same partition number of all its topics: a largest load of {max(case.loads)} of {queues}"
         " partitions says little about the work, and no assignor can be set.",
-        remedies if idle else (),
-        case.lost.idle if case.lost is not None and idle else 0.0,
+        remedies if idle and case.idle_is_known else (),
+        case.lost.idle if case.lost is not None and idle and case.idle_is_known else 0.0,
         _evidence(case),
     )
 
@@ -248,7 +250,7 @@ def _remainder(case: Case, modelled: Modelled, strategy: str) -> Finding:
     else:
         remedies = [multiples(case, modelled, odd), lists_by_hand(case, modelled)]
         busy = len(case.loads) - case.loads.count(0)
-        if busy < len(case.loads) and max(len(queues) for queues in topics.values()) <= busy:
+        if case.idle_is_known and busy < len(case.loads) and max(len(queues) for queues in topics.values()) <= busy:
             remedies.append(
                 at_most(case, busy, f"{strategy} gives further members nothing, because no topic has more queues")
             )

@@ -45,7 +45,8 @@ def broken_in_kafka(case: Case) -> Iterator[Finding]:
         yield finding(
             "unowned-queues",
             f"{several(len(unowned), 'partition')} of {named(topics)} {'has' if len(unowned) == 1 else 'have'} no"
-            " owner: the partitions were added after the last rebalance, or consumers choose theirs with assign().",
+            " owner: the partitions were added after the last rebalance, consumers choose theirs with assign(), or the"
+            " views were taken at different times.",
             _for_unowned(case),
             0.0 if case.lost is None else case.lost.unowned,
             {"unowned": [list(queue) for queue in unowned]},
@@ -113,7 +114,10 @@ def broken_ownership(case: Case) -> Iterator[Finding]:
         yield from broken_in_kafka(case)
         return
     specific = [*_duplicate_client_id(case), *_different_subscriptions(case)]
-    if not specific and len(observed.strategies) < 2 and observed.strategy not in (None, *ROCKETMQ):
+    if len(observed.strategies) > 1:
+        # What members say of themselves: it stands beside whatever else is wrong.
+        yield from _mixed_strategies(case)
+    elif not specific and observed.strategy not in (None, *ROCKETMQ):
         yield from _left_by_strategy(case)
     elif not specific:
         yield from _mixed_strategies(case)

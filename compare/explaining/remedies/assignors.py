@@ -3,16 +3,16 @@
 import re
 
 from compare.auditing.what_if import under
-from compare.catalogues import CLASSIC_CLASSES, EAGER, KEEPING, SERVER, SERVER_NAMES
+from compare.catalogues import EAGER, KEEPING, SERVER, SERVER_NAMES
 from compare.documents.audit import Restart
-from compare.explaining.finding import Case, named
+from compare.explaining.finding import Case, clients, named
 from compare.explaining.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk, connector, describe
+from compare.reading.client_libraries import ASSIGNORS, LIBRARIES, Library, spelled
 from compare.reading.group_kinds import libraries_of
 from compare.reading.group_model import Modelled
 from kafka_coordinator import assign
 from protocols import Allocation
 
-_PACKAGE = "org.apache.kafka.clients.consumer."
 _TASK = re.compile(r"connector-consumer-(.+)-[0-9]+")
 
 
@@ -58,68 +58,72 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
             after,
         )
     today = case.observed.strategy or ""
-    libraries = libraries_of(case.observed)
-    if libraries == ("librdkafka",):
-        return _in_librdkafka(case, today, name, after)
-    if libraries and "librdkafka" not in libraries:
-        return _in_another_library(case, today, name, after)
-    old, new = CLASSIC_CLASSES[today], CLASSIC_CLASSES[name]
-    key = f"{_prefix(case)}partition.assignment.strategy"
+    library, condition = _library_of(case, today)
+    commands = _settings(library, today, name, _prefix(case))
+    risks = _risks(today, name, case)
+    at_once = len(commands) == 1
+    if at_once:
+        risks.append(Risk("no member consumes between stop and start", LIGHT))
+    text = f"{condition}{_way(library, today, name, commands, _where(case))}."
+    if not condition.endswith(_HINTED) and condition:
+        beside = [f"with {key}: {_beside(LIBRARIES[key], today, name)}" for key in ("librdkafka", "aiokafka")]
+        text += f" W{'; '.join(beside)[1:]}. equipoise plan --to {name} tells every library's way."
     return Remedy(
-        f"Set {key} to {_PACKAGE}{new} in {_where(case)}, in two steps: first list it before today's {old}; when"
-        f" every member has both, remove {old}.",
-        (f"{key}={_PACKAGE}{new},{_PACKAGE}{old}", f"{key}={_PACKAGE}{new}"),
-        _restart(case),
+        text[0].upper() + text[1:],
+        commands,
+        "all at once" if at_once else _restart(case),
         True,
-        tuple(_risks(today, name, case)),
+        tuple(risks),
         gain,
         after,
     )
 
 
-def _in_librdkafka(case: Case, today: str, name: str, after: Allocation | None) -> Remedy:
-    """librdkafka has names instead of classes, and starts with no list that holds eager and cooperative ones."""
-    key = f"{_prefix(case)}partition.assignment.strategy"
-    steps: tuple[str, ...]
-    restart: Restart
-    if (name in EAGER) == (today in EAGER):
-        text = (
-            f"Set {key}={name} in {_where(case)}, in two steps: first list it before today's {today}; when every"
-            f" member has both, remove {today}."
-        )
-        steps, restart = (f"{key}={name},{today}", f"{key}={name}"), _restart(case)
-        risks = _risks(today, name, case)
-    else:
-        text = (
-            f"Stop all members, and start them with {key}={name}: librdkafka refuses a list of {today} and {name},"
-            " and members with different ones of the two cannot be in one group."
-        )
-        steps, restart = (f"{key}={name}",), "all at once"
-        risks = [
-            *_risks(today, name, case),
-            Risk("no member consumes between stop and start", LIGHT),
-            Risk(
-                "a rebalance callback of the application must call incremental_assign() if the assignor is"
-                " cooperative, and assign() if it is eager",
-                SERIOUS,
-            ),
-        ]
-    return Remedy(text, steps, restart, True, tuple(risks), case.gain(after), after)
+_HINTED = "as their client ids hint: "
 
 
-def _in_another_library(case: Case, today: str, name: str, after: Allocation | None) -> Remedy:
-    """Each library has a setting of its own for the assignor; none takes the names of Java's classes."""
-    return Remedy(
-        f"Set the assignor {name} in {_where(case)} with the corresponding setting of its client library"
-        f" ({' or '.join(libraries_of(case.observed))}), in two steps: first list it before today's {today}; when"
-        f" every member has both, remove {today}.",
-        (),
-        _restart(case),
-        True,
-        tuple(_risks(today, name, case)),
-        case.gain(after),
-        after,
+def _library_of(case: Case, today: str) -> tuple[Library, str]:
+    """The library that a remedy is for, and the condition that it must say: only a connector's is known."""
+    if case.kind in ("connect", "mirrormaker"):
+        return LIBRARIES["java"], ""
+    hints = libraries_of(case.observed)
+    # Who uses an assignor that a library lacks is not of that library, whatever its client id is.
+    if len(hints) == 1 and hints[0] and today in LIBRARIES[hints[0]].assignors:
+        library = LIBRARIES[hints[0]]
+        return library, f"if all members use {library.name}, {_HINTED}"
+    return LIBRARIES["java"], "if all members use Java's client, which no source shows: "
+
+
+def _settings(library: Library, today: str, name: str, prefix: str = "") -> tuple[str, ...]:
+    """The library's setting in each of two steps, or in the only one where it refuses both assignors in one list."""
+    lists = [name] if not library.mixes and (name in EAGER) != (today in EAGER) else [f"{name},{today}", name]
+    found = [spelled(library, {ASSIGNORS: each}) or {} for each in lists]
+    return tuple(f"{prefix}{option}={value}" for settings in found for option, value in settings.items())
+
+
+def _way(library: Library, today: str, name: str, commands: tuple[str, ...], where: str) -> str:
+    if len(commands) == 1:
+        return (
+            f"stop all members, and start them with {commands[0]}: {library.name} refuses a list of {today} and {name},"
+            " and members with different ones of the two cannot be in one group"
+        )
+    option, _, value = commands[1].partition("=")
+    old = library.assignors[today].rpartition(".")[2]
+    return (
+        f"set {option} to {value} in {where}, in two steps: first list it before today's {old}; when every member has"
+        f" both, remove {old}"
     )
+
+
+def _beside(library: Library, today: str, name: str) -> str:
+    """The same in another library, or that it has none of the two assignors."""
+    lacking = next((each for each in (name, today) if each not in library.assignors), None)
+    if lacking is not None:
+        return f"{library.known_at} has no {lacking}" + (", so no member uses it" if lacking == today else "")
+    commands = _settings(library, today, name)
+    if len(commands) == 1:
+        return f"stop all members, and start them with {commands[0]}, because it refuses both in one list"
+    return f"the same two steps with {commands[0]}, then {commands[1]}"
 
 
 def fresh_start(case: Case, modelled: Modelled, strategy: str) -> Remedy | None:
@@ -156,7 +160,8 @@ def _not_upgraded(case: Case) -> str:
     speak, take = ("speaks", "takes") if len(classic) == 1 else ("speak", "take")
     until = "it is" if len(classic) == 1 else "they are"
     return (
-        f" {named(classic)} still {speak} the classic protocol and {take} no group.remote.assignor until {until}"
+        f" {named(clients(case.observed, classic))} still {speak} the classic protocol and {take} no"
+        f" group.remote.assignor until {until}"
         " upgraded to group.protocol=consumer; leave out the setting there."
     )
 
@@ -191,14 +196,12 @@ def _risks(today: str, name: str, case: Case) -> list[Risk]:
         risks.append(Risk("every rebalance stops all members for a moment, not only those that lose partitions", LIGHT))
     if name == "roundrobin":
         risks.append(Risk("many partitions move whenever a member comes or goes", LIGHT))
-    if (name in EAGER) != (today in EAGER) and libraries_of(case.observed) != ("librdkafka",):
-        listener = (
-            "" if name in EAGER else "a rebalance listener receives only the changed partitions from then on, and "
-        )
+    if name not in EAGER and today in EAGER:
         risks.append(
             Risk(
-                f"{listener}librdkafka clients refuse eager and cooperative assignors in one list, so all of their"
-                " members must stop before the first one starts with the new assignor",
+                "commits that meet a rebalance may fail from then on (commitSync() throws RebalanceInProgressException"
+                " in the poll loop and in onPartitionsRevoked), and a rebalance listener receives only the changed"
+                " partitions: code that does not expect it ends",
                 LIGHT,
             )
         )

@@ -19,6 +19,7 @@ from compare.explaining.remedies.remedy import GRAVE, LIGHT, SERIOUS, Gain, Reme
 from compare.optima import optimum
 from compare.reading.group_kinds import STREAMS
 from compare.reading.group_model import Modelled
+from compare.reading.observed import names_of
 from protocols import Allocation, Group, Queue, sort_queues
 
 _INTERNAL = ("-changelog", "-repartition")
@@ -317,7 +318,9 @@ def at_most(case: Case, count: int, why: str) -> Remedy:
         )
         commands, restart = (setting,), "rolling"
     else:
-        nothing = [] if case.modelled is None else sorted(id for id, owned in case.modelled.today.items() if not owned)
+        shown = names_of(case.observed.members or ())
+        owned = () if case.modelled is None else case.modelled.today.values()
+        nothing = sorted(name for name, queues in zip(shown, owned, strict=False) if not queues)
         who = f"{stopped} of the members" if stopped < idle else several(stopped, "member")
         owns = "owns" if stopped == 1 == idle else "own"
         text = f"Run at most {several(count, 'member')}: {why}. Stop {who} that {owns} nothing now: {named(nothing)}."

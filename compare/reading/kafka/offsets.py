@@ -25,7 +25,7 @@ from compare.reading.observed import Block, RowError, Skipped, skipped
 from protocols import Queue
 
 NEEDED = frozenset({"TOPIC", "PARTITION", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID"})
-_OTHER_NUMBERS = ("LEADER-EPOCH", "CURRENT-OFFSET", "LOG-END-OFFSET")
+_OTHER_NUMBERS = ("LEADER-EPOCH", "CURRENT-OFFSET")
 
 _NEXT_ROW = re.compile(r"\s[A-Za-z0-9._-]+ +[0-9]+ +(?:-|[0-9]+) +(?:-|[0-9]+) +(?:-|-?[0-9]+) ")
 """A topic, a partition and offsets behind a client id: the line feed between two rows got lost."""
@@ -35,6 +35,7 @@ class _Row(NamedTuple):
     group: str
     queue: Queue | None
     lag: int | None
+    end: int | None
     consumer: str
     client: str
     host: str
@@ -45,6 +46,7 @@ class _Found:
     owned: dict[str, list[Queue]] = field(default_factory=dict)
     unowned: list[Queue] = field(default_factory=list)
     lag: dict[Queue, int | None] = field(default_factory=dict)
+    ends: dict[Queue, int] = field(default_factory=dict)
     clients: dict[str, Client] = field(default_factory=dict)
 
 
@@ -63,7 +65,8 @@ def read_offsets(block: Block, columns: Columns) -> Iterator[OffsetsTable | Skip
         yield skipped(block, rows.found[-1][0], "ends in the middle of a client id: rows below it may be cut off")
     for group, each in found.items():
         owned = {consumer: tuple(queues) for consumer, queues in each.owned.items()}
-        yield OffsetsTable(block.source.name, group, owned, tuple(each.unowned), each.lag, each.clients, complete)
+        unowned = tuple(each.unowned)
+        yield OffsetsTable(block.source.name, group, owned, unowned, each.lag, each.clients, complete, each.ends)
 
 
 def _is_cut(found: Mapping[str, _Found], last: _Row) -> bool:
@@ -80,6 +83,8 @@ def _add(found: dict[str, _Found], row: _Row) -> None:
     queue = row.queue
     if queue is not None:
         of_group.lag[queue] = row.lag
+        if row.lag is not None and row.end is not None:
+            of_group.ends[queue] = row.end
     if row.consumer == MISSING:
         if queue is not None:
             of_group.unowned.append(queue)
@@ -97,6 +102,7 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
     topic_at, partition_at, lag_at, consumer_at, host_at, client_at = (
         columns.names.index(text) for text in ("TOPIC", "PARTITION", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID")
     )
+    end_at = columns.index("LOG-END-OFFSET")
     others = [(at, other_number) for other_number in _OTHER_NUMBERS if (at := columns.index(other_number)) is not None]
 
     def read(line: str) -> _Row:
@@ -106,6 +112,7 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
         for at, heading in others:
             number(cells[at], heading)
         lag = number(cells[lag_at], "LAG")
+        end = None if end_at is None else number(cells[end_at], "LOG-END-OFFSET")
         partition = number(cells[partition_at], "PARTITION")
         consumer = name(cells[consumer_at], "CONSUMER-ID")
         host = name(cells[host_at], "HOST")
@@ -124,6 +131,6 @@ def _reader(block: Block, columns: Columns) -> Callable[[str], _Row]:
             raise RowError("expected a partition's number under PARTITION")
         # An offset reset below the committed one makes the difference negative: nothing is left to read.
         lag = None if lag is None else max(lag, 0)
-        return _Row(group_of(cells, group_at, block.source), queue, lag, consumer, client, host)
+        return _Row(group_of(cells, group_at, block.source), queue, lag, end, consumer, client, host)
 
     return read

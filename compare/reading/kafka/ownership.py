@@ -149,10 +149,11 @@ _SETTLED = (None, "Stable", "Empty", "Dead", "Unknown")
 
 @dataclass(frozen=True, slots=True)
 class ReadQueues:
-    """The queues, sorted, None where not told; their lags, None where nothing is committed."""
+    """The queues, sorted, None where not told; their lags, None where nothing is committed; where they end."""
 
     queues: tuple[Queue, ...] | None
     lag: Mapping[Queue, int | None]
+    ends: Mapping[Queue, int]
     notes: tuple[str, ...]
 
 
@@ -194,10 +195,11 @@ def find_queues(
     if offsets is not None and not offsets.complete:
         notes.append("rows of the offsets view are missing or unreadable: partitions and lag cover only the other rows")
     if not found:
-        return ReadQueues(None, {}, tuple(notes))
+        return ReadQueues(None, {}, {}, tuple(notes))
     queues = sort_queues(found)
     lag = {} if offsets is None else {queue: offsets.lag.get(queue) for queue in queues}
-    return ReadQueues(queues, lag, tuple(notes))
+    ends = {} if offsets is None else {queue: offsets.ends[queue] for queue in queues if queue in offsets.ends}
+    return ReadQueues(queues, lag, ends, tuple(notes))
 
 
 def _holes(found: Iterable[Queue], topics: Mapping[str, TopicQueues]) -> Iterator[str]:

@@ -45,7 +45,8 @@ def read_states(block: Block, columns: Columns) -> Iterator[GroupState | Skipped
         if not columns.is_squeezed and not _fits(before, coordinator_at):
             raise RowError("expected a group's id and its padding before COORDINATOR (ID)")
         strategy = left[coordinator.end() :].strip(" ")
-        epoch = values.get("GROUP-EPOCH")
+        told_epoch = values.get("GROUP-EPOCH")
+        epoch = None if told_epoch is None else number(told_epoch, "GROUP-EPOCH")
         return GroupState(
             source=block.source.name,
             group=group_of([before], None if group_at is None else 0, block.source),
@@ -53,7 +54,9 @@ def read_states(block: Block, columns: Columns) -> Iterator[GroupState | Skipped
             state=state,
             strategy=None if strategy in ("", MISSING) else strategy,
             members=members,
-            consumer_protocol=None if epoch is None else number(epoch, "GROUP-EPOCH") is not None,
+            consumer_protocol=None if told_epoch is None else epoch is not None,
+            coordinator=" ".join(coordinator[0].split()),
+            epoch=epoch,
         )
 
     rows = read_rows(block, read)

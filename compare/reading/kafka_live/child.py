@@ -39,7 +39,8 @@ def main(descriptor: int) -> NoReturn:
 def _read(order: Order, channel: Channel) -> None:
     connection = connect(order.servers, order.settings, answer_s(order.timeout_s), end_of(order.timeout_s))
     channel.send((READY, None))
-    channel.send((FOUND, list(fetch(connection, order.source, lambda text: channel.send((PROGRESS, text))))))
+    found = list(fetch(connection, order.source, lambda text: channel.send((PROGRESS, text))))
+    channel.send((FOUND, (found, connection.brokers)))
 
 
 def _end_with_parent(channel: Channel) -> None:

@@ -47,6 +47,7 @@ class MemberDescription(Protocol):
 class GroupDescription(Protocol):
     """A group with its members; ``state`` and ``type`` are values of the library's enumerations."""
 
+    coordinator: Any
     is_simple_consumer_group: bool
     members: Sequence[MemberDescription]
     partition_assignor: str
@@ -77,13 +78,14 @@ _ALL_DOWN, TIMED_OUT = "_ALL_BROKERS_DOWN", "_TIMED_OUT"
 @dataclass(slots=True)
 class Connection:
     """An AdminClient and what it has complained of. ``timeout_s`` is the longest wait for any single answer, and
-    nothing is waited for beyond ``ends`` (`time.monotonic`)."""
+    nothing is waited for beyond ``ends`` (`time.monotonic`). ``brokers``: ``host:port`` of all that it has told of."""
 
     servers: str
     timeout_s: float
     settings: Settings = field(default_factory=Settings)
     ends: float = math.inf
     admin: Admin = field(init=False, repr=False)
+    brokers: tuple[str, ...] = ()
     _complaint: tuple[str, str] | None = None
     _down_since: float | None = None
 

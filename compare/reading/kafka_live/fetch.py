@@ -1,9 +1,12 @@
 """From a cluster's answers to facts, the same ones that the tools' views give."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
-from compare.reading.kafka.facts import Client, Fact, GroupState, MembersTable, OffsetsTable, TopicQueues
+from compare.reading.kafka.facts import Client, Fact, GroupState, MembersTable, OffsetsTable, OtherGroup, TopicQueues
 from compare.reading.kafka.listings import REBALANCING
+from compare.reading.kafka_live import epochs
 from compare.reading.kafka_live.connection import (
     TIMED_OUT,
     Answer,
@@ -26,11 +29,14 @@ _CONSUMER_PROTOCOL = {"CONSUMER": True, "CLASSIC": False}
 _QUEUES_AT_ONCE = 2000
 
 Committed = Mapping[Queue, int]
+AskEpochs = Callable[[Mapping[tuple[str, int], Sequence[str]], Mapping[str, str], float, float], Mapping[str, int]]
 Leaders = Mapping[str, Mapping[int, int]]
 """Topic to partition number to the node that leads it, -1 where none does; numbers ascend."""
 
 
-def fetch(connection: Connection, source: str, progress: Callable[[str], None]) -> Iterator[Fact | Skipped]:
+def fetch(
+    connection: Connection, source: str, progress: Callable[[str], None], ask_epochs: AskEpochs = epochs.epochs
+) -> Iterator[Fact | Skipped]:
     """Ask for everything about all consumer groups; `UserError` if the cluster does not even list them.
 
     Order: groups, then per group members and commits, then partitions and their ends. So a partition or record that
@@ -38,7 +44,9 @@ def fetch(connection: Connection, source: str, progress: Callable[[str], None]) 
     """
     names, refused = _list(connection)
     yield from (Skipped(source, None, f"a broker does not list its groups: {why}") for why in refused)
-    if not names and not refused:
+    of_others = list(others(connection, source, names))
+    yield from of_others
+    if not names and not refused and not of_others:
         yield Skipped(source, None, "the cluster has no consumer groups")
     described: dict[str, GroupDescription] = {}
     committed: dict[str, Committed] = {}
@@ -75,8 +83,34 @@ def fetch(connection: Connection, source: str, progress: Callable[[str], None]) 
         yield Skipped(
             source, None, f"the lag of {len(unknown)} partitions is unknown, because their end offsets are: {why}"
         )
+    found_epochs = _epochs(connection, described, ask_epochs)
+    # A node that does not answer would be waited for once more.
+    generations = {} if refused else _generations(connection)
     for group, about in described.items():
-        yield from _facts(source, group, about, committed.get(group), ends)
+        grown = found_epochs.get(group), generations.get(group)
+        yield from _facts(source, group, about, committed.get(group), ends, grown)
+
+
+def _epochs(connection: Connection, described: Mapping[str, GroupDescription], ask: AskEpochs) -> Mapping[str, int]:
+    of_coordinators: dict[tuple[str, int], list[str]] = {}
+    for group, about in described.items():
+        if _CONSUMER_PROTOCOL.get(about.type.name):
+            of_coordinators.setdefault((about.coordinator.host, about.coordinator.port), []).append(group)
+    return ask(of_coordinators, connection.settings.values, connection.wait_s(), connection.ends)
+
+
+def _generations(connection: Connection) -> dict[str, int]:
+    """Classic group to the generation that its members tell; none where the library fails, for nothing rests on it."""
+    found: dict[str, int] = {}
+    if connection.is_over():
+        return found
+    with suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # its successors do not tell what members sent
+        for group in connection.admin.list_groups(timeout=connection.wait_s()):
+            generation = epochs.generation(member.metadata or b"" for member in group.members)
+            if group.protocol_type == "consumer" and generation is not None:
+                found[group.id] = generation
+    return found
 
 
 def _list(connection: Connection) -> tuple[list[str], list[str]]:
@@ -87,6 +121,27 @@ def _list(connection: Connection) -> tuple[list[str], list[str]]:
     refused = sorted({connection.text(error) for error in listed.errors})
     # Kafka allows a group with an empty id for bare offsets; the library cannot ask for it.
     return sorted({each.group_id for each in listed.valid if each.group_id}), refused
+
+
+def others(connection: Connection, source: str, names: Sequence[str]) -> Iterator[OtherGroup | Skipped]:
+    """Groups that are none of consumers. librdkafka lists them in its older answer alone, where what is no classic
+    group, such as a share group, has no protocol."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            listed = connection.admin.list_groups(timeout=connection.wait_s())
+    except Exception as error:
+        why = connection.text(error)
+        yield Skipped(source, None, f"whether there are share groups or streams groups is unknown: {why}")
+        return
+    for group, protocol in sorted({each.id: each.protocol_type for each in listed}.items()):
+        if not group or group in names or protocol == "consumer":
+            continue
+        kind = "a share group or a streams group (kafka-groups.sh --list says which)"
+        if protocol:
+            kind = f"a group of the protocol {protocol}"
+        yield OtherGroup(source, group)
+        yield Skipped(source, None, f"{group!r} is {kind}, no consumer group, so no member owns partitions to judge")
 
 
 def _groups(
@@ -125,6 +180,7 @@ def _leaders(connection: Connection) -> Leaders:
         metadata = connection.admin.list_topics(timeout=connection.wait_s())
     except Exception as error:
         raise UserError(f"{connection.servers} does not list its topics: {connection.text(error)}") from None
+    connection.brokers = tuple(f"{each.host}:{each.port}" for _, each in sorted(metadata.brokers.items()))
     return {
         topic: {number: about.partitions[number].leader for number in sorted(about.partitions)}
         for topic, about in metadata.topics.items()
@@ -168,8 +224,14 @@ def _ends(
 
 
 def _facts(
-    source: str, group: str, about: GroupDescription, committed: Committed | None, ends: Mapping[Queue, int]
+    source: str,
+    group: str,
+    about: GroupDescription,
+    committed: Committed | None,
+    ends: Mapping[Queue, int],
+    grown: tuple[int | None, int | None],
 ) -> Iterator[Fact]:
+    """``grown``: epoch and generation."""
     consumer_protocol = _CONSUMER_PROTOCOL.get(about.type.name)
     state = _STATES.get(about.state.name)
     if state is None and consumer_protocol:
@@ -178,7 +240,10 @@ def _facts(
     strategy = about.partition_assignor or None
     members = tuple(sorted((_member(member) for member in about.members), key=lambda member: member.id))
     only_offsets = bool(about.is_simple_consumer_group)
-    yield GroupState(source, group, "state", state, strategy, len(members), consumer_protocol, only_offsets)
+    at = about.coordinator
+    runs = None if at is None else f"{at.host}:{at.port} ({at.id})"
+    count = len(members)
+    yield GroupState(source, group, "state", state, strategy, count, consumer_protocol, only_offsets, runs, *grown)
     targets = {queue for member in about.members for queue in _queues(member.target_assignment)}
     yield MembersTable(
         source, group, members, True, sort_queues(targets), consumer_protocol, complete=True, moving=_moving(about)
@@ -195,6 +260,7 @@ def _facts(
         lag={queue: _lag(queue, committed, ends) for queue in sort_queues(taken | committed.keys())},
         clients={member.id: Client(member.client_id, member.host) for member in members if member.owned},
         complete=True,
+        ends={queue: ends[queue] for queue in sort_queues(committed) if queue in ends},
     )
 
 

@@ -10,12 +10,13 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TypeAlias
 
 from compare.reading.kafka import join
 from compare.reading.kafka.facts import Fact
@@ -68,7 +69,11 @@ class Order:
     timeout_s: float
 
 
-def read_apart(order: Order, progress: Callable[[str], None]) -> Sequence[Fact | Skipped]:
+Found: TypeAlias = tuple[Sequence[Fact | Skipped], Sequence[str]]
+"""What the cluster tells, and ``host:port`` of all its brokers."""
+
+
+def read_apart(order: Order, progress: Callable[[str], None]) -> Found:
     """Everything that the cluster tells; `UserError` if it does not, or if its answers end the process."""
     ours, theirs = Pipe()
     with ours:
@@ -89,7 +94,7 @@ def read_apart(order: Order, progress: Callable[[str], None]) -> Sequence[Fact |
             child.wait()
 
 
-def _listen(order: Order, child: Connection, progress: Callable[[str], None]) -> Sequence[Fact | Skipped]:
+def _listen(order: Order, child: Connection, progress: Callable[[str], None]) -> Found:
     child.send(order)
     ends, late = end_of(START_S), f"cannot be read: the reading process does not start within {START_S:g} s"
     while child.poll(left_s(ends)):
@@ -100,7 +105,7 @@ def _listen(order: Order, child: Connection, progress: Callable[[str], None]) ->
         elif word == PROGRESS:
             progress(value)
         elif word == FOUND:
-            found: Sequence[Fact | Skipped] = value
+            found: Found = value
             return found
         elif word == REFUSED:
             raise UserError(value)
@@ -133,19 +138,24 @@ def observe(
     command_config: Path | None = None,
     timeout_s: float = TIMEOUT_S,
     progress: Callable[[str], None] = lambda text: None,
+    known: MutableMapping[str, str] | None = None,
 ) -> list[ObservedGroup | Skipped]:
     """The consumer groups of the cluster at ``kafka://host:port[,host:port...]``, sorted by name.
 
     ``Skipped`` stands for what the cluster would not tell about a node or a group, or not in time. ``timeout_s`` is how
-    long the whole reading may take; a single answer is waited for up to a third of it. `UserError` if nobody answers,
+    long the whole reading may take; a single answer is waited for up to a third of it. ``known``: what an earlier
+    reading found out, kept here for the next one: address to all brokers, any of which may answer first, so that
+    those of the address may die. `UserError` if nobody answers,
     the login or the settings are refused, an answer is in such a form that librdkafka breaks off, or the extra
     ``kafka`` is not installed.
     """
     source = shown(address)
+    known = {} if known is None else known
     at = servers(address)
     settings = Settings() if command_config is None else read_settings(command_config)
     progress(source)
-    found = read_apart(Order(at, settings, source, timeout_s), progress)
+    found, brokers = read_apart(Order(known.get(address, at), settings, source, timeout_s), progress)
+    known[address] = ",".join(dict.fromkeys((*at.split(","), *brokers)))
     facts = [each for each in found if not isinstance(each, Skipped)]
     skipped = [each for each in found if isinstance(each, Skipped)]
     passed_over = [] if settings.passed_over is None else [settings.passed_over]

@@ -5,7 +5,7 @@ Complete names that a view cut to its column's width, from sources that have the
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from compare.reading.observed import SourceText
@@ -18,7 +18,8 @@ class Progress:
 
     ``lag`` is the column #Diff. ``shown`` (None without the column #Client IP) gives each queue the address of a
     member who reports it as owned; None where nobody who answered does. Topics as long as ``topic_width`` and brokers
-    as long as ``broker_width`` may be cut. ``complete`` is False if rows could not be read or told apart.
+    as long as ``broker_width`` may be cut. ``complete`` is False if rows could not be read or told apart. ``ends``:
+    where the queues end, if told.
     """
 
     source: SourceText
@@ -29,6 +30,7 @@ class Progress:
     topic_width: int
     broker_width: int
     complete: bool
+    ends: Mapping[Queue, int] = field(default_factory=dict)
 
 
 class Connection(NamedTuple):

@@ -133,9 +133,8 @@ def _group(
     offline = not clients.connected and clients.count == 0
     listed = clients.complete and not ownership.strangers
     elsewhere = lag_elsewhere((fact for fact in fact_group.facts if isinstance(fact, BrokerLag)), names)
-    partial = None
-    if mode == "shared" and not offline:
-        partial = what_is_missing(clients, ownership, told, topics, table, listed)
+    shares = mode == "shared" and not offline
+    partial = what_is_missing(clients, ownership, told, topics, table, listed) if shares else None
     orderly = [running.orderly for running in asked.values() if running.orderly is not None]
     return ObservedGroup(
         system="rocketmq",
@@ -158,7 +157,12 @@ def _group(
         orderly=any(orderly) if orderly else None,
         missing_topics=topics.missing,
         seems_deserted=mode == "shared" and is_deserted(clients, table),
+        ends=_ends(fact_group),
     )
+
+
+def _ends(fact_group: FactGroup[GroupFact]) -> dict[Queue, int]:
+    return {queue: end for fact in fact_group.facts if isinstance(fact, Progress) for queue, end in fact.ends.items()}
 
 
 def _unowned(

@@ -240,13 +240,13 @@ def route(topic: str, body: bytes) -> TopicRoute:
     return TopicRoute(sort_queues(queues), brokers)
 
 
-def lag(told: LooseObject) -> dict[Queue, int]:
-    """Queue to the records that are still to be consumed. `Refused` for offsets that are no numbers."""
-    found: dict[Queue, int] = {}
+def offsets(told: LooseObject) -> dict[Queue, tuple[int, int]]:
+    """Queue to where the group has come to and where it ends. `Refused` for offsets that are no numbers."""
+    found: dict[Queue, tuple[int, int]] = {}
     for key, about in mapping(told.get("offsetTable")).items():
-        of, offsets = queue(key), mapping(about)
+        of, of_queue = queue(key), mapping(about)
         if of is not None:
-            found[of] = whole(offsets, "brokerOffset") - whole(offsets, "consumerOffset")
+            found[of] = whole(of_queue, "consumerOffset"), whole(of_queue, "brokerOffset")
     return found
 
 

@@ -205,17 +205,19 @@ class Cluster:
             route = await self._route(topic)
             places |= route.brokers if isinstance(route, answers.TopicRoute) else {}
         skipped: list[Fact | Skipped] = []
-        lag: dict[Queue, int] = {}
+        found_offsets: dict[Queue, tuple[int, int]] = {}
         for broker, at in sorted(places.items()):
             try:
-                lag |= answers.lag(answers.body_of((await self._client.ask(at, _STATS, {"consumerGroup": group})).body))
+                answer = await self._client.ask(at, _STATS, {"consumerGroup": group})
+                found_offsets |= answers.offsets(answers.body_of(answer.body))
             except Refused as refused:
                 skipped.append(self._skipped(f"group {group!r}: broker {broker} does not report the lag: {refused}"))
-        if not lag:
+        if not found_offsets:
             return skipped
         # Nothing is cut here, and nobody is shown as an owner: the members were asked themselves.
-        table_of = Progress(self._source, group, False, lag, None, sys.maxsize, sys.maxsize, complete=not skipped)
-        return [table_of, *skipped]
+        lag = {queue: end - come_to for queue, (come_to, end) in found_offsets.items()}
+        ends = {queue: end for queue, (_, end) in found_offsets.items()}
+        return [Progress(self._source, group, False, lag, None, sys.maxsize, sys.maxsize, not skipped, ends), *skipped]
 
     def _skipped(self, why: str) -> Skipped:
         return Skipped(self._source.name, None, why)

@@ -188,12 +188,13 @@ def _static(scenario: Scenario, document: ScenarioDocument) -> dict[str, object]
     records = list(first.values())
     varying = [record["seed"] for record in records if record["jitter"]]
     seeds = document.get("seeds", {})
+    beside = any(seed["beside"] for seed in seeds.values())
     return {
         "name": scenario.name,
         "about": " ".join(scenario.about.split()),
         "facts": [
             *_facts(scenario, len(records), max((seed["runs"] for seed in seeds.values()), default=1)),
-            *([variation(scenario)] if varying else []),
+            *([variation(scenario)] if varying or beside else []),
         ],
         "events": [(_clock(at), text) for at, text in _events(shifted(scenario, varying[0]) if varying else scenario)],
         "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],

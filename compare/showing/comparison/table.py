@@ -6,9 +6,10 @@ from math import ceil
 
 from compare.documents.comparison import Record, SeedsRecord
 from compare.figures import Figure
-from compare.figures.metrics import COLUMNS, METRICS, SETTLED, Metric
+from compare.figures.metrics import COLUMNS, METRICS, ON_CAPACITY, SETTLED, Metric
 from compare.formatting import metric_text
 from compare.running.checks import (
+    capacities_equal,
     did_the_work,
     records_lost,
     shares,
@@ -35,8 +36,11 @@ def rows(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> list[di
     compared = sharing if any(sharing) else [True for _ in records]
     least = min((_lost(each, seeds) for each, counts in zip(records, compared, strict=True) if counts), default=0)
     may = [counts and _did_the_work(each, seeds, least) for each, counts in zip(records, compared, strict=True)]
+    alike = capacities_equal(records)
     best = [
         _best(metric, [row[at][0] if counts else None for row, counts in zip(values, compared, strict=True)], may)
+        if alike or metric.path not in ON_CAPACITY
+        else None
         for at, metric in enumerate(REPORT)
     ]
     found = []

@@ -38,13 +38,17 @@ def print_comparison(
         columns = [("variant", "left"), *seed, *((metric.heading.lower(), "right") for metric in metrics)]
         rows = (list(_row(variant, metrics, several, over.get(variant["label"]))) for variant in variants)
         print_table(columns, rows, format, names=1 + several)
+    beside = any(seed["beside"] for seed in over.values())
     if over:
+        below = "run as written" if beside else "first seed"
         print_line(
             f"Figures are medians over {_seeds(seeds)}, with the 5th and 95th percentile in brackets where they differ."
-            " Everything below describes the first seed.",
+            f" Everything below describes the {below}.",
             format,
         )
-    if any(variant["jitter"] for variant in variants):
+    elif document.get("one_run"):
+        print_line("One run of each variant: chance may decide between figures that are close.", format)
+    if beside or any(variant["jitter"] for variant in variants):
         varies = variation(scenario)
         print_line(f"{varies[0].upper()}{varies[1:]}.", format)
     _print_events(variants, several, format)

@@ -192,7 +192,7 @@ class KafkaBroker:
     def group(self, name: str) -> RealGroup:
         """The consumer group of this name; its members come by themselves."""
         if name not in self._groups:
-            self._groups[name] = RealGroup(self._background, name, self._end_before)
+            self._groups[name] = RealGroup(self._background, name, self._end_before, self._asked_limit)
         return self._groups[name]
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
@@ -310,6 +310,18 @@ class KafkaBroker:
 
     def _find(self, member: str, group: str | None) -> Found:
         return find(self._cluster, member, group)
+
+    def _asked_limit(self, group: str, member: str) -> Time | None:
+        return self._background.call(self._rebalance_timeout, group, member)
+
+    def _rebalance_timeout(self, group: str, member: str) -> Time | None:
+        """Of a member of the classic protocol: Kafka's clients name their ``max.poll.interval.ms``."""
+        try:
+            found = self._find(member, group)
+        except UserError:
+            return None
+        known = self._cluster.states[found.broker].broker.coordinator.core.groups.get(group)
+        return None if known is None or not found.is_classic else known.members[found.member_id].rebalance_timeout_ms
 
     def _expire(self, found: Found) -> None:
         self._service.operations.expire(found.group, found.member_id)

@@ -3,7 +3,7 @@
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -18,11 +18,14 @@ from compare.serving.cluster import Served
 from compare.testing import settling
 from compare.testing.brokers.background import Background
 from compare.testing.demands import Demands
-from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, place_of, single, watched
+from compare.testing.faults import note
+from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
 from compare.testing.sentences import moment
 from compare.testing.settling import single_owner
+from compare.testing.watching import Given, HandlerCall, LatePoll, SlowCallback, place_of, told_error, watched
 from protocols import Allocation
 from protocols.engine.nodes import Time
+from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.model import Scenario
 from protocols.scenario.topology import MemberKey, Topology
@@ -31,6 +34,8 @@ from protocols.timeline.story import story
 
 Ends = Callable[[Queue, Time], int]
 """A queue and a time to the offset of the next record that was written after it."""
+Limit = Callable[[str, str], Time | None]
+"""A group and a member to its rebalance timeout."""
 
 
 @dataclass(frozen=True)
@@ -103,27 +108,48 @@ R = TypeVar("R")
 class RealHandling:
     """Of one group. Threads may tell at once."""
 
-    def __init__(self, group: "RealGroup") -> None:
-        self._group = group
+    def __init__(self, group: "RealGroup", limit: Limit) -> None:
+        self._group, self._limit = group, limit
+        self.limits: dict[str, Time | None] = {}
+        """Member to the rebalance timeout with which it has joined, where that is known."""
         self._lock = Lock()
         self._told: list[Handled] = []
+        self.calls_of_handlers: list[HandlerCall] = []
+        """Those of watched handlers."""
+        self.late_polls: list[LatePoll] = []
+        self.slow_callbacks: list[SlowCallback] = []
+        self.threads: dict[str, set[int]] = {}
+        self.doubles: dict[str, object] = {}
         self.ends: list[CodeEnded] = []
-        """Nobody stops real code here."""
+        """Nobody stops real code here, nor sees its calls."""
 
-    def watch(self, handler: Callable[..., R], member: str = "") -> Callable[..., R]:
-        """The handler of a message (or of a list of them), watched."""
-        return watched(handler, lambda message: self.note(message, member))
+    @property
+    def now(self) -> Time:
+        return self._group.clock.time
 
-    def note(self, message: object, member: str = "") -> None:
-        """This message was handled."""
+    def begin(self, message: object, member: str) -> Given | None:
+        """Whose handler is given a message, and which record that is; None for an error."""
         place = place_of(message)
         if place is None:
-            return
-        at = self._group.clock.time
-        queue = Queue(place[0], "", place[1])
+            return None
+        queue = self._group.whole_queue(place[0])
         by = member or self._group.believed_owner(queue)
+        if by not in self.limits:
+            self.limits[by] = self._limit(self._group.name, by)
+        return by, (queue, place[1])
+
+    def end(self, given: Iterable[Given], began: Time, error: BaseException | None) -> None:
+        """A watched handler has returned, or raised."""
+        now = self.now
         with self._lock:
-            self._told.append(Handled(at, by, queue, place[2], place[2] + 1))
+            for member, (queue, offset) in given:
+                self.calls_of_handlers.append(HandlerCall(began, now, member, queue, offset, told_error(error)))
+                if error is None:
+                    self._told.append(Handled(now, member, queue, offset, offset + 1))
+
+    def caught(self, error: BaseException) -> None:
+        """A fault is raised into the user's code, or into a client's thread."""
+        note(error)
 
     @property
     def records(self) -> HandledRecords:
@@ -140,6 +166,10 @@ class RealHandling:
     def never(self) -> list[Record]:
         """The records that nobody handled and nobody will, sorted."""
         return single(self.records.lost())
+
+
+def _nothing(message: object) -> None:
+    """What a test has handled itself."""
 
 
 SETTLE_S = 60.0
@@ -172,11 +202,13 @@ class RealGroup(Demands):
     test says so: by `watch`, or by `handled`.
     """
 
-    def __init__(self, background: Background, name: str, end_offset: Ends) -> None:
+    def __init__(
+        self, background: Background, name: str, end_offset: Ends, limit: Limit = lambda group, member: None
+    ) -> None:
         self.name = name
         self.system = background.served.service.system
         self.clock = _Clock(background)
-        self.handling = RealHandling(self)
+        self.handling = RealHandling(self, limit)
         self._background, self._end_offset = background, end_offset
 
     def __repr__(self) -> str:
@@ -269,6 +301,17 @@ class RealGroup(Demands):
         """Who owns a queue now; None where nobody does."""
         return single_owner(self.allocation, topic, number, broker)
 
+    def whole_queue(self, queue: Queue) -> Queue:
+        """The queue with its broker, which a RocketMQ client's message may not name. `UserError` where several have
+        one of this number."""
+        if queue.broker or self.system == "kafka":
+            return queue
+        brokers = [each.broker for each in self.topics.get(queue.topic, ()) if each.number == queue.number]
+        if len(brokers) != 1:
+            where = f"{queue.topic}-{queue.number} is a queue of {len(brokers)} brokers"
+            raise UserError(f"{where}, and the message names none: watch a topic of one broker")
+        return queue._replace(broker=brokers[0])
+
     def believed_owner(self, queue: Queue) -> str:
         """A member that believes to own the queue now; empty where none does."""
         owned = self._background.served.history.owned
@@ -301,11 +344,11 @@ class RealGroup(Demands):
     def watch(self, handler: Callable[..., R], member: str = "") -> Callable[..., R]:
         """The user's handler of a message (or of a list of them), watched: a record counts as handled when it returns.
         ``member``: whose code it is."""
-        return self.handling.watch(handler, member)
+        return watched(handler, self.handling, member)
 
     def handled(self, message: object, member: str = "") -> None:
         """The user's code has handled this message, of any client."""
-        self.handling.note(message, member)
+        self.watch(_nothing, member)(message)
 
     # What only simulated groups do.
 

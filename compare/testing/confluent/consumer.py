@@ -7,8 +7,7 @@ or its timeout is over; callbacks run inside of poll(), close() and unsubscribe(
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from operator import index
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from compare.testing.confluent import arguments, assigning, errors
 from compare.testing.confluent.arguments import NOT_GIVEN
@@ -18,11 +17,15 @@ from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.messages import ClusterMetadataDouble, Log, Message, metadata_of
 from compare.testing.confluent.offsets import Commits, at_times, check_answered, named, positions, watermarks
 from compare.testing.confluent.polling import Polling
+from compare.testing.faults import whole
 from compare.testing.handling import HandlingGroup
 from compare.testing.plans import DEFAULT
 from compare.testing.transactions import Membership
-from kafka_coordinator.cluster import ListenerCall
+from compare.testing.watching import SlowCallback
+from kafka_coordinator.cluster import ASSIGNED, LOST, REVOKED, ListenerCall
 from protocols.errors import UserError
+
+_CALLBACKS: Final = {ASSIGNED: "on_assign", REVOKED: "on_revoke", LOST: "on_lost"}
 
 Listener: TypeAlias = Callable[["KafkaConsumer", errors.Listed], object]
 
@@ -90,7 +93,13 @@ class KafkaConsumer:
     def _run_listener(self, called: ListenerCall) -> None:
         listener = self._listeners.get(called.kind)
         if listener is not None and not self._inner.says_nothing(called):
-            listener(self, [errors.TopicPartition(*partition) for partition in called.partitions])
+            began = self._clock.time
+            try:
+                self._inner.lend(listener, self, [errors.TopicPartition(*partition) for partition in called.partitions])
+            finally:
+                if (now := self._clock.time) > began:
+                    slow = SlowCallback(began, now, self.member, _CALLBACKS[called.kind])
+                    self._handling.slow_callbacks.append(slow)
 
     # Records.
 
@@ -102,7 +111,7 @@ class KafkaConsumer:
 
     def consume(self, num_messages: int = 1, timeout: float | None = -1) -> list[Message]:
         """Up to so many records, as many as came within ``timeout`` seconds."""
-        count, until = index(num_messages), arguments.timeout(timeout)
+        count, until = whole(num_messages), arguments.timeout(timeout)
         self._check_open()
         return self._take(arguments.count(count), until)
 
@@ -260,7 +269,7 @@ class KafkaConsumer:
             else:
                 self._inner.afterwards = partial(self._inner.close, self._run_listener)
             self._closed = True
-            self._inner.log.serve(self._clock.turn.lent)
+            self._inner.log.serve()
 
     def __enter__(self) -> "KafkaConsumer":
         return self
@@ -271,6 +280,11 @@ class KafkaConsumer:
     @property
     def is_alive(self) -> bool:
         return self._inner.is_alive
+
+    @property
+    def paused(self) -> set[tuple[str, int]]:
+        """The partitions that are paused now (only here, not in the real client)."""
+        return self._inner.paused & self._inner.read.keys()
 
     def wake(self) -> None:
         """A process that was stopped does nothing before it goes on."""

@@ -84,7 +84,7 @@ class Confluent:
         """``with group.confluent().installed():`` everything that the program makes from ``confluent_kafka`` is of
         this group: in that package and in every module that has imported its classes by name. Afterwards all is as
         before. Raises `UserError` where confluent-kafka is not installed."""
-        with replaced({"Consumer": self.Consumer, "Producer": self.Producer, **_REMOVED}):
+        with replaced({"Consumer": self.Consumer, "Producer": self.Producer, **_NO_DOUBLES}):
             yield self
 
 
@@ -98,8 +98,8 @@ def checked(args: tuple[object, ...], more: Mapping[str, object]) -> dict[str, o
     return config
 
 
-def _removed(name: str) -> type:
-    """Stands for a class that has no double any more: nobody can make one."""
+def _without_double(name: str) -> type:
+    """Stands for a class that has no double: nobody can make one."""
 
     def refuse(self: object, *args: object, **more: object) -> None:
         raise UserError(REMOVED[name])
@@ -107,9 +107,10 @@ def _removed(name: str) -> type:
     return type(name, (), {"__init__": refuse})
 
 
-_REMOVED: Final = {name: _removed(name) for name in ("AdminClient", "DeserializingConsumer", "SerializingProducer")}
+_REAL_ONLY: Final = ("AdminClient", "DeserializingConsumer", "SerializingProducer")
+_NO_DOUBLES: Final = {name: _without_double(name) for name in _REAL_ONLY}
 _OWN: Final[Mapping[str, object]] = {
-    **_REMOVED,
+    **_NO_DOUBLES,
     "KafkaError": errors.KafkaError,
     "KafkaException": errors.KafkaException,
     "TopicPartition": errors.TopicPartition,

@@ -5,9 +5,9 @@ User's code that catches `confluent_kafka.KafkaException` catches what the doubl
 
 from collections.abc import Mapping, Sequence
 from functools import total_ordering
-from operator import index
 from typing import Final, Protocol, TypeAlias
 
+from compare.testing.faults import whole
 from kafka_coordinator.cluster import FAILED, REBALANCING, RETRIABLE
 
 _ERRORS: Final[Mapping[str, tuple[int, str]]] = {
@@ -133,7 +133,7 @@ class TopicPartitionDouble:
     ) -> None:
         if not isinstance(topic, str):
             raise TypeError(f"argument 1 must be str, not {type(topic).__name__}")
-        self.topic, self.partition, self.offset = topic, index(partition), index(offset)
+        self.topic, self.partition, self.offset = topic, whole(partition), whole(offset)
         self.metadata, self.leader_epoch = metadata, leader_epoch
         self.error: KafkaErrorDouble | None = None
 

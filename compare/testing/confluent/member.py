@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import inf
 
 from compare.testing.confluent import errors
 from compare.testing.confluent.configuration import Configuration
@@ -53,39 +52,34 @@ class KafkaMember(ReadPartitions):
         self, most: int, until: Time, run_listener: Callable[[ListenerCall], None], *, fatal_told: bool
     ) -> list[Message]:
         """Be in poll() until ``most`` records are there, ``until`` is reached, or the client has failed for good and
-        the user was not told. In a listener nothing comes."""
+        the user was not told. In a listener nothing comes.
+
+        Records are taken at the end only: librdkafka purges from a batch what a rebalance, a seek() or a pause() in a
+        callback has outdated, and stores and commits nothing of it.
+        """
         if self.calling is not None:
             self.live(until, lambda: False)
             return []
         self.tell(BeginPoll())
         try:
-            messages: list[Message] = []
             while True:
                 self.wake()
                 self.serve(run_listener)
                 if not self.is_alive or (self.state.user.fatal and not fatal_told):
-                    return messages
+                    return []
                 if self.state.user.fatal:
                     self.live(until, lambda: False)
-                    return messages
+                    return []
                 self._note_begun()
                 self._reset_beyond()
                 self._skip_hidden()
-                failures, self._failures = (
-                    self._failures[: most - len(messages)],
-                    self._failures[most - len(messages) :],
-                )
-                messages += failures
-                messages += self._due(most - len(messages))
-                messages += self._reached_ends(most - len(messages))
-                if len(messages) >= most or self._group.clock.time >= until:
-                    return messages
-                due = min((at for at, _ in self._nexts()), default=inf)
+                if self.count_ready() >= most or self._group.clock.time >= until:
+                    return self.take(most)
                 subscription = self.state.subscription
                 elsewhere = partial(
                     self._wants_user, subscription.positions, subscription.unpositioned, self.state.load
                 )
-                self.live(min(until, due), elsewhere)
+                self.live(min(until, self.next_arrival()), elsewhere)
         finally:
             if self.is_alive:
                 self.tell(EndPoll())
@@ -139,8 +133,7 @@ class KafkaMember(ReadPartitions):
                 self.paused.difference_update(called.partitions)
             self.calling, self.answered = called, False
             try:
-                with self.lent():
-                    run_listener(called)
+                run_listener(called)
             finally:
                 self.calling = None
                 if self.is_alive:

@@ -3,8 +3,8 @@
 Messages and metadata are of confluent-kafka's own classes where it is installed, else of doubles of them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from logging import WARNING
 from typing import Final, TypedDict, Unpack, cast
 
@@ -13,6 +13,7 @@ from compare.testing.confluent import errors
 from compare.testing.confluent.configuration import Configuration, Logger
 from compare.testing.confluent.properties import OF_PRODUCERS
 from compare.testing.contents import Headers
+from compare.testing.faults import as_the_client
 from kafka_coordinator.cluster import KafkaCluster
 
 TIMESTAMP_NOT_AVAILABLE, TIMESTAMP_CREATE_TIME = 0, 1
@@ -165,6 +166,7 @@ class Log:
 
     def __init__(self, configuration: Configuration, clock: Clock) -> None:
         clock.clients += 1
+        self._turn = clock.turn
         self._client = f"{configuration.given.get('client.id', 'rdkafka')}#consumer-{clock.clients}"
         self._logger: Logger | None = configuration.logger
         self._group_id = configuration.group_id
@@ -183,12 +185,13 @@ class Log:
         """A change of the assignment was refused."""
         self.note(WARNING, "ASSIGN", f'Group "{self._group_id}": application *assign() call failed: {why}')
 
-    def serve(self, lent: Callable[[], AbstractContextManager[None]]) -> None:
+    def serve(self) -> None:
         """Call the logger with every line since the last time."""
         lines, self._lines = self._lines, []
         for level, facility, text in lines:
-            with lent():
-                cast(Logger, self._logger).log(level, _LINE, facility, self._client, text)
+            with as_the_client():
+                log = cast(Logger, self._logger).log
+            self._turn.lend(log, level, _LINE, facility, self._client, text)
 
 
 _REAL_NAMES: Final[Mapping[str, str]] = {
@@ -201,68 +204,45 @@ _REAL_NAMES: Final[Mapping[str, str]] = {
 """Other names of properties to the ones that librdkafka knows them by."""
 
 
+@dataclass
 class BrokerMetadataDouble:
     """A broker; ids count from 1."""
 
-    def __init__(self) -> None:
-        self.id, self.port = -1, -1
-        self.host: str | None = None
-
-    def __repr__(self) -> str:
-        return f"BrokerMetadata({self.id}, {self.host}:{self.port})"
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}/{self.id}"
+    id: int = -1
+    host: str | None = None
+    port: int = -1
 
 
+@dataclass
 class PartitionMetadataDouble:
     """A partition and the id of the broker that has it; -1 where none has now."""
 
-    def __init__(self) -> None:
-        self.id, self.leader = -1, -1
-        self.replicas: list[int] = []
-        self.isrs: list[int] = []
-        self.error: errors.KafkaErrorDouble | None = None
-
-    def __repr__(self) -> str:
-        return f"PartitionMetadata({self.id}{'' if self.error is None else f', {self.error}'})"
-
-    def __str__(self) -> str:
-        return str(self.id)
+    id: int = -1
+    leader: int = -1
+    replicas: list[int] = field(default_factory=list)
+    isrs: list[int] = field(default_factory=list)
+    error: errors.KafkaErrorDouble | None = None
 
 
+@dataclass
 class TopicMetadataDouble:
     """A topic; without partitions and with an error, where there is none of this name."""
 
-    def __init__(self) -> None:
-        self.topic: str | None = None
-        self.partitions: dict[int, PartitionMetadataDouble] = {}
-        self.error: errors.KafkaErrorDouble | None = None
-
-    def __repr__(self) -> str:
-        error = "" if self.error is None else f", {self.error}"
-        return f"TopicMetadata({self.topic}, {len(self.partitions)} partitions{error})"
-
-    def __str__(self) -> str:
-        return str(self.topic)
+    topic: str | None = None
+    partitions: dict[int, PartitionMetadataDouble] = field(default_factory=dict)
+    error: errors.KafkaErrorDouble | None = None
 
 
+@dataclass
 class ClusterMetadataDouble:
     """Brokers and topics."""
 
-    def __init__(self) -> None:
-        self.cluster_id: str | None = None
-        self.controller_id = -1
-        self.brokers: dict[int, BrokerMetadataDouble] = {}
-        self.topics: dict[str, TopicMetadataDouble] = {}
-        self.orig_broker_id = -1
-        self.orig_broker_name: str | None = None
-
-    def __repr__(self) -> str:
-        return f"ClusterMetadata({self.cluster_id})"
-
-    def __str__(self) -> str:
-        return str(self.cluster_id)
+    cluster_id: str | None = None
+    controller_id: int = -1
+    brokers: dict[int, BrokerMetadataDouble] = field(default_factory=dict)
+    topics: dict[str, TopicMetadataDouble] = field(default_factory=dict)
+    orig_broker_id: int = -1
+    orig_broker_name: str | None = None
 
 
 try:

@@ -165,8 +165,7 @@ class Commits:
             else:
                 error = errors.error(name, errors.said(name)) if name else None
             if self._on_commit is not None:
-                with self._inner.lent():
-                    self._on_commit(error, listed)
+                self._inner.lend(self._on_commit, error, listed)
 
     def _serve_timer(self) -> None:
         """Tell of offsets that the client has committed by itself, and that were not committed before."""
@@ -182,8 +181,7 @@ class Commits:
             elif commit.before != commit.offset:
                 told.setdefault(commit.at, []).append(_made(partition, commit.offset, epoch=EPOCH))
         for listed in told.values():
-            with self._inner.lent():
-                self._on_commit(None, listed)
+            self._inner.lend(self._on_commit, None, listed)
 
     def committed(self, partitions: errors.Partitions) -> errors.Listed:
         """The group's committed offsets, with what was committed beside them."""

@@ -12,7 +12,9 @@ from compare.testing.confluent.configuration import Configuration
 from compare.testing.confluent.member import KafkaMember
 from compare.testing.confluent.messages import Message, error_message
 from compare.testing.confluent.offsets import Commits
-from compare.testing.group_interface import GroupInterface
+from compare.testing.faults import NothingCame
+from compare.testing.handling import HandlingGroup
+from compare.testing.watching import LatePoll
 from kafka_coordinator.cluster import ListenerCall
 from protocols.engine.nodes import Time
 
@@ -23,7 +25,7 @@ class Callbacks:
     """What is told in poll() beside records."""
 
     def __init__(self, inner: KafkaMember, configuration: Configuration, clock: Clock) -> None:
-        self._inner, self._configuration, self._turn = inner, configuration, clock.turn
+        self._inner, self._configuration = inner, configuration
         self._statistics_due: Time = clock.time + configuration.statistics_ms
         self._down: set[str] = set()
         """Brokers that were told to be down."""
@@ -34,8 +36,7 @@ class Callbacks:
         every = self._configuration.statistics_ms
         if statistics is not None and every and now >= self._statistics_due:
             self._statistics_due = now + every
-            with self._turn.lent():
-                statistics(json.dumps(self._statistics(now)))
+            self._inner.lend(statistics, json.dumps(self._statistics(now)))
         self._serve_brokers()
 
     def _serve_brokers(self) -> None:
@@ -59,8 +60,7 @@ class Callbacks:
         """Tell ``error_cb``."""
         heard = self._configuration.callbacks.get("error_cb")
         if heard is not None:
-            with self._turn.lent():
-                heard(errors.error(name, reason))
+            self._inner.lend(heard, errors.error(name, reason))
 
     def _statistics(self, now: Time) -> Mapping[str, object]:
         """The fields of librdkafka's statistics that the double knows."""
@@ -84,7 +84,7 @@ class Polling:
     """The poll() of one consumer."""
 
     def __init__(
-        self, group: GroupInterface, inner: KafkaMember, configuration: Configuration, commits: Commits
+        self, group: HandlingGroup, inner: KafkaMember, configuration: Configuration, commits: Commits
     ) -> None:
         self._group, self._inner, self._clock, self._commits = group, inner, group.clock, commits
         self._callbacks = Callbacks(inner, configuration, group.clock)
@@ -100,7 +100,7 @@ class Polling:
         """Up to so many records, or an error. ``timeout``: seconds; None: without an end."""
         late = self._late(subscribed)
         if late is not None:
-            self._inner.log.serve(self._clock.turn.lent)
+            self._inner.log.serve()
             return [late]
         until = min(end_of(timeout, self._clock.time), max(self._clock.limit, self._clock.time))
         self._serve()
@@ -111,7 +111,7 @@ class Polling:
         if self._inner.state.user.fatal and not self.is_over:
             return [*found, self._end(self._inner.state.user.fatal)]
         if timeout is None and not found and self._clock.time < self._clock.limit:
-            raise RuntimeError(f"{self._inner.name}: poll() without a timeout, and no record came for an hour")
+            raise NothingCame(f"{self._inner.name}: poll() without a timeout, and no record came for an hour")
         return found
 
     def _until(self, most: int, until: Time, run_listener: Callable[[ListenerCall], None]) -> list[Message]:
@@ -142,6 +142,7 @@ class Polling:
         after = self._clock.time - self._polled_at
         if after <= limit:
             return None
+        self._group.handling.late_polls.append(LatePoll(self._polled_at, self._clock.time, self._inner.name, limit))
         self._polled_at = self._clock.time
         reason = f"Application maximum poll interval ({limit:.0f}ms) exceeded by {int(after - limit)}ms"
         advice = "(adjust max.poll.interval.ms for long-running message processing): leaving group"
@@ -154,7 +155,7 @@ class Polling:
             self._callbacks.serve(self._clock.time)
             if self._inner.node is not None:
                 self._commits.serve()
-            self._inner.log.serve(self._clock.turn.lent)
+            self._inner.log.serve()
 
     def _end(self, name: str) -> Message:
         """The client has failed for good: nothing is read any more."""
@@ -162,5 +163,5 @@ class Polling:
         self._inner.forget_read()
         said = f"Fatal error: {errors.said(name)}: Fatal consumer error: {errors.said(name)}"
         self._inner.log.note(CRITICAL, "FATAL", said)
-        self._inner.log.serve(self._clock.turn.lent)
+        self._inner.log.serve()
         return error_message("_FATAL", said)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from operator import index
 from typing import Any, Final, Self
 
 from compare.testing.confluent import arguments, errors
@@ -19,6 +18,7 @@ from compare.testing.confluent.messages import (
 from compare.testing.confluent.sending import Outgoing, Process, Sending
 from compare.testing.confluent.transactional import Transactional
 from compare.testing.contents import Content, Headers
+from compare.testing.faults import whole
 from compare.testing.handling import HandlingGroup
 from kafka_coordinator.cluster import KafkaCluster
 
@@ -69,7 +69,7 @@ class KafkaProducer:
         if topic is NOT_GIVEN:
             raise TypeError("function missing required argument 'topic' (pos 1)")
         content = arguments.content(value, 2), arguments.content(key, 3)
-        where, number, when = arguments.topic(topic), index(partition), index(timestamp)
+        where, number, when = arguments.topic(topic), whole(partition), whole(timestamp)
         pairs = arguments.headers(headers)
         with self._call():
             self._transactional.check_producing()
@@ -166,8 +166,7 @@ class KafkaProducer:
                 self._transactional.failed += 1
             if record.report is not None:
                 error = errors.error(record.error, errors.said(record.error)) if record.error else None
-                with self._group.clock.turn.lent():
-                    record.report(error, _message(record))
+                self._group.clock.turn.lend(record.report, error, _message(record))
         return served
 
     # Transactions.

@@ -2,7 +2,7 @@
 there; and what its cluster knows: partitions, their records, commits."""
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from math import inf
 from typing import NamedTuple
 
 from compare.testing.confluent import errors
@@ -89,9 +89,9 @@ class ReadPartitions:
         process = self._group.world.simulation.processes.get(self.place)
         return process is not None and process.node is self.node
 
-    def lent(self) -> AbstractContextManager[None]:
-        """Around a callback of the user's code: other threads may call meanwhile."""
-        return self._group.clock.turn.lent()
+    def lend(self, callback: Callable[..., object], *arguments: object) -> None:
+        """Call the user's code: other threads may call meanwhile."""
+        self._group.clock.turn.lend(callback, *arguments)
 
     @property
     def now(self) -> Time:
@@ -263,12 +263,33 @@ class ReadPartitions:
         """Up to where records are handed out: the last stable offset, or the end of the partition."""
         return self._group.transactions.stable_end(queue_of(partition), end) if self.committed_only else end
 
+    def count_ready(self) -> int:
+        """How many messages `take` would find now."""
+        count = len(self._failures)
+        for partition, start in self._standing():
+            end = self.end_offset(partition)
+            readable, queue = self._readable_end(partition, end), queue_of(partition)
+            hidden = self._group.transactions.count_hidden(queue, start, readable, committed_only=self.committed_only)
+            count += max(0, readable - start) - hidden
+            count += self._tells_ends and readable == end and self._ends.get(partition) != end
+        return count
+
+    def next_arrival(self) -> Time:
+        """When the next record of the partitions that are read will be written that is known of."""
+        production = self.state.load.production
+        times = [written_at(production(read), max(start, self.end_offset(read))) for read, start in self._standing()]
+        return min((at for at in times if at is not None), default=inf)
+
+    def take(self, most: int) -> list[Message]:
+        """Up to so many failures and records, the oldest first, and that ends were reached."""
+        messages, self._failures = self._failures[:most], self._failures[most:]
+        messages += self._due(most - len(messages))
+        return messages + self._reached_ends(most - len(messages))
+
     def _reached_ends(self, most: int) -> list[Message]:
         """That partitions were read to their ends, once for each end, where the user wants to be told."""
-        if not self._tells_ends:
-            return []
         messages: list[Message] = []
-        for partition, start in self._standing():
+        for partition, start in self._standing() if self._tells_ends else ():
             is_end = start == self._readable_end(partition, self.end_offset(partition))
             if len(messages) < most and is_end and self._ends.get(partition) != start:
                 self._ends[partition] = end = start
@@ -310,7 +331,7 @@ class ReadPartitions:
         return messages
 
     def _nexts(self) -> Iterable[tuple[Time, Partition]]:
-        """When the next record of each partition that is read is there."""
+        """When the next record of each partition that is read was or will be there."""
         for partition, start in self._standing():
             at = written_at(self.state.load.production(partition), start)
             if at is not None and start < self._readable_end(partition, start + 1):

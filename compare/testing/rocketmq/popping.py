@@ -95,8 +95,6 @@ class Popping:
         self._known: set[Queue] = set()
         self.handles: dict[str, Taken] = {}
         """Receipt handle to what it stands for: whoever names it may ack."""
-        self.told: set[tuple[str, Place]] = set()
-        """Members and records that a handler which is watched has told of."""
         self.reserved: set[str] = set()
         """Names of members that have not started yet."""
 
@@ -233,13 +231,9 @@ class Popping:
         return handle
 
     def watched(self, message: object) -> tuple[str, Place] | None:
-        """Who got the message last, and where it stands: a handler that is watched has handled it. None for a message
-        of another client."""
+        """Who got the message last, and where it stands; None for a message of another client."""
         id = getattr(message, "message_id", None)
-        found = self._places.get(id) if isinstance(id, str) else None
-        if found is not None:
-            self.told.add(found)
-        return found
+        return self._places.get(id) if isinstance(id, str) else None
 
     # What there is.
 

@@ -124,7 +124,6 @@ class PushConsumer:
             raise Crashed(f"{self.member} was killed")
         key = MemberKey(self.group.name, self.member)
         self._cluster.members.by_hand.add(key)
-        self._handling.tells_itself(self.member)
         settings: Mapping[str, object] = {"settings": self._settings} if self._settings else {}
         self.group.happen(join=self.member, subscribe=list(dict.fromkeys(self._topics)), **settings)
         self._node = self._cluster.client(self._place)
@@ -171,15 +170,14 @@ class PushConsumer:
         messages = [self._message(*record, work.since) for record in records]
         assert self._listener is not None
         self.group.clock.keep_up(self.group.world.now)
-        with self._handling.served(self):
-            try:
-                success = self._listener(messages) in _GOOD
-            except Exception:
-                success = False
+        for origin, offset, _ in records:
+            self._handling.gives(self.member, origin, offset)
+        returned, status = self._handling.serve(self, self._listener, messages)
+        success = returned and status in _GOOD
         for origin, offset, _ in records:
             self._tried(origin, offset, success)
             if success:
-                self._handling.handled(self.member, origin, offset)
+                self._handling.acknowledged(self.member, origin, offset)
                 self._handling.pending.discard((origin, offset))
             else:
                 self._handling.pending.add((origin, offset))

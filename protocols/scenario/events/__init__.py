@@ -5,7 +5,7 @@ schema know it from there; the clusters that it may happen to apply it (`protoco
 """
 
 from protocols.scenario.events.base import EVENT_KINDS, Event, MemberChange, register
-from protocols.scenario.events.members import Crash, Hang, Join, Leave, Restart, StopPolling, Subscribe
+from protocols.scenario.events.members import Crash, Hang, Join, Leave, Lose, Restart, StopPolling, Subscribe
 from protocols.scenario.events.records import Commit, Poison, Produce, Reset
 from protocols.scenario.events.rolling import Rolling
 from protocols.scenario.events.servers import AddTopic, BrokerEvent, Configure, DeleteTopic, Disconnect, Network, Queues
@@ -14,6 +14,7 @@ for _kind in (
     Join,
     Leave,
     Crash,
+    Lose,
     Hang,
     StopPolling,
     Restart,
@@ -46,6 +47,7 @@ __all__ = [
     "Hang",
     "Join",
     "Leave",
+    "Lose",
     "MemberChange",
     "Network",
     "Poison",

@@ -147,6 +147,27 @@ class Crash(Event):
         return True
 
 
+class Lose(Event):
+    """A member's machine is gone: its process ends, but nothing closes its connections, so that others notice by their
+    timeouts alone."""
+
+    lose: EachMember
+    """The member; others in its process go with it."""
+
+    example: ClassVar[str] = "{at: 200s, lose: c4}"
+    member_change = MemberChange.ENDS
+    acts_late = True
+
+    def what(self, several: bool) -> str:
+        return "lose their machines" if several else "loses its machine"
+
+    def members(self) -> Mapping[str, Path]:
+        return {self.lose: ("lose",)}
+
+    def strikes_process(self) -> bool:
+        return True
+
+
 class Hang(Event):
     """A member's process is stopped for a while; its connections stay open; then it resumes with its old beliefs."""
 

@@ -31,14 +31,6 @@ def test_members_that_nobody_could_employ_cost_as_well() -> None:
     assert score(assign("range", group)) == 100 - IDLE * 7 / 8
 
 
-def test_queues_without_owner_and_with_two() -> None:
-    group = Group.of({"t": 4}, {"x": ["t"], "y": ["t"]})
-    queues = group.topics["t"]
-    lost = points_lost(Allocation(group, {"x": queues[:2], "y": queues[1:3]}))
-    assert lost.unowned == UNOWNED / 2
-    assert lost.double_owned == DOUBLE_OWNED / 2
-
-
 @given(OWNERS, st.lists(st.sets(st.sampled_from("ab")), min_size=3, max_size=3))
 @settings(max_examples=100, deadline=None)
 def test_it_lies_between_0_and_100_and_the_optimum_loses_only_what_nobody_can_employ(

@@ -1,6 +1,5 @@
 """The same group under other strategies, with other members, with more queues."""
 
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -8,9 +7,9 @@ from compare.auditing.score import ACROSS_TOPICS, PER_TOPIC, member_counts, next
 from compare.auditing.what_if import WhatIf, best_loads, changed, loads_of, optimum_row, under, what_if
 from compare.figures import fairness
 from compare.optima import fairest_loads, optimum
-from compare.reading.group_model import KAFKA, ROCKETMQ, Modelled, model_of
+from compare.reading.group_model import Modelled, model_of
 from kafka_coordinator import assign
-from protocols import Allocation, Group, Queue, UserError
+from protocols import Allocation, Group, Queue
 from tests.compare.observed_groups import captured
 from tests.compare.optima.optimum_cases import groups
 
@@ -25,15 +24,6 @@ def modelled(topics: dict[str, int], members: int, strategy: str = "range") -> M
 
 def rows(model: Modelled) -> dict[str, WhatIf]:
     return {row.strategy: row for row in what_if(model)}
-
-
-def test_the_seed_group_under_every_strategy() -> None:
-    found = rows(modelled({"TopicX": 2, "TopicY": 2}, 4))
-    assert list(found) == [*KAFKA, *ROCKETMQ]
-    assert found["range"] == WhatIf("kafka", "range", 2, 0, 2, 0.5, 0, 0, 0)
-    assert found["AVG"] == WhatIf("rocketmq", "AVG", 2, 0, 2, 0.5, 0, 0, 0)
-    assert found["cooperative-sticky"] == WhatIf("kafka", "cooperative-sticky", 1, 1, 0, 1.0, 2, 0, 0)
-    assert optimum_row(modelled({"TopicX": 2, "TopicY": 2}, 4)) == WhatIf("optimum", "optimum", 1, 1, 0, 1.0, 2, 0, 0)
 
 
 def test_what_cooperative_sticky_withholds_is_counted_where_it_goes() -> None:
@@ -150,17 +140,6 @@ def test_queues_are_added_at_the_brokers_that_have_fewest() -> None:
     group = Group.of({"t": {"a": 3, "b": 1}}, {"x": ["t"]})
     after = changed(Modelled(group, Allocation(group, {}), "AVG", "told"), queues={"t": 7})
     assert after.group.topics["t"] == (*(Queue("t", "a", n) for n in range(4)), *(Queue("t", "b", n) for n in range(3)))
-
-
-def test_what_cannot_be_is_said_in_one_line(subtests: pytest.Subtests) -> None:
-    for wrong, text in [
-        ({"without": ["nobody"]}, "nobody"),
-        ({"queues": {"u": 3}}, "does not read it, expected t"),
-        ({"queues": {"t": 1}}, "cannot shrink"),
-        ({"members": 0}, "expected 1 or more"),
-    ]:
-        with subtests.test(wrong=wrong, text=text), pytest.raises(UserError, match=text):
-            what_if(modelled({"t": 6}, 3), **wrong)  # type: ignore[arg-type]
 
 
 def test_every_captured_group_that_is_told_has_an_answer() -> None:

@@ -26,8 +26,8 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 KINDS = tuple(ASSIGNORS)
 HARD = ("client-sticky-hard", "client-cooperative-sticky-hard")
 FILES = (*KINDS, *HARD)
-EVERY = dict.fromkeys(KINDS, 40) | dict.fromkeys(HARD, 6) | {"client-cooperative-sticky-hard": 24}
-"""Plants are tried in every 40th line of a file, in every 6th of a short one, in every 24th of one with long lines."""
+EVERY = dict.fromkeys(KINDS, 160) | dict.fromkeys(HARD, 24)
+"""Plants are tried in every so many lines of a file, and in those with an error or with withheld partitions."""
 
 MOST_IN_A_BIN = 8
 """Java's map makes a tree of a bin with more keys; its order is not modelled (`protocols.java`)."""
@@ -167,7 +167,7 @@ def _plants_in_answer(line: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
 def test_planted_errors_fail(kind: str, tmp_path: Path) -> None:
     names: list[str] = []
     plants: list[dict[str, Any]] = []
-    with_withheld = [line for line in _lines(kind) if line.get("withheld") or "expected_error" in line][:30]
+    with_withheld = [line for line in _lines(kind) if line.get("withheld") or "expected_error" in line][:10]
     for line in [*list(_lines(kind))[:: EVERY[kind]], *with_withheld]:
         if len(line["members"]) <= 20:
             for what, plant in _plants(line):
@@ -177,7 +177,7 @@ def test_planted_errors_fail(kind: str, tmp_path: Path) -> None:
     result = _played(tmp_path, *plants)
     assert set(names) - {difference.case for difference in result.differences} == set()
     assert (result.passed, result.failed) == (0, len(plants))
-    assert len(plants) > 500
+    assert len(plants) > 100
 
 
 def test_a_member_missing_in_the_answer_owns_nothing(tmp_path: Path) -> None:

@@ -215,9 +215,9 @@ def test_a_model_that_raises_fails_the_case_whatever_was_recorded(
     assert thrown.__name__ in str(difference.got)
 
 
-@pytest.mark.parametrize("trace_number", range(0, 144, 12))
-def test_a_change_anywhere_in_a_trace_is_noticed_where_it_is(trace_number: int) -> None:
-    trace = list(traces(CLASSIC))[trace_number]
+@pytest.mark.parametrize("number_of_trace", range(0, 144, 48))
+def test_a_change_anywhere_in_a_trace_is_noticed_where_it_is(number_of_trace: int) -> None:
+    trace = list(traces(CLASSIC))[number_of_trace]
     for number, step in enumerate(trace["steps"]):
         if isinstance(step.get("state"), dict) and step["state"].get("g"):
             place: Place = ("steps", number, "state", "g", "generation")
@@ -235,14 +235,14 @@ def test_an_id_that_the_coordinator_made_up_must_have_the_right_prefix() -> None
 
 def test_two_ids_exchanged_change_the_order_of_members() -> None:
     changed = 0
-    for trace in traces(CLASSIC):
+    for trace in list(traces(CLASSIC))[::4]:
         if len(trace["ids"]) < 3:
             continue
         first, second, *_ = trace["ids"]
         ids = trace["ids"]
         ids[first], ids[second] = ids[second], ids[first]
         changed += bool(play(trace))
-    assert changed > 50
+    assert changed > 12
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from compare.conformance.kafka_recordings import KAFKA
 from compare.conformance.kafka_recordings.happened import Called, Delivery, Happened
 from compare.conformance.kafka_recordings.playing import exchanged
 from compare.conformance.kafka_recordings.reading import clients, read
-from compare.conformance.kafka_recordings.scenario import plan, run
-from compare.conformance.recordings import RUNS, Change
+from compare.conformance.kafka_recordings.scenario import plan
+from compare.conformance.recordings import Change
 from compare.conformance.recordings import play as play_recording
 from protocols.java import Queue
 from tests.compare.conformance.kafka_recordings import Recorded, events, later, recorded
@@ -39,29 +39,6 @@ def test_every_step_becomes_an_event_at_the_time_at_which_the_client_took_it() -
         (1882.0, "the start of m3"),
         (1902.0, "the start of m1"),
     ]
-
-
-def test_what_the_script_does_not_tell_follows_from_what_the_group_handed_out_first() -> None:
-    assert plan(read(recorded("grow-java-range"))).partitions == {"grow-java-range.t": 4}
-    subscribed = plan(read(recorded("subscribe-java-coop")))
-    assert [moment.event.subscribe for moment in subscribed.moments[:2]] == [("subscribe-java-coop.a",)] * 2  # type: ignore[union-attr]
-
-
-def test_the_real_ids_are_given_in_the_recorded_order() -> None:
-    hang = plan(read(recorded("hang-java-range"))).ids
-    assert [member_id[:11] for member_id in hang["m2"]] == ["m2-5b93d4a1"[:11], "m2-cb18967f"[:11]] or len(
-        hang["m2"]
-    ) == 2
-    static = plan(read(recorded("static-java-range-quick"))).ids
-    assert [len(static[instance]) for instance in ("pod-m1", "pod-m2", "pod-m3")] == [1, 2, 1]
-
-
-def test_half_of_the_runs_keep_to_the_recorded_times() -> None:
-    prepared = plan(read(recorded("join-java-range")))
-    shifts = [run(prepared, number).shift for number in range(RUNS)]
-    assert shifts[0::2] == [0.0] * 25
-    assert shifts[1::2] == sorted(shifts[1::2])
-    assert shifts[-1] < prepared.period == 5000
 
 
 def _client(kind: str, **given: Any) -> Any:

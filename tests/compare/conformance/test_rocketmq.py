@@ -55,20 +55,21 @@ def one_of_each_kind(path: Path) -> list[dict[str, Any]]:
 
 
 def with_one_change(case: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(what was changed, the case with an id of its own), once for each recorded field and each way to change it."""
-    for path in recorded_fields(case):
+    """(what was changed, the case with an id of its own), once for each recorded field, changed in each way in turn."""
+    for number, path in enumerate(recorded_fields(case)):
         value = case
         for step in path:
             value = value[step]
-        for number, replacement in enumerate(replacements(value)):
-            changed = deepcopy(case)
-            holder: Any = changed
-            for step in path[:-1]:
-                holder = holder[step]
-            holder[path[-1]] = replacement
-            change = f"{case['case_id']} {path} {number}: {value!r} -> {replacement!r}"
-            changed["case_id"] = change
-            yield change, changed
+        others = replacements(value)
+        replacement = others[number % len(others)]
+        changed = deepcopy(case)
+        holder: Any = changed
+        for step in path[:-1]:
+            holder = holder[step]
+        holder[path[-1]] = replacement
+        change = f"{case['case_id']} {path}: {value!r} -> {replacement!r}"
+        changed["case_id"] = change
+        yield change, changed
 
 
 def recorded_fields(case: dict[str, Any]) -> Iterator[tuple[Any, ...]]:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from compare.auditing.group_figures import judge
 from compare.explaining.diagnosis import Explained, explain_all
 from compare.explaining.remedies.remedy import Remedy
-from compare.reading.group_kinds import libraries_of, usable_strategies
-from compare.reading.observed import ObservedGroup, ObservedMember
+from compare.reading.group_kinds import usable_strategies
+from compare.reading.observed import ObservedGroup, ObservedMember, Partial
 from kafka_coordinator import assign
 from protocols import Group, Queue
 from rocketmq_selfbalance import allocate
@@ -168,21 +168,63 @@ def test_librdkafka_is_told_in_its_own_names_and_never_to_mix() -> None:
     assert not any("org.apache.kafka" in command for commands in said for command in commands)
     cooperative = said[("partition.assignment.strategy=cooperative-sticky",)]
     assert cooperative.restart == "all at once"
-    assert cooperative.text.startswith("Stop all members")
+    assert cooperative.text.startswith("If all members use librdkafka")
+    assert "as their client ids hint: stop all members" in cooperative.text
     eager = said[("partition.assignment.strategy=roundrobin,range", "partition.assignment.strategy=roundrobin")]
     assert eager.restart == "rolling"
 
 
-@pytest.mark.parametrize("client", ["kafka-python-3.0.12", "aiokafka-0.12.0", "sarama"])
-def test_other_libraries_get_no_class_of_javas(client: str) -> None:
-    group = kafka(client, count=4)
-    assert libraries_of(group)
-    said = remedies(group)
-    assert said
-    for remedy in said:
-        assert "org.apache.kafka" not in remedy.text
-        assert "cooperative" not in remedy.text
-        assert remedy.commands == ()
+def test_other_libraries_are_told_in_their_own_names(subtests: pytest.Subtests) -> None:
+    for client, option, cooperative in [
+        ("kafka-python-3.0.12", "partition_assignment_strategy=[", True),
+        ("aiokafka-0.12.0", "partition_assignment_strategy=[", False),
+        ("sarama", "Consumer.Group.Rebalance.GroupStrategies=", False),
+    ]:
+        with subtests.test(client=client):
+            said = remedies(kafka(client, count=4))
+            assert said
+            assert any("ooperative" in remedy.text for remedy in said) == cooperative
+            for remedy in said:
+                assert "as their client ids hint" in remedy.text
+                assert all(command.startswith(option) for command in remedy.commands)
+                assert (remedy.restart == "all at once") == (len(remedy.commands) == 1)
+
+
+def test_where_nothing_hints_at_a_library_the_first_remedy_is_conditional_with_others_ways_beside() -> None:
+    first = explained(kafka("billing", count=4))["g"].remedies[0]
+    assert first.text.startswith("If all members use Java's client, which no source shows: set partition.assignment")
+    assert "librdkafka: stop all members, and start them with partition.assignment.strategy=coop" in first.text
+    assert "because it refuses both in one list" in first.text
+    assert "aiokafka: 0.14.0 has no cooperative-sticky" in first.text
+    assert "RebalanceInProgressException" in first.terms
+    (same,) = [each for each in remedies(kafka("billing", count=4)) if "RoundRobin" in each.text]
+    assert "librdkafka: the same two steps with partition.assignment.strategy=roundrobin,range, then" in same.text
+    assert "aiokafka: the same two steps with partition_assignment_strategy=[RoundRobinPartitionAssignor," in same.text
+
+
+def test_mixed_strategies_and_mixed_subscriptions_are_both_found() -> None:
+    topics = {"a": {"b": 4}, "c": {"b": 4}}
+    group = rocketmq(topics, 3, strategies=("AVG", "AVG_BY_CIRCLE"))
+    first, *rest = group.members or ()
+    members = (first, *(replace(each, subscription=("a",)) for each in rest))
+    found = findings(replace(group, strategy=None, members=members, subscriptions_differ=True))
+    assert {"mixed-strategies", "different-subscriptions"} <= set(found)
+    assert "different strategies (AVG, AVG_BY_CIRCLE)" in found["mixed-strategies"].cause
+
+
+def test_who_may_own_queues_that_are_not_shown_is_not_told_to_stop() -> None:
+    idle = observed({"x": partitions("t", 0), "y": ()}, "range", subscribe={id: ["t"] for id in "xy"})
+    assert any("Stop 1 member that owns nothing" in remedy.text for remedy in remedies(idle))
+    for hidden in (
+        replace(idle, partial=Partial(("u",), ("y",), "the source leaves out u")),
+        replace(idle, state="PreparingRebalance"),
+    ):
+        (audited,) = judge([hidden])
+        assert audited.figure("idle_members") is None
+        said = explained(hidden)["g"]
+        text = " ".join((*(each.text for each in said.remedies), *(each.cause for each in said.findings)))
+        assert "idle" not in text
+        assert "Stop " not in text
 
 
 def test_static_members_of_the_consumer_protocol_are_told_the_brokers_timeout() -> None:

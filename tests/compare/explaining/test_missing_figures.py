@@ -10,7 +10,6 @@ from compare.auditing.group_figures import AuditedGroup, judge
 from compare.explaining.audited import document
 from compare.explaining.diagnosis import explain
 from compare.figures import FIGURES
-from compare.reading.group_model import model_of
 from compare.reading.observed import ObservedGroup, ObservedMember, Partial
 from compare.showing.audit.page import write_report
 from protocols import Queue, sort_queues
@@ -100,15 +99,6 @@ def test_where_second_owners_may_hide_no_topic_is_told() -> None:
     assert (group.figure("double_owned_queues"), group.figure("mean")) == (None, None)
 
 
-def test_a_topic_with_a_queue_of_which_nothing_is_told_is_not_judged() -> None:
-    bills = partitions("bills", 0, 1)
-    members = (ObservedMember("a@1", None), ObservedMember("b@1", bills[:1]))
-    partial = Partial((), ("a@1",), "a was not asked")
-    assert judged(shared_address(members=members, queues=bills, unowned=None, partial=partial)).topics == {}
-    told = judged(shared_address(members=members, queues=bills, unowned=bills[1:], partial=partial))
-    assert told.topics["bills"]["unowned_queues"] == 1
-
-
 def offsets_only(**more: Any) -> ObservedGroup:
     """Kafka's offsets view: two owners, and perhaps members that own nothing."""
     owned = partitions("orders", 0, 1, 2)
@@ -155,21 +145,6 @@ def test_without_the_weight_of_a_queue_no_load_is_made_up_and_the_reason_is_said
     )
     assert judged(counted).figure("max") == 3
     assert (judged(counted, weight="lag").figure("max"), judged(counted, weight="lag").figure("members")) == (None, 2)
-
-
-def test_a_model_leaves_out_topics_that_are_not_told() -> None:
-    whole = observed({"a": partitions("t", 0, 1), "b": partitions("t", 2)}, "AVG", system="rocketmq")
-    more = observed(
-        {"a": (*partitions("t", 0, 1), *partitions("u", 0)), "b": partitions("t", 2)},
-        "AVG",
-        system="rocketmq",
-        partial=Partial(("u",), (), "no rows of u"),
-    )
-    modelled = model_of(more)
-    assert modelled is not None
-    assert modelled.today == model_of(whole).today  # type: ignore[union-attr]
-    assert model_of(observed({"a": partitions("u", 0)}, partial=Partial(("u",), (), "no rows of u"))) is None
-    assert model_of(observed({"a": partitions("t", 0)}, system="rocketmq", subscriptions_differ=True)) is None
 
 
 def test_nothing_is_null_without_a_reason(subtests: pytest.Subtests) -> None:

@@ -77,16 +77,6 @@ def test_orderly_members_are_told_that_their_order_is_lost_and_other_remedies_co
     assert any("the members consume in order" in risk.text and risk.weight == GRAVE for risk in more.risks)
 
 
-def test_lists_by_hand_come_with_their_price_and_last() -> None:
-    said = findings(pile_up({"a": {"b": 1}, "c": {"b": 1}}, 4))["remainder-piles-up"].remedies
-    lists = next(each for each in said if "ByConfig" in each.text)
-    assert said[-1] is lists
-    text = lists.terms
-    assert "failover is lost: the queues of a crashed member stay without an owner" in text
-    assert "retry" in text
-    assert all(risk.weight >= 8 for risk in lists.risks)
-
-
 def test_static_members_and_readers_of_joined_topics_are_thought_of() -> None:
     owned = {"x": partitions("t", 0, 1, 2, 3), "y": partitions("t", 4)}
     subscribe = {"x": ["t"], "y": ["t"]}

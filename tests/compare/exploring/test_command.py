@@ -3,14 +3,18 @@
 import json
 import subprocess
 import sys
+from base64 import urlsafe_b64encode
 from pathlib import Path
+from zlib import compress
 
 import pytest
 from click.testing import CliRunner, Result
 
+from compare.exploring.answers import read_token, written
 from compare.exploring.properties import EVERY_QUEUE, PER_GENERATION, SETTLES, SINGLE_OWNER
 from compare.verbs.explore import explore
-from tests.compare.exploring.scopes import group
+from protocols.errors import UserError
+from tests.rows import rows
 
 ROOT = Path(__file__).parents[3]
 
@@ -130,23 +134,56 @@ def test_a_queue_that_nobody_ever_owns(tmp_path: Path) -> None:
     assert "from here on nobody ever owns A-b1-2" in replayed.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "--property is missing, expected one of single-owner-per-generation"),
-        (("--replay", "x"), "--replay: expected a token that `equipoise explore` printed"),
-    ],
-)
-def test_bad_input(path: Path, arguments: tuple[str, ...], message: str) -> None:
-    result = call(path, *arguments)
-    assert message in str(result.exception)
+def test_no_property_is_one_line(path: Path) -> None:
+    assert "--property is missing, expected one of single-owner-per-generation" in str(call(path).exception)
+
+
+def packed(text: str) -> str:
+    """A text as tokens are packed."""
+    return urlsafe_b64encode(compress(text.encode(), 9)).decode().rstrip("=")
+
+
+FORGED = """[1, %s, "kafka:uniform", "%s", %s, %s]"""
+BOUNDS, INFINITE = "[1, 1, false]", "1e999"
+
+NO_TOKENS = {
+    "no base 64": "x",
+    "nothing packed": "AAAA",
+    "no JSON": packed("{"),
+    "other fields": packed("[1, 2]"),
+    "deep": packed("[" * 200_000),
+    "deep actions": packed(FORGED % (1, SINGLE_OWNER, BOUNDS, "[" * 100_000 + "]" * 100_000)),
+    "more than a story": packed("[" + " " * (1 << 25) + "]"),
+    "an infinite mark": packed(FORGED % (INFINITE, SINGLE_OWNER, BOUNDS, "[]")),
+    "infinitely many firings": packed(FORGED % (1, SINGLE_OWNER, f"[{INFINITE}, 1, false]", "[]")),
+    "a million firings": packed(FORGED % (1, SINGLE_OWNER, "[1000000, 1, false]", "[]")),
+    "firings below 0": packed(FORGED % (1, SINGLE_OWNER, "[1, -1, false]", "[]")),
+    "an unknown property": packed(FORGED % (1, "no-owner", BOUNDS, "[]")),
+    "an unknown action": packed(FORGED % (1, SINGLE_OWNER, BOUNDS, '[["x", "c1", 0]]')),
+    "an infinite timer": packed(FORGED % (1, SINGLE_OWNER, BOUNDS, f'[["t", "c1", {INFINITE}]]')),
+    "a timer from behind": packed(FORGED % (1, SINGLE_OWNER, BOUNDS, '[["t", "c1", -1]]')),
+    "a choice that is none": packed(FORGED % (1, SINGLE_OWNER, BOUNDS, '[["t", "c1", 0, [0]]]')),
+    "a number of 10,000 digits": packed(FORGED % ("9" * 10_000, SINGLE_OWNER, BOUNDS, "[]")),
+}
+
+
+@rows("token", [*NO_TOKENS.values()])
+def test_what_is_no_token_is_one_line(path: Path, token: str) -> None:
+    told = call(path, "--replay", token).exception
+    assert isinstance(told, UserError)
+    assert str(told) == "--replay: expected a token that `equipoise explore` printed"
+
+
+def test_a_token_that_was_cut_is_one_line(path: Path, found: dict[str, object]) -> None:
+    token: str = found["properties"][0]["token"]  # type: ignore[index]
+    for length in range(len(token)):
+        with pytest.raises(UserError, match="expected a token that `equipoise explore` printed"):
+            read_token(token[:length])
+    actions = read_token(token)._replace(actions=read_token(token).actions * 2)
+    assert "the story cannot happen here" in str(call(path, "--replay", written(actions)).exception)
 
 
 def test_a_token_of_another_scenario(tmp_path: Path, found: dict[str, object]) -> None:
     (tmp_path / "other.yaml").write_text(SCENARIO.replace("queues: 2", "queues: 3"))
     result = call(tmp_path / "other.yaml", "--replay", found["properties"][0]["token"])  # type: ignore[index]
     assert "the token is of another scenario" in str(result.exception)
-
-
-def test_scopes_are_scenarios() -> None:
-    assert group("kafka:range", 2, "crash: c2").events[0].describe() == "c2 crashes"

@@ -59,21 +59,6 @@ def test_pile_up_by_hand(subtests: pytest.Subtests) -> None:
             assert pile_up(of(*topics)) == expected
 
 
-def test_one_uneven_topic_or_none_is_no_pile_up(subtests: pytest.Subtests) -> None:
-    for topics in [
-        ([5, 1, 0],),
-        ([5, 1, 0], [2, 2, 2]),
-        ([2**57, 1, 0], [3, 3, 3], [1, 1, 1]),
-        ([0.1, 0.7, 0.3], [0.1, 0.1, 0.1]),
-        ([1, 1], [4, 4]),
-        ([3], [2]),
-    ]:
-        with subtests.test(topics=topics):
-            found = pile_up(of(*topics))
-            assert found == 0.0
-            assert math.copysign(1, found) == 1
-
-
 def test_many_offsetting_topics_stay_in_bounds() -> None:
     # The totals are even but for one queue: a share of the totals' variance would be far below -1.
     rows = [(f"topic {at}", 0, (at % 20,), 1) for at in range(199)]

@@ -4,7 +4,7 @@ end, and brokers do not answer its leave-taking, so that a round in which locks 
 from collections import Counter
 
 from compare.judging.playing import FIRST, Script, Situation, Wait, in_place
-from compare.judging.rocketmq_situations import BOTH, Exchange, Stage
+from compare.judging.rocketmq_situations import BOTH, RocketMQExchange, Stage
 from rocketmq_selfbalance.messages.membership import UnregisterClient
 from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
 
@@ -15,7 +15,7 @@ class LateLeave:
     """Plays it once; keeps what the member sent after it was told to end."""
 
     def __init__(self) -> None:
-        self.sent: list[Exchange] = []
+        self.sent: list[RocketMQExchange] = []
         self.situation = Situation("its leave is not answered", self._script, BOTH, stopped=True)
 
     def _script(self, stage: Stage) -> Script:

@@ -1,17 +1,21 @@
 """The rules that say what a member did, what the Java client's model does by them, and what counts as a failure."""
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from compare.judging.judging import judgement
-from compare.judging.kafka import KAFKA, play_model
+from compare.judging import playing
+from compare.judging.judging import Judgement, judgement, of_two
+from compare.judging.kafka import play_model
 from compare.judging.kafka_reactions import all_read, outcome, reaction
 from compare.judging.kafka_situations import CLASSIC, CONSUMER, SITUATIONS
 from compare.judging.kafka_stage import BROKERS, Exchanges, Mark, Stage
 from compare.judging.playing import BY_LINES, BY_REQUESTS, FIRST, TOPIC, Outcome, Played, Situation
+from compare.judging.worlds import caught_up, strain
 from kafka_coordinator.messages import (
     FindCoordinator,
     Heartbeat,
@@ -28,6 +32,7 @@ from kafka_coordinator.wire.records.batches import NewRecord, batch, has_right_c
 from kafka_coordinator.wire.records.contents import records
 from kafka_coordinator.wire.requests import Fetch
 from protocols.engine.nodes import Message
+from tests.rows import rows
 
 BY_NAME = {each.name: each for each in SITUATIONS}
 FOUND = ("looks for the coordinator",)
@@ -134,7 +139,7 @@ def test_a_program_that_is_no_static_member_is_not_judged_as_one() -> None:
     assert did((join(""), joined("n")), (SYNC, SYNCED), (BEAT, BEATEN), of=situation) == ("not tried",)
     static = join("")._replace(instance_id="instance-c1")
     assert did((static, joined("n")), (SYNC, SYNCED), (BEAT, BEATEN), of=situation) == ("joins as a new member",)
-    assert verdict(BY_NAME[situation], did=("not tried",), reads_on=False) is None
+    assert failure(BY_NAME[situation], did=("not tried",), behind=None) is None
 
 
 @pytest.mark.parametrize(
@@ -158,34 +163,121 @@ def test_every_situation_has_a_name_of_its_own() -> None:
     assert len(BY_NAME) == len(SITUATIONS)
 
 
-def verdict(situation: Situation, **changed: Any) -> str | None:
+def judged(situation: Situation, **changed: Any) -> Judgement:
     played = {
         "did": ("rejoins with its member id",),
         "records": NO_RECORDS,
         "protocol": CLASSIC,
-        "reads_on": True,
+        "behind": 0,
         "exit_code": None,
         "connected": True,
         "last_line": "",
+        "busy": "",
     }
-    return judgement(KAFKA, situation, Played(**cast(Any, played | changed)), CLASSIC).failure
+    return judgement(situation, Played(**cast(Any, played | changed)), play_model(situation, CLASSIC))
+
+
+def failure(situation: Situation, **changed: Any) -> str | None:
+    return judged(situation, **changed).failure
 
 
 def test_records_lost_an_end_and_a_standstill_are_failures_where_the_java_client_goes_on() -> None:
     goes_on, ends = BY_NAME["ILLEGAL_GENERATION on Heartbeat"], BY_NAME["FENCED_INSTANCE_ID on Heartbeat"]
-    assert verdict(goes_on) is None
-    assert verdict(goes_on, records=Outcome(BY_LINES, 10, 8, 2, 0, 0)) == "2 records lost"
-    assert verdict(ends, records=Outcome(BY_LINES, 10, 8, 2, 0, 0)) == "2 records lost"
-    assert verdict(goes_on, exit_code=3, reads_on=False) == "ended with exit code 3"
-    assert verdict(goes_on, reads_on=False) == "stopped reading"
-    assert verdict(ends, exit_code=3, reads_on=False) is None
-    assert verdict(goes_on, records=Outcome(BY_LINES, 10, 10, 0, 4, 0)) is None, "handled twice is shown, no more"
+    assert failure(goes_on) is None
+    assert failure(goes_on, records=Outcome(BY_LINES, 10, 8, 2, 0, 0)) == "2 records lost"
+    assert failure(ends, records=Outcome(BY_LINES, 10, 8, 2, 0, 0)) == "2 records lost"
+    assert failure(goes_on, exit_code=3, behind=None) == "ended with exit code 3"
+    assert failure(goes_on, behind=None) == "stopped reading"
+    assert failure(ends, exit_code=3, behind=None) is None
+    assert failure(goes_on, records=Outcome(BY_LINES, 10, 10, 0, 4, 0)) is None, "handled twice is shown, no more"
 
 
 def test_where_commit_sync_throws_the_end_is_the_programs_choice() -> None:
-    assert verdict(BY_NAME["GROUP_AUTHORIZATION_FAILED on OffsetCommit"], exit_code=1, reads_on=False) is None
-    assert verdict(BY_NAME["NOT_COORDINATOR on OffsetCommit"], exit_code=1, reads_on=False) is not None
-    assert verdict(BY_NAME["told to end (SIGTERM)"], did=("goes on",)) == "does not end"
+    assert failure(BY_NAME["GROUP_AUTHORIZATION_FAILED on OffsetCommit"], exit_code=1, behind=None) is None
+    assert failure(BY_NAME["NOT_COORDINATOR on OffsetCommit"], exit_code=1, behind=None) is not None
+    assert failure(BY_NAME["told to end (SIGTERM)"], did=("goes on",)) == "does not end"
+
+
+GOES_ON, BUSY = BY_NAME["ILLEGAL_GENERATION on Heartbeat"], "load 9.0 on 2 processors, brokers up to 1.5 s late"
+LOST = Outcome(BY_LINES, 10, 8, 2, 0, 0)
+
+
+STOPPED, OTHER = {"behind": None}, {"did": ("goes on",)}
+MACHINE = f" (busy machine: {BUSY})"
+
+
+@rows(
+    "first, second, told, fails",
+    [
+        (STOPPED, {}, "as Java; failed once of two: stopped reading", False),
+        (STOPPED | {"busy": BUSY}, {}, f"as Java; failed once of two: stopped reading{MACHINE}", False),
+        (STOPPED, STOPPED, "FAILED twice: stopped reading", True),
+        (STOPPED, STOPPED | {"busy": BUSY}, f"FAILED twice: stopped reading{MACHINE}", True),
+        (OTHER | {"busy": BUSY}, {"records": LOST, "busy": BUSY}, "FAILED once of two: 2 records lost", True),
+        (STOPPED, {"records": LOST}, "FAILED: 2 records lost", True),
+        (OTHER | {"busy": BUSY}, {}, "as Java", False),
+        (OTHER | {"busy": BUSY}, OTHER, "differs", False),
+        (OTHER | {"busy": BUSY}, OTHER | {"busy": BUSY}, f"may differ{MACHINE}", False),
+        (STOPPED, {"behind": 7}, "as Java; slow, 7 records behind; failed once of two: stopped reading", False),
+    ],
+)
+def test_what_two_tries_say_together(first: Any, second: Any, told: str, fails: bool) -> None:
+    one, other = judged(GOES_ON, **first), judged(GOES_ON, **second)
+    assert one.is_doubtful
+    both = of_two(one, other)
+    assert (both.verdict(), both.failure is not None, both.tries) == (told, fails, 2)
+
+
+def test_only_failures_and_differences_on_a_busy_machine_are_tried_again() -> None:
+    assert not judged(GOES_ON, did=("goes on",)).is_doubtful
+    assert judged(GOES_ON, did=("goes on",)).verdict() == "differs"
+    assert not judged(GOES_ON, busy=BUSY).is_doubtful
+    assert not judged(GOES_ON, behind=3, busy=BUSY).is_doubtful
+    assert not judged(GOES_ON, records=LOST, busy=BUSY).is_doubtful
+    assert strain(2.0, 2, 0.1) == ""
+    assert strain(2.1, 2, 0.1) == "load 2.1 on 2 processors, brokers up to 0.1 s late"
+    assert strain(0.3, 2, 1.0) == "load 0.3 on 2 processors, brokers up to 1.0 s late"
+
+
+class _Slow:
+    """A program, and a clock that goes on by 100 ms at each look: it handles its records at these times."""
+
+    handled_within_ms = 6_000.0
+
+    def __init__(self, handled_at: Sequence[float], ends_at: float = 1e9) -> None:
+        self.time, self._handled_at, self._ends_at = 0.0, handled_at, ends_at
+        self.members = self
+
+    def now(self) -> float:
+        self.time += 100.0
+        return self.time
+
+    def alive(self, member: str) -> bool:
+        return self.time < self._ends_at
+
+    def outcome(self) -> Outcome:
+        return replace(NO_RECORDS, waiting=sum(at > min(self.time, self._ends_at) for at in self._handled_at))
+
+    def handled_all(self) -> bool:
+        return not self.outcome().waiting
+
+
+@rows(
+    "handled_at, ends_at, behind",
+    [
+        ([], 1e9, 0),
+        ([5_000.0 * number for number in range(1, 10)], 1e9, 0),
+        ([5_000.0 * number for number in range(1, 100)], 1e9, 87),
+        ([5_000.0, 20_000.0], 1e9, None),
+        ([5_000.0, 10_000.0], 7_000.0, None),
+    ],
+)
+def test_a_slow_program_is_waited_for_and_one_that_stands_still_is_not(
+    handled_at: Sequence[float], ends_at: float, behind: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(playing, "STEP_MS", 0.0)
+    slow = _Slow(handled_at, ends_at)
+    assert asyncio.run(caught_up(cast(Any, slow), slow.now)) == behind
 
 
 def committed(offset: int) -> Exchanges:

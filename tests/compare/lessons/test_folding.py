@@ -26,18 +26,6 @@ def test_in_words_it_says_all_of_it() -> None:
     assert repr(folded("one", Picture("<svg/>", "two\nthree"))) == "one\ntwo\nthree"
 
 
-def test_what_is_printed_inside_is_shown_as_the_cells_value(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shown: list[object] = []
-    monkeypatch.setattr("sys.displayhook", shown.append)
-    with folded():
-        print("the answer")
-        print("is 42")
-    assert capsys.readouterr().out == ""
-    assert list(map(repr, shown)) == ["the answer\nis 42"]
-
-
 def test_an_error_inside_is_not_swallowed(capsys: pytest.CaptureFixture[str]) -> None:
     def failing() -> None:
         with folded():

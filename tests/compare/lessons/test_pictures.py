@@ -27,25 +27,6 @@ def joined(system: str, seed: int, *events: dict[str, object]) -> RunResult:
     return run(day, system, tracing=True)
 
 
-def test_an_eager_member_gives_up_its_partitions_before_it_asks_to_join(subtests: pytest.Subtests) -> None:
-    """onJoinPrepare comes before JoinGroup (spec kafka 4.4), though all of it happens at one time."""
-    for seed in range(4):
-        with subtests.test(seed=seed):
-            words = messages(joined("kafka:range", seed), 30, 40, JOIN).words.splitlines()
-            for member in ("c1", "c2"):
-                own = [line for line in words if re.search(rf" {member}: | {member} ->", line)]
-                told = [re.sub(r"^\S+ (to \S+ )?", "", line) for line in own if f"-> {member}" not in line]
-                assert told[0].startswith(f"{member}: {member} callback: revoked orders-")
-                assert told[1] == f"{member}: {member} owns nothing"
-                assert told[2:4] == [f"{member} -> broker-a: JoinGroup", f"{member} -> broker-a: SyncGroup"]
-                assert told[4].startswith(f"{member}: {member} owns orders-")
-                assert told[5].startswith(f"{member}: {member} callback: assigned orders-")
-            complete = next(at for at, line in enumerate(words) if "rebalance complete" in line)
-            answered = [at for at, line in enumerate(words) if line.endswith(": SyncGroupAnswer")]
-            assert len(answered) == 3
-            assert answered[0] < complete < min(at for at, line in enumerate(words) if "owns orders-" in line)
-
-
 @pytest.mark.parametrize("system", ["kafka:range", "kafka:cooperative-sticky", "rocketmq:AVG"])
 def test_no_effect_stands_above_its_cause(system: str) -> None:
     """A message stands below the one that its sender was handling, a fact below the one that its node was."""

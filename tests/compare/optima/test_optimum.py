@@ -109,64 +109,10 @@ def test_queues_nobody_subscribes_to_stay_without_owner_and_who_subscribes_to_no
     assert not best.allocation.unowned
 
 
-def test_without_todays_allocation_there_are_no_moves_to_tell() -> None:
-    best = optimum(Group.of({"t": 3}, {"a": ["t"]}))
-    assert best.moves is None
-    assert best.moved == ()
-    assert len(best.newly_owned) == 3
-
-
 def test_a_group_without_members_has_no_figures() -> None:
     best = optimum(Group.of({"t": 3}, {}))
     assert (best.max, best.min, best.idle_members, best.jain, best.lower_bound, best.gap) == (None,) * 6
     assert best.allocation == {} or len(best.allocation) == 0
-
-
-def test_nothing_moves_where_today_is_fair_already() -> None:
-    group = Group.of({"t": 5}, {"a": ["t"], "b": ["t"]})
-    assert optimum(group, owned(group, {"a": [0, 4], "b": [1, 2, 3]})).allocation["b"] == (
-        Queue("t", "", 1),
-        Queue("t", "", 2),
-        Queue("t", "", 3),
-    )
-
-
-def test_who_gets_the_larger_share_follows_from_today() -> None:
-    group = Group.of({"t": 7}, {"a": ["t"], "b": ["t"], "c": ["t"]})
-    best = optimum(group, owned(group, {"a": [0], "b": [1, 2], "c": [3, 4, 5, 6]}))
-    assert best.moved == ((Queue("t", "", 6), "a"),)
-    assert loads(best.allocation) == (3, 2, 2)
-
-
-def test_a_doubly_owned_queue_stays_with_the_owner_whom_that_serves() -> None:
-    group = Group.of({"t": 4}, {"a": ["t"], "b": ["t"]})
-    best = optimum(group, owned(group, {"a": [0, 1, 2], "b": [2, 3]}))
-    assert best.moves == 0
-    assert best.allocation["b"] == (Queue("t", "", 2), Queue("t", "", 3))
-
-
-def test_queues_of_a_member_that_left_move_and_ownerless_ones_do_not() -> None:
-    group = Group.of({"t": 4}, {"a": ["t"], "b": ["t"], "c": ["t"]})
-    best = optimum(group.without("c"), owned(group, {"a": [0], "b": [1], "c": [2]}))
-    assert [queue.number for queue, _ in best.moved] == [2]
-    assert [queue.number for queue, _ in best.newly_owned] == [3]
-
-
-def test_a_queue_passes_through_a_member_in_between() -> None:
-    group = Group.of({"x": 4, "y": 3}, {"a": ["x"], "b": ["x", "y"], "c": ["y"]})
-    today = Allocation(group, {"a": group.topics["x"], "b": group.topics["y"], "c": ()})
-    best = optimum(group, today)
-    assert loads(best.allocation) == (3, 2, 2)
-    assert best.moves == 3
-
-
-def test_the_certificate_names_the_members_that_must_carry_more() -> None:
-    best = optimum(Group.of({"x": 8, "y": 2}, {"a": ["x"], "b": ["x", "y"], "c": ["y"], "d": ["y"]}))
-    assert best.certificate is not None
-    assert [(block.level, sorted(block.members), block.topics) for block in best.certificate.blocks] == [
-        (4, ["a", "b"], ("x",)),
-        (1, ["c", "d"], ("y",)),
-    ]
 
 
 @given(SMALL)

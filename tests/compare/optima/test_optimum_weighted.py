@@ -87,14 +87,6 @@ def test_a_single_heavy_queue_bounds_the_maximum() -> None:
     assert best.bound.together == 1
 
 
-def test_three_equal_queues_on_two_members_bound_it_too() -> None:
-    group = Group.of({"t": 4}, {"a": ["t"], "b": ["t"]})
-    best = optimum(group, None, dict(zip(group.queues, [10, 10, 10, 1], strict=True)))
-    assert (best.max, best.lower_bound) == (20, 20)
-    assert best.bound is not None
-    assert best.bound.together == 2
-
-
 def test_members_alone_with_a_topic_bound_it_by_their_share() -> None:
     group = Group.of({"x": 4, "y": 1}, {"a": ["x"], "b": ["x", "y"], "c": ["y"]})
     best = optimum(group, None, {queue: 5 if queue.topic == "x" else 1 for queue in group.queues})
@@ -110,13 +102,6 @@ def test_todays_owners_keep_their_queues_unless_that_costs_more_than_noise() -> 
     assert optimum(group, today, weights).moves == 0
     uneven = dict(zip(group.queues, [1000, 1001, 1, 3], strict=True))
     assert optimum(group, today, uneven).max == 1003
-
-
-def test_queues_of_one_weight_are_told_apart_by_who_owns_them() -> None:
-    group = Group.of({"t": 6}, {"a": ["t"], "b": ["t"]})
-    today = Allocation(group, {"a": group.queues[:3], "b": group.queues[3:]})
-    best = optimum(group, today, {queue: 2 if queue.number in (0, 5) else 1 for queue in group.queues})
-    assert best.moves == 0
 
 
 def test_weights_that_are_none_are_refused(subtests: pytest.Subtests) -> None:

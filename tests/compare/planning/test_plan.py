@@ -214,6 +214,8 @@ def test_bad_input_is_one_line(subtests: pytest.Subtests, tmp_path: Path) -> Non
         (["--to", "queues:refunds=4", "--from", "range"], "billing reads orders, payments, expected one"),
         (["--to", "sticky", "--group", "b"], "--group b: the scenario has no such group"),
         (["--to", "sticky", "--gap", "5"], "--gap: 5 has no unit"),
+        (["--to", "sticky", "--members", "3"], "--members 3: says how many members a group had, expected --check"),
+        (["--to", "sticky", "--check", "1"], "is a scenario, expected what equipoise audit reads"),
         (["--to", "sticky", "--gap", "5s"], "not longer than --downtime 5s"),
     ]:
         with subtests.test(arguments=arguments, expected=expected):

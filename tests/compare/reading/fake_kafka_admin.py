@@ -34,6 +34,8 @@ class FakeAdmin:
     """The leaders of the partitions."""
     ends: dict[tuple[str, int], Any]
     list_errors: list[Any] = field(default_factory=list)
+    others: dict[str, str] = field(default_factory=dict)
+    """Groups that are none of consumers, to what the older answer says of their protocol."""
 
     def poll(self, timeout: float) -> int:
         return 0
@@ -43,7 +45,11 @@ class FakeAdmin:
             name: SimpleNamespace(partitions={n: SimpleNamespace(leader=at) for n, at in enumerate(leaders)})
             for name, leaders in self.topics.items()
         }
-        return SimpleNamespace(topics=found)
+        return SimpleNamespace(topics=found, brokers={})
+
+    def list_groups(self, *, timeout: float) -> Any:
+        consumers = {each.group_id: "consumer" for each in self.listed}
+        return [SimpleNamespace(id=name, protocol_type=of) for name, of in {**consumers, **self.others}.items()]
 
     def list_consumer_groups(self, *, request_timeout: float) -> "Future[Any]":
         return done(admin.ListConsumerGroupsResult(self.listed, self.list_errors))

@@ -53,15 +53,6 @@ def test_whole_text_is_judged(tmp_path: Path) -> None:
         assert is_judged(groups[0])
 
 
-@pytest.mark.parametrize("gap", ["", " "])
-def test_rows_of_the_offsets_view_that_run_together(gap: str, tmp_path: Path) -> None:
-    _, *rows = OFFSETS[1:]
-    pairs = [rows[at] + gap + rows[at + 1] for at in range(0, len(rows), 2)]
-    groups, skipped = read(tmp_path, *OFFSETS[:2], *pairs, *STATE)
-    assert ["one row in a line" in why for why in skipped] == [True]
-    assert not any(map(is_judged, groups))
-
-
 def test_what_owners_have_is_not_told_by_a_torn_offsets_view(tmp_path: Path) -> None:
     torn = [*OFFSETS[:3], OFFSETS[3][:70], *OFFSETS[4:]]
     groups, skipped = read(tmp_path, *torn, *STATE)

@@ -8,11 +8,11 @@ import pytest
 from compare.auditing.group_figures import UNREAD, WAITING, judge
 from compare.explaining.diagnosis import explain_all
 from compare.explaining.missing_figures import headline
-from compare.reading.group_kinds import CLASSIC, SERVER, kind_of, usable_strategies
+from compare.reading.group_kinds import CLASSIC, SERVER, kind_of
 from compare.reading.observed import ObservedGroup, ObservedMember
 from kafka_coordinator import assign
 from protocols import Group, Queue
-from tests.compare.observed_groups import captured, findings, partitions
+from tests.compare.observed_groups import findings
 
 
 def kafka(
@@ -71,37 +71,8 @@ def test_each_kind_is_advised_in_the_settings_of_those_who_run_it() -> None:
     assert "group.remote.assignor=uniform" in advice(KINDS["consumer-protocol"])
     assert "consumer.override.partition.assignment.strategy" in advice(KINDS["connect"])
     assert "--consumer.config" in advice(KINDS["mirrormaker"])
-    assert "Set partition.assignment.strategy" in advice(KINDS["plain"])
+    assert "as their client ids hint: set partition.assignment.strategy" in advice(KINDS["plain"])
     assert findings(KINDS["streams"])["tasks-are-placed"].remedies == ()
-
-
-def test_idle_members_are_reduced_by_the_setting_that_each_kind_has() -> None:
-    def idle(name: str, client: str, strategy: str | None = "range") -> ObservedGroup:
-        owners = {f"{client}{at}": partitions("t", at) if at < 2 else () for at in range(4)}
-        members = tuple(ObservedMember(f"{id}-u", owned, client_id=id) for id, owned in owners.items())
-        return ObservedGroup("kafka", name, "shared", "Stable", strategy, members, partitions("t", 0, 1))
-
-    assert "tasks.max=2" in advice(idle("connect-sink", "connector-consumer-sink-"))
-    streams = advice(idle("app", "app-StreamThread-", "stream"))
-    assert "num.stream.threads" in streams
-    assert "--partitions" not in streams
-    plain = advice(idle("g", "consumer-g-"))
-    assert "Run at most 2 members" in plain
-    assert "--alter --topic t --partitions 4" in plain
-    assert advice(idle("g", "consumer-g-", "MyOwnAssignor")) == ""
-
-
-def test_the_epochs_of_the_members_view_tell_the_consumer_protocol_without_the_state_view() -> None:
-    told = [
-        group.observed
-        for name, group in captured().items()
-        if name.startswith("kafka/") and group.observed.consumer_protocol and group.observed.members
-    ]
-    assert len(told) > 20
-    for observed in told:
-        assert kind_of(observed) == "consumer-protocol"
-        assert usable_strategies(observed, "consumer-protocol") == SERVER
-        assert "partition.assignment.strategy" not in advice(observed)
 
 
 def test_an_assignor_that_is_not_told_is_asked_for() -> None:
@@ -116,21 +87,6 @@ def test_a_group_that_is_on_the_move_is_not_told_to_restart(subtests: pytest.Sub
             found = findings(kafka(state=state))
             assert "rebalancing" in found
             assert all(remedy.restart == "none" for finding in found.values() for remedy in finding.remedies)
-
-
-def test_a_group_that_only_stores_offsets_is_not_told_to_start_its_consumers() -> None:
-    queue = Queue("t", "", 0)
-    group = ObservedGroup(
-        "kafka", "g", "shared", "Empty", None, (), (queue,), lag={queue: 5}, only_offsets=True, consumer_protocol=False
-    )
-    assert kind_of(group) == "assign"
-    (finding,) = findings(group).values()
-    look, delete = finding.remedies
-    assert "whether they run is unknown" in finding.cause
-    assert "Take the offsets view twice" in look.text
-    assert (look.restart, look.reversible, look.risks) == ("none", True, ())
-    assert not delete.reversible
-    assert "call assign()" in delete.terms
 
 
 def test_records_of_a_group_that_only_stores_offsets_are_not_said_to_be_nobodys() -> None:

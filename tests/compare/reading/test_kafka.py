@@ -2,15 +2,13 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compare.reading.observed import ObservedGroup
-from compare.reading.sources import load
 from protocols import Queue
-from tests.compare.reading.reading_kafka import CAPTURES, FOLDERS, read, read_all, read_files, text
+from tests.compare.reading.reading_kafka import CAPTURES, FOLDERS, read_files
 
 TRUTH: dict[str, dict[str, Any]] = {
     folder: json.loads((CAPTURES / folder / "truth.json").read_text(encoding="utf-8")) for folder in FOLDERS
@@ -134,23 +132,6 @@ def test_a_folder_tells_everything(subtests: pytest.Subtests) -> None:
                 assert group.lag == {queue: behind.get(queue) for queue in group.queues or ()}
 
 
-def test_all_views_in_one_stream_tell_the_same_as_the_folder(subtests: pytest.Subtests) -> None:
-    """As ``(tool ...; tool ...) 2>&1 | equipoise audit -`` gives them; the plain lists have no header and stay out."""
-    for folder in FOLDERS:
-        with subtests.test(folder=folder):
-            files = [each for each in sorted((CAPTURES / folder).glob("*.txt")) if "list.txt" not in each.name]
-            stream = text(*(each.read_bytes().decode("utf-8") for each in files), name="-")
-            groups, _ = read(stream)
-            alone, _ = read_files(*files)
-            assert groups.keys() == alone.keys()
-            for name, group in groups.items():
-                assert (group.members, group.queues, group.state) == (
-                    alone[name].members,
-                    alone[name].queues,
-                    alone[name].state,
-                )
-
-
 def of_group(name: str, *views: str) -> ObservedGroup | None:
     groups, _ = read_files(*(CAPTURES / "groups" / f"{PREFIXES[name]}.{view}.txt" for view in views))
     assert groups.keys() <= {name}
@@ -204,30 +185,6 @@ def test_what_each_view_tells(subtests: pytest.Subtests) -> None:
             assert set(verbose.queues or ()) == truth.read
 
 
-def test_a_group_that_only_a_notice_calls_empty_has_no_members() -> None:
-    folder = CAPTURES / "cluster-a"
-    groups, _ = read_files(folder / "all-groups.members.stderr.txt", folder / "all-groups.offsets.txt")
-    empty = [name for name, truth in truths("cluster-a").items() if truth.raw["state"] == "Empty"]
-    assert len(empty) > 30
-    for name in empty:
-        assert (groups[name].state, groups[name].members) == ("Empty", ())
-    assert {group.state for group in groups.values()} == {"Empty", "rebalancing", None}
-
-
-def test_while_a_group_reconciles_queues_of_the_target_assignment_are_unowned() -> None:
-    views = [CAPTURES / "rebalancing" / f"mid-reconcile.{view}.txt" for view in ("members-verbose", "offsets")]
-    for sources in (views[:1], views):
-        groups, _ = read_files(*sources)
-        group = groups["mid-reconcile"]
-        owned = {queue for member in group.members or () for queue in member.owned or ()}
-        assert {(queue.topic, queue.number) for queue in set(group.queues or ()) - owned} == {
-            ("orders", 5),
-            ("returns", 0),
-            ("returns", 1),
-            ("returns", 2),
-        }
-
-
 def test_errors_lists_and_other_tools_give_one_line_each(subtests: pytest.Subtests) -> None:
     for folder in FOLDERS:
         with subtests.test(folder=folder):
@@ -258,13 +215,3 @@ def test_share_and_streams_groups_of_a_listing_are_named_and_left_out() -> None:
     assert "streams-app" not in groups
     assert len(groups) == 139
     assert sorted(each.why.split("'")[1] for each in skipped) == ["share-grp", "streams-app"]
-
-
-def test_clusters_in_different_folders_stay_apart() -> None:
-    together, _ = read_all(load(str(CAPTURES / folder) for folder in FOLDERS))
-    for folder in FOLDERS:
-        of_folder = [g for g in together if any(Path(each).parent.name == folder for each in g.sources)]
-        for name, truth in truths(folder).items():
-            if truth.owned:
-                ids = sorted(truth.owned)
-                assert [sorted(m.id for m in g.members or ()) for g in of_folder if g.name == name] == [ids]

@@ -1,5 +1,7 @@
 """A live cluster's answers become the groups that its tools' text tells of."""
 
+import struct
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
@@ -11,11 +13,14 @@ pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed"
 from confluent_kafka import KafkaError
 
 from compare.reading.kafka import join
-from compare.reading.kafka_live.connection import Connection
-from compare.reading.kafka_live.fetch import fetch
+from compare.reading.kafka.facts import OtherGroup
+from compare.reading.kafka_live.connection import Connection, connect
+from compare.reading.kafka_live.fetch import fetch, others
+from compare.reading.kafka_live.settings import Settings
 from compare.reading.observed import ObservedGroup, Skipped
 from protocols import Queue, UserError
 from tests.compare.reading.fake_kafka_admin import FakeAdmin, commits, description, listing, recorded
+from tests.compare.reading.fake_kafka_server import framed, serving, versions
 from tests.compare.reading.reading_kafka import CAPTURES, read_files
 
 FOLDERS = ("groups", "rebalancing", "cluster-a", "cluster-c")
@@ -26,7 +31,7 @@ def observe(admin: FakeAdmin) -> tuple[dict[str, ObservedGroup], list[str]]:
     """Groups by name, and why something could not be read."""
     connection = Connection("broker:9092", timeout_s=1.0)
     connection.admin = admin
-    found = list(fetch(connection, SOURCE, lambda text: None))
+    found = list(fetch(connection, SOURCE, lambda text: None, lambda *_: {}))
     skipped = [each for each in found if isinstance(each, Skipped)]
     assert all((each.source, each.line) == (SOURCE, None) for each in skipped)
     groups = join(each for each in found if not isinstance(each, Skipped))
@@ -39,7 +44,8 @@ def comparable(group: ObservedGroup) -> ObservedGroup:
     state = {"Reconciling": "rebalancing", "Assigning": "rebalancing"}.get(group.state or "", group.state)
     # Nor does it tell epochs, by which the text shows who has not confirmed yet what it owns already. Only some of the
     # tool's listings tell groups that only store offsets.
-    return replace(group, members=members, state=state, moving=None, only_offsets=False, sources=())
+    untold: dict[str, Any] = {"moving": None, "only_offsets": False, "instances_told": True, "epoch": None}
+    return replace(group, members=members, state=state, sources=(), **untold)
 
 
 def test_the_answers_of_a_cluster_tell_what_its_tools_printed(subtests: pytest.Subtests) -> None:
@@ -120,21 +126,6 @@ def test_range_of_the_consumer_protocol_is_the_servers() -> None:
     assert only(made({"aaaaaaaaaaaaaaaaaaaaaa": []}, kind="UNKNOWN")).strategy == "server-range"
 
 
-def test_ownership_is_what_members_have_not_what_they_are_to_have() -> None:
-    admin = made(
-        {"old": [("a", 0)], "new": []},
-        {"old": [("a", 0)], "new": [("a", 1), ("b", 0)]},
-        state="UNKNOWN",
-        kind="CONSUMER",
-        assignor="uniform",
-    )
-    group = only(admin)
-    assert {member.id: member.owned for member in group.members or ()} == {"old": queues(("a", 0)), "new": ()}
-    # What a member is to own is read, though nobody has it.
-    assert group.queues == queues(*((topic, n) for topic, count in (("a", 3), ("b", 2)) for n in range(count)))
-    assert group.state == "rebalancing"
-
-
 def test_a_state_that_nobody_knows_is_not_told() -> None:
     assert only(made({"m": [("a", 0)]}, state="UNKNOWN")).state is None
 
@@ -204,6 +195,49 @@ def test_a_cluster_that_lists_nothing_says_so_and_one_that_may_not_be_asked_is_r
     nothing.list_errors = [KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED)]
     with pytest.raises(UserError, match=r"the Kafka cluster at broker:9092 refuses: .*uthorization"):
         observe(nothing)
+
+
+def test_groups_that_are_none_of_consumers_are_listed_as_what_the_library_tells_of_them() -> None:
+    cluster = recorded("groups")
+    cluster.others = {"sg": "", "connect-c": "connect", "billing.rr": "consumer"}
+    live, skipped = observe(cluster)
+    assert not {"sg", "connect-c"} & set(live)
+    assert skipped == [
+        "'connect-c' is a group of the protocol connect, no consumer group, so no member owns partitions to judge",
+        "'sg' is a share group or a streams group (kafka-groups.sh --list says which), no consumer group, so no member"
+        " owns partitions to judge",
+    ]
+
+
+def test_the_real_library_tells_a_share_group_by_what_it_does_not_list_as_consumers() -> None:
+    """Kafka's answers as of a cluster with four groups: ListGroups with all, DescribeGroups without the share group."""
+    groups = {"orders": "consumer", "sg": "share", "connect-c": "connect"}
+    at = [""]
+
+    def text(value: str) -> bytes:
+        return struct.pack(">h", len(value.encode())) + value.encode()
+
+    def answer(key: int, version: int, correlation: int) -> Iterator[bytes]:
+        host, _, port = at[0].partition(":")
+        broker = struct.pack(">ii", 1, 1) + text(host) + struct.pack(">ihii", int(port), -1, 1, 0)
+        listed = b"".join(text(name) + text(protocol) for name, protocol in groups.items())
+        described = b"".join(
+            struct.pack(">h", 0) + text(name) + text("Stable" if protocol else "Dead") + text(protocol) + text("")
+            + struct.pack(">i", 0)
+            for name, protocol in {**groups, "sg": ""}.items()
+        )  # fmt: skip
+        bodies = {
+            18: struct.pack(">hi", 35, 0) if version else versions(*((each, 0, each == 3) for each in (18, 3, 16, 15))),
+            3: broker,
+            16: struct.pack(">hi", 0, len(groups)) + listed,
+            15: struct.pack(">i", len(groups)) + described,
+        }
+        yield framed(correlation, bodies[key])
+
+    with serving(answer) as at[0]:
+        connection = connect(at[0], Settings(), 5.0)
+        told = {each.group for each in others(connection, SOURCE, ["orders"]) if isinstance(each, OtherGroup)}
+    assert told == {"connect-c", "sg"}
 
 
 def test_requests_are_sent_ahead_but_answers_come_in_order(monkeypatch: pytest.MonkeyPatch) -> None:

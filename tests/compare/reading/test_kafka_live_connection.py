@@ -65,16 +65,6 @@ def test_a_silent_address_is_one_line(silent: str, capfd: pytest.CaptureFixture[
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_silent_address_is_one_line_over_tls_too(
-    silent: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("confluent_kafka")
-    file = tmp_path / "client.properties"
-    file.write_text("security.protocol=SSL\n")
-    assert "silent for 0.5 s" in refusal(silent, timeout_s=1.5, command_config=file)
-    assert capfd.readouterr() == ("", "")
-
-
 def test_a_name_that_nobody_knows_is_one_line() -> None:
     pytest.importorskip("confluent_kafka")
     assert "no-such-host.invalid" in refusal("no-such-host.invalid:9092", timeout_s=1)

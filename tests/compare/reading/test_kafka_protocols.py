@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 
 from compare.reading.observed import ObservedGroup
-from tests.compare.reading.kafka_tool import ToolMember, line, members_view, offsets_view, state_view
+from tests.compare.reading.kafka_tool import ToolMember, line, members_view, state_view
 from tests.compare.reading.pasted.decorations import DECORATIONS
 from tests.compare.reading.pasted.reading_pasted import read_lines
 from tests.compare.reading.reading_kafka import CAPTURES, FOLDERS, read, read_files, text
 
 NEW = "8O876wWRSH6gvmJKR1CN9A"
-NEWER = "uPBm7QKFQIqbe-Mf52S5zg"
 OLD = "old-e72470e4-33bf-4de5-a157-fa8984b9151a"
 
 
@@ -36,17 +35,6 @@ def verbose(*rows: tuple[str, str, str, str, str, str], upgraded: bool = True) -
 def only(*lines: str) -> ObservedGroup:
     groups, _ = read(text(*lines))
     return groups["g"]
-
-
-def test_a_group_without_a_protocol_only_stores_offsets_and_has_no_members() -> None:
-    groups, _ = read(
-        text(*listing(("g", "Classic", ""), ("orders-svc", "Classic", "consumer"), ("new", "Consumer", "consumer")))
-    )
-    assert {name: (each.only_offsets, each.members) for name, each in groups.items()} == {
-        "g": (True, ()),
-        "orders-svc": (False, None),
-        "new": (False, None),
-    }
 
 
 def test_a_listing_without_the_column_tells_nothing_of_protocols() -> None:
@@ -115,15 +103,6 @@ def test_who_has_not_reached_its_target_moves(subtests: pytest.Subtests) -> None
             assert group.state is None
 
 
-def test_rows_that_are_lost_leave_open_whether_somebody_moves() -> None:
-    rows = [(id, "2", "t:0", "2", "t:0", "") for id in (NEW, NEWER)]
-    lines = verbose(*rows, upgraded=False)
-    assert only(*lines).moving == ()
-    assert only(*lines[:-1], lines[-1][:40]).moving is None
-    lines = verbose((NEW, "1", "t:0", "2", "t:0", ""), rows[1], upgraded=False)
-    assert only(*lines[:-1], lines[-1][:40]).moving == (NEW,)
-
-
 def test_members_that_are_not_upgraded_speak_the_classic_protocol() -> None:
     # By their ids the members would be taken for the other ones each.
     group = only(
@@ -133,15 +112,6 @@ def test_members_that_are_not_upgraded_speak_the_classic_protocol() -> None:
     assert group.classic_members == (NEW,)
     assert group.consumer_protocol
     assert group.strategy == "server-range"
-
-
-def test_without_that_column_the_ids_tell_who_speaks_the_classic_protocol() -> None:
-    mixed = [ToolMember(NEW, "c", {"t": [0]}), ToolMember(OLD, "c", {"t": [1]})]
-    assert only(*members_view("g", mixed)).classic_members == (OLD,)
-    assert only(*offsets_view("g", mixed, {})).classic_members == (OLD,)
-    # In a group that is of the classic protocol there is nobody to tell apart.
-    assert only(*members_view("g", mixed[1:])).classic_members == ()
-    assert only(*members_view("g", mixed[:1])).classic_members == ()
 
 
 def test_the_mixed_group_that_was_captured_names_its_two_classic_members() -> None:

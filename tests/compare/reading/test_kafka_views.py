@@ -7,7 +7,7 @@ import pytest
 from compare.reading.observed import ObservedGroup, Partial, Skipped
 from protocols import Queue
 from tests.compare.reading.kafka_tool import ToolMember, list_view, members_view, offsets_view, state_view
-from tests.compare.reading.reading_kafka import read, read_all, text
+from tests.compare.reading.reading_kafka import read, text
 
 UUID = "-0000000{}-1111-2222-3333-444444444444"
 A = ToolMember("a" + UUID.format(1), "a", {"orders": [0, 1], "returns": [0]})
@@ -101,40 +101,6 @@ def test_a_listed_member_less_than_the_state_view_counts_is_missing() -> None:
     group = only(members_view("g", [A, B], verbose=True), state_view("g", "h:1", "range", "Stable", 3))
     assert (group.members, group.member_count) == (None, 3)
     assert group.notes == ("the state view counts 3 members, 2 are listed",)
-
-
-def test_a_cut_table_leaves_open_who_else_is_in_the_group() -> None:
-    lines = members_view("g", [A, B, IDLE], verbose=True)
-    lines[-1] = lines[-1][:30]
-    groups, skipped = read(text(*lines))
-    assert groups["g"].members is None
-    assert [member.id for member in groups["g"].seen] == [A.id, B.id]
-    assert [each.line for each in skipped] == [5]
-
-
-def test_prompts_and_commands_between_tables_take_nothing_away() -> None:
-    session = [
-        "$ kafka-consumer-groups.sh --bootstrap-server h:1 --describe --group g --members --verbose",
-        *members_view("g", [A, B], verbose=True),
-        "$ kafka-consumer-groups.sh --bootstrap-server h:1 --describe --group g --state",
-        *state_view("g", "h:1", "range", "Stable", 2),
-        "",
-        "$ exit",
-    ]
-    groups, skipped = read(text(*session))
-    assert len(groups["g"].members or ()) == 2
-    assert [each.line for each in skipped] == [1, 6, 11]
-
-
-def test_rows_that_are_none_count_for_one_line_and_spoil_no_other_row() -> None:
-    lines = offsets_view("g", [A, B], COMMITTED)
-    broken = lines[3].replace(" 5 ", " x ")
-    groups, skipped = read(text(*lines[:3], broken, "noise", *lines[3:]))
-    assert numbers(groups["g"].queues) == [("orders", 0), ("orders", 1), ("orders", 2), ("returns", 0)]
-    assert len(skipped) == 1
-    assert skipped[0].line == 4
-    assert skipped[0].why.startswith("expected a number under CURRENT-OFFSET, found 'g ")
-    assert skipped[0].why.endswith("(and 1 more lines)")
 
 
 def test_an_assignment_that_does_not_hold_as_many_partitions_as_told_is_cut() -> None:
@@ -241,69 +207,9 @@ def test_sources_of_different_times_are_noted() -> None:
     )
 
 
-def test_range_of_the_consumer_protocol_is_another_strategy(subtests: pytest.Subtests) -> None:
-    for evidence, strategy in [
-        ([], "range"),
-        (list_view({"g": ("Consumer", "Stable")}), "server-range"),
-        (list_view({"g": ("Classic", "Stable")}), "range"),
-        (members_view("g", [ToolMember("8O876wWRSH6gvmJKR1CN9A", "a", {}, epoch=3)], verbose=True), "server-range"),
-        (members_view("g", [ToolMember("8O876wWRSH6gvmJKR1CN9A", "a", {})]), "server-range"),
-        (members_view("g", [A], verbose=True), "range"),
-    ]:
-        with subtests.test(evidence=evidence, strategy=strategy):
-            assert only(state_view("g", "h:1", "range", "Stable", 1), evidence).strategy == strategy
-
-
 def test_a_table_whose_padding_got_lost_is_read_by_words() -> None:
     squeezed = [re.sub(" +", " ", line) for line in members_view("g", [A, B, IDLE], verbose=True)]
     assert len(only(squeezed).members or ()) == 3
-
-
-def test_one_queue_may_have_two_owners() -> None:
-    twice = [A, ToolMember(B.id, "b", {"orders": [1, 2]})]
-    for view in (members_view("g", twice, verbose=True), offsets_view("g", twice, COMMITTED)):
-        group = only(view)
-        shown = group.seen if group.members is None else group.members
-        assert [("orders", 1) in numbers(member.owned) for member in shown] == [True, True]
-
-
-def test_groups_of_one_name_with_other_members_are_of_two_clusters() -> None:
-    groups, _ = read_all(
-        [
-            text(*members_view("g", [A], verbose=True), *topic("orders", 4), name="east/members.txt"),
-            text(*members_view("g", [B], verbose=True), *topic("orders", 3), name="west/members.txt"),
-            text(*state_view("g", "h:1", "range", "Stable", 1), name="west/state.txt"),
-        ]
-    )
-    assert [group.sources for group in groups] == [
-        ("east/members.txt",),
-        ("west/members.txt", "west/state.txt"),
-    ]
-    assert [len(group.queues or ()) for group in groups] == [5, 3]
-
-
-def test_views_in_different_folders_about_the_same_members_belong_together() -> None:
-    groups, _ = read_all(
-        [
-            text(*members_view("g", [A, IDLE]), name="members/g.txt"),
-            text(*offsets_view("g", [A, IDLE], COMMITTED), name="offsets/g.txt"),
-        ]
-    )
-    assert [member.owned is None for member in groups[0].members or ()] == [False, False]
-
-
-def test_stack_traces_are_one_line() -> None:
-    lines = [
-        "Error: Executing consumer group command failed due to org.apache.kafka.common.errors.TimeoutException: late",
-        "java.util.concurrent.ExecutionException: org.apache.kafka.common.errors.TimeoutException: late",
-        "\tat java.base/java.util.concurrent.CompletableFuture.get(CompletableFuture.java:2073)",
-        "Caused by: org.apache.kafka.common.errors.TimeoutException: late",
-        "\t... 8 more",
-    ]
-    groups, skipped = read(text(*lines))
-    assert groups == {}
-    assert [each.line for each in skipped] == [1, 2]
-    assert all("no broker answered" in each.why for each in skipped)
 
 
 def test_an_offset_of_a_deleted_topic_fails_the_whole_view_and_the_remedy_says_which_views_do_not() -> None:

@@ -1,15 +1,13 @@
 """What mqadmin printed in the captures tells exactly what was true, or says that it does not tell."""
 
 import json
-from collections import Counter
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from compare.reading.observed import SourceText
 from protocols import Queue
-from tests.compare.reading.reading_rocketmq import CAPTURES, GROUPS, owned, queue_of, read_all, read_files, truth, wrong
+from tests.compare.reading.reading_rocketmq import CAPTURES, GROUPS, owned, read_files, truth, wrong
 
 UNTOLD = {
     # Every member owns every queue; nobody but the first was asked.
@@ -85,21 +83,6 @@ def test_any_part_of_a_folder_claims_nothing_that_was_not_true(subtests: pytest.
                             assert owned(group).keys() == true.keys()
 
 
-def test_two_views_tell_who_is_idle() -> None:
-    for name, idle in {
-        "seed_group": {"10.1.0.3@i", "10.1.0.4@i"},
-        "seed_hash": {"10.4.0.1@i", "10.4.0.3@i"},
-        "idle_members_7": {"10.15.0.6@i", "10.15.0.7@i"},
-    }.items():
-        folder = CAPTURES / "groups" / name
-        groups, _ = read_files(folder / "consumerProgress_s.txt", folder / "consumerConnection.txt")
-        assert idle == {
-            id
-            for id, queues in owned(groups[name]).items()
-            if queues is not None and all(queue.topic.startswith("%RETRY%") for queue in queues)
-        }
-
-
 def test_modes_and_strategies() -> None:
     groups, _ = read_files(CAPTURES / "groups")
     assert {name for name, group in groups.items() if group.mode != "shared"} == {"broadcast_3", "pop_mode_3"}
@@ -119,51 +102,6 @@ def test_a_pop_groups_retry_queues_have_owners_its_topics_have_none() -> None:
     assert owned(group)["10.35.0.3@i"] == frozenset()
     assert group.queues is not None
     assert {queue.topic for queue in group.queues} == {"shipping", "%RETRY%pop_mode_3"}
-
-
-def test_lag_is_what_the_tool_adds_up() -> None:
-    groups, _ = read_files(CAPTURES / "groups", CAPTURES / "cluster")
-    for folder in GROUPS:
-        table = folder / "consumerProgress.txt"
-        total = next((line for line in table.read_text().splitlines() if line.startswith("Consume Diff")), None)
-        if total is not None:
-            group = groups[truth(folder)[0]]
-            assert sum(lag or 0 for lag in group.lag.values()) == int(total.rpartition(" ")[2])
-            assert group.queues == tuple(sorted(group.queues or ()))
-
-
-def test_queues_are_told_by_routes_before_any_offset_is() -> None:
-    folder = CAPTURES / "groups" / "seed_group"
-    groups, _ = read_files(folder / "consumerConnection.txt", CAPTURES / "topics")
-    assert groups["seed_group"].queues == tuple(Queue(f"Topic{t}", f"broker-{b}", 0) for t in "XY" for b in "ab")
-    assert set(owned(groups["seed_group"]).values()) == {None}
-
-
-def test_a_client_id_that_two_processes_share_owns_queues_twice_and_others_never() -> None:
-    groups, skipped = read_files(*sorted((CAPTURES / "same_client_id").glob("*.txt")))
-    group = groups["dup_client_id"]
-    true = json.loads((CAPTURES / "same_client_id" / "truth.json").read_text())["processes"]
-    assert skipped == []
-    assert group.members is not None
-    assert [(member.id, set(member.owned or ())) for member in group.members] == [
-        (process["clientId"], set(map(queue_of, process["owned"]))) for process in true.values()
-    ]
-    owners = Counter(queue for member in group.members for queue in member.owned or ())
-    assert set(owners.values()) == {2}
-    assert group.unowned == tuple(Queue("ExtraX", "broker-b", n) for n in (0, 1))
-    assert any("connected 2 times" in note for note in group.notes)
-
-
-def test_members_that_do_not_answer_are_not_taken_for_idle() -> None:
-    groups, _ = read_files(CAPTURES / "mixed_clients")
-    group = groups["mixed_java_node"]
-    assert owned(group) == {
-        "10.3.0.1@js": None,
-        "10.3.0.2@js": None,
-        "10.3.0.5@java": {Queue("ExtraX", "broker-b", 0)},
-        "10.3.0.6@java": None,
-    }
-    assert group.unowned is None
 
 
 def test_members_that_do_not_agree_leave_queues_unowned_and_hide_second_owners() -> None:
@@ -198,17 +136,3 @@ def test_names_cut_to_a_column_are_completed_from_views_that_have_them_in_full()
     assert not any(name != LONG and LONG.startswith(name) for name in groups)
     assert {queue.topic for queue in group.queues or ()} == {f"%RETRY%{LONG}", topic}
     assert group.lag[Queue(topic, "broker-b", 0)] == 6
-
-
-def test_everything_pasted_into_one_stream_is_sorted_out() -> None:
-    files = [file for folder in GROUPS for file in sorted(folder.glob("*.txt"))]
-    lines = [line for file in files for line in file.read_text().split("\n")]
-    groups = {group.name: group for group in read_all([SourceText("-", tuple(lines))])[0]}
-    # A table of offsets without owners, whose group has no retry topic, cannot be told apart from others.
-    assert groups.keys() == {truth(folder)[0] for folder in GROUPS} | {"-"}
-    for folder in GROUPS:
-        name, true = truth(folder)
-        if not name.startswith("offline_"):
-            assert groups[name].members is not None
-            assert owned(groups[name]).keys() == true.keys()
-            assert wrong(groups[name], true) == {}

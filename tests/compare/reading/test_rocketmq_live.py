@@ -148,18 +148,6 @@ def test_a_member_that_does_not_answer_costs_its_own_queues_only(servers: ExitSt
     assert "does not answer for 0.5 s" in skipped.why
 
 
-def test_a_broker_that_is_gone_is_one_line(servers: ExitStack) -> None:
-    cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)]})
-    address = start(servers, cluster)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        cluster.brokers["broker-b"] = f"127.0.0.1:{taken.getsockname()[1]}"
-        found = observe(address, timeout_s=2)
-    assert group_of(found).name == "g"
-    assert all("broker-b" in each.why for each in found if isinstance(each, Skipped))
-    assert any(isinstance(each, Skipped) for each in found)
-
-
 def test_the_second_name_server_answers_where_the_first_is_down(servers: ExitStack) -> None:
     cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)]})
     address = start(servers, cluster)
@@ -217,19 +205,6 @@ def test_nonsense_in_a_route_is_one_line_and_exit_code_2_at_the_console(servers:
     ran = equipoise("audit", "rocketmq://" + servers.enter_context(serving(answer)))
     assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
     assert "readQueueNums is 'many'" in ran.stderr
-
-
-def test_the_second_name_server_is_asked_for_the_route_where_that_of_the_first_is_nonsense(servers: ExitStack) -> None:
-    cluster = Cluster({"10.0.0.1@x": [("broker-a", 0)]})
-    address = start(servers, cluster).removeprefix("rocketmq://")
-
-    def damaged(code: int, fields: Mapping[str, str]) -> Answer:
-        return cluster.name_server(code, fields) if code == 206 else (0, None, "7")
-
-    first = servers.enter_context(serving(damaged))
-    assert group_of(observe(f"rocketmq://{first};{address}")).queues == tuple(
-        Queue("orders", f"broker-{letter}", number) for letter in "ab" for number in (0, 1)
-    )
 
 
 def test_a_topic_whose_route_is_nonsense_is_one_line_and_its_queues_are_not_known(servers: ExitStack) -> None:

@@ -113,22 +113,6 @@ def test_a_member_that_reads_nothing_that_is_named_reads_something_else() -> Non
     assert "no source shows the topics" in group.partial.why
 
 
-def test_a_route_tells_that_queues_without_rows_belong_to_the_share_of_somebody_who_does_not_read_them() -> None:
-    other = [Queue("orders", "broker-0", n) for n in range(3)]
-    shares = dealt("AVG", IDS, {"orders": [*other, *Q]})
-    shown = {RETRY: "10.0.0.1", **{queue: "10.0.0.3" if queue in shares[IDS[2]] else None for queue in Q}}
-    views = [*progress_view(lag(*shown), shown), *connections(*IDS)]
-    asked = running_view("g", IDS[0], [RETRY], ["bills", "%RETRY%g"])
-    counts = [{"brokerName": f"broker-{name}", "readQueueNums": n, "perm": 6} for name, n in (("0", 3), ("a", 6))]
-    route = json.dumps({"brokerDatas": [], "queueDatas": counts})
-    routed = text(route, name="/logs/g/orders.topicRoute.txt")
-    group = read_one(text(*views, *status_view(IDS, same=False), *asked), routed)
-    assert owned(group) == {IDS[0]: {RETRY}, IDS[1]: frozenset(), IDS[2]: shares[IDS[2]]}
-    assert set(group.unowned or ()) == {*other, *Q} - shares[IDS[2]]
-    assert group.partial is not None
-    assert group.partial.topics == ("bills",)
-
-
 def test_nobody_is_online_where_no_row_has_an_owner_and_nobody_is_listed() -> None:
     shown: dict[Queue, str | None] = {RETRY: None, **dict.fromkeys(Q[:4])}
     group = read_one(text(*progress_view(lag(*shown), shown)))

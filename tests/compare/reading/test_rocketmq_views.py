@@ -180,16 +180,6 @@ def test_rows_that_cannot_be_read_are_named_and_what_they_may_have_said_is_not_g
     assert groups[0].lag == {RETRY: 0, Q[0]: 0}
 
 
-def test_a_missing_row_shows_in_the_total() -> None:
-    shown = {RETRY: "10.0.0.1", Q[0]: "10.0.0.1", Q[1]: "10.0.0.2"}
-    table = progress_view(lag(*shown), shown)
-    groups, skipped = read_all([text(*table[:3], *table[4:], *connections("10.0.0.1@a", "10.0.0.2@a"))])
-    assert [(each.line, each.why) for each in skipped] == [
-        (6, "the total is 1, but the rows above add up to 0: rows are missing or were changed")
-    ]
-    assert set(owned(groups[0]).values()) == {None}
-
-
 words = st.text(
     st.characters(codec="utf-8", categories=["L", "N"], include_characters="-_.%|"), min_size=1, max_size=40
 )

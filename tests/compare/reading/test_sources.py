@@ -15,25 +15,6 @@ def only(argument: str) -> SourceText | Skipped:
     return found
 
 
-def test_a_file_a_folder_and_a_named_file(tmp_path: Path) -> None:
-    (tmp_path / "b.txt").write_text("two\r\nlines")
-    (tmp_path / "a.txt").write_text("one")
-    (tmp_path / ".hidden").write_text("no")
-    assert [source.name for source in load([str(tmp_path)])] == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
-    text = only(f"my group={tmp_path / 'b.txt'}")
-    assert isinstance(text, SourceText)
-    assert (text.given_group, text.stem, text.folder) == ("my group", "b", tmp_path.name)
-    assert text.lines == ("two", "lines")
-
-
-def test_a_file_whose_name_holds_an_equals_sign(tmp_path: Path) -> None:
-    path = tmp_path / "a=b.txt"
-    path.write_text("text")
-    text = only(str(path))
-    assert isinstance(text, SourceText)
-    assert text.given_group is None
-
-
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"GROUP\nx")))
     text = only("-")

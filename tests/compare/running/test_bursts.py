@@ -43,44 +43,6 @@ def handled(run: Any) -> dict[Queue, int]:
     return found
 
 
-def test_everything_that_comes_is_handled_once(subtests: pytest.Subtests) -> None:
-    for system in SYSTEMS:
-        for per_second in ["0/s", "2/s"]:
-            with subtests.test(system=system, per_second=per_second):
-                run = lived(
-                    system,
-                    {"at": "60s", "produce": {"orders": 1002}},
-                    {"at": "80s", "produce": {"orders-broker-b-1": 40, "orders-0": 3}},
-                    load={"produce": per_second},
-                )
-                queues = list(productions(run))
-                even = 180 * int(per_second[0])
-                expected = [251 + 3, 251, 250, 250 + 40]
-                got = handled(run)
-                for queue, count in zip(queues, expected, strict=True):
-                    assert productions(run)[queue].end_offset(180_000.0) == count + even
-                    assert count + even - 3 <= got[queue] <= count + even
-                told = sum(each.end - each.first for each in run.timeline.counted_deliveries())
-                assert told == sum(got.values())
-
-
-@pytest.mark.parametrize(("system", "seconds"), [("kafka:range", 4.0), ("kafka-zookeeper:range", 4.0)])
-def test_a_burst_waits_until_the_members_have_had_the_time(system: str, seconds: float) -> None:
-    found = lag_peak(lived(system, {"at": "60s", "produce": {"orders": 1000}}))
-    assert found is not None
-    assert found.peak == 1000
-    assert found.drain is not None
-    assert seconds <= found.drain / 1000 < seconds + 0.2
-
-
-def test_in_rocketmq_twenty_threads_work_them_off() -> None:
-    found = lag_peak(lived("rocketmq:AVG", {"at": "60s", "produce": {"orders": 10_000}}))
-    assert found is not None
-    assert found.peak == 10_000
-    assert found.drain is not None
-    assert 2 <= found.drain / 1000 < 3
-
-
 def test_a_topic_that_is_made_anew_has_nothing_of_before() -> None:
     run = lived(
         "kafka:range",
@@ -118,38 +80,12 @@ def test_what_is_written_to_nothing_is_refused_in_one_line(tmp_path: Path) -> No
     )
 
 
-RENEWED: list[dict[str, Any]] = [
-    {"at": "60s", "delete_topic": "orders"},
-    {"at": "110s", "add_topic": {"orders": {"queues": 4}}},
-]
 FEWER: list[dict[str, Any]] = [{"at": "60s", "queues": {"orders": 2}}, {"at": "110s", "queues": {"orders": 4}}]
 BROKER_DOWN: list[dict[str, Any]] = [
     {"at": "60s", "broker": "broker-b", "does": "kill"},
     {"at": "70s", "produce": {"orders": 400}},
     {"at": "110s", "broker": "broker-b", "does": "return"},
 ]
-
-
-def test_nothing_is_left_of_what_nobody_wrote(subtests: pytest.Subtests) -> None:
-    for system, events in [
-        ("kafka:range", BROKER_DOWN),
-        ("kafka:range", RENEWED),
-        ("rocketmq:AVG", BROKER_DOWN),
-        ("rocketmq:AVG", RENEWED),
-        ("rocketmq:AVG", FEWER),
-    ]:
-        with subtests.test(system=system, events=events):
-            run = lived(system, *events, load={"produce": "2/s"}, run={"for": "5min", "seed": 3})
-            production = productions(run)
-            if "delete_topic" not in events[0]:
-                got = handled(run)
-                assert all(0 <= each.end_offset(300_000.0) - got[queue] <= 2 for queue, each in production.items())
-            at_the_end = lag_of(run, production, [299_990.0])
-            assert {each.queue for each in at_the_end} == set(production)
-            assert max(each.records for each in at_the_end) <= 2
-            found = lag_peak(run)
-            assert found is not None
-            assert found.drain is not None
 
 
 def test_a_broker_that_is_down_takes_nothing() -> None:
@@ -178,13 +114,3 @@ def test_a_poison_record_is_late_until_it_is_passed_over(system: str) -> None:
     peak = lag_peak(run)
     assert peak is not None
     assert peak.drain is not None
-
-
-def test_the_lag_of_a_stuck_loop_grows_in_all_its_partitions() -> None:
-    event = {"at": "60s", "poison": "orders-1"}
-    grown = {}
-    for system in SYSTEMS:
-        run = lived(system, event, load={"produce": "2/s"})
-        lag = lag_of(run, productions(run), [170_000.0])
-        grown[system] = sorted(each.queue.number for each in lag if each.records > 200)
-    assert grown == {"kafka:range": [0, 1], "kafka-zookeeper:range": [0, 1], "rocketmq:AVG": []}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from protocols.facts import Noted
-from tests.compare.running.test_rocketmq_stories import lived, told
+from tests.compare.running.stories import lived, told
 
 VARIANT = "kafka:uniform"
 

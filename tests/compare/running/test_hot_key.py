@@ -1,31 +1,18 @@
 """The story of the hot key: what one reader per queue means in both systems, and what threads change."""
 
-from functools import cache
-from pathlib import Path
-
 import pytest
 
 from compare.running.production import lag_of, lag_peak, productions
-from compare.running.run_variant import RunResult, run_variant
-from compare.running.systems import known_strategies
-from compare.running.variants import variants_of
-from protocols.scenario.reading import read
+from tests.compare.running.stories import lived
 
-PATH = Path(__file__).parent.parent.parent.parent / "examples" / "scenarios" / "hot-key.yaml"
 KAFKA = ("kafka:range", "kafka-zookeeper:range")
-POOL, ONE_THREAD = "rocketmq:AVG", "rocketmq:AVG, one thread"
+POOL, ONE_THREAD = "rocketmq:AVG, 20 threads", "rocketmq:AVG"
 HANDLE_S = 0.02
-
-
-@cache
-def lived(variant: str) -> RunResult:
-    (one,) = variants_of(read(PATH, known_strategies()), (variant,))
-    return run_variant(one)
 
 
 def waiting(variant: str, seconds: float) -> dict[int, int]:
     """Number of the queue to how many of its records wait."""
-    run = lived(variant)
+    run = lived("hot-key", variant)
     return {each.queue.number: each.records for each in lag_of(run, productions(run), [seconds * 1000])}
 
 
@@ -33,7 +20,7 @@ def reader(variant: str, seconds: float) -> str:
     """Who owns the hot queue."""
     (found,) = {
         each.member
-        for each in lived(variant).timeline.beliefs
+        for each in lived("hot-key", variant).timeline.beliefs
         if each.queue.topic == "orders" and each.queue.number == 0
         if each.since <= seconds * 1000 < (float("inf") if each.until is None else each.until)
     }
@@ -48,15 +35,6 @@ def test_one_loop_or_one_thread_falls_behind_on_the_hot_queue_alone(variant: str
     assert all(after[number] <= 3 for number in (4, 5, 6, 7))
 
 
-@pytest.mark.parametrize("variant", [*KAFKA, ONE_THREAD])
-def test_two_more_members_change_nearly_nothing(variant: str) -> None:
-    assert reader(variant, 55) == reader(variant, 145) == "c1"
-    before, after = waiting(variant, 80), waiting(variant, 145)
-    # c1 has given up two idle queues, and with them 4 records per second.
-    assert after[0] - before[0] == pytest.approx(65 * (80 - (1 / HANDLE_S - 2)), rel=0.06)
-    assert all(after[number] <= 3 for number in range(2, 8))
-
-
 @pytest.mark.parametrize(("variant", "seconds"), [*((each, 30) for each in KAFKA), (ONE_THREAD, 30)])
 def test_eight_threads_drain_what_waits(variant: str, seconds: float) -> None:
     assert reader(variant, 170) == "c0"
@@ -68,6 +46,6 @@ def test_the_pool_of_one_member_keeps_up_with_one_reader_of_the_queue() -> None:
     assert [reader(POOL, seconds) for seconds in (55, 145, 170)] == ["c1", "c1", "c0"]
     for seconds in (30, 55, 80, 145, 170, 230):
         assert max(waiting(POOL, seconds).values()) <= 8
-    found = lag_peak(lived(POOL))
+    found = lag_peak(lived("hot-key", POOL))
     assert found is not None
     assert found.peak < 200  # while the queue changes hands

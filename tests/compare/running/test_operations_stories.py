@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from protocols.facts import RebalanceBegan
-from tests.compare.running.test_rocketmq_stories import lived, told
+from tests.compare.running.stories import lived, told
 
 INFINITY = float("inf")
 

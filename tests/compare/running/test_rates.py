@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from compare.running.production import lag_of, productions
+from compare.running.production import productions
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.variants import variants_of
 from protocols.errors import UserError
@@ -87,17 +87,6 @@ def test_a_broker_that_was_down_takes_its_own_rates_when_it_returns() -> None:
     assert all(0 <= end - got[Queue("orders", "broker-b", number)] <= 2 for number, end in written.items())
 
 
-@pytest.mark.parametrize("system", SYSTEMS[:2])
-def test_one_hot_partition_gets_nearly_all_of_a_members_time(system: str) -> None:
-    given = {
-        "topics": {"orders": 4},
-        "load": {"produce": "1/s", "rates": {"orders-1": "400/s"}},
-        "run": {"for": "1min"},
-    }
-    run = lived(system, [], {"subscribe": ["orders"], "handle": 2.0}, **given)
-    assert max(each.records for each in lag_of(run, productions(run), [30_000.0, 59_000.0])) <= 3
-
-
 PULLS = {"consumer": "lite_pull", "litePullBatchSize": 32}
 
 
@@ -120,6 +109,7 @@ def test_a_burst_of_one_queue_takes_as_long_as_the_threads_need(subtests: pytest
                 {"subscribe": ["orders"], "handle": 20.0, **member},
                 topics={"orders": 2},
                 load={},
+                threads="real",
             )
             last = max(each.until for each in run.timeline.counted_deliveries())
             assert seconds <= last / 1000 - 60 < seconds * 1.1 + 0.3

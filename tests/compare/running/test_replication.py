@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from compare.running.production import lag_of, productions
+from compare.running.production import productions
 from compare.running.run_variant import run_variant
 from compare.running.systems import cluster_of, known_strategies
 from compare.running.variants import variants_of
 from kafka_coordinator.cluster.cluster import KafkaCluster
 from protocols.errors import UserError
-from protocols.java import Queue
 from protocols.scenario.reading import scenario
 from protocols.scenario.running import Run
 
@@ -59,30 +58,6 @@ def test_the_lag_is_counted_against_what_the_brokers_took(subtests: pytest.Subte
                         assert load.production((queue.topic, queue.number)).end_offset(now) == history.end_offset(
                             now
                         ), (queue, now)
-
-
-def test_only_where_all_replicas_are_down_nothing_comes_and_nobody_is_late() -> None:
-    (variant,) = variants_of(day("kafka:range", {"kafka": 1}))
-    run = run_variant(variant)
-    written = productions(run)
-    at_end = {queue.number: written[queue].end_offset(180_000.0) for queue in written}
-    # broker-b has orders-2 and -3 and is away for a minute, broker-c orders-4 and -5 for 25 s.
-    assert [at_end[number] for number in range(6)] == [550, 550, 360, 360, 465, 465]
-    assert max(each.records for each in lag_of(run, written, [110_000.0, 150_000.0])) <= 1
-    assert run.timeline.rebalance_count <= 2
-
-
-def test_a_partition_survives_what_a_queue_of_rocketmq_does_not() -> None:
-    owners = {}
-    for system in ("kafka:range", "rocketmq:AVG"):
-        events = [{"at": "60s", "broker": "broker-b", "does": "kill"}]
-        (variant,) = variants_of(day(system, {"kafka": 2, "rocketmq": 1}, events=events))
-        run = run_variant(variant)
-        owners[system] = sum(len(queues) for (group, _), queues in run.timeline.owned.items() if group == "g")
-        late = [each for each in lag_of(run, productions(run), [150_000.0]) if each.records > 3]
-        assert late == [] or system == "rocketmq:AVG"
-    assert owners["kafka:range"] == 6
-    assert productions(run)[Queue("orders", "broker-b", 0)].end_offset(150_000.0) == 180
 
 
 @pytest.mark.parametrize(

@@ -1,35 +1,18 @@
 """RocketMQ's example scenarios show what they tell: the claims of each story, with numbers."""
 
 from collections import Counter
-from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from compare.running.record import run_record
-from compare.running.run_variant import RunResult, run_variant
+from compare.running.run_variant import run_variant
 from compare.running.systems import known_strategies
 from compare.running.variants import variants_of
 from protocols.facts import Delivered, RebalanceBegan, Transition
 from protocols.scenario.reading import read
+from tests.compare.running.stories import AVG, EXAMPLES, lived, told
 
-EXAMPLES = Path(__file__).parent.parent.parent.parent / "examples" / "scenarios"
-AVG = "rocketmq:AVG"
 CIRCLE = "rocketmq:AVG_BY_CIRCLE"
-
-
-@cache
-def lived(example: str, variant: str = AVG) -> RunResult:
-    scenario = read(EXAMPLES / f"{example}.yaml", known_strategies())
-    (one,) = variants_of(scenario, (variant,))
-    return run_variant(one)
-
-
-@cache
-def told(example: str, variant: str = AVG) -> dict[str, Any]:
-    """The variant as `equipoise compare` has it."""
-    return run_record(lived(example, variant))
 
 
 def loads(example: str, variant: str = AVG) -> dict[str, int]:

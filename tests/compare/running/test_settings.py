@@ -6,7 +6,6 @@ import pytest
 
 from compare.running.systems import known_strategies, with_own_settings
 from protocols import UserError
-from protocols.scenario.events import Join, Restart
 from protocols.scenario.model import Scenario
 from protocols.scenario.reading import scenario
 from tests.compare.compared import ran
@@ -28,29 +27,6 @@ def of(settings: dict[str, Any], systems: list[str], **more: Any) -> Scenario:
         },
         registered=known_strategies(),
     )
-
-
-def test_every_system_takes_its_own_settings_of_a_member_and_passes_over_the_others() -> None:
-    systems = ["kafka:range", "kafka-zookeeper:range", "rocketmq:AVG", "rocketmq:CONSISTENT_HASH"]
-    crash = {"events": [{"at": "30s", "crash": "c1"}]}
-    alone = {each["label"]: each for each in ran(of({}, systems, **crash))[1]["variants"]}
-    both = {each["label"]: each for each in ran(of(BOTH, systems, **crash))[1]["variants"]}
-    assert alone["kafka:range"]["longest_gap_s"] > 40 > 8 > both["kafka:range"]["longest_gap_s"]
-    pulled, rarely = (each["rocketmq:AVG"]["messages"]["PullMessage"] for each in (alone, both))
-    assert rarely < pulled
-    assert both["kafka-zookeeper:range"]["owners"] == alone["kafka-zookeeper:range"]["owners"]
-
-
-def test_members_that_join_or_restart_are_treated_alike() -> None:
-    events = [
-        {"at": "10s", "join": "c3", "subscribe": ["T"], "settings": BOTH},
-        {"at": "20s", "restart": "c2", "settings": BOTH},
-    ]
-    made = with_own_settings(of({}, ["kafka:range"], events=events), "rocketmq:AVG")
-    assert [sorted(each.settings) for each in made.events if isinstance(each, Join | Restart)] == [
-        ["pullInterval", "virtual_nodes"],
-        ["pullInterval", "virtual_nodes"],
-    ]
 
 
 def test_what_config_needs_of_a_member_is_nothing_to_the_other_variants_that_there_are_by_default() -> None:

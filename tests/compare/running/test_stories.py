@@ -1,36 +1,17 @@
 """The example scenarios show what they tell: the claims of each story, in the order of the stories."""
 
-from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from compare.running.production import lag_of, lag_peak, productions
-from compare.running.record import run_record
-from compare.running.run_variant import RunResult, run_variant
-from compare.running.systems import known_strategies
-from compare.running.variants import variants_of
 from protocols.facts import Noted, StandsStill, TimedOut
 from protocols.java import Queue
-from protocols.scenario.reading import read
+from tests.compare.running.stories import lived, told
 
-EXAMPLES = Path(__file__).parent.parent.parent.parent / "examples" / "scenarios"
 EAGER = ("kafka:range", "kafka:roundrobin", "kafka:sticky")
 CLASSIC = (*EAGER, "kafka:cooperative-sticky")
-
-
-@cache
-def lived(example: str, variant: str) -> RunResult:
-    scenario = read(EXAMPLES / f"{example}.yaml", known_strategies())
-    (one,) = variants_of(scenario, (variant,))
-    return run_variant(one)
-
-
-def told(example: str, variant: str) -> dict[str, Any]:
-    """The variant as `equipoise compare` has it."""
-    return run_record(lived(example, variant))
 
 
 def loads(example: str, variant: str) -> list[int]:

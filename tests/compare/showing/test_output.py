@@ -104,16 +104,6 @@ def test_a_wide_terminal_and_a_file_have_one_table(
     assert [line for line in capsys.readouterr().out.splitlines() if line] == [line for line in wide if line]
 
 
-def test_a_name_longer_than_the_terminal_leaves_room_for_a_figure(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    table: Table = [("group", "left"), ("idle", "right")], [["x" * 100, "7"]]
-    lines = in_a_terminal(30, monkeypatch, capsys, table)
-    assert "".join(lines).count("x") == 100
-    assert all(len(line) <= 30 for line in lines)
-    assert sum(line.rstrip().endswith(" 7") for line in lines) == 1
-
-
 def test_a_reader_that_goes_away_is_no_failure(subtests: pytest.Subtests) -> None:
     for unbuffered in ["", "1"]:
         for arguments in [

@@ -137,8 +137,58 @@ def test_after_sigterm_what_is_finished_is_told(tmp_path: Path) -> None:
     assert b" of 300 seeds (" in out or b" of 300 seeds," in out
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
-def test_no_jvm_stays(how: signal.Signals) -> None:
-    with started("audit", "--engine", "spark", "examples/captures") as running:
-        began = wait_for_children(running, 1, "java")
-        end(running, how, began)
+GRID = """\
+name: long
+kind: simulations
+members: 3
+topics: 1
+queues: 6
+events: crash
+systems: [kafka:range]
+seeds: 0..9999
+produce: 5/s
+"""
+
+
+def marked(mark: str) -> dict[int, str]:
+    """All processes that have this in their environment, whoever their parent is now, with their commands."""
+    found = {}
+    for folder in PROC.glob("[0-9]*"):
+        with suppress(OSError):
+            if mark.encode() in (folder / "environ").read_bytes() and lives(int(folder.name)):
+                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("how", "at"),
+    [
+        (signal.SIGKILL, "pyspark.daemon"),
+        pytest.param(signal.SIGTERM, "pyspark.daemon", marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, "org.apache.spark.launcher.Main", marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, "org.apache.spark.deploy.SparkSubmit", marks=pytest.mark.slow),
+    ],
+)
+def test_no_jvm_and_no_worker_of_spark_stays(
+    how: signal.Signals, at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = f"EQUIPOISE_TEST={tmp_path}"
+    monkeypatch.setenv(*mark.split("="))
+    (tmp_path / "grid.yaml").write_text(GRID)
+    with started("sweep", str(tmp_path / "grid.yaml"), "--out", str(tmp_path / "out"), "--engine", "spark") as running:
+        until = time.monotonic() + 3 * STARTS_S  # a JVM on a busy machine
+        while not any(at in command for command in marked(mark).values()) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert any(at in command for command in marked(mark).values())
+        if at == "pyspark.daemon":
+            time.sleep(1.0)  # its workers are at work
+        running.send_signal(how)
+        _, error = running.communicate(timeout=ENDS_S)
+        until = time.monotonic() + ENDS_S
+        while (left := marked(mark)) and time.monotonic() < until:
+            time.sleep(0.1)
+        for process in left:
+            os.kill(process, signal.SIGKILL)
+        assert not left
+    assert running.returncode == (-signal.SIGKILL if how is signal.SIGKILL else 143)
+    assert b"Traceback" not in error

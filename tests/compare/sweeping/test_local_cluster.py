@@ -77,7 +77,8 @@ def test_a_worker_that_is_killed_changes_no_byte(tmp_path: Path, monkeypatch: py
     source = str(Path(__file__).parents[3])
     start = f"import sys; sys.path.insert(0, {source!r}); from compare.sweeping import folder;"
     start += f" folder.MOST_SIZE['simulations'] = {MOST_SIZE}; from compare.cli import main; main()"
-    command = [sys.executable, "-c", start, "sweep", str(file), "--out", str(out), "--format", "json"]
+    arguments = ("sweep", str(file), "--out", str(out), "--engine", "spark", "--format", "json")
+    command = [sys.executable, "-c", start, *arguments]
     with subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as running:
         try:
             killed = _kill_one_in_the_middle(running, out)

@@ -99,15 +99,6 @@ def test_an_error_that_names_no_record_is_none_that_was_handled() -> None:
     assert group.handled_twice() == []
 
 
-def test_a_rebalance_while_the_loop_runs_is_told_in_poll() -> None:
-    group = kafka_group(topics={"orders": 4}, members=["c2"]).settle()
-    worker = _worker(group)
-    group.clock.at(40, lambda: group.join("c3"))
-    group.run(worker.run, seconds=60)
-    assert worker.told[:3] == [("assigned", [0, 1]), ("revoked", [0, 1]), ("assigned", [0, 1])]
-    assert group.handled_twice() == group.never_handled() == []
-
-
 def test_cooperative_callbacks_name_only_what_changes() -> None:
     group = kafka_group(topics={"orders": 4}, assignor="cooperative-sticky")
     worker = _worker(group)
@@ -137,38 +128,6 @@ def test_offsets_committed_in_on_revoke_are_taken_before_others_go_on() -> None:
     group.run(loop, seconds=40)
     assert len(committed) == 1
     assert group.handled_twice() == group.never_handled() == []
-
-
-def test_a_crash_after_handling_and_before_the_commit_makes_a_record_come_twice() -> None:
-    group = kafka_group(topics={"orders": 1}, members={"c2": []}).settle()
-    worker = _worker(group)
-    worker.handle = group.watch(lambda message: message.offset() == 30 and group.crash("c1"))
-    group.run(worker.run, seconds=100)
-    assert group.owners() == {"c2": ()}
-    successor = _worker(group, "c3")
-    group.run(successor.run, seconds=100)
-    assert [str(record) for record in group.handled_twice()] == ["orders-0/30 (c1, c3)"]
-    assert group.never_handled() == []
-
-
-def test_code_that_commits_first_loses_the_record_that_it_was_handling() -> None:
-    group = kafka_group(topics={"orders": 1})
-    handle = group.watch(lambda message: None)
-
-    def loop(consumer: Any) -> None:
-        consumer.subscribe(["orders"])
-        while True:
-            message = consumer.poll(1.0)
-            if message is not None:
-                if message.offset() == 30:
-                    group.interrupt(lambda: group.crash(consumer.member), after_calls=1)
-                consumer.commit(message, asynchronous=False)
-                handle(message)
-
-    group.run(lambda: loop(group.consumer("c1", EARLIEST)), seconds=60)
-    group.run(lambda: loop(group.consumer("c2", EARLIEST)), seconds=100)
-    assert [str(record) for record in group.never_handled()] == ["orders-0/30"]
-    assert group.handled_twice() == []
 
 
 @pytest.mark.parametrize("number", [3, 17, 30, 31])
@@ -259,16 +218,6 @@ def test_a_configuration_is_taken_as_it_is_and_a_name_that_nobody_knows_refused_
     error = refused.value.args[0]
     assert error.code() == KafkaError._INVALID_ARG
     assert error.str() == 'No such configuration property: "session.timeoutt.ms"'
-
-
-def test_automatic_commits_are_those_of_the_model() -> None:
-    group = kafka_group(topics={"orders": 1}, produce=5)
-    consumer = group.consumer("c1", EARLIEST)
-    consumer.subscribe(["orders"])
-    group.run(lambda: [consumer.poll(1) for _ in range(100)])
-    consumer.close()
-    assert group.timeline.commits[-1].offset == len(group.timeline.deliveries)
-    assert len({each.at for each in group.timeline.commits}) > 2
 
 
 @settings(max_examples=30, deadline=None)

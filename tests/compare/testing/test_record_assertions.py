@@ -142,12 +142,3 @@ def test_a_listener_that_gives_a_record_up_loses_it() -> None:
     told = _story(assert_nothing_lost, group)
     assert "orders-broker-a-0/7" in told[0]
     assert told[-1].strip() == "orders-broker-a-0/7 was given up and lies among the dead letters, which no member reads"
-
-
-def test_a_record_whose_handler_never_returned_does_not_count_as_handled() -> None:
-    group = kafka_group(topics={"orders": 1})
-    group.interrupt(lambda: group.crash("c1"), after_calls=5)
-    consumer = group.consumer("c1", EARLIEST)
-    group.run(lambda: handles_first(consumer, group.watch(lambda message: None)), seconds=60)
-    group.run(lambda: handles_first(group.consumer("c2", EARLIEST), group.watch(lambda message: None)), seconds=60)
-    group.assert_handled_once()

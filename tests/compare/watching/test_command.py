@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import resource
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from typing import IO
 import pyarrow.parquet as pq
 import pytest
 
+from compare.watching.recording import LOCK
 from tests.compare.reading.fake_rocketmq import serving
 from tests.compare.reading.test_rocketmq_live import Cluster
 from tests.compare.showing import EXAMPLES, ROOT, equipoise
@@ -58,7 +60,7 @@ def test_signals_end_it_cleanly_and_the_last_snapshot_is_complete(how: signal.Si
     rows = [pq.ParquetFile(path).read().num_rows for path in files]
     assert len(set(rows)) == 1
     assert rows[0] > 5
-    assert list(tmp_path.rglob(".*")) == []
+    assert [path.name for path in tmp_path.rglob(".*")] == [LOCK]
     assert len([line for line in output.splitlines() if "less fair than possible" in line]) == len(files)
 
 
@@ -158,6 +160,34 @@ def test_polls_that_find_nothing_end_with_2(tmp_path: Path) -> None:
     first, second = done.stderr.splitlines()
     assert "files: cannot be read (once): no view of a known tool" in first
     assert "(2 times in a row)" in second
+
+
+def test_what_a_full_disk_does_not_take_is_told_as_lost(tmp_path: Path) -> None:
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    command = [sys.executable, "-m", "compare", "watch", str(EXAMPLES / "kafka"), "--polls", "2", "--every", "100ms"]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path)], cwd=ROOT, preexec_fn=small_files, capture_output=True, text=True, timeout=60
+    )
+    *_, last = done.stderr.splitlines()
+    assert last == f"--out {tmp_path}: 2 snapshots lost, because they could not be written"
+    assert done.returncode == 1
+    assert list(tmp_path.rglob("*.parquet")) == []
+
+
+def test_two_watches_in_one_folder_notice_each_other_and_a_dead_one_is_in_nobodys_way(tmp_path: Path) -> None:
+    once = ("watch", str(EXAMPLES / "kafka"), "--polls", "1", "--out", str(tmp_path))
+    with watching(str(EXAMPLES / "kafka"), "--out", str(tmp_path)) as running:
+        wait_for_snapshots(tmp_path, 1)
+        second = equipoise(*once)
+        assert second.returncode == 2
+        (line,) = second.stderr.splitlines()
+        assert f"--out {tmp_path}: process {running.pid} of " in line
+        assert "writes there already" in line
+        running.kill()
+        running.communicate(timeout=LIMIT_S)
+    assert equipoise(*once).returncode == 0
 
 
 def test_bad_options_are_one_line(subtests: pytest.Subtests, tmp_path: Path) -> None:

@@ -77,6 +77,34 @@ def test_a_crash_between_writing_and_removing_counts_nothing_twice(folder: Path,
     assert len(rows(folder)) == 2 * HOURS
 
 
+def test_a_late_snapshot_of_a_finished_day_is_kept(folder: Path) -> None:
+    day = [each.path for each in snapshot_files(folder) if each.day < TODAY]
+    before = rows(folder)
+    late, beyond = day[3].read_bytes(), day[23].read_bytes()
+    day[3].unlink()
+    day[23].unlink()
+    assert compact(folder, "a", TODAY) == 22
+    for path, text in ((day[3], late), (day[23], beyond)):
+        path.write_bytes(text)
+        assert superseded(list(snapshot_files(folder))) == set()
+        whole = next(each.path for each in snapshot_files(folder) if each.is_of_day)
+        copy = whole.read_bytes()
+        assert compact(folder, "a", TODAY) == 2, "the next day it is put to the others"
+        if not whole.exists():  # as if the process had died before it removed the old file
+            whole.write_bytes(copy)
+            path.write_bytes(text)
+            assert superseded(list(snapshot_files(folder))) == {whole, path}
+            assert compact(folder, "a", TODAY) == 2
+    assert rows(folder) == before
+    assert names(folder)[0] == "20261122T000000.000Z--20261122T230000.000Z.parquet"
+
+
+def test_snapshots_of_an_earlier_version_are_put_to_the_others(folder: Path) -> None:
+    path = next(snapshot_files(folder)).path
+    pq.write_table(pq.ParquetFile(path).read().drop_columns(["rebalances"]), path)
+    assert compact(folder, "a", TODAY) == 24
+
+
 def test_a_day_with_a_damaged_file_stays_as_it_is(folder: Path) -> None:
     path = next(snapshot_files(folder)).path
     path.write_bytes(path.read_bytes()[:-100])

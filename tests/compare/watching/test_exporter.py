@@ -48,8 +48,10 @@ def of_group(samples: Samples, name: str) -> dict[str, float]:
     found = {}
     for (sample, labels), value in samples.items():
         if dict(labels).get("group") == name:
-            assert set(dict(labels)) == {"cluster", "system", "group"}
-            found[sample.removeprefix("equipoise_group_")] = value
+            others = {name: label for name, label in labels if name not in ("cluster", "system", "group")}
+            found[sample.removeprefix("equipoise_group_") + "".join(f" {others[name]}" for name in sorted(others))] = (
+                value
+            )
     return found
 
 
@@ -75,7 +77,8 @@ def test_every_figure_of_a_group_is_there() -> None:
         "distance_queues": 3,
         "score": pytest.approx(52.127, abs=0.001),
         "moves_total": 2,
-        "rebalances_total": 1,
+        "rebalances_seen_total": 1,
+        "info  plain ONLINE AVG": 1,
     }
     assert samples["equipoise_up", (("cluster", "a"),)] == 1
     assert samples["equipoise_polls_total", (("cluster", "a"), ("result", "read"))] == 2
@@ -85,14 +88,46 @@ def test_every_figure_of_a_group_is_there() -> None:
 def test_lag_counts_what_is_told() -> None:
     exporter = Exporter(["a"])
     fed(exporter, {0: [EVEN]}, 10)
-    assert of_group(scraped(exporter), "g")["lag_records"] == 5
+    found = of_group(scraped(exporter), "g")
+    assert (found["lag_records"], found["topic_lag_records orders"]) == (5, 5)
+    assert not any(name.startswith("partition_lag_records") for name in found)
+    every = Exporter(["a"], partitions=True)
+    fed(every, {0: [EVEN]}, 10)
+    of_partitions = [name for name in of_group(scraped(every), "g") if name.startswith("partition_lag_records")]
+    assert of_partitions == ["partition_lag_records  0 orders"], "the other one's is not told"
+
+
+def test_a_group_of_kafka_has_the_count_of_its_epoch_and_the_age_and_trend_of_its_lag() -> None:
+    def of_kafka(second: int) -> ObservedGroup:
+        epoch = 20 + second // 10
+        group = replace(EVEN, system="kafka", state="Stable", coordinator="b:9092 (1)", epoch=epoch)
+        return replace(group, lag={SIX[0]: second}, ends={SIX[0]: 100 + second})
+
+    exporter = Exporter(["a"])
+    fed(exporter, {second: [of_kafka(second)] for second in range(0, 91, 30)}, 95)
+    found = of_group(scraped(exporter), "g")
+    names = ("rebalances_total", "rebalances_seen_total", "lag_estimated_seconds", "lag_trend_records_per_second")
+    assert [found[name] for name in names] == [9, 9, 89, 1]
+    assert found["topic_lag_estimated_seconds orders"] == 89
+    assert sum(name.startswith("info b:9092 (1) ") for name in found) == 1
+
+
+def test_counters_begin_with_0() -> None:
+    exporter = Exporter(["a"])
+    fed(exporter, {0: [replace(EVEN, epoch=57)]}, 10)
+    found = of_group(scraped(exporter), "g")
+    assert {name: found[name] for name in found if name.endswith("_total")} == {
+        "moves_total": 0,
+        "rebalances_total": 0,
+        "rebalances_seen_total": 0,
+    }
 
 
 def test_the_figures_of_a_silent_cluster_are_left_out_its_counters_stay() -> None:
     exporter = Exporter(["a"])
     fed(exporter, {0: [EVEN], 30: [MOVED], 60: "no broker answers"}, 70)
     samples = scraped(exporter)
-    assert of_group(samples, "g") == {"moves_total": 2, "rebalances_total": 1}
+    assert of_group(samples, "g") == {"moves_total": 2, "rebalances_seen_total": 1}
     assert samples["equipoise_up", (("cluster", "a"),)] == 0
     assert samples["equipoise_polls_total", (("cluster", "a"), ("result", "failed"))] == 1
 

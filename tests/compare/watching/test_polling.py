@@ -68,7 +68,8 @@ def test_moves_members_and_rebalances_are_counted_since_the_beginning() -> None:
     assert [seen[at].moves for at in (0, 30, 60, 90, 120, 600, 630)] == [None, 0, 2, 2, 0, 2, 0]
     assert [seen[at].moves_total for at in (30, 60, 90, 600)] == [0, 2, 4, 6]
     # 60 and 90 s belong to one rebalance, 600 s is another one.
-    assert [seen[at].rebalances_total for at in (30, 60, 90, 570, 600)] == [0, 1, 1, 1, 2]
+    assert [seen[at].rebalances_seen_total for at in (30, 60, 90, 570, 600)] == [0, 1, 1, 1, 2]
+    assert [seen[at].rebalances for at in (0, 30, 60)] == [None, 0, 1]
     assert [seen[at].state.distance for at in (0, 60)] == [0, 2]
     assert seen[60].state.optimum_max == 3
     (change,) = next(poll for poll in diary.polls if poll.at == START + 60).changes

@@ -16,6 +16,7 @@ from compare.auditing.group_figures import judge
 from compare.figures import FIGURES
 from compare.reading.gather import gather
 from compare.snapshots import prune, snapshot_files, snapshot_schema, write_snapshot_file
+from compare.watching import recording
 from compare.watching.polling import Source, Watch
 from compare.watching.recording import Recorder
 from compare.watching.world import run
@@ -131,12 +132,21 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         patched.setattr(pq, "write_table", full)
         for poll in diary.polls[:2]:
             recorder.polled(poll)
+        patched.setattr(recording, "MOST_WAITING", 1)
+        lossy = Recorder(tmp_path, 35, 10**9, recorder_told.append)
+        for poll in diary.polls[:3]:
+            lossy.polled(poll)
+        assert sum("is given up, because too many wait" in line for line in recorder_told) == 2
+        assert not lossy.close()
+        assert recorder_told.pop() == f"--out {tmp_path}: 3 snapshots lost, because they could not be written"
+        del recorder_told[2:]
     assert recorder_told[-1] == (
-        f"--out {tmp_path}: No space left on device; 2 snapshots wait in memory for the next attempt"
+        f"--out {tmp_path}: No space left on device; 2 snapshots in memory until the next attempt"
     )
     assert not any(snapshot_files(tmp_path))
     for poll in diary.polls[2:]:
         recorder.polled(poll)
+    assert recorder.close()
     assert len(rows(tmp_path)) == 4
     assert list(tmp_path.rglob(".equipoise*")) == []
 

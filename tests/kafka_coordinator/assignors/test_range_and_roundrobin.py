@@ -6,22 +6,16 @@ import pytest
 from hypothesis import given
 
 from kafka_coordinator.assignors.balancing import Movements
-from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata, static_order
+from kafka_coordinator.assignors.inputs import AssignorError, GroupMetadata
 from kafka_coordinator.assignors.range import range_, server_range
 from kafka_coordinator.assignors.roundrobin import roundrobin
-from protocols.java import sorted_as_java, topic_partition_hash
+from protocols.java import topic_partition_hash
 from tests.kafka_coordinator.consumer.metadata import (
     assert_each_partition_has_one_subscriber,
     group_of,
     groups,
-    owned,
     partitions_of,
 )
-
-
-def test_each_topic_is_cut_into_blocks_and_the_first_members_get_the_larger_ones() -> None:
-    group = group_of({"t0": 3, "t1": 3}, {"C0": "t0 t1", "C1": "t0 t1"})
-    assert owned(group, range_(group)) == {"C0": "t0-0 t0-1 t1-0 t1-1", "C1": "t0-2 t1-2"}
 
 
 def test_the_surplus_of_all_topics_piles_up_on_the_first_members() -> None:
@@ -29,42 +23,6 @@ def test_the_surplus_of_all_topics_piles_up_on_the_first_members() -> None:
         names = [f"t{number}" for number in range(topics)]
         group = group_of(dict.fromkeys(names, partitions), {f"C{number}": names for number in range(4)})
         assert [len(each) for each in range_(group).owned] == sizes
-
-
-def test_static_members_go_first_by_instance_id() -> None:
-    group = group_of({"t0": 3}, {"C0": "t0", "C1": "t0", "C2": "t0"}, instances={"C1": "b", "C2": "a"})
-    assert owned(group, range_(group)) == {"C2": "t0-0", "C1": "t0-1", "C0": "t0-2"}
-
-
-def test_members_take_what_lies_in_their_rack() -> None:
-    racks = {"C0": "b", "C1": "c", "C2": "a"}
-    group = group_of({"t0": 6}, dict.fromkeys(racks, "t0"), racks=racks, replicas={"t0": "abcabc"})
-    assert owned(group, range_(group)) == {"C0": "t0-1 t0-4", "C1": "t0-2 t0-5", "C2": "t0-0 t0-3"}
-
-
-def test_topics_with_the_same_racks_are_dealt_alike_and_by_rack() -> None:
-    racks = {"C0": "c", "C1": "b", "C2": "a"}
-    topics = {"t0": 3, "t1": 3}
-    group = group_of(topics, dict.fromkeys(racks, "t0 t1"), racks=racks, replicas=dict.fromkeys(topics, "abc"))
-    assert owned(group, range_(group)) == {"C0": "t0-2 t1-2", "C1": "t0-1 t1-1", "C2": "t0-0 t1-0"}
-
-
-def test_joint_dealing_wins_over_racks() -> None:
-    racks = {"C0": "c", "C1": "b", "C2": "a"}
-    replicas = {"t0": "abc", "t1": "bca"}
-    group = group_of({"t0": 3, "t1": 3}, dict.fromkeys(racks, "t0 t1"), racks=racks, replicas=replicas)
-    assert owned(group, range_(group)) == {"C0": "t0-0 t1-0", "C1": "t0-1 t1-1", "C2": "t0-2 t1-2"}
-
-
-def test_racks_decide_nothing_where_every_partition_is_in_every_rack() -> None:
-    racks = {"C0": "b", "C1": "a"}
-    plain = group_of({"t0": 4}, dict.fromkeys(racks, "t0"))
-    everywhere = GroupMetadata(
-        plain.topics,
-        group_of({"t0": 4}, dict.fromkeys(racks, "t0"), racks=racks).members,
-        {"t0": (("a", "b"),) * 4},
-    )
-    assert range_(everywhere) == range_(plain)
 
 
 @given(groups(racks=True))
@@ -89,66 +47,16 @@ def test_without_racks_every_share_of_a_topic_is_one_block(group: GroupMetadata)
             assert block == list(range(min(block, default=0), max(block, default=-1) + 1))
 
 
-def test_partitions_are_dealt_one_by_one_across_topics() -> None:
-    group = group_of({"t0": 3, "t1": 3}, {"C0": "t0 t1", "C1": "t0 t1"})
-    assert owned(group, roundrobin(group)) == {"C0": "t0-0 t0-2 t1-1", "C1": "t0-1 t1-0 t1-2"}
-
-
-def test_different_subscriptions_can_be_far_from_balanced() -> None:
-    group = group_of({"t0": 1, "t1": 2, "t2": 3}, {"C0": "t0", "C1": "t0 t1", "C2": "t0 t1 t2"})
-    assert owned(group, roundrobin(group)) == {"C0": "t0-0", "C1": "t1-0", "C2": "t1-1 t2-0 t2-1 t2-2"}
-
-
 def test_ten_topics_of_one_partition_leave_nobody_idle() -> None:
     names = [f"t{number:02}" for number in range(10)]
     group = group_of(dict.fromkeys(names, 1), {f"C{number}": names for number in range(4)})
     assert [len(each) for each in roundrobin(group).owned] == [3, 3, 2, 2]
 
 
-def test_racks_decide_nothing() -> None:
-    plain = group_of({"t0": 4}, {"C0": "t0", "C1": "t0"})
-    racks = group_of({"t0": 4}, {"C0": "t0", "C1": "t0"}, racks={"C0": "b", "C1": "a"}, replicas={"t0": "abab"})
-    assert roundrobin(racks) == roundrobin(plain)
-
-
-def _textbook(group: GroupMetadata) -> list[list[int]]:
-    """One pointer that steps over members who do not subscribe, as the rule is told."""
-    order = static_order(group.members)
-    answer: list[list[int]] = [[] for _ in order]
-    pointer = 0
-    for topic in sorted_as_java(group.topics):
-        if not any(topic in member.topics for member in group.members):
-            continue
-        for number in range(group.topics[topic]):
-            while topic not in group.members[order[pointer % len(order)]].topics:
-                pointer += 1
-            answer[order[pointer % len(order)]].append(group.first_numbers()[topic] + number)
-            pointer += 1
-    return answer
-
-
-@given(groups())
-def test_it_is_the_textbook_pointer_over_the_ring(group: GroupMetadata) -> None:
-    answer = roundrobin(group)
-    assert answer.owned == _textbook(group)
-    assert_each_partition_has_one_subscriber(group, answer)
-
-
-def test_equal_topics_go_in_equal_blocks_whatever_was_owned_before() -> None:
-    topics = {"T1": 3, "T2": 3}
-    group = group_of(topics, dict.fromkeys("ABC", "T1 T2"), claims={"C": [("T1", 0), ("T2", 0)]})
-    assert owned(group, server_range(group)) == {"A": "T1-0 T2-0", "B": "T1-1 T2-1", "C": "T1-2 T2-2"}
-
-
 def test_a_topic_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(AssignorError) as caught:
         server_range(group_of({"T1": 3}, {"A": "T1", "B": "T1 T2"}))
     assert caught.value.error == "PartitionAssignorException"
-
-
-@given(groups(unknown=False))
-def test_without_racks_it_is_the_client_side_range(group: GroupMetadata) -> None:
-    assert server_range(group) == range_(group)
 
 
 SPAN = range(10, 30)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata, Partition
-from kafka_coordinator.assignors.uniform import homogeneous, topic_order, uniform
+from kafka_coordinator.assignors.uniform import homogeneous, uniform
 from tests.kafka_coordinator.consumer.metadata import (
     assert_each_partition_has_one_subscriber,
     group_of,
@@ -33,23 +33,6 @@ def _with_targets(group: GroupMetadata, answer: Assignment) -> GroupMetadata:
     )
 
 
-def test_it_deals_over_all_topics_not_topic_by_topic() -> None:
-    group = group_of({"T1": 3, "T2": 3}, dict.fromkeys("ABC", "T1 T2"))
-    assert owned(group, uniform(group)) == {"A": "T1-0 T1-1", "B": "T1-2 T2-0", "C": "T2-1 T2-2"}
-
-
-def test_members_keep_what_fits_and_the_new_one_gets_the_rest() -> None:
-    targets = {"A": _all_of("T1", 3), "B": _all_of("T2", 3)}
-    group = group_of({"T1": 3, "T2": 3}, dict.fromkeys("ABC", "T1 T2"), claims=targets)
-    assert owned(group, uniform(group)) == {"A": "T1-0 T1-1", "B": "T2-0 T2-1", "C": "T1-2 T2-2"}
-
-
-def test_the_surplus_stays_with_a_member_that_has_it() -> None:
-    targets = {"A": [("T1", 0), ("T1", 1)], "B": [("T1", 2), ("T1", 3)]}
-    group = group_of({"T1": 4}, dict.fromkeys("ABC", "T1"), claims=targets)
-    assert owned(group, uniform(group)) == {"A": "T1-0 T1-1", "B": "T1-2", "C": "T1-3"}
-
-
 @rows(
     ("wanted", "error"),
     [({"A": "T1", "B": "T1"}, "PartitionAssignorException"), ({"A": "T1", "B": ""}, "ArrayIndexOutOfBoundsException")],
@@ -59,15 +42,6 @@ def test_a_target_that_a_subscribed_topic_does_not_have_makes_it_fail(wanted: di
     with pytest.raises(AssignorError) as caught:
         uniform(group)
     assert caught.value.error == error
-
-
-def test_different_subscriptions_are_dealt_topic_by_topic_to_the_smallest() -> None:
-    group = group_of({"T1": 6, "T2": 3, "T3": 2}, {"A": "T1 T2", "B": "T1 T2 T3", "C": "T2 T3"})
-    assert owned(group, uniform(group)) == {
-        "A": "T1-0 T1-2 T1-4 T2-2",
-        "B": "T1-1 T1-3 T1-5",
-        "C": "T2-0 T2-1 T3-0 T3-1",
-    }
 
 
 def test_balance_travels_along_overlapping_subscriptions() -> None:
@@ -80,11 +54,6 @@ def test_balance_travels_along_overlapping_subscriptions() -> None:
     }
 
 
-def test_a_group_without_members_or_without_topics_gets_nothing() -> None:
-    assert uniform(group_of({"T1": 3}, {})).owned == []
-    assert uniform(group_of({"T1": 3}, {"A": "", "B": ""})).owned == [[], []]
-
-
 def test_a_topic_that_does_not_exist_is_an_error() -> None:
     for members in ({"A": "T2"}, {"A": "T1", "B": "T2"}):
         with pytest.raises(AssignorError) as caught:
@@ -95,11 +64,6 @@ def test_a_topic_that_does_not_exist_is_an_error() -> None:
 def test_a_target_that_names_a_partition_too_many_is_an_error() -> None:
     with pytest.raises(AssignorError):
         uniform(group_of({"T1": 3}, dict.fromkeys("AB", "T1"), claims={"A": _all_of("T1", 4)}))
-
-
-def test_the_order_of_topics_follows_their_ids() -> None:
-    group = replace(group_of({"x": 1, "y": 1}, {"A": "x y"}), topic_ids={"x": 9 << 64, "y": 1})
-    assert topic_order(group, ("x", "y")) == ["y", "x"]
 
 
 def test_groups_are_homogeneous_if_all_name_the_same_topics_in_any_order() -> None:
@@ -124,14 +88,3 @@ def test_different_subscriptions_have_one_owner_each_and_then_stay(group: GroupM
     assert_each_partition_has_one_subscriber(group, answer)
     settled = _with_targets(group, answer)
     assert uniform(settled, same_subscriptions=False).owned == answer.owned
-
-
-@given(groups(equal=True, unknown=False))
-def test_when_a_member_leaves_the_others_keep_all_they_had(group: GroupMetadata) -> None:
-    if len(group.members) < 2:
-        return
-    settled = _with_targets(group, uniform(group))
-    rest = replace(settled, members=settled.members[1:])
-    names = partitions_of(group)
-    for member, numbers in zip(rest.members, uniform(rest).owned, strict=True):
-        assert set(member.claims) <= {names[number] for number in numbers}

@@ -1,9 +1,8 @@
 """Commits, positions and what is read: by the clock, before a rebalance, by the user (spec 4.7, 4.9)."""
 
-from kafka_coordinator.consumer import CommitNow, GoOn, ReportDelivered, StopPolling
+from kafka_coordinator.consumer import CommitNow
 from kafka_coordinator.consumer.states import STABLE
-from kafka_coordinator.messages import JoinGroup
-from protocols.facts import Delivered, Noted, Position
+from protocols.facts import Delivered, Noted
 from tests.kafka_coordinator.consumer.scripted import Scripted
 from tests.rows import rows
 
@@ -18,78 +17,6 @@ def notes(c: Scripted) -> list[str]:
     return [fact.text for fact in c.told if isinstance(fact, Noted)]
 
 
-def test_positions_are_committed_every_interval_also_unchanged_ones() -> None:
-    c = Scripted()
-    c.stable(T0, T1, offset=7)
-    for _ in range(3):
-        c.wait(4_999)
-        assert "OffsetCommit" not in c.kinds()
-        c.wait(1)
-        assert c.committed().offsets == ((T0, 7, ""), (T1, 7, ""))
-
-
-def test_nothing_is_committed_without_auto_commit_or_partitions() -> None:
-    c = Scripted(settings={"enable.auto.commit": False})
-    c.stable(T0)
-    c.wait(60_000)
-    assert "OffsetCommit" not in c.kinds()
-    c = Scripted()
-    c.stable()
-    c.wait(60_000)
-    assert "OffsetCommit" not in c.kinds()
-
-
-def test_reading_begins_at_the_committed_offset_or_where_the_reset_says() -> None:
-    for reset, offset, at, why in (
-        ("earliest", 5, 5, "committed"),
-        ("earliest", -1, 0, "first"),
-        ("latest", -1, 20, "last"),
-    ):
-        c = Scripted(rate=10.0, settings={"auto.offset.reset": reset})
-        c.wait(2_000)
-        c.metadata()
-        c.coordinator()
-        c.joined(1)
-        c.synced(T0)
-        c.offsets(offset)
-        (position,) = [fact for fact in c.told if isinstance(fact, Position)]
-        assert (position.offset, position.why) == (at, why)
-
-
-def test_what_was_read_is_told_with_the_commit_and_no_record_twice() -> None:
-    c = Scripted(rate=10.0)
-    c.wait(1_000)
-    c.stable(T0)
-    c.wait(5_000)
-    assert c.committed().offsets == ((T0, 60, ""),)
-    c.wait(5_000)
-    c.committed()
-    assert delivered(c) == [(0, 60, 1_000.0), (60, 110, 6_000.0)]
-
-
-def test_handling_takes_time_and_partitions_share_it() -> None:
-    c = Scripted(rate=100.0, handle=20.0)
-    c.wait(10_000)
-    c.stable(T0, T1)
-    c.wait(4_000)
-    c.command(ReportDelivered())
-    # 20 ms a record, two partitions: one record every 40 ms each.
-    assert delivered(c) == [(0, 100, 10_000.0)] * 2
-
-
-def test_a_loop_that_stands_still_handles_nothing() -> None:
-    c = Scripted(rate=10.0)
-    c.stable(T0)
-    c.wait(1_000)
-    c.command(StopPolling())
-    c.wait(2_000)
-    c.command(GoOn())
-    assert delivered(c)[0] == (0, 10, 0.0)
-    c.wait(1_000)
-    c.command(ReportDelivered())
-    assert delivered(c)[-1][1:] == (40, 3_000.0)
-
-
 def test_a_rebalance_waits_until_the_records_in_hand_are_handled() -> None:
     settings = {"max.poll.records": 20, "enable.auto.commit": False}
     c = Scripted(rate=1.0, handle=100.0, settings=settings, start=100_000.0)
@@ -100,22 +27,6 @@ def test_a_rebalance_waits_until_the_records_in_hand_are_handled() -> None:
     assert c.callbacks() == []
     c.wait(1)
     assert c.callbacks() == [("revoked", (T0,))]
-
-
-def test_a_poll_that_returns_too_much_ends_the_membership() -> None:
-    settings = {"max.poll.interval.ms": 10_000, "max.poll.records": 500, "enable.auto.commit": False}
-    c = Scripted(rate=1.0, handle=100.0, settings=settings, start=200_000.0)
-    c.stable(T0)  # 200 records wait: the first poll returns them all, 20 s to handle
-    for _ in range(3):
-        c.wait(3_000)
-        c.beat()
-    c.wait(1_000)
-    c.left()
-    c.wait(9_999)
-    assert c.callbacks() == []
-    c.wait(1)
-    assert c.callbacks() == [("lost", (T0,))]
-    assert "JoinGroup" in c.kinds()
 
 
 def test_records_that_come_faster_than_they_are_handled_end_the_membership_later() -> None:
@@ -148,25 +59,6 @@ def test_a_commit_at_the_wrong_broker_leads_to_another_lookup(error: str) -> Non
     c.coordinator()
     c.wait(100)
     assert "OffsetCommit" in c.kinds()
-
-
-def test_a_commit_during_a_rebalance_leads_to_a_join() -> None:
-    c = Scripted()
-    c.stable(T0)
-    c.wait(5_000)
-    c.committed("REBALANCE_IN_PROGRESS")
-    c.committed()
-    assert c.callbacks() == [("revoked", (T0,))]
-
-
-@rows(("error", "member_id"), [("ILLEGAL_GENERATION", "c1-0"), ("UNKNOWN_MEMBER_ID", "")])
-def test_a_commit_of_nobodys_member_ends_the_membership(error: str, member_id: str) -> None:
-    c = Scripted()
-    c.stable(T0)
-    c.wait(5_000)
-    c.committed(error)
-    assert c.callbacks() == [("lost", (T0,))]
-    assert c.take(JoinGroup).member_id == member_id
 
 
 def test_a_fenced_commit_is_fatal() -> None:

@@ -1,101 +1,15 @@
 """How a consumer joins (spec 4.4, 4.5, 4.7), and what it does when a join or a sync is refused or gets lost."""
 
 from kafka_coordinator.consumer import Subscribe
-from kafka_coordinator.consumer.states import PREPARING_REBALANCE, STABLE, UNJOINED
+from kafka_coordinator.consumer.states import PREPARING_REBALANCE, UNJOINED
 from kafka_coordinator.messages import JoinGroup
 from protocols.facts import Noted
-from tests.kafka_coordinator.consumer.scripted import Scripted, member
+from tests.kafka_coordinator.consumer.scripted import Scripted
 from tests.rows import rows
 
 EAGER = {"partition.assignment.strategy": "range"}
 COOPERATIVE = {"partition.assignment.strategy": "cooperative-sticky"}
 T0, T1, T2, T3 = (("t", number) for number in range(4))
-
-
-def test_a_dynamic_member_asks_for_an_id_and_joins_with_it_at_once() -> None:
-    c = Scripted()
-    assert sorted(c.kinds()) == ["FindCoordinator", "MetadataRequest"]
-    c.coordinator()
-    first = c.joined(error="MEMBER_ID_REQUIRED", member_id="c1-7")
-    assert (first.member_id, first.rebalance_timeout_ms, first.session_timeout_ms) == ("", 300_000, 45_000)
-    assert [name for name, _ in first.protocols] == ["range", "cooperative-sticky"]
-    assert c.take(JoinGroup).member_id == "c1-7"
-
-
-@rows("settings", [EAGER, COOPERATIVE])
-def test_the_first_join_revokes_nothing_and_assigns_all(settings: dict[str, str]) -> None:
-    c = Scripted(settings=settings)
-    c.metadata()
-    c.coordinator()
-    c.joined(1)
-    assert c.callbacks() == []
-    c.synced(T1, T0)
-    assert c.callbacks() == [("assigned", (T0, T1))]
-    assert c.belief() == [(T0, T1)]
-
-
-def test_assigned_is_called_with_an_empty_set_too() -> None:
-    c = Scripted()
-    c.coordinator()
-    c.joined(1)
-    c.synced()
-    assert c.callbacks() == [("assigned", ())]
-    assert c.belief() == []
-
-
-def test_eager_revokes_all_before_it_joins_and_is_assigned_all_anew() -> None:
-    c = Scripted(settings=EAGER)
-    c.stable(T0, T1)
-    c.hears_of_rebalance()
-    assert c.callbacks() == []
-    c.committed()  # first what was read is committed
-    assert c.callbacks() == [("revoked", (T0, T1))]
-    joined = c.joined(2)
-    assert all(metadata.owned == () for _, metadata in joined.protocols)
-    c.synced(T0, T2)
-    assert c.callbacks() == [("assigned", (T0, T2))]
-    assert c.belief() == [(), (T0, T2)]
-    assert c.offsets().partitions == (T0, T2)
-
-
-def test_eager_revokes_also_when_nothing_is_owned() -> None:
-    c = Scripted(settings=EAGER)
-    c.stable()
-    c.hears_of_rebalance()
-    assert c.callbacks() == [("revoked", ())]
-
-
-def test_cooperative_keeps_everything_while_it_joins() -> None:
-    c = Scripted(settings=COOPERATIVE)
-    c.stable(T0, T1)
-    c.hears_of_rebalance()
-    c.committed()
-    joined = c.joined(2)
-    ((_, metadata),) = joined.protocols
-    assert (metadata.owned, metadata.generation) == ((T0, T1), 1)
-    c.synced(T0, T1, T2)
-    assert c.callbacks() == [("assigned", (T2,))]
-    assert c.belief() == [(T0, T1, T2)]
-    assert c.offsets().partitions == (T2,)
-    assert c.kinds() == []
-
-
-def test_cooperative_revokes_what_moved_and_joins_again() -> None:
-    c = Scripted(settings=COOPERATIVE)
-    c.stable(T0, T1)
-    c.hears_of_rebalance()
-    c.committed()
-    c.joined(2)
-    c.synced(T0)
-    assert c.callbacks() == [("revoked", (T1,)), ("assigned", ())]
-    assert c.belief() == [(T0,)]
-    c.committed()
-    second = c.joined(3)
-    assert second.protocols[0][1].owned == (T0,)
-    assert second.reason == "need to revoke partitions and re-join"
-    c.synced(T0)
-    assert c.callbacks() == [("assigned", ())]
-    assert c.state.membership.state == STABLE
 
 
 def test_cooperative_gives_up_unsubscribed_topics_before_it_joins() -> None:
@@ -108,11 +22,6 @@ def test_cooperative_gives_up_unsubscribed_topics_before_it_joins() -> None:
     assert c.belief() == [(T0,)]
 
 
-def test_range_and_cooperative_together_are_eager() -> None:
-    assert not Scripted().state.cooperative
-    assert Scripted(settings=COOPERATIVE).state.cooperative
-
-
 def test_a_failed_commit_does_not_stop_the_rebalance() -> None:
     c = Scripted(settings=EAGER)
     c.stable(T0)
@@ -122,41 +31,6 @@ def test_a_failed_commit_does_not_stop_the_rebalance() -> None:
     c.wait(100)
     c.committed("OFFSET_METADATA_TOO_LARGE")
     assert c.callbacks() == [("revoked", (T0,))]
-
-
-def test_the_leader_shares_the_partitions_out() -> None:
-    c = Scripted(settings=EAGER)
-    c.metadata()
-    c.coordinator()
-    c.joined(1, leader="c1-0", members=[member("c1-0"), member("c2-0")])
-    sync = c.synced(T0, T1)
-    assert sync.assignments == {"c1-0": (T0, T1), "c2-0": (T2, T3)}
-
-
-def test_a_follower_sends_no_assignments() -> None:
-    c = Scripted()
-    c.coordinator()
-    c.joined(1)
-    assert c.synced().assignments == {}
-
-
-def test_the_leader_asks_for_topics_of_others_before_it_computes() -> None:
-    c = Scripted(settings=EAGER, existing={"t": 1, "u": 2})
-    c.metadata()
-    c.coordinator()
-    c.joined(1, leader="c1-0", members=[member("c1-0"), member("c2-0", "u")])
-    assert c.kinds() == ["MetadataRequest"]
-    c.metadata()
-    assert c.synced().assignments == {"c1-0": (("t", 0),), "c2-0": (("u", 0), ("u", 1))}
-
-
-def test_a_leader_told_to_skip_sends_nothing_but_watches() -> None:
-    c = Scripted(settings=EAGER, instance_id="i1")
-    c.metadata()
-    c.coordinator()
-    c.joined(1, leader="c1-0", members=[member("c1-0")], skip=True)
-    assert c.synced(T0).assignments == {}
-    assert c.state.assigning.snapshot == (("t", 4, ()),)
 
 
 def test_the_sticky_leader_is_told_what_members_had() -> None:
@@ -177,14 +51,6 @@ def test_topics_that_nobody_subscribed_to_are_refused() -> None:
     c.synced(("other", 0))
     assert c.callbacks() == [("revoked", ())]  # of the rejoin, nothing was assigned
     assert c.kinds() == ["JoinGroup"]
-
-
-def test_a_static_member_joins_without_an_id() -> None:
-    c = Scripted(instance_id="i1")
-    c.coordinator()
-    joined = c.joined(1)
-    assert (joined.member_id, joined.instance_id) == ("", "i1")
-    assert c.state.membership.member_id == "c1-0"
 
 
 def test_a_join_waits_longer_than_other_requests() -> None:

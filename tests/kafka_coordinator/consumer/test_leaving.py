@@ -1,8 +1,8 @@
-"""close(): commit, callbacks, LeaveGroup (spec 4.10); settings; the table of states; copy and key."""
+"""close(): what cuts it short and what it waits for (spec 4.10); settings; the table of states."""
 
 import pytest
 
-from kafka_coordinator.consumer import Close, ConsumerConfig, ConsumerSettings
+from kafka_coordinator.consumer import Close, ConsumerSettings
 from kafka_coordinator.consumer.states import CONSUMER
 from kafka_coordinator.messages import LeaveGroup
 from protocols.errors import UserError
@@ -11,39 +11,6 @@ from tests.kafka_coordinator.consumer.scripted import Scripted
 from tests.rows import rows
 
 T0 = ("t", 0)
-
-
-def test_a_dynamic_member_commits_revokes_and_leaves() -> None:
-    c = Scripted()
-    c.stable(T0)
-    c.command(Close())
-    assert c.callbacks() == []
-    c.committed()
-    assert c.callbacks() == [("revoked", (T0,))]
-    assert c.left().members[0].member_id == "c1-0"
-    assert c.world.node.is_over
-    assert c.world.timers == {}
-
-
-def test_a_static_member_sends_no_leave() -> None:
-    c = Scripted(instance_id="i1")
-    c.stable(T0)
-    c.command(Close())
-    c.committed()
-    assert c.callbacks() == [("revoked", (T0,))]
-    assert c.kinds() == []
-    assert c.world.node.is_over
-
-
-def test_closing_during_a_rebalance_loses_what_was_kept() -> None:
-    c = Scripted(settings={"partition.assignment.strategy": "cooperative-sticky"})
-    c.stable(T0)
-    c.hears_of_rebalance()
-    c.committed()
-    c.command(Close())
-    assert c.callbacks() == [("lost", (T0,))]
-    c.left()
-    assert c.world.node.is_over
 
 
 def test_a_leave_that_nobody_answers_ends_with_the_time_for_closing() -> None:
@@ -67,29 +34,6 @@ def test_the_last_commit_waits_for_a_coordinator() -> None:
     c.committed()
     c.left()
     assert c.world.node.is_over
-
-
-def test_what_follows_starts_when_it_has_closed() -> None:
-    c = Scripted(settings={"enable.auto.commit": False})
-    c.stable(T0)
-    c.command(Close(ConsumerConfig("c1", "g", ("b1",), ("t",), client_id="c1")))
-    assert c.kinds() == ["LeaveGroup"]
-    c.left()
-    assert sorted(c.kinds()) == ["FindCoordinator", "MetadataRequest"]
-    assert c.state.membership.member_id == ""
-
-
-def test_settings_are_read_under_kafkas_names() -> None:
-    settings = ConsumerSettings.of(
-        {
-            "session.timeout.ms": "6000",
-            "heartbeat.interval.ms": 2000,
-            "enable.auto.commit": "false",
-            "partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
-        }
-    )
-    assert (settings.session_timeout_ms, settings.enable_auto_commit) == (6000, False)
-    assert settings.partition_assignment_strategy == ("cooperative-sticky",)
 
 
 @rows(

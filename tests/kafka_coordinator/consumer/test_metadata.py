@@ -1,8 +1,7 @@
 """Who notices what of topics that change (spec 4.8), and how a consumer finds a broker that answers."""
 
 from kafka_coordinator.consumer import Subscribe
-from kafka_coordinator.consumer.states import STABLE
-from kafka_coordinator.messages import JoinGroup, MetadataRequest
+from kafka_coordinator.messages import JoinGroup
 from tests.kafka_coordinator.consumer.scripted import Scripted, member
 from tests.rows import rows
 
@@ -19,94 +18,6 @@ def leading(**config: object) -> Scripted:
     c.offsets(0)
     c.callbacks()
     return c
-
-
-def beat_until(c: Scripted, moment: float) -> None:
-    while c.now < moment:
-        c.wait(min(1_000, moment - c.now))
-        if "Heartbeat" in c.kinds():
-            c.beat()
-
-
-def test_metadata_is_refreshed_at_its_maximum_age() -> None:
-    c = leading()
-    beat_until(c, 9_999)
-    assert "MetadataRequest" not in c.kinds()
-    beat_until(c, 10_000)
-    assert c.take(MetadataRequest).topics == ("t",)
-
-
-def test_the_leader_notices_new_partitions_and_joins_again() -> None:
-    c = leading()
-    beat_until(c, 10_000)
-    c.metadata(t=6)
-    assert c.callbacks() == [("revoked", (T0,))]
-    assert c.take(JoinGroup).reason == "cached metadata has changed"
-
-
-def test_the_leader_does_nothing_where_nothing_changed() -> None:
-    c = leading()
-    beat_until(c, 10_000)
-    c.metadata()
-    assert c.state.membership.state == STABLE
-    assert not c.state.membership.rejoin_needed
-
-
-def test_a_follower_does_not_mind_new_partitions() -> None:
-    c = Scripted(settings=EAGER)
-    c.stable(T0)
-    beat_until(c, 10_000)
-    c.metadata(t=6)
-    assert c.state.membership.state == STABLE
-    assert not c.state.membership.rejoin_needed
-
-
-def test_a_former_leader_forgets_its_snapshot() -> None:
-    c = leading()
-    c.hears_of_rebalance()
-    c.joined(2)
-    c.synced(T0)
-    c.offsets(0)
-    beat_until(c, 20_000)
-    while "MetadataRequest" in c.kinds():
-        c.metadata(t=6)
-    assert not c.state.membership.rejoin_needed
-
-
-def test_the_leader_watches_topics_of_others_too() -> None:
-    c = Scripted(settings=EAGER, existing={"t": 1, "u": 1})
-    c.metadata()
-    c.coordinator()
-    c.joined(1, leader="c1-0", members=[member("c1-0"), member("c2-0", "u")])
-    c.metadata()
-    c.synced(T0)
-    c.offsets(0)
-    beat_until(c, 10_000)
-    c.metadata(u=2)
-    assert c.kinds() == ["JoinGroup"]
-
-
-def test_whoever_subscribes_by_pattern_notices_a_new_topic() -> None:
-    c = Scripted(settings=EAGER, pattern="t.*", topics=(), existing={"t": 1, "x": 1})
-    c.metadata()
-    c.coordinator()
-    c.joined(1)
-    c.synced(T0)
-    c.offsets(0)
-    beat_until(c, 10_000)
-    c.metadata(t2=1)
-    c.metadata()  # a pattern is matched against fresh metadata
-    assert c.take(JoinGroup).protocols[0][1].topics == ("t", "t2")
-
-
-def test_a_changed_subscription_is_joined_at_the_next_poll() -> None:
-    c = Scripted(settings=EAGER, existing={"t": 1, "u": 1})
-    c.stable(T0)
-    c.command(Subscribe(("t", "u")))
-    assert sorted(c.kinds()) == ["JoinGroup", "MetadataRequest"]
-    joined = c.take(JoinGroup)
-    assert joined.protocols[0][1].topics == ("t", "u")
-    assert joined.reason == "subscription has changed"
 
 
 def test_a_subscription_that_changes_while_it_joins_is_joined_afterwards() -> None:

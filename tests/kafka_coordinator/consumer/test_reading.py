@@ -2,13 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from kafka_coordinator.consumer import states
 from protocols.facts import Callback, Delivered
-from protocols.scenario.events import Hang, Join, Produce, StopPolling
+from protocols.scenario.events import Join, Produce
 from tests.kafka_coordinator.kafka_stories import Observed, Story
-from tests.rows import rows
 
 HOT = {"t-0": 400.0}
 
@@ -39,29 +36,11 @@ def test_a_member_keeps_up_with_a_hot_partition_beside_idle_ones() -> None:
     assert [found[number] for number in (1, 2, 3)] == [60, 60, 60]
 
 
-def test_more_than_its_time_leaves_the_hot_partition_alone_behind() -> None:
-    """At 4 ms it handles 250/s, three of them of the idle partitions."""
-    story = lived(60.0, members=one(4.0), rate=1.0, rates=HOT)
-    (began, _), *_ = story.seen.of_owns("c1")
-    found = handled(story)
-    assert found[0] == pytest.approx((250 - 3) * (60 - began / 1000), rel=0.01)
-    assert [found[number] for number in (1, 2, 3)] == [60, 60, 60]
-
-
 def test_partitions_that_are_behind_share_until_the_first_has_caught_up() -> None:
     """1000 and 3000 records at 2 ms: 250/s each for 4 s, then 500/s for the other for 4 s."""
     burst = Produce(at=20_000.0, produce={"t-0": 1000, "t-1": 3000})
     at = {seconds: handled(lived(seconds, members=one(2.0), events=[burst])) for seconds in (22.0, 24.0, 26.0, 28.1)}
     assert [(found[0], found[1]) for found in at.values()] == [(500, 500), (1000, 1000), (1000, 2000), (1000, 3000)]
-
-
-@rows(("threads", "seconds"), [(None, 10.0), (4, 2.5), (7, 1.44)])
-def test_threads_take_the_records_of_a_poll_at_once(threads: int | None, seconds: float) -> None:
-    """1000 records at 10 ms: ceil(1000 / 7) = 143 turns, and one for what is left."""
-    burst = Produce(at=20_000.0, produce={"t-0": 1000})
-    given = {"members": one(10.0, threads), "events": [burst]}
-    assert handled(lived(20.0 + seconds, **given))[0] == 1000
-    assert handled(lived(20.0 + seconds - 0.02, **given))[0] < 1000
 
 
 def test_a_loop_with_threads_polls_again_when_all_are_done() -> None:
@@ -84,15 +63,3 @@ def test_shares_change_at_most_ten_times_a_second() -> None:
     assert isinstance(story.seen, Timers)
     assert story.seen.shared <= 20 * 4 + 4  # per burst no more than its partitions catch up
     assert handled(story)[1] >= 110 * 59
-
-
-@rows("pause", [Hang, StopPolling])
-def test_nothing_is_handled_while_the_loop_stands_still(pause: type) -> None:
-    what = {Hang: "hang", StopPolling: "stop_polling"}[pause]
-    events = [
-        Produce(at=20_000.0, produce={"t-0": 1000, "t-1": 3000}),
-        pause(at=22_000.0, **{what: "c1", "for": 4_000.0}),
-    ]
-    at = {seconds: handled(lived(seconds, members=one(2.0), events=events)) for seconds in (30.0, 33.0)}
-    assert at[30.0] == {0: 1000, 1: 2000} or at[30.0] == {0: 1000, 1: 1999}
-    assert at[33.0] == {0: 1000, 1: 3000}

@@ -13,7 +13,6 @@ from kafka_coordinator.coordinator.states import (
     PREPARING_REBALANCE,
     STABLE,
 )
-from kafka_coordinator.messages import FindCoordinator
 from tests.kafka_coordinator.coordinator.coordinator_desk import ONE_PARTITION, Desk
 from tests.rows import rows
 
@@ -32,15 +31,6 @@ PARTITIONS = {
 @rows(("group", "partition"), PARTITIONS.items())
 def test_a_group_s_partition_follows_from_java_s_hash(group: str, partition: int) -> None:
     assert offsets_partition(group, 50) == partition
-
-
-def test_any_broker_tells_who_coordinates() -> None:
-    leaders = tuple("" if number == 31 else f"b{number % 3}" for number in range(50))
-    desk = Desk({"offsets.topic.num.partitions": 50}, name="b7", leaders=leaders)
-    found = desk.send(FindCoordinator(1, "g1"))
-    assert (found.error, found.broker) == ("NONE", "b0")
-    found = desk.send(FindCoordinator(2, "orders"))
-    assert (found.error, found.broker) == ("COORDINATOR_NOT_AVAILABLE", "")
 
 
 def pair() -> tuple[Desk, Desk]:
@@ -159,21 +149,6 @@ def test_a_group_that_all_have_left_is_empty_at_its_next_coordinator_too() -> No
     assert (new.state, new.group.generation, new.group.members) == (EMPTY, 2, {})
 
 
-def test_leadership_may_go_back_and_forth() -> None:
-    old, new = pair()
-    ids = old.stable(2)
-    fail_over(old, new)
-    new.advance(50)
-    for desk in (old, new):
-        desk.advance(new.now - desk.now)
-        desk.command(OffsetsLeaders(("a",)))
-    assert new.world.timers == {}
-    old.advance(100)
-    assert old.state == STABLE
-    new.advance(100)
-    assert new.heartbeat(ids[0], 1) == "NOT_COORDINATOR"
-
-
 # --- the log ---------------------------------------------------------------------------------------------------------
 
 WRITES = st.lists(
@@ -198,26 +173,6 @@ def test_compaction_changes_nothing_that_a_loader_sees(
     compacted.compact()
     assert list(compacted.latest().items()) == list(whole.latest().items())
     assert len(compacted.records) == len(compacted.latest()), "one record a key, no tombstone"
-
-
-def test_a_log_is_compacted_before_most_of_it_is_outdated() -> None:
-    desk = Desk()
-    [member_id] = desk.stable(1)
-    for offset in range(2000):
-        desk.commit(member_id, 1, offset=offset)
-    log = desk.world.node.core.storage.partitions[0]
-    assert len(log.records) <= 256
-    assert log.end > 2000
-    assert log.latest()[OffsetKey("g", "t", 0)] == CommittedOffset(1999, "", desk.now)
-
-
-def test_two_groups_on_one_partition_share_its_log() -> None:
-    desk = Desk({"offsets.topic.num.partitions": 50})
-    for group in ("test-group", "my-group"):
-        desk.join(group=group)
-    partitions = desk.world.node.core.storage.partitions
-    assert [number for number, log in enumerate(partitions) if log.records] == [12]
-    assert [record.key for record in partitions[12].records] == [GroupKey("test-group"), GroupKey("my-group")]
 
 
 def test_the_topic_has_as_many_partitions_as_the_settings_say() -> None:

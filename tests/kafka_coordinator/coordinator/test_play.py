@@ -11,12 +11,6 @@ from kafka_coordinator.coordinator.states import GROUP, PREPARING_REBALANCE
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
 from tests.kafka_coordinator.coordinator.coordinator_stories import (
     DIRECTED,
-    broker_comes_and_goes,
-    deleted_while_empty,
-    only_absent_static_members,
-    stable_is_disturbed,
-    static_members_change_the_vote,
-    too_large_when_loaded,
 )
 
 SETTINGS = {
@@ -224,11 +218,3 @@ def test_random_play_and_a_few_stories_take_every_edge(capsys: pytest.CaptureFix
         print(f"{len(edges & (set(played) | directed))} with {len(DIRECTED)} stories")
     assert set(played) | directed == edges
     assert len(edges & set(played)) > 35
-
-
-def test_stories_end_where_they_should() -> None:
-    assert too_large_when_loaded().state == PREPARING_REBALANCE
-    assert only_absent_static_members().state == PREPARING_REBALANCE
-    assert static_members_change_the_vote().state == states.COMPLETING_REBALANCE
-    assert stable_is_disturbed().state == PREPARING_REBALANCE
-    assert {story().state for story in (deleted_while_empty, broker_comes_and_goes)} == {states.DEAD}

@@ -1,12 +1,14 @@
 """A known static instance that comes without a member id (spec 2.8)."""
 
 from kafka_coordinator.coordinator.states import (
-    COMPLETING_REBALANCE,
     PREPARING_REBALANCE,
-    STABLE,
 )
 from tests.kafka_coordinator.coordinator.coordinator_desk import Desk
-from tests.kafka_coordinator.coordinator.group_states import leader_of
+
+
+def leader_of(desk: Desk) -> str:
+    assert desk.group.leader is not None
+    return desk.group.leader
 
 
 def static_group(members: int = 2, protocols: tuple[str, ...] = ("range",)) -> Desk:
@@ -15,43 +17,6 @@ def static_group(members: int = 2, protocols: tuple[str, ...] = ("range",)) -> D
         desk.join(name=f"c{number}", instance=f"i{number}", protocols=protocols)
     desk.advance(6000)
     return desk
-
-
-def test_a_static_member_that_is_back_in_preparing_stays_parked_and_the_old_one_is_fenced() -> None:
-    desk = static_group()
-    desk.settle(list(desk.group.members))
-    old = desk.group.static_members["i1"]
-    desk.join(leader_of(desk), name="c0", instance="i0")
-    desk.join(old, name="c1", instance="i1", topics=("u",))
-    assert desk.state == COMPLETING_REBALANCE
-    desk.leave(desk.group.static_members["i0"])
-    assert desk.state == PREPARING_REBALANCE
-    number = desk._count + 1
-    desk.join(name="c9", instance="i9")
-    assert desk.join(name="c9", instance="i9", sender="other") is None
-    assert desk.answers[number][1].error == "FENCED_INSTANCE_ID"
-    assert desk.answers[number][1].member_id != desk.group.static_members["i9"]
-
-
-def test_a_static_member_that_is_back_in_completing_starts_a_rebalance() -> None:
-    desk = static_group()
-    number = desk._count + 1
-    desk.sync(desk.group.static_members["i1"])
-    assert desk.join(name="c1", instance="i1") is None
-    assert desk.state == PREPARING_REBALANCE
-    assert desk.answers[number][1].error == "FENCED_INSTANCE_ID"
-
-
-def test_a_static_member_that_is_back_in_stable_goes_on_unless_the_vote_changes() -> None:
-    desk = static_group(protocols=("range", "roundrobin"))
-    desk.settle(list(desk.group.members))
-    answer = desk.join(name="c1", instance="i1", protocols=("range",), topics=("other",))
-    assert (answer.error, answer.generation, desk.state) == ("NONE", 1, STABLE)
-    assert desk.sync(answer.member_id, 1, instance="i1").assignment == (("t", 1),)
-    desk = static_group(1, protocols=("range", "roundrobin"))
-    desk.settle(list(desk.group.members))
-    answer = desk.join(name="c0", instance="i0", protocols=("roundrobin", "range"))
-    assert (answer.generation, answer.protocol, desk.state) == (2, "roundrobin", COMPLETING_REBALANCE)
 
 
 def test_an_older_client_is_told_that_the_old_leader_leads() -> None:

@@ -1,12 +1,7 @@
 """A record that nobody's code can handle, in 0.8: one loop stands still on it, and nobody takes its queues."""
 
-from typing import Any
-
-import pytest
-
 from protocols.facts import Committed, Delivered, PassedOver, StandsStill
-from protocols.scenario.events import Event, Hang, Leave, Poison, Produce, StopPolling
-from protocols.scenario.model import LoadPart
+from protocols.scenario.events import Event, Hang, Leave, Poison, StopPolling
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
 from tests.rows import rows
 
@@ -42,50 +37,11 @@ def test_positions_go_past_it() -> None:
     assert committed[-1] > 500
 
 
-@rows(("threads", "shared", "alone"), [(1, 4.0, 4.0), (4, 1.0, 1.0)])
-def test_the_share_of_its_partition_and_the_threads_say_when_the_loop_comes_to_it(
-    threads: int, shared: float, alone: float
-) -> None:
-    """1000 and 3000 records at 2 ms: 250/s each and thread until the first has caught up, then 500/s for the other."""
-    burst = Produce(at=20_000.0, produce={"t-0": 1000, "t-1": 3000})
-    given: dict[str, Any] = {"members": ("c1",), "load": LoadPart(), "user": {"handle": 2.0, "threads": threads}}
-    second = Poison(at=20_000.0, poison="t-1", attempts=1)
-    story = Story(burst, second, **given)
-    assert [(told.at - 2, told.fact.offset) for told in story.of(PassedOver)] == [
-        (20_000 + (shared + alone) * 1000, 3000)
-    ]
-    story = Story(burst, Poison(at=20_000.0, poison="t-0", attempts=1), second, **given)
-    assert [(told.at, told.fact.offset) for told in story.of(PassedOver)] == [
-        (20_002 + shared * 1000, 1000),
-        (pytest.approx(20_004 + (shared + alone) * 1000, abs=10), 3000),
-    ]
-
-
-def test_a_partition_with_a_rate_of_its_own_is_read_up_to_it() -> None:
-    """At 4 ms the member handles 250/s, and a hot partition gets what five others leave."""
-    load = LoadPart(produce=1.0, rates={"t-0": 400.0})
-    poison = Poison(at=20_000.0, poison="t-0", attempts=5)
-    story = Story(poison, members=("c1",), load=load, user={"handle": 4.0}, seconds=120)
-    ((passed, fact),) = story.of(PassedOver)
-    assert fact.offset == 8000
-    assert passed / 1000 == pytest.approx(8000 / 245 + 4, abs=0.5)
-    assert handled(story, 0) >= set(range(26_000)) - {8000}
-    assert len(handled(story, 1)) == 120
-
-
 def test_its_owner_keeps_what_it_has_however_long_it_takes() -> None:
     story = Story(Poison(at=20_000.0, poison="t-0"), seconds=400)
     assert stuck(story) == ["c1"]
     assert max(handled(story, 0)) == 199
     assert sorted(queue.number for queue in story.beliefs(400)["c1"]) == [0, 1]
-
-
-def test_the_next_owner_stands_still_in_its_turn_and_counts_anew() -> None:
-    story = Story(Poison(at=20_000.0, poison="t-0", attempts=11), Leave(at=25_000.0, leave="c1"))
-    assert stuck(story) == ["c1", "c2"]
-    ((at, fact),) = story.of(PassedOver)
-    assert (fact.member, fact.offset) == ("c2", 200)
-    assert at > 25_000 + 10_000
 
 
 def test_a_loop_that_is_rebalanced_meanwhile_tries_on() -> None:

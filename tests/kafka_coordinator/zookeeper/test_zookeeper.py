@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.zookeeper.connection import SERVER
-from protocols.facts import Delivered, Granted, Noted, Owns
+from protocols.facts import Delivered, Granted, Noted
 from protocols.java import Queue
 from protocols.scenario.events import (
     AddTopic,
@@ -22,7 +22,6 @@ from protocols.scenario.events import (
 )
 from protocols.scenario.fields import TopicPart
 from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
-from tests.rows import rows
 
 LATE = ((20_000.0, "u1"), (40_000.0, "v1"))
 
@@ -31,51 +30,6 @@ PARTITIONS = {Queue("t", "", number) for number in range(6)}
 
 def hang(at: float, member: str, seconds: float) -> Hang:
     return Hang.model_validate({"at": at, "hang": member, "for": seconds * 1000.0})
-
-
-def test_every_consumer_shares_out_for_itself_and_together_they_own_everything_once() -> None:
-    story = Story()
-    assert story.beliefs(10) == {
-        "c1": (Queue("t", "", 0), Queue("t", "", 1)),
-        "c2": (Queue("t", "", 2), Queue("t", "", 3)),
-        "c3": (Queue("t", "", 4), Queue("t", "", 5)),
-    }
-
-
-def test_one_that_joins_makes_everybody_stop_even_where_nothing_moves() -> None:
-    story = Story(Join(at=30_000.0, join="d", subscribe=("t",)), partitions=8)
-    assert set(story.rebalances(30, 60)) == {"c1", "c2", "c3", "d"}
-    stopped = {told.fact.member for told in story.of(Owns, 30, 60) if not told.fact.queues}
-    assert stopped == {"c1", "c2", "c3"}
-    before, after = story.beliefs(29), story.beliefs(59)
-    assert {queue for queue in before["c1"] if queue in after["c1"]}, "c1 stopped what it kept"
-
-
-def test_the_herd_reads_as_many_registrations_as_the_square_of_its_size() -> None:
-    def reads(size: int) -> int:
-        members = [f"m{number:02}" for number in range(size)]
-        late = Story(Leave(at=30_000.0, leave="m00"), members=members, seconds=50)
-        early = Story(members=members, seconds=50)
-        return late.messages["GetData"] - early.messages["GetData"]
-
-    # Per survivor one read of its topic, one per other survivor, and offsets: doubling the herd nearly quadruples.
-    assert 3 < reads(16) / reads(8) < 4.5
-
-
-@rows("timeout", [6000, 12_000])
-def test_a_crash_is_noticed_when_the_session_expires(timeout: int) -> None:
-    story = Story(Crash(at=30_000.0, crash="c2"), zookeeper_session_timeout_ms=timeout)
-    taken_over = min(told.at for told in story.of(Owns, 30.5) if told.fact.queues)
-    # The last ping was at most a third of the timeout before the crash.
-    assert timeout * 2 / 3 <= taken_over - 30_000 <= timeout + 500
-    assert set(story.owners(59)) == PARTITIONS
-
-
-def test_one_that_leaves_is_replaced_at_once() -> None:
-    story = Story(Leave(at=30_000.0, leave="c2"))
-    taken_over = min(told.at for told in story.of(Owns, 30.001) if told.fact.queues)
-    assert taken_over - 30_000 < 500
-    assert set(story.owners(59)) == PARTITIONS
 
 
 def test_one_that_hangs_believes_on_while_others_own_its_partitions() -> None:
@@ -114,11 +68,6 @@ def test_a_topic_created_again_is_read_from_its_first_record() -> None:
     for queue in {each.fact.queue for each in delivered}:
         spans = sorted((each.fact.first, each.fact.end) for each in delivered if each.fact.queue == queue)
         assert (spans[0][0], spans[-1][1]) == (0, 900)
-
-
-def test_a_short_cut_changes_nothing() -> None:
-    cut = Network.model_validate({"at": 30_000.0, "network": "cut", "between": ("c2", SERVER), "for": 1_000.0})
-    assert Story(cut).rebalances(20, 60) == []
 
 
 # The group's order becomes a, c1, c2, c3: what c1 still holds, dead as it is, falls to a.
@@ -196,14 +145,6 @@ def test_without_any_broker_nobody_goes_on_until_one_returns() -> None:
     story = Story(stop, back)
     assert story.owners(19) == {}
     assert set(story.owners(59)) == PARTITIONS
-
-
-def test_an_equal_seed_tells_an_equal_story() -> None:
-    def told(seed: int) -> list[object]:
-        return list(Story(Crash(at=30_000.0, crash="c2"), seed=seed, seconds=40).facts)
-
-    assert told(1) == told(1)
-    assert told(1) != told(2)
 
 
 EVENTS = st.one_of(

@@ -26,17 +26,10 @@ from kafka_coordinator.zookeeper.messages import (
     SetData,
     WatchEvent,
 )
-from kafka_coordinator.zookeeper.settings import CannotAssign, ConsumerSettings, range_, roundrobin, with_settings
+from kafka_coordinator.zookeeper.settings import ConsumerSettings, range_, roundrobin, with_settings
 from protocols.errors import UserError
-from tests.kafka_coordinator.zookeeper.zookeeper_story import Story
 from tests.message_classes import message_classes
 from tests.rows import rows
-
-
-def test_range_gives_the_first_threads_one_more() -> None:
-    threads = {"t": ["b-0", "a-0", "c-0"]}
-    shares = [range_([thread], threads, {"t": 7}) for thread in ("a-0", "b-0", "c-0")]
-    assert [[number for _, number in share] for share in shares] == [[0, 1, 2], [3, 4], [5, 6]]
 
 
 def test_range_deals_to_threads_of_which_a_consumer_may_have_several() -> None:
@@ -63,11 +56,6 @@ def test_roundrobin_orders_partitions_by_the_signed_hash_of_their_names() -> Non
     assert share == {("orders", 0): "a-0", ("t", 1): "a-0"}
 
 
-def test_roundrobin_needs_the_same_topics_for_everybody() -> None:
-    with pytest.raises(CannotAssign, match="same topics"):
-        roundrobin(["a-0"], {"t": ["a-0", "b-0"], "u": ["a-0"]}, {"t": 2, "u": 2})
-
-
 def test_settings_have_kafkas_names() -> None:
     changed = with_settings(ConsumerSettings(), {"rebalance.max.retries": "2", "zookeeper.sync.time.ms": 100}, "here")
     assert (changed.rebalance_max_retries, changed.backoff_ms) == (2, 100)
@@ -85,11 +73,6 @@ def test_settings_have_kafkas_names() -> None:
 def test_a_setting_that_cannot_be_is_one_clear_line(name: str, value: object, what: str) -> None:
     with pytest.raises(UserError, match=what):
         with_settings(ConsumerSettings(), {name: value}, "here")
-
-
-def test_an_unknown_system_is_one_clear_line() -> None:
-    with pytest.raises(UserError, match="expected kafka-zookeeper:range or kafka-zookeeper:roundrobin"):
-        Story(strategy="sticky")
 
 
 REQUEST_HEADER, REPLY_HEADER = {"xid", "type"}, {"xid", "zxid", "err"}

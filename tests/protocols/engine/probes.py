@@ -1,6 +1,6 @@
 """A node that writes down what happens to it and does what a test wants."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
@@ -43,13 +43,6 @@ class Probe:
     def events(self) -> list[tuple[str, Any]]:
         """The log without times and start."""
         return [(event, what) for _, event, what in self.log if event != "start"]
-
-
-class Waking(Probe):
-    """A probe that hears of ended connections first when it goes on (`protocols.engine.nodes.WakingNode`)."""
-
-    def woken(self, now: Time, ended: Sequence[str], out: Outbox) -> None:
-        self._note(now, "woken", ended, out)
 
 
 class Trace(Unobserved):

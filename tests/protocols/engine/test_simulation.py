@@ -13,42 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.links import Latency
-from protocols.engine.nodes import TICK, Outbox
+from protocols.engine.nodes import Outbox
 from protocols.engine.randomness import Choices
 from protocols.engine.simulation import CALL, CLOCK, CONNECTED, TIMER, Simulation
-from tests.protocols.engine.probes import Probe, Trace, Word, say
+from tests.protocols.engine.probes import Probe, Trace, Word
 
 ROOT = Path(__file__).parent.parent.parent.parent
 FIXED = Latency(2.0, 2.0)
-
-
-def test_what_is_due_at_one_time_happens_in_the_order_of_creation() -> None:
-    simulation = Simulation()
-    seen: list[str] = []
-    probe = Probe(lambda event, what, out: seen.append(f"{event} {what}"))
-    simulation.at(10, partial(seen.append, "call 1"))
-    simulation.start("a", probe)
-    simulation.processes["a"].set_timer("x", 10)
-    simulation.at(10, partial(seen.append, "call 2"))
-    simulation.run(10)
-    assert seen == ["start None", "call 1", "timeout x", "call 2"]
-
-
-def test_a_timer_that_is_moved_counts_as_created_when_it_was_moved() -> None:
-    simulation = Simulation()
-    probe = Probe()
-    simulation.start("a", probe)
-    outbox = simulation.processes["a"]
-    outbox.set_timer("moved to the same time", 10)
-    outbox.set_timer("moved to later", 5)
-    outbox.set_timer("moved to sooner", 20)
-    outbox.set_timer("stays", 10)
-    for name in ("moved to later", "moved to the same time", "moved to sooner"):
-        outbox.set_timer(name, 10)
-    simulation.run(100)
-    assert probe.log[1:] == [
-        (10, "timeout", name) for name in ("stays", "moved to later", "moved to the same time", "moved to sooner")
-    ]
 
 
 STEPS = st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc"), st.integers(-1, 6)), max_size=30)
@@ -111,17 +82,6 @@ def test_two_processes_of_one_name_cannot_run() -> None:
     assert simulation.is_running("a")
 
 
-def test_the_end_of_a_run_belongs_to_it() -> None:
-    simulation = Simulation()
-    seen: list[float] = []
-    for at in (10.0, 10.0 + TICK):
-        simulation.at(at, partial(seen.append, at))
-    simulation.run(10)
-    assert (seen, simulation.now) == ([10.0], 10)
-    simulation.run(11)
-    assert seen == [10.0, 10.0 + TICK]
-
-
 def test_choices_and_ids_depend_on_nothing_but_seed_node_label_and_count() -> None:
     def drawn(seed: int, others: bool) -> list[Any]:
         simulation = Simulation(seed=seed)
@@ -149,13 +109,6 @@ def test_a_choice_depends_on_its_number_alone_and_all_options_have_their_turn() 
     assert [Choices(5, "choose", "c2", made=number).next(5) for number in range(100)] != first[:100]
     assert all(900 < first.count(each) < 1100 for each in range(5))
     assert choices.ahead().next(5) == choices.next(5)
-
-
-def test_messages_are_counted_by_type() -> None:
-    simulation = Simulation()
-    simulation.start("a", Probe())
-    say(simulation, "a", "nobody", "x", "y")
-    assert simulation.messages == {Word: 2}
 
 
 def test_every_effect_tells_its_cause_and_what_began_it() -> None:
@@ -235,11 +188,3 @@ def test_equal_seeds_give_equal_traces_under_any_hash_seed() -> None:
             check=True,
         )
         assert ran.stdout.strip() == here
-
-
-def test_what_is_left_out_on_one_link_shifts_nothing_on_others() -> None:
-    def others(told: list[Any]) -> list[Any]:
-        return [each[1:6] for each in told if each[0] == "sent" and "n4" not in (each[3], each[4])]
-
-    assert others(told_of_a_story(7)) == others(told_of_a_story(7, silent=("n4",)))
-    assert len(told_of_a_story(7, silent=("n4",))) < len(told_of_a_story(7))

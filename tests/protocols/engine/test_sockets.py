@@ -11,7 +11,6 @@ import pytest
 from protocols.engine.connection import WireError
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.engine.sockets import Limits, Sockets
-from protocols.engine.turns import LoopThread
 from protocols.facts import Noted
 
 
@@ -127,28 +126,6 @@ async def until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it never came to that")
 
 
-def test_a_node_answers_a_client_and_hears_that_it_goes() -> None:
-    async def story(it: Setting) -> None:
-        client = await it.connect()
-        assert await client.ask("hello") == "hello!"
-        client.writer.close()
-        await until(lambda: it.node.seen[-1][0] == "closed")
-        peer = it.node.seen[1][1]
-        assert it.node.seen == [("start",), ("connected", peer), ("receive", peer, "hello"), ("closed", peer)]
-        assert peer.startswith("127.0.0.1:")
-
-    in_world(story)
-
-
-def test_requests_of_one_read_are_handled_in_order() -> None:
-    async def story(it: Setting) -> None:
-        client = await it.connect()
-        await client.say("one\ntwo\nthree")
-        assert [await client.hear() for _ in range(3)] == ["one!", "two!", "three!"]
-
-    in_world(story)
-
-
 def test_a_timer_that_was_moved_to_earlier_fires_once_and_on_time() -> None:
     async def story(it: Setting) -> None:
         client = await it.connect()
@@ -224,24 +201,6 @@ def test_a_node_that_hangs_answers_when_it_goes_on() -> None:
         assert it.node.seen[-1][2] == "hello"
         it.world.wake("teller")
         assert await client.hear() == "are you there!"
-
-    in_world(story)
-
-
-def test_a_gate_keeps_a_message_until_it_is_delivered() -> None:
-    async def story(it: Setting) -> None:
-        client = await it.connect()
-        kept: list[tuple[str, str, Message]] = []
-
-        def gate(name: str, sender: str, message: Message) -> bool:
-            kept.append((name, sender, message))
-            return len(kept) == 1
-
-        it.world.gate = gate
-        await client.say("first\nsecond")
-        assert await client.hear() == "second!"
-        it.world.deliver(*kept[0])
-        assert await client.hear() == "first!"
 
     in_world(story)
 
@@ -322,21 +281,3 @@ def test_more_connections_than_allowed_are_turned_away() -> None:
         assert await (await it.connect()).ask("again") == "again!"
 
     in_world(story, Limits(connections=1))
-
-
-def test_a_world_beside_a_thread() -> None:
-    with LoopThread() as loop:
-
-        async def made() -> tuple[Sockets, tuple[str, int]]:
-            world = Sockets()
-            world.start("teller", Teller())
-            return world, await world.listen("teller", Lines)
-
-        world, address = loop.run(made())
-
-        async def talk() -> str:
-            return await Client(*await asyncio.open_connection(*address)).ask("hello")
-
-        assert asyncio.run(talk()) == "hello!"
-        assert loop.call(world.is_running, "teller")
-        loop.run(world.close())

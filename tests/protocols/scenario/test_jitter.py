@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.scenario.jitter import (
-    IN_STEP,
     MOST_EVENT_SHIFT,
     MOST_START_SHIFT,
     Beginning,
@@ -139,16 +138,6 @@ def test_how_far_an_event_may_be_shifted(events: Sequence[tuple[int, dict[str, A
         latest = [max(one, other) for one, other in zip(latest, shifts, strict=True)]
     for found, window in zip(latest, windows, strict=True):
         assert window * 950 <= found <= window * 1000
-
-
-def test_clocks_of_servers_tick_within_a_period() -> None:
-    assert IN_STEP.first(10_000.0, 30_000.0, "broker-a", "register") == 10_000.0
-    ticks = [Beginning(seed).first(10_000.0, 30_000.0, "broker-a", "register") for seed in range(100)]
-    assert 0 < min(ticks) < 1_000
-    assert 29_000 < max(ticks) <= 30_000
-    assert Beginning(1).first(0.0, 30_000.0, "broker-a", "scan") != Beginning(1).first(
-        0.0, 30_000.0, "broker-b", "scan"
-    )
 
 
 def test_members_of_one_process_start_together() -> None:

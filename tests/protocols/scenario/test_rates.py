@@ -1,4 +1,4 @@
-"""Rates per topic and per queue: which queue a name means, whatever becomes of its topic."""
+"""Rates per topic and per queue: which queue a name means, and what cannot be one."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,7 @@ import pytest
 from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
-from protocols.scenario.reading import read, read_text, scenario
-from protocols.scenario.writing import as_yaml
+from protocols.scenario.reading import read, scenario
 from tests.rows import rows
 
 
@@ -32,43 +31,6 @@ def test_a_queue_goes_before_its_topic_and_this_before_the_default() -> None:
     assert rates.of("payments") == (10.0, 10.0)
     assert (rates.at("orders", "broker-a"), rates.at("orders", "broker-b")) == ((50.0, 400.0), (50.0, 5.0))
     assert (rates.usual("orders"), rates.usual("payments")) == (50.0, 10.0)
-
-
-def test_a_name_that_is_a_topics_is_the_topic() -> None:
-    topics = {"orders": 4, "orders-3": 1}
-    rates = Rates(day({"orders-3": "400/s", "orders-3-0": "7/s"}, topics=topics))
-    assert (rates.of("orders"), rates.of("orders-3")) == ((10.0,) * 4, (7.0,))
-    later = Rates(day({"orders-3": "400/s"}, {"at": "5s", "add_topic": {"orders-3": 1}}, topics={"orders": 4}))
-    assert later.of("orders") == (10.0,) * 4
-    later.change({"orders-3": {"broker-a": 1}})
-    assert later.of("orders-3") == (400.0,)
-
-
-def test_what_comes_by_an_event_has_its_rate_then_and_a_rate_stays_with_its_queue() -> None:
-    grown = {"at": "5s", "queues": {"orders": {"broker-a": 3, "broker-b": 3}}}
-    found = day({"orders-2": "400/s", "orders-5": "6/s", "orders-broker-a-2": "7/s"}, grown)
-    rates = Rates(found)
-    assert rates.of("orders") == (10.0, 10.0, 400.0, 10.0)
-    assert rates.unknown == ["orders-5", "orders-broker-a-2"]
-    rates.change(found.events[0].queue_changes())
-    assert rates.of("orders") == (10.0, 10.0, 400.0, 10.0, 7.0, 6.0)
-    assert rates.at("orders", "broker-b") == (400.0, 10.0, 6.0)
-
-
-def test_a_topic_that_is_made_anew_has_rates_by_its_new_names() -> None:
-    rates = Rates(day({"orders-1": "400/s"}))
-    rates.change({"orders": None})
-    assert (rates.of("orders"), rates.places) == ((), {})
-    rates.change({"orders": {"broker-a": 1, "broker-b": 1}})
-    assert rates.at("orders", "broker-b") == (400.0,)
-
-
-def test_the_load_is_written_back_with_all_its_rates() -> None:
-    made = day({"orders": 0.1, "orders-1": "24000/min"})
-    assert "rates: {orders: 0.1/s, orders-1: 400" in as_yaml(made)
-    assert read_text(as_yaml(made)).load == made.load
-    silent = scenario(name="s", topics={"t": 1}, group={"name": "g"}, run={"for": "1min"})
-    assert "load" not in as_yaml(silent)
 
 
 @rows(
@@ -111,13 +73,3 @@ def test_threads_are_a_whole_number_from_1_on(threads: Any) -> None:
             group={"name": "g", "members": {"c1": {"subscribe": ["t"], "threads": threads}}},
             run={"for": "1min"},
         )
-
-
-def test_a_member_that_joins_again_keeps_its_threads() -> None:
-    events = [{"at": "5s", "leave": "c1"}, {"at": "9s", "join": "c1"}]
-    members = {"c1": {"subscribe": ["t"], "threads": 4}}
-    found = scenario(
-        name="s", topics={"t": 1}, group={"name": "g", "members": members}, run={"for": "1min"}, events=events
-    )
-    assert found.events[1].model_dump()["threads"] == 4
-    assert "threads: 4" in as_yaml(found)

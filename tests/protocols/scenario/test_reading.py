@@ -9,15 +9,13 @@ import pytest
 
 from compare.running.systems import read, read_text, scenario
 from protocols.scenario import reading
-from protocols.scenario.events import EVENT_KINDS, Commit, Hang, Join, Queues, Restart, Rolling, Subscribe
+from protocols.scenario.events import EVENT_KINDS, Hang, Join, Restart, Rolling
 from protocols.scenario.events.members import started_as
-from protocols.scenario.events.records import offsets_of
-from protocols.scenario.fields import GroupPart, MemberPart, NamedOffset, duration_text
-from protocols.scenario.fields import milliseconds as milliseconds_of
+from protocols.scenario.fields import GroupPart, MemberPart
 from protocols.scenario.model import Scenario, SystemStrategies
 from protocols.scenario.reference import EXAMPLES, reference
 from protocols.strategies import StrategyRecord
-from tests.protocols.scenario.texts import TEXT, changed
+from tests.protocols.scenario.texts import TEXT
 from tests.rows import rows
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -74,55 +72,11 @@ events: [{at: 5s, crash: c1}]
     assert read_text(text) == small(events=[{"at": 5000.0, "crash": "c1"}])
 
 
-def test_a_number_of_queues_is_dealt_over_the_brokers_in_turn() -> None:
-    assert small(topics={"orders": {"queues": 3}, "t": 1, "none": 0}).topics["orders"].queues == {
-        "broker-a": 2,
-        "broker-b": 1,
-    }
-    assert small(topics={"t": 1}).topics["t"].queues == {"broker-a": 1}
-    (event,) = small(events=[{"at": "1s", "queues": {"orders": 5}}]).events
-    assert event == Queues(at=1000.0, queues={"orders": {"broker-a": 3, "broker-b": 2}})
-
-
-def test_ranges_of_names_stand_for_equal_members_and_topics() -> None:
-    day = small(topics={"t08..t11": 2}, group={"name": "g", "members": {"c1..c3": ["t08"], "d": ["t09"]}})
-    assert list(day.topics) == ["t08", "t09", "t10", "t11"]
-    assert list(day.groups["g"].members) == ["c1", "c2", "c3", "d"]
-
-
-def test_events_stand_in_the_order_of_time_and_at_equal_times_as_written() -> None:
-    events = [
-        {"at": "9s", "leave": "c2"},
-        {"at": "5s", "commit": "c1"},
-        {"at": "5s", "commit": "c2"},
-        {"at": "10s", "join": "c2"},
-    ]
-    assert [event.describe() for event in small(events=events).events] == [
-        "c1 commits",
-        "c2 commits",
-        "c2 leaves",
-        "c2 joins",
-    ]
-
-
 def test_a_member_that_joins_first_is_not_there_before() -> None:
     day = small(events=[{"at": "5s", "join": "c2", "handle": "3ms"}])
     assert list(day.groups["billing"].members) == ["c1"]
     (join,) = day.events
     assert join == Join(at=5000.0, group="billing", join="c2", subscribe=("orders",), handle=3.0)
-
-
-def test_a_member_that_joins_again_is_what_it_was() -> None:
-    events = [
-        {"at": "1s", "subscribe": {"c2": ["other"]}},
-        {"at": "5s", "leave": "c2"},
-        {"at": "9s", "join": "c2", "strategy": "range"},
-    ]
-    day = small(events=events)
-    assert list(day.groups["billing"].members) == ["c1", "c2"]
-    join = day.events[2]
-    assert isinstance(join, Join)
-    assert (join.subscribe, join.strategy) == (("other",), "range")
 
 
 def test_a_start_changes_only_what_it_says() -> None:
@@ -141,36 +95,6 @@ def test_equal_names_in_two_groups_need_the_group() -> None:
         ValueError, match=r"events\[0\]\.leave: member 'c1' is in several groups, expected group: one of"
     ):
         scenario(fields, events=[{"at": "1s", "leave": "c1"}])
-
-
-def test_a_crash_takes_the_whole_process() -> None:
-    members = {"c1": {"subscribe": ["orders"], "process": "p"}, "c2": {"subscribe": ["orders"], "process": "p"}}
-    with pytest.raises(ValueError, match=r"c2 does not run at 2s: c1 crashes at 1s"):
-        small(
-            group={"name": "g", "members": members}, events=[{"at": "1s", "crash": "c1"}, {"at": "2s", "leave": "c2"}]
-        )
-
-
-def test_a_topic_that_is_not_there_may_be_subscribed_to() -> None:
-    (event,) = small(events=[{"at": "1s", "subscribe": {"c1": ["later"]}}]).events
-    assert event == Subscribe(at=1000.0, group="billing", subscribe={"c1": ("later",)})
-
-
-def test_topics_that_come_and_go_are_known_while_they_are_there() -> None:
-    come = {"at": "1s", "add_topic": {"later": 2}}
-    change = {"at": "2s", "queues": {"later": 4}}
-    go = {"at": "3s", "delete_topic": "later"}
-    assert len(small(events=[come, change, go]).events) == 3
-    with pytest.raises(ValueError, match=r"events\[0\]\.queues\.later: unknown topic"):
-        small(events=[{**change, "at": "0.5s"}, come])
-
-
-def test_commits_name_queues_of_either_system() -> None:
-    commit = Commit(at=0.0, commit="c1", offsets={"my-topic-3": 7, "my-topic-broker-b-1": 8})
-    assert offsets_of(commit, {"my-topic": {"broker-a": 2, "broker-b": 2}, "my": {"broker-b": 9}}) == (
-        NamedOffset("my-topic", "", 3, 7),
-        NamedOffset("my-topic", "broker-b", 1, 8),
-    )
 
 
 def test_left_out_systems_are_those_that_the_scenario_can_feed() -> None:
@@ -218,12 +142,6 @@ def test_an_error_names_a_system_that_there_is() -> None:
         reading.scenario({**SMALL, "systems": ["pulsar:best+static"]}, registered=there)
 
 
-def test_anchors_and_merges_save_writing() -> None:
-    text = changed("c2:", "      c2: &usual {subscribe: [TopicX], handle: 5ms}\n      c4: {<<: *usual, handle: 7ms}")
-    members = read_text(text).groups["seed"].members
-    assert (members["c4"].subscribe, members["c4"].handle) == (("TopicX",), 7.0)
-
-
 def test_events_made_by_a_program_are_taken_as_they_are() -> None:
     (event,) = small(events=[Hang(at=1000.0, hang="c1", for_=500.0)]).events
     assert event == Hang(at=1000.0, group="billing", hang="c1", for_=500.0)
@@ -259,20 +177,3 @@ def test_the_package_starts_without_the_libraries_of_scenarios() -> None:
     script = "import sys, protocols; print([m for m in ('pydantic', 'ruamel.yaml') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-@rows(
-    ("milliseconds", "text"),
-    [
-        (0.0, "0s"),
-        (1.5, "1.5ms"),
-        (9_999.0, "9999ms"),
-        (12_500.0, "12.5s"),
-        (211_027.0, "211.027s"),
-        (90_000.0, "90s"),
-        (300_000.0, "5min"),
-    ],
-)
-def test_a_time_is_written_as_people_write_it_and_read_back_the_same(milliseconds: float, text: str) -> None:
-    assert duration_text(milliseconds) == text
-    assert milliseconds_of(text) == milliseconds

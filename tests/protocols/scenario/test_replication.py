@@ -3,7 +3,6 @@
 import pytest
 
 from protocols.errors import UserError
-from protocols.load import Production
 from protocols.scenario.rates import Replicas
 from protocols.scenario.reading import read_text
 from protocols.scenario.writing import as_yaml
@@ -47,26 +46,3 @@ def test_replicas_are_on_the_next_brokers_in_order() -> None:
     assert [Replicas("abc", 2).in_sync(each) for each in "abc"] == [("a", "b"), ("b", "c"), ("c", "a")]
     assert Replicas("abc", 3).in_sync("b") == ("b", "c", "a")
     assert Replicas("ab", 3).in_sync("b") == ("b", "a")
-
-
-def test_only_the_last_in_sync_replica_may_lead_again() -> None:
-    replicas = Replicas("abc", 2)
-    replicas.ends("a")
-    assert [replicas.serve(each) for each in "abc"] == [True, True, True]
-    assert replicas.in_sync("a") == ("b",)
-    replicas.ends("b")
-    assert [replicas.serve(each) for each in "abc"] == [False, True, True]
-    replicas.returns("a")
-    assert [replicas.serve(each) for each in "abc"] == [False, True, True]
-    replicas.returns("b")
-    assert [replicas.in_sync(each) for each in "abc"] == [("a", "b"), ("b", "c"), ("c", "a")]
-
-
-def test_production_begins_anew_after_a_pause() -> None:
-    written = Production(2.0, 0.0, 0, (), ((1_250.0, 2_000.0), (3_000.0, float("inf"))))
-    at = {
-        now: written.end_offset(now) for now in (1_000.0, 1_250.0, 1_900.0, 2_000.0, 2_499.0, 2_500.0, 3_000.0, 9_000.0)
-    }
-    assert list(at.values()) == [2, 2, 2, 2, 2, 3, 4, 4]
-    assert Production(2.0, 2_200.0, 0, (), ((1_250.0, 2_500.0),)).end_offset(3_500.0) == 2
-    assert Production(2.0, 2_600.0, 0, (), ((1_250.0, 2_500.0),)).end_offset(3_600.0) == 2

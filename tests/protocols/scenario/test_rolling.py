@@ -4,7 +4,7 @@ import pytest
 
 from compare.running.systems import cluster_of, read_text
 from protocols.errors import UserError
-from protocols.scenario.events import Join, Restart
+from protocols.scenario.events import Join
 from protocols.scenario.events.rolling import successor
 from protocols.scenario.model import Scenario, SystemPart
 from protocols.scenario.running import Run
@@ -42,35 +42,6 @@ def test_one_after_the_other_is_away_for_its_downtime() -> None:
     ]
 
 
-def test_without_a_downtime_it_is_a_restart() -> None:
-    day = read("{at: 60s, rolling: [c3, c1], gap: 30s, strategy: sticky, settings: {a: 1}}")
-    assert day.events == (
-        Restart(at=60_000.0, group="billing", restart="c3", strategy="sticky", settings={"a": 1}),
-        Restart(at=90_000.0, group="billing", restart="c1", strategy="sticky", settings={"a": 1}),
-    )
-    assert told("{at: 1s, rolling: c1, gap: 0s, how: crash}") == ["1: c1 restarts after a kill"]
-
-
-def test_a_kill_and_a_new_version() -> None:
-    assert told("{at: 60s, rolling: c1..c2, gap: 30s, downtime: 10s, how: crash, strategy: 'sticky,range'}") == [
-        "60: c1 crashes",
-        "70: c1 restarts with sticky,range",
-        "90: c2 crashes",
-        "100: c2 restarts with sticky,range",
-    ]
-
-
-def test_several_at_once() -> None:
-    assert told("{at: 60s, rolling: c1..c3, gap: 10s, downtime: 10s, at_once: 2}") == [
-        "60: c1 leaves",
-        "60: c2 leaves",
-        "70: c1 restarts",
-        "70: c2 restarts",
-        "70: c3 leaves",
-        "80: c3 restarts",
-    ]
-
-
 def test_successors_join_before_their_predecessors_leave() -> None:
     events = ("{at: 60s, rolling: c1..c3, gap: 30s, surge: 5s, at_once: 2}",)
     assert told(*events) == [
@@ -81,17 +52,6 @@ def test_successors_join_before_their_predecessors_leave() -> None:
         "90: c3.2 joins",
         "95: c3 leaves",
     ]
-
-
-def test_a_successor_is_what_its_predecessor_is_then() -> None:
-    day = read(
-        "{at: 10s, restart: c2, settings: {a: 1, b: 1}}",
-        "{at: 60s, rolling: c1..c2, gap: 30s, surge: 0s, settings: {b: 2}, strategy: sticky}",
-        "{at: 80s, subscribe: {c1.2: [more], c2: [other]}}",
-    )
-    first, second = (each for each in day.events if isinstance(each, Join))
-    assert (first.join, first.subscribe, first.strategy, first.settings) == ("c1.2", ("orders",), "sticky", {"b": 2})
-    assert (second.join, second.subscribe, second.settings) == ("c2.2", ("other",), {"a": 1, "b": 2})
 
 
 def test_successors_are_numbered_on() -> None:

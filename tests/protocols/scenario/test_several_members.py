@@ -2,13 +2,12 @@
 
 import pytest
 
-from compare.running.systems import read_text, scenario
+from compare.running.systems import read_text
 from protocols.errors import UserError
-from protocols.scenario.events import Hang, Join
+from protocols.scenario.events import Join
 from protocols.scenario.events.base import described
 from protocols.scenario.fields import listed_members
 from protocols.scenario.model import Scenario
-from protocols.scenario.writing import as_yaml
 from tests.rows import rows
 
 HEAD = """
@@ -49,29 +48,6 @@ def test_one_event_of_each_at_the_same_time_in_the_order_written(written: str, m
     assert told(f"{{at: 60s, {written}}}") == [f"60 billing {each}" for each in meant]
 
 
-def test_all_that_the_event_says_holds_for_each() -> None:
-    first, second = read("{at: 60s, hang: [c2, c3], for: 4s}").events
-    assert (first, second) == (
-        Hang(at=60_000.0, group="billing", hang="c2", for_=4000.0),
-        Hang(at=60_000.0, group="billing", hang="c3", for_=4000.0),
-    )
-    joins = read("{at: 9s, join: [n1, n2], group: billing, subscribe: orders, handle: 5ms, rack: r}").events
-    assert [(each.join, each.handle, each.rack) for each in joins if isinstance(each, Join)] == [
-        ("n1", 5.0, "r"),
-        ("n2", 5.0, "r"),
-    ]
-
-
-def test_members_that_join_first_are_not_there_before() -> None:
-    day = read("{at: 9s, join: c2..c3}")
-    assert list(day.groups["billing"].members) == ["c1", "c4", "d"]
-
-
-def test_what_is_written_back_reads_the_same() -> None:
-    day = read("{at: 9s, join: n1..n2, like: c2}", "{at: 60s, crash: [c2, n1]}", "{at: 90s, restart: [c2, n1]}")
-    assert read_text(as_yaml(day)) == day
-
-
 @rows(
     ("event", "problem"),
     [
@@ -102,30 +78,6 @@ def test_mistakes_in_later_events_of_the_same_members_are_told() -> None:
 
 
 # One member like another
-
-
-def test_a_new_member_is_like_another_at_that_time() -> None:
-    day = read(
-        "{at: 1s, restart: c2, strategy: sticky, settings: {a: 1, b: 1}}",
-        "{at: 2s, subscribe: {c2: [other]}}",
-        "{at: 3s, join: n1..n2, like: c2, handle: 7ms, settings: {b: 2}}",
-        "{at: 4s, subscribe: {c2: [orders]}}",
-        "{at: 5s, join: n3, like: n1}",
-    )
-    joins = [each for each in day.events if isinstance(each, Join)]
-    assert [each.join for each in joins] == ["n1", "n2", "n3"]
-    for each in joins:
-        assert (each.group, each.subscribe, each.strategy, each.handle) == ("billing", ("other",), "sticky", 7.0)
-        assert (each.settings, each.like, each.process) == ({"a": 1, "b": 2}, None, None)
-
-
-def test_a_member_that_comes_again_like_another_keeps_its_process() -> None:
-    fields = {"name": "two", "topics": {"t": 2, "u": 2}, "run": {"for": "1min"}}
-    members = {"c1": {"subscribe": ["t"], "process": "p"}, "c2": {"subscribe": ["u"], "process": "q"}}
-    events = [{"at": "1s", "leave": "c1"}, {"at": "2s", "join": "c1", "like": "c2"}]
-    *_, join = scenario(fields, group={"name": "g", "members": members}, events=events).events
-    assert isinstance(join, Join)
-    assert (join.subscribe, join.process) == (("u",), "p")
 
 
 @rows(

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from protocols.engine.links import Fault
 from protocols.engine.nodes import Message, Outbox, Time, TimerName, Unobserved
 from protocols.engine.simulation import Simulation
 from protocols.facts import Owns
@@ -125,78 +124,6 @@ def test_what_follows_from_an_event_is_known_by_the_number_of_its_call() -> None
     ((_, _, root),) = watching.facts
     assert watching.calls[root] == "c1 crashes"
     assert BEGINNING in watching.calls.values()
-
-
-def test_a_hanging_process_goes_on_where_it_stopped() -> None:
-    cluster, watching = lived({"at": "2500ms", "hang": "c1", "for": "4s"}, seconds=9)
-    assert beats(cluster, "a", "c1") == [0, 1, 2, 6, 7, 8]
-    assert beats(cluster, "a", "c2") == [0, 1, 2, 3, 4, 5, 6, 7, 8]
-    assert ("closed", "c1") not in [told[1:] for told in cluster.brokers["a"].told]
-    assert "c1 goes on" in watching.calls.values()
-
-
-def test_a_process_that_was_killed_while_it_hung_is_not_woken() -> None:
-    cluster, _ = lived({"at": "2500ms", "hang": "c1", "for": "4s"}, {"at": "3s", "crash": "c1"})
-    assert beats(cluster, "a", "c1") == [0, 1, 2]
-    assert not cluster.simulation.is_running("c1")
-
-
-def test_members_of_one_process_die_together() -> None:
-    members = {name: {"subscribe": ["t"], "process": "p"} for name in ("c1", "c2")}
-    cluster, watching = lived({"at": "5s", "crash": "c2"}, group={"name": "g", "members": members})
-    assert [fact.member for _, fact, _ in watching.facts if isinstance(fact, Owns)] == ["c1", "c2"]
-    assert not cluster.simulation.is_running("p")
-
-
-def test_a_disconnected_process_lives_and_connects_again() -> None:
-    cluster, _ = lived({"at": "2500ms", "disconnect": "c1", "broker": "a"}, seconds=6)
-    assert beats(cluster, "a", "c1") == [0, 1, 2, 3, 4, 5]
-    assert [told[1:] for told in cluster.brokers["a"].told].count(("closed", "c1")) == 1
-    assert ("closed", "c1") not in [told[1:] for told in cluster.brokers["b"].told]
-
-
-def test_a_cut_network_is_silent_until_it_is_mended() -> None:
-    cluster, watching = lived(
-        {"at": "2500ms", "network": "cut", "between": ["c1", "a"], "for": "3s"},
-        {"at": "4500ms", "network": "cut", "between": "b", "for": "2s"},
-        seconds=9,
-    )
-    assert beats(cluster, "a", "c1") == [0, 1, 2, 6, 7, 8]
-    assert beats(cluster, "b", "c1") == beats(cluster, "b", "c2") == [0, 1, 2, 3, 4, 7, 8]
-    assert beats(cluster, "a", "c2") == list(range(9))
-    assert "network of b mended" in watching.calls.values()
-    assert not cluster.simulation.faults
-
-
-def test_overlapping_faults_add_up_and_end_each_at_its_time() -> None:
-    day = scenario(
-        name="x",
-        topics={"t": 1},
-        brokers=["a"],
-        group={"name": "g", "members": {"c1": ["t"]}},
-        run={"for": "20s"},
-        events=[
-            {"at": "1s", "network": "loss", "between": "c1", "loss": 0.5, "for": "5s"},
-            {"at": "2s", "network": "loss", "between": ["c1", "a"], "loss": 0.5, "for": "1s"},
-            {"at": "4s", "network": "delay", "between": ["a", "c1"], "delay": "200ms", "for": "6s"},
-        ],
-    )
-    simulation, topology = Simulation(), Topology.of(day)
-    for event in day.events:
-        simulation.at(event.at, lambda event=event: apply_to_world(event, simulation, topology))  # type: ignore[misc]
-    seen = []
-    for second in (1, 2, 3, 4, 6, 10):
-        simulation.run(second * 1000.0)
-        seen.append(simulation.faults.get(("a", "c1")))
-    both, slow = Fault(loss=0.5, delay=200.0), Fault(delay=200.0)
-    assert seen == [Fault(loss=0.5), Fault(loss=0.75), Fault(loss=0.5), both, slow, None]
-
-
-def test_what_belongs_to_the_system_is_left_to_the_cluster() -> None:
-    cluster, _ = lived(
-        {"at": "1s", "leave": "c1"}, {"at": "2s", "broker": "a", "does": "stop"}, {"at": "3s", "delete_topic": "t"}
-    )
-    assert len(cluster.left) == 3
 
 
 def test_static_variants_give_every_member_an_instance_id() -> None:

@@ -1,6 +1,5 @@
 """Records handled twice, in bursts, late: computed from ranges of offsets, checked record by record."""
 
-from collections import Counter
 from math import inf
 
 import pytest
@@ -8,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.facts import Committed, Delivered
-from protocols.load import Production
-from protocols.timeline.deliveries import Delivery, burst, bursts, handled_more_than_once, lag_over_time, redelivered
+from protocols.timeline.deliveries import Delivery, burst, handled_more_than_once, redelivered
 from protocols.timeline.timeline import back_within_a_generation, commits
 from tests.protocols.timeline.timeline_made import A, B, recorded
 
@@ -38,33 +36,6 @@ def test_the_records_of_a_topic_created_again_are_others_though_their_offsets_ar
     assert handled_more_than_once(deliveries, lives) == {("g", A): [(8, 10)]}
 
 
-@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6)), max_size=12))
-def test_ranges_count_as_single_records_would(ranges: list[tuple[int, int]]) -> None:
-    times = Counter(offset for first, length in ranges for offset in range(first, first + length))
-    deliveries = [handled("c1", first, first + length, 0, 1) for first, length in ranges]
-    assert redelivered(deliveries) == sum(count > 1 for count in times.values())
-
-
-def test_an_even_stream_has_no_burst() -> None:
-    assert burst([handled("c1", 0, 600, 0, 60_000)]) == 1
-    assert burst([]) is None
-
-
-def test_a_backlog_handled_within_a_second_is_a_burst() -> None:
-    # 10 a second; a pause of 4 s; then 40 at once beside the 10 of that second; then 10 a second again.
-    deliveries = [
-        handled("c1", 0, 100, 0, 10_000),
-        handled("c1", 100, 140, 14_000, 14_000),
-        handled("c1", 140, 300, 14_000, 30_000),
-    ]
-    assert burst(deliveries) == pytest.approx(5)
-
-
-def test_the_burst_is_that_of_the_member_with_the_highest() -> None:
-    deliveries = [handled("c1", 0, 100, 0, 10_000), handled("c2", 0, 100, 0, 10_000), handled("c2", 0, 20, 5000, 6000)]
-    assert bursts(deliveries) == {("g", "c1"): pytest.approx(1), ("g", "c2"): pytest.approx(3)}
-
-
 @given(st.lists(st.tuples(st.integers(0, 9000), st.integers(1, 9000), st.integers(1, 90)), min_size=1, max_size=6))
 def test_rates_of_ranges_are_those_of_windows_counted_one_by_one(spans: list[tuple[int, int, int]]) -> None:
     deliveries = [handled("c1", 0, count, since, since + lasting) for since, lasting, count in spans]
@@ -79,12 +50,6 @@ def test_rates_of_ranges_are_those_of_windows_counted_one_by_one(spans: list[tup
     middle = len(there) // 2
     normal = there[middle] if len(there) % 2 else (there[middle - 1] + there[middle]) / 2
     assert burst(deliveries) == pytest.approx(there[-1] / normal, rel=1e-4)
-
-
-def test_lag_is_what_is_written_and_not_handled() -> None:
-    deliveries = [handled("c1", 0, 10, 0, 1000), handled("c2", 10, 40, 3000, 3000)]
-    lag = lag_over_time(deliveries, {A: Production(10.0)}, [0, 500, 1000, 2500, 3000])
-    assert [each.records for each in lag] == [0, 0, 0, 15, 0]
 
 
 def test_a_commit_goes_back_only_against_what_stands_there() -> None:

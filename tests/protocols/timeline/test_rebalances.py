@@ -1,96 +1,11 @@
-"""Who caused a rebalance, how it went, whom it kept waiting."""
+"""Causes of rebalances that linger: the second round of a join, and a hang."""
 
 from protocols.facts import RebalanceBegan, RebalanceEnded
-from protocols.scenario.events import Commit, Crash, Hang, Join, Queues
-from protocols.timeline.story import causal_chain
-from tests.protocols.timeline.timeline_made import A, B, owns, recorded
+from protocols.scenario.events import Crash, Hang, Join
+from tests.protocols.timeline.timeline_made import recorded
 
 JOIN = Join(at=1000.0, join="c2")
 CRASH = Crash(at=5000.0, crash="c1")
-
-
-def test_a_generation_counts_once_it_is_complete() -> None:
-    facts = [
-        (0, RebalanceBegan("g", "c1 joins", "c1", 0)),
-        (3000, RebalanceEnded("g", 1, True)),
-        (4000, RebalanceBegan("g", "c2 joins", "c2", 1)),
-        (4100, RebalanceBegan("g", "c3 joins", "c3", 1)),
-        (5000, RebalanceEnded("g", 2, False)),
-        (6000, RebalanceBegan("g", "c3 left", "c3", 2)),
-    ]
-    timeline = recorded(facts, 10_000)
-    assert timeline.rebalance_count == 2
-    assert [(each.generation, each.began, each.ended) for each in timeline.rebalances] == [
-        (1, 0, 3000),
-        (2, 4000, 5000),
-        (2, 6000, None),
-    ]
-    assert timeline.rebalances[1].triggers == ("c2 joins", "c3 joins")
-    assert timeline.rebalances[1].by == "c2"
-
-
-def test_passes_of_members_count_once_per_cause_and_only_if_something_changed() -> None:
-    facts = [
-        (1010, RebalanceBegan("g", "member list changed", None, None, "c1")),
-        (1020, RebalanceBegan("g", "started", None, None, "c2")),
-        (1030, RebalanceEnded("g", None, True, "c1")),
-        (1040, RebalanceEnded("g", None, True, "c2")),
-        (2000, RebalanceBegan("g", "period", None, None, "c1")),
-        (2000, RebalanceEnded("g", None, False, "c1")),
-        (5010, RebalanceBegan("g", "member list changed", None, None, "c2")),
-        (5020, RebalanceEnded("g", None, True, "c2")),
-    ]
-    timeline = recorded(facts, 10_000, [(1000.0, JOIN), (5000.0, CRASH)], roots={0: 2, 1: 2, 2: 2, 3: 2, 6: 3, 7: 3})
-    assert timeline.rebalance_count == 2
-    first, second = timeline.rebalances
-    assert (first.cause.text, first.members, first.began, first.ended) == ("c2 joins", ("c1", "c2"), 1010, 1040)
-    assert second.cause.text == "c1 crashes"
-
-
-def test_a_session_that_runs_out_is_the_doing_of_what_happened_to_its_member() -> None:
-    facts = [(9000, RebalanceBegan("g", "session of c1 timed out", "c1", 1)), (9500, RebalanceEnded("g", 2, True))]
-    hang = Hang.model_validate({"at": 5000.0, "hang": "c1", "for": 60_000.0})
-    join = Join(at=7000.0, join="c3")
-    (found,) = recorded(facts, 10_000, [(5000.0, hang), (7000.0, join)]).rebalances
-    assert (found.cause.text, found.cause.at) == ("c1 hangs for 60s", 5000)
-
-
-def test_new_queues_that_a_member_notices_by_itself_are_the_cause() -> None:
-    facts = [(9000, RebalanceBegan("g", "c1 sees new partitions", "c1", 1)), (9500, RebalanceEnded("g", 2, True))]
-    queues = Queues(at=6000.0, queues={"T": {"b": 4}})
-    (found,) = recorded(facts, 10_000, [(1000.0, JOIN), (6000.0, queues)]).rebalances
-    assert found.cause.text == "T has 4 queues"
-
-
-def test_a_rebalance_tells_whom_it_kept_waiting() -> None:
-    facts = [
-        (0, owns("c1", A, B, generation=1)),
-        (4000, RebalanceBegan("g", "c2 joins", "c2", 1)),
-        (4100, owns("c1", generation=1)),
-        (4500, RebalanceEnded("g", 2, True)),
-        (4510, owns("c1", A, generation=2)),
-        (4600, owns("c2", B, generation=2)),
-    ]
-    (found,) = recorded(facts, 10_000, [(1000.0, JOIN)]).rebalances
-    assert found.paused == {"c1": 410}
-    assert found.queue_gaps == 410 + 500
-
-
-def test_a_chain_goes_from_the_event_to_the_last_effect() -> None:
-    facts = [
-        (1500, RebalanceBegan("g", "c2 joins", "c2", 1)),
-        (4500, RebalanceEnded("g", 2, True)),
-        (4510, owns("c1", A, generation=2)),
-        (4600, owns("c2", B, generation=2)),
-        (9000, owns("c2", generation=2)),
-    ]
-    timeline = recorded(facts[:4], 10_000, [(1000.0, JOIN)], roots={0: 2})
-    assert [(link.at, link.text) for link in causal_chain(timeline, timeline.rebalances[0])] == [
-        (1000, "c2 joins"),
-        (1500, "g: rebalance begins: c2 joins"),
-        (4500, "g: rebalance complete (generation 2)"),
-        (4600, "c2 owns T-1 (generation 2)"),
-    ]
 
 
 def test_the_second_round_of_a_join_is_its_aftermath_though_a_heartbeat_brings_it() -> None:
@@ -121,13 +36,3 @@ def test_a_hang_lingers_until_its_end_and_not_beyond() -> None:
     roots = {0: 1, 2: 3, 4: 1}
     timeline = recorded(facts, 10_000, [(2000.0, hang), (3000.0, join)], roots=roots)
     assert [each.cause.text for each in timeline.rebalances] == ["the scenario begins", "c3 joins", "c1 hangs for 4s"]
-
-
-def test_what_never_makes_a_group_share_anew_is_no_cause() -> None:
-    facts = [(9000, RebalanceBegan("g", "c1 sees new partitions", "c1", 1)), (9500, RebalanceEnded("g", 2, True))]
-    events = [
-        (6000.0, Queues(at=6000.0, queues={"T": {"b": 4}})),
-        (7000.0, Commit(at=7000.0, commit="c1")),
-    ]
-    (found,) = recorded(facts, 10_000, events).rebalances
-    assert found.cause.text == "T has 4 queues"

@@ -7,55 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols import Queue
-from protocols.facts import Granted, RebalanceEnded, Transition
-from protocols.scenario.events import Crash, Hang
+from protocols.facts import RebalanceEnded, Transition
+from protocols.scenario.events import Crash
 from protocols.scenario.reading import scenario
 from protocols.timeline import PER_BROKER, THROUGHOUT, InvariantError, Recorder, lifetimes, may_own_in
-from protocols.timeline.ownership import Double, Gap, Interval, Pause
+from protocols.timeline.ownership import Interval, Pause
 from tests.protocols.timeline.timeline_made import A, B, C, owns, recorded
 from tests.rows import rows
-
-
-def test_a_queue_between_two_owners_is_a_gap_and_a_move() -> None:
-    timeline = recorded([(0, owns("c1", A, B)), (1000, owns("c1", A)), (3500, owns("c2", B))], 10_000)
-    assert timeline.gaps == (Gap("g", B, 1000, 3500, "c1", "c2"),)
-    assert timeline.ownership.unowned == timeline.ownership.longest_gap == 2500
-    assert timeline.ownership.moves == 1
-    assert timeline.doubles == ()
-
-
-def test_time_before_the_first_owner_is_no_gap_and_the_first_owner_no_move() -> None:
-    timeline = recorded([(0, owns("c1")), (4000, owns("c1", A)), (5000, owns("c1", A, B))], 10_000)
-    assert timeline.ownership.unowned == 0
-    assert timeline.ownership.moves == 0
-
-
-def test_a_queue_that_returns_to_its_last_owner_does_not_move() -> None:
-    timeline = recorded([(0, owns("c1", A)), (1000, owns("c1")), (1500, owns("c1", A))], 10_000)
-    assert timeline.ownership.moves == 0
-    assert timeline.ownership.unowned == 500
-
-
-def test_a_queue_that_goes_away_and_comes_back_moves_twice() -> None:
-    facts = [(0, owns("c1", A)), (1, owns("c1")), (1, owns("c2", A)), (2, owns("c2")), (2, owns("c1", A))]
-    assert recorded(facts, 10).ownership.moves == 2
-
-
-def test_two_owners_count_once_per_queue_however_many_they_are() -> None:
-    facts = [(0, owns("c1", A)), (1000, owns("c2", A)), (2000, owns("c3", A)), (3000, owns("c1")), (5000, owns("c3"))]
-    timeline = recorded(facts, 10_000)
-    assert timeline.ownership.double_owned == 4000
-    assert timeline.doubles == (Double("g", A, 1000, 5000, ("c1", "c2", "c3")),)
-    assert timeline.ownership.moves == 2
-
-
-def test_what_is_open_at_the_end_counts_up_to_the_end() -> None:
-    facts = [(0, owns("c1", A, B)), (4000, owns("c1", A)), (7000, owns("c2", A))]
-    timeline = recorded(facts, 10_000)
-    assert timeline.ownership.unowned == timeline.ownership.longest_gap == 6000
-    assert timeline.ownership.double_owned == 3000
-    assert timeline.gaps[0].until is None
-    assert timeline.owned == {("g", "c1"): (A,), ("g", "c2"): (A,)}
 
 
 def test_a_crashed_member_believes_nothing_and_a_hung_one_goes_on_believing() -> None:
@@ -78,25 +36,10 @@ def test_an_interval_lies_within_one_generation() -> None:
     assert timeline.ownership.last_change == 10
 
 
-def test_the_two_views_stand_side_by_side() -> None:
-    facts = [(0, Granted("g", "c1", (A,), 1)), (5, owns("c1", A, generation=1)), (9, Granted("g", "c1", (), 2))]
-    timeline = recorded(facts, 20)
-    assert [(each.since, each.until) for each in timeline.grants] == [(0, 9)]
-    assert [(each.since, each.until) for each in timeline.beliefs] == [(5, None)]
-
-
 def test_a_queue_that_is_deleted_is_not_missed() -> None:
     lives = {A: ((0.0, 6000.0),)}
     timeline = recorded([(0, owns("c1", A)), (4000, owns("c1"))], 10_000, lives=lives)
     assert timeline.ownership.unowned == 2000
-
-
-def test_queues_left_out_are_owned_but_in_no_figure() -> None:
-    retry = Queue("%RETRY%g", "b", 0)
-    facts = [(0, owns("c1", A, retry)), (10, owns("c1", A)), (20, owns("c2", retry))]
-    timeline = recorded(facts, 30, uncounted=("%RETRY%",))
-    assert timeline.ownership[:4] == (0, 0, 0, 0)
-    assert timeline.owned["g", "c2"] == (retry,)
 
 
 def test_a_pause_is_time_without_any_queue_between_some_and_some() -> None:
@@ -107,15 +50,6 @@ def test_a_pause_is_time_without_any_queue_between_some_and_some() -> None:
 def test_time_between_a_crash_and_a_new_start_is_no_pause() -> None:
     facts = [(0, owns("c1", A)), (5, owns("c1")), (30, owns("c1", A))]
     assert recorded(facts, 60, events=[(5.0, Crash(at=5.0, crash="c1"))]).pauses == ()
-
-
-def test_settling_is_counted_from_the_last_event() -> None:
-    facts = [(0, owns("c1", A)), (2000, owns("c1", A, B))]
-    assert recorded(facts, 9000, events=[(500.0, Crash(at=500.0, crash="c2"))]).settle == 1500
-    assert recorded(facts, 9000, events=[(2500.0, Crash(at=2500.0, crash="c2"))]).settle == 0
-    assert recorded(facts, 9000).settle == 2000
-    hang = Hang.model_validate({"at": 500.0, "hang": "c1", "for": 1000.0})
-    assert recorded(facts, 9000, events=[(500.0, hang)]).settle == 1500
 
 
 def test_a_generation_that_goes_back_raises() -> None:

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from protocols.engine.nodes import OPERATOR
 from rocketmq_selfbalance.broker import BrokerSettings
-from rocketmq_selfbalance.broker.consumers import ConsumerManager
 from rocketmq_selfbalance.codes import (
     BROADCASTING,
     CLUSTERING,
@@ -23,77 +22,6 @@ from rocketmq_selfbalance.messages.membership import (
 )
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker
 from tests.rocketmq_selfbalance.broker.one_broker import OneBroker
-
-
-def test_a_newcomer_is_told_to_everybody_itself_included() -> None:
-    broker = OneBroker()
-    assert broker.heartbeat(0, "c1") == ["c1"]
-    assert broker.heartbeat(1, "c2") == ["c1", "c2"]
-    assert broker.members(1) == ["c1", "c2"]
-
-
-def test_an_equal_heartbeat_is_told_to_nobody() -> None:
-    broker = OneBroker()
-    broker.heartbeat(0, "c1")
-    assert broker.heartbeat(30, "c1") == []
-
-
-def test_a_topic_that_comes_or_goes_is_told_a_newer_expression_is_not() -> None:
-    broker = OneBroker()
-    broker.heartbeat(0, "c1", "T")
-    assert broker.heartbeat(1, "c1", "T", "U") == ["c1"]
-    assert broker.heartbeat(2, "c1", "T", "U", version=2) == []
-    assert broker.heartbeat(3, "c1", "T", version=2) == ["c1"]
-
-
-def test_members_with_different_topics_tell_everybody_at_each_heartbeat() -> None:
-    broker = OneBroker()
-    broker.heartbeat(0, "c1", "T")
-    broker.heartbeat(0, "c2", "U")
-    assert [broker.heartbeat(at, client, topic) for at, client, topic in ((30, "c1", "T"), (31, "c2", "U"))] == [
-        ["c1", "c2"],
-        ["c1", "c2"],
-    ]
-
-
-def test_an_older_subscription_does_not_replace_a_newer_one() -> None:
-    broker = OneBroker()
-    broker.heartbeat(0, "c1", version=5)
-    broker.heartbeat(1, "c2", version=3)
-    found = broker.world.node.state.consumers.find_subscription("g", "T")
-    assert found is not None
-    assert found.version == 5
-
-
-def test_one_client_id_over_two_connections_is_two_members() -> None:
-    broker = OneBroker()
-    broker.heartbeat(0, "c1", id="same")
-    broker.heartbeat(0, "c2", id="same")
-    assert broker.members(0) == ["same", "same"]
-
-
-def test_who_takes_leave_is_gone_and_the_others_are_told() -> None:
-    broker = OneBroker()
-    broker.heartbeat(0, "c1")
-    broker.heartbeat(0, "c2")
-    assert broker.leave(1, "c1") == ["c2"]
-    assert broker.members(1) == ["c2"]
-
-
-def test_a_group_without_members_is_unknown() -> None:
-    broker = OneBroker()
-    broker.heartbeat(0, "c1")
-    assert broker.leave(1, "c1") == []
-    assert broker.ask(1, "c1", GetConsumerListByGroup(9, "g")).code == SYSTEM_ERROR
-
-
-def test_a_closed_connection_leaves_all_its_groups() -> None:
-    broker = OneBroker()
-    for group in ("g", "h"):
-        broker.heartbeat(0, "c1", group=group)
-        broker.heartbeat(0, "c2", group=group)
-    assert broker.close(1, "c1") == ["c2", "c2"]
-    assert (broker.members(1), broker.members(1, "h")) == (["c2"], ["c2"])
 
 
 def test_the_scan_removes_who_is_silent_for_more_than_120_s_and_tells_nobody() -> None:
@@ -132,13 +60,6 @@ def test_broadcasting_groups_are_not_told() -> None:
 def test_broadcasting_groups_were_told_in_4_x() -> None:
     broker = OneBroker(settings=BrokerSettings(notify_broadcasting=True))
     assert broker.heartbeat(0, "c1", message_model=BROADCASTING) == ["c1"]
-
-
-def test_the_last_heartbeat_decides_how_the_group_consumes() -> None:
-    broker = OneBroker()
-    broker.heartbeat(0, "c1", message_model=BROADCASTING)
-    assert broker.heartbeat(1, "c2", message_model=CLUSTERING) == ["c1", "c2"]
-    assert broker.heartbeat(2, "c3", message_model=BROADCASTING) == []
 
 
 def test_a_group_may_be_spared_notifications_but_not_of_lost_connections() -> None:
@@ -211,46 +132,3 @@ def test_a_broker_lists_exactly_who_has_come_and_not_gone(steps: list[tuple[str,
                     members.discard(client)
         for each, members in inside.items():
             assert broker.members(number, each) == sorted(members)
-
-
-def test_with_fast_channel_events_a_channel_keeps_the_groups_it_told_its_topics_to_and_has_no_others() -> None:
-    manager = ConsumerManager(120_000, fast_channel_events=True)
-    data = ConsumerData("g", CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, (Subscription("T", "*", 1),))
-    manager.register(0, "told", "c1", data)
-    manager.register_without_subscriptions(0, "silent", "c2", data)
-    assert manager.channel_closed("silent") == ()
-    for _ in range(2):
-        assert [event.kind for event in manager.channel_closed("told")] == ["CLIENT_UNREGISTER", "CHANGE"]
-        manager.register_without_subscriptions(1, "told", "c1", data)
-    assert manager.client_ids("g") == ("c2", "c1")
-
-
-def test_with_fast_channel_events_nothing_is_kept_of_a_channel_that_is_closed_already() -> None:
-    """Its end is not found again, so that it stays until its heartbeats are too old; what it told before is found."""
-    manager = ConsumerManager(120_000, fast_channel_events=True)
-
-    def beat(group: str, *, is_open: bool) -> None:
-        topics = (Subscription("T", "*", 1),)
-        data = ConsumerData(group, CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, topics)
-        manager.register(0, "channel", "c1", data, is_open=is_open)
-
-    beat("before", is_open=True)
-    beat("after", is_open=False)
-    assert {event.group for event in manager.channel_closed("channel")} == {"before"}
-    assert manager.client_ids("after") == ("c1",)
-    beat("before", is_open=False)
-    assert {event.group for event in manager.channel_closed("channel")} == {"before"}
-    assert manager.scan(120_001)[0] == ("channel",)
-    assert manager.client_ids("after") is None
-
-
-def test_with_fast_channel_events_a_group_with_a_bar_in_its_name_is_not_found_by_its_channel() -> None:
-    manager = ConsumerManager(120_000, fast_channel_events=True)
-    for group in ("a|b", "b"):
-        topics = (Subscription("T", "*", 1),)
-        data = ConsumerData(group, CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, topics)
-        manager.register(0, f"of {group}", "c1", data)
-    data = ConsumerData("b", CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, ())
-    manager.register_without_subscriptions(0, "of a|b", "c2", data)
-    assert {event.group for event in manager.channel_closed("of a|b")} == {"b"}
-    assert manager.client_ids("a|b") == ("c1",)

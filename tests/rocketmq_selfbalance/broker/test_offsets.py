@@ -9,15 +9,14 @@ from protocols.facts import Committed
 from rocketmq_selfbalance.broker import BrokerSettings
 from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, stored_of, text_of
 from rocketmq_selfbalance.broker.store import StopBroker
-from rocketmq_selfbalance.codes import PULL_OFFSET_MOVED, QUERY_NOT_FOUND, SUCCESS, TOPIC_NOT_EXIST
+from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.membership import ResetOffset, UpdateBrokerConfig
 from rocketmq_selfbalance.messages.offsets import (
-    PullMessage,
     QueryConsumerOffset,
     ResetConsumerClientOffset,
     UpdateConsumerOffset,
 )
-from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
+from rocketmq_selfbalance.messages.requests import LockBatchMq
 from tests.rocketmq_selfbalance.broker.one_broker import OneBroker, queue
 
 
@@ -28,13 +27,6 @@ def commit(broker: OneBroker, at_s: float, client: str, offset: int, **more: obj
 def committed(broker: OneBroker, at_s: float) -> int | None:
     answer = broker.ask(at_s, "asks", QueryConsumerOffset(6, "g", queue(), set_zero_if_not_found=False))
     return answer.offset if answer.code == SUCCESS else None
-
-
-def test_whoever_commits_wins_owner_or_not_forward_or_back() -> None:
-    broker = OneBroker()
-    commit(broker, 0, "c1", 10)
-    commit(broker, 1, "c2", 4)
-    assert committed(broker, 1) == 4
 
 
 def test_each_commit_is_told_with_who_made_it() -> None:
@@ -62,29 +54,6 @@ def test_4_x_takes_every_commit() -> None:
     assert broker.ask(0, "c1", UpdateConsumerOffset(5, "g", queue(topic="U"), 1, oneway=False)).code == SUCCESS
 
 
-def test_a_new_group_begins_at_0_in_a_young_queue_although_its_setting_says_last() -> None:
-    broker = OneBroker(per_second=10)
-    answer = broker.ask(5, "c1", QueryConsumerOffset(6, "g", queue()))
-    assert (answer.code, answer.offset) == (SUCCESS, 0)
-
-
-def test_a_new_group_finds_nothing_in_an_empty_queue_or_in_one_whose_first_records_are_gone() -> None:
-    empty = OneBroker()
-    assert empty.ask(5, "c1", QueryConsumerOffset(6, "g", queue())).code == QUERY_NOT_FOUND
-    old = OneBroker(per_second=10)
-    old.disk.store.queues["T"][0].min_offset = 3
-    assert old.ask(5, "c1", QueryConsumerOffset(6, "g", queue())).code == QUERY_NOT_FOUND
-
-
-def test_a_killed_broker_loses_what_was_committed_since_the_last_flush() -> None:
-    broker = OneBroker()
-    commit(broker, 9, "c1", 10)
-    broker.world.advance(10_000)  # the first flush
-    commit(broker, 12, "c1", 20)
-    commit(broker, 15, "c1", 25)  # after the flush of 15 s
-    assert committed(OneBroker(on=broker.disk), 0) == 20
-
-
 def test_a_stopped_broker_loses_nothing() -> None:
     broker = OneBroker()
     commit(broker, 16, "c1", 25)
@@ -105,20 +74,6 @@ def test_what_a_killed_broker_knows_is_what_it_knew_at_its_last_flush(steps: lis
     # A flush comes before a commit of the same moment: its clock was set earlier.
     flushed = [offset for when, offset in commits if when < last_flush]
     assert committed(OneBroker(on=broker.disk), 0) == (flushed[-1] if flushed else None)
-
-
-def test_a_reset_holds_until_the_next_pull_takes_it() -> None:
-    broker = OneBroker(per_second=10)
-    broker.heartbeat(0, "c1")
-    commit(broker, 1, "c1", 10)
-    broker.ask(2, OPERATOR, ResetOffset(0, "g", "T", timestamp=500.0))
-    assert committed(broker, 2) == 4
-    commit(broker, 2, "c1", 12)
-    assert committed(broker, 2) == 4
-    answer = broker.ask(3, "c1", PullMessage(7, "g", queue(), 12, commit_offset=12))
-    assert (answer.code, answer.next_offset) == (PULL_OFFSET_MOVED, 4)
-    commit(broker, 3, "c1", 4)
-    assert committed(broker, 3) == 4
 
 
 def test_a_reset_to_the_end_and_one_of_a_single_queue() -> None:
@@ -154,28 +109,6 @@ def test_without_force_a_reset_through_the_clients_never_moves_forward() -> None
     broker.ask(2, OPERATOR, ResetOffset(0, "g", "T", 300.0, force=False))
     [told] = [sent.message for sent in broker.world.take_sent() if isinstance(sent.message, ResetConsumerClientOffset)]
     assert [offset for _, offset in told.offsets] == [0, 1, 2, 2]
-
-
-def test_a_lock_is_its_owner_s_until_60_s_after_the_last_renewal() -> None:
-    broker = OneBroker()
-    ask = LockBatchMq(8, "g", "one", (queue(0), queue(1)))
-    assert broker.ask(0, "c1", ask).locked == (queue(0), queue(1))
-    other = ask._replace(client_id="other")
-    assert broker.ask(30, "c2", other).locked == ()
-    assert broker.ask(40, "c1", ask._replace(queues=(queue(0),))).locked == (queue(0),)
-    assert broker.ask(61, "c2", other).locked == (queue(1),)
-    assert broker.ask(101, "c2", other).locked == (queue(0), queue(1))
-
-
-def test_only_its_owner_can_unlock_a_queue_and_leaving_the_group_does_not() -> None:
-    broker = OneBroker()
-    broker.heartbeat(0, "c1", id="one")
-    broker.ask(0, "c1", LockBatchMq(8, "g", "one", (queue(),)))
-    broker.ask(1, "c2", UnlockBatchMq(9, "g", "other", (queue(),)))
-    broker.close(2, "c1")
-    assert broker.ask(3, "c2", LockBatchMq(8, "g", "other", (queue(),))).locked == ()
-    broker.ask(4, "c1", UnlockBatchMq(9, "g", "one", (queue(),)))
-    assert broker.ask(5, "c2", LockBatchMq(8, "g", "other", (queue(),))).locked == (queue(),)
 
 
 def test_locks_do_not_outlive_the_broker_s_process() -> None:

@@ -22,18 +22,9 @@ from rocketmq_selfbalance.messages.membership import (
     UpdateTopic,
 )
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
-from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage, QueryConsumerOffset
-from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, RETRY, OneBroker, answers, joined, queue, send_back
+from rocketmq_selfbalance.messages.offsets import PullMessage, QueryConsumerOffset
+from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, OneBroker, answers, joined, queue
 from tests.rows import rows
-
-
-def test_a_pull_gets_at_most_32_records_whoever_owns_the_queue() -> None:
-    broker = joined()
-    broker.heartbeat(0, "c2", "T", RETRY)
-    for client in ("c1", "c2"):
-        answer = broker.ask(5, client, PullMessage(1, "g", queue(), 0))
-        assert (answer.code, answer.next_offset, answer.max_offset) == (SUCCESS, 32, 50)
-    assert broker.ask(5, "c1", PullMessage(1, "g", queue(), 40)).next_offset == 50
 
 
 @rows(
@@ -53,37 +44,10 @@ def test_an_empty_queue_knows_only_offset_0(offset: int, code: int) -> None:
     assert (answer.code, answer.next_offset) == (code, 0)
 
 
-def test_a_pull_that_finds_nothing_is_answered_with_the_next_record() -> None:
-    broker = joined()
-    broker.ask(5, "c1", PullMessage(1, "g", queue(), 50, suspend_ms=HOLD_MS))
-    broker.world.take_sent()
-    broker.world.advance(30_000)
-    [(at, answer)] = answers(broker)
-    assert (at, answer.code, answer.next_offset) == (5.1, SUCCESS, 51)
-
-
-def test_a_pull_of_a_still_queue_is_held_for_its_time() -> None:
-    broker = joined(0.0)
-    broker.ask(5, "c1", PullMessage(1, "g", queue(), 0, suspend_ms=HOLD_MS))
-    broker.world.take_sent()
-    broker.world.advance(30_000)
-    [(at, answer)] = answers(broker)
-    assert (at, answer.code) == (20.0, PULL_NOT_FOUND)
-
-
 def held(at_s: float, broker: OneBroker, offset: int, topic: str = "T", client: str = "c1") -> None:
     """The client pulls, and is not answered."""
     broker.world.take_sent()
     assert broker.ask(at_s, client, PullMessage(2, "g", queue(topic=topic), offset, suspend_ms=HOLD_MS)) is None
-
-
-def test_two_clients_that_pull_one_queue_are_answered_each_in_its_time() -> None:
-    broker = joined(0.0)
-    held(5, broker, 0)
-    held(8, broker, 0, client="c2")
-    broker.world.advance(30_000)
-    answered = [(sent.time, sent.to) for sent in broker.world.take_sent() if type(sent.message) is PullAnswer]
-    assert answered == [(20_000.0, "c1"), (23_000.0, "c2")]
 
 
 def test_a_held_pull_whose_queue_is_reset_is_answered_with_the_next_record() -> None:
@@ -93,15 +57,6 @@ def test_a_held_pull_whose_queue_is_reset_is_answered_with_the_next_record() -> 
     broker.world.advance(30_000)
     [(at, answer)] = answers(broker)
     assert (at, answer.code, answer.next_offset) == (5.1, PULL_OFFSET_MOVED, 9)
-
-
-def test_a_record_of_the_retry_topic_ends_held_pulls() -> None:
-    broker = joined(0.0)
-    send_back(broker, 1, 5)
-    held(2, broker, 0, RETRY)
-    broker.world.advance(12_000)
-    [(at, answer)] = answers(broker)
-    assert (at, answer.code, len(answer.retried)) == (11.0, SUCCESS, 1)
 
 
 @rows(

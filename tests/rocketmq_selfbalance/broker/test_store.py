@@ -4,14 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.engine.nodes import OPERATOR
-from rocketmq_selfbalance.broker.state import DELAY_LEVELS_S
 from rocketmq_selfbalance.broker.store import StoredQueue
-from rocketmq_selfbalance.codes import (
-    PULL_NOT_FOUND,
-)
-from rocketmq_selfbalance.messages.membership import SubscriptionGroup, UpdateSubscriptionGroup, UpdateTopic
+from rocketmq_selfbalance.messages.membership import UpdateTopic
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
-from rocketmq_selfbalance.messages.offsets import GetMaxOffset, PullMessage, SearchOffsetByTimestamp
+from rocketmq_selfbalance.messages.offsets import GetMaxOffset, PullMessage
 from tests.rocketmq_selfbalance.broker.one_broker import HOLD_MS, RETRY, OneBroker, answers, joined, queue, send_back
 
 
@@ -20,15 +16,6 @@ def test_fewer_write_queues_take_in_nothing_more_but_keep_what_they_have() -> No
     broker.ask(5, OPERATOR, UpdateTopic(0, TopicConfig("T", 4, 2)))
     ends = [broker.ask(10, "c1", GetMaxOffset(1, queue(number))).offset for number in range(4)]
     assert ends == [100, 100, 50, 50]
-
-
-def test_nothing_comes_in_while_the_broker_is_down() -> None:
-    broker = joined()
-    broker.world.advance(5000)
-    broker.disk.store.stop(5000)
-    broker.world.advance(8000)
-    broker.world.node.start(8000, broker.world)
-    assert broker.disk.store.max_offset("T", 0, 10_000) == 70
 
 
 RATES = st.sampled_from([0.0, 0.3, 1.0, 3.0, 10.0, 333.0])
@@ -64,27 +51,6 @@ def test_a_record_is_there_from_the_moment_of_its_arrival(rate: float, since: in
     assert stored.max_offset(arrival - 0.01) == offset
 
 
-def test_a_time_is_found_over_the_wire() -> None:
-    assert joined().ask(5, "c1", SearchOffsetByTimestamp(1, queue(), 1234.0)).offset == 12
-
-
-def test_a_record_sent_back_comes_again_after_10_s_then_30_s_and_so_on() -> None:
-    broker = joined(0.0)
-    now = 1.0
-    send_back(broker, now, 5)
-    for times, delay in enumerate(DELAY_LEVELS_S[2:], 1):
-        pulled = PullMessage(2, "g", queue(topic=RETRY), times - 1)
-        broker.heartbeat(now + delay - 0.001, "c1", "T", RETRY)
-        assert broker.ask(now + delay - 0.001, "c1", pulled).code == PULL_NOT_FOUND
-        answer = broker.ask(now + delay, "c1", pulled)
-        assert [(each.origin, each.origin_offset, each.times) for each in answer.retried] == [(queue(), 5, times)]
-        now += delay
-        send_back(broker, now, times - 1, RETRY)
-    broker.world.advance(now * 1000 + 8_000_000)
-    assert broker.disk.store.max_offset("%DLQ%g", 0, broker.world.now) == 1
-    assert broker.disk.store.max_offset(RETRY, 0, broker.world.now) == 16
-
-
 def test_a_record_may_be_given_a_delay_of_its_own_or_given_up() -> None:
     broker = joined(0.0)
     send_back(broker, 1, 5, delay_level=1)
@@ -94,13 +60,6 @@ def test_a_record_may_be_given_a_delay_of_its_own_or_given_up() -> None:
     send_back(broker, 3, 7, max_reconsume_times=0)
     broker.world.advance(4000)
     assert broker.disk.store.max_offset("%DLQ%g", 0, 4000) == 2
-
-
-def test_a_group_without_retry_queues_throws_away_what_is_sent_back() -> None:
-    broker = joined(0.0)
-    broker.ask(1, OPERATOR, UpdateSubscriptionGroup(0, SubscriptionGroup("g", retry_queue_nums=0)))
-    send_back(broker, 1, 5)
-    assert broker.disk.store.delayed == []
 
 
 def test_records_that_wait_for_their_delivery_outlive_the_broker_s_process() -> None:

@@ -164,15 +164,3 @@ def test_reading_is_simulated_where_nearly_all_threads_work() -> None:
     settings = {"consumeThreadMax": 2}
     quick, full = (lived([], 10.0, 45.0, seconds=60, settings=settings, full=full) for full in (False, True))
     assert quick.told(Delivered) == full.told(Delivered) != []
-
-
-def test_reading_is_passed_over_soon_after_all_members_have_returned() -> None:
-    members = {f"c{number}": {"subscribe": ("T",)} for number in range(8)}
-    leave = [at(61.7, leave=name) for name in members]
-    join = [at(66.7, join=name, subscribe=("T",)) for name in members]
-
-    of = Lived(TOPICS, members, *leave, *join, seconds=90, produce=10.0)
-
-    told = [now for now, _, _ in of.told(Delivered)]
-    beginning, after_return = [now for now in told if now < 10], [now for now in told if 66 < now < 80]
-    assert max(len(beginning), len(after_return)) <= 80  # a second's records of all queues

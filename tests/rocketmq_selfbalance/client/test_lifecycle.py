@@ -1,42 +1,12 @@
-"""A client starts in five steps and shuts down in five (spec 3.2, 3.3, 3.6)."""
+"""When a client begins to exist for brokers, what its id is, and a second consumer in it (spec 3.2, 3.3, 3.6)."""
 
-from itertools import groupby
-
-from protocols.facts import Noted, Owns, Transition
+from protocols.facts import Noted, Transition
 from rocketmq_selfbalance.client.commands import ConsumerSpec, Shutdown, StartConsumer
 from rocketmq_selfbalance.client.instance import client_id
-from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, UnregisterClient
-from rocketmq_selfbalance.messages.nameserver import GetRouteInfo
-from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.requests import UnlockBatchMq
+from rocketmq_selfbalance.messages.membership import HeartBeat
 from rocketmq_selfbalance.strategies import Averagely
-from tests.rocketmq_selfbalance.client.client_cluster import BROKERS, GROUP, Cluster
+from tests.rocketmq_selfbalance.client.client_cluster import GROUP, Cluster
 from tests.rows import rows
-
-
-def test_a_push_consumer_asks_routes_then_tells_every_broker_then_rebalances() -> None:
-    cluster = Cluster({"T": 2})
-    began = cluster.simulation.now
-    cluster.start("c1")
-    cluster.run(1_500)
-    order = [kind for kind, _ in groupby(cluster.kinds("c1"))]
-    assert order[:3] == ["GetRouteInfo", "HeartBeat", "GetRouteInfo"]  # the last one: the periodic task, 10 ms later
-    first = [(to, message.topic) for _, to, message in cluster.requests("c1") if isinstance(message, GetRouteInfo)]
-    assert first[:2] == [("namesrv", "T"), ("namesrv", "%RETRY%g")]
-    told = [(now, to) for now, to, message in cluster.requests("c1") if isinstance(message, HeartBeat)]
-    assert sorted(to for _, to in told[:2]) == list(BROKERS)
-    assert told[1][0] > told[0][0]  # one after the other, each answered
-    asked = [now for now, _, message in cluster.requests("c1") if isinstance(message, GetConsumerListByGroup)]
-    assert asked[0] >= began + 1_000  # no pass within a second of the client's creation
-
-
-def test_the_first_pull_follows_half_a_second_after_a_queue_was_added() -> None:
-    cluster = Cluster({"T": 1})
-    cluster.start("c1")
-    cluster.run(3_000)
-    owned = next(now for now, fact in cluster.facts(Owns, "c1") if fact.queues)
-    pulled = [now for now, by, _, message in cluster.watched.sent_messages if by == "c1" and "Pull" in repr(message)]
-    assert 500 <= min(pulled) - owned < 520
 
 
 def test_a_client_whose_topics_are_unknown_does_not_exist_for_any_broker() -> None:
@@ -44,34 +14,6 @@ def test_a_client_whose_topics_are_unknown_does_not_exist_for_any_broker() -> No
     cluster.start("c1", ["elsewhere"])
     cluster.run(25_000)
     assert "HeartBeat" not in cluster.kinds("c1")
-
-
-def test_a_lite_pull_consumer_joins_by_the_first_periodic_heartbeat() -> None:
-    cluster = Cluster({"T": 2})
-    began = cluster.simulation.now
-    cluster.start("c1", kind="lite_pull")
-    cluster.run(2_500)
-    first = min(now for now, _, message in cluster.requests("c1") if isinstance(message, HeartBeat))
-    # Its tasks begin 100 ms after its creation.
-    assert first == began + 1_100
-    assert len(cluster.owns("c1")) == 4
-
-
-def test_tasks_keep_their_periods() -> None:
-    cluster = Cluster({"T": 1}, brokers=("broker-a",), produce=1.0)
-    began = cluster.simulation.now
-    cluster.start("c1")
-    cluster.run(70_000)
-    requests = cluster.requests("c1")
-
-    def times(kind: type, *, after: float = 0.0) -> list[float]:
-        return [now - began for now, _, message in requests if isinstance(message, kind) and now - began > after]
-
-    # All begin 100 ms after the creation of the instance.
-    assert times(GetRouteInfo, after=5)[::2] == [110, 30_110, 60_110]
-    assert [each for each in times(HeartBeat, after=900) if each % 1000 == 100] == [1_100, 31_100, 61_100]
-    persisted = sorted({each for each in times(UpdateConsumerOffset) if each % 5000 == 100})
-    assert persisted[:4] == [10_100, 15_100, 20_100, 25_100]
 
 
 def test_the_heartbeat_of_the_first_pass_is_not_in_the_way_of_the_periodic_one() -> None:
@@ -85,39 +27,6 @@ def test_the_heartbeat_of_the_first_pass_is_not_in_the_way_of_the_periodic_one()
     beats = [now - began for now, _, message in cluster.requests("c1") if isinstance(message, HeartBeat)]
     assert [each for each in beats if 1_000 <= each < 1_100]
     assert 1_100 in beats
-
-
-def test_a_consumer_keeps_its_offsets_then_takes_leave_everywhere_then_drops() -> None:
-    cluster = Cluster({"T": 1}, produce=5.0)
-    cluster.start("c1")
-    cluster.run(12_345)
-    began = cluster.simulation.now
-    cluster.command("c1", Shutdown())
-    cluster.run(200)
-    assert [kind for kind, _ in groupby(cluster.kinds("c1", began))] == ["UpdateConsumerOffset", "UnregisterClient"]
-    leaves = [message for _, _, message in cluster.requests("c1", began) if isinstance(message, UnregisterClient)]
-    # Of every broker, and once more for the client's own producer.
-    assert [message.group == GROUP for message in leaves] == [True, True, False, False]
-    cluster.run(4_000)  # stopping the instance may take its time
-    assert cluster.owns("c1") == ()
-    dropped = cluster.facts(Owns, "c1")[-1][0]
-    assert dropped >= began + 4  # two answers have to come first
-    assert cluster.instance("c1").ended
-    cluster.run(60_000)
-    assert cluster.kinds("c1", began + 4_200) == []
-
-
-def test_an_ordered_consumer_unlocks_before_it_keeps_its_offsets() -> None:
-    cluster = Cluster({"T": 1}, produce=5.0)
-    cluster.start("c1", orderly=True)
-    cluster.run(12_345)
-    began = cluster.simulation.now
-    cluster.command("c1", Shutdown())
-    cluster.run(200)
-    order = [kind for kind, _ in groupby(cluster.kinds("c1", began))]
-    assert order == ["UnlockBatchMq", "UpdateConsumerOffset", "UnregisterClient"]
-    unlocks = [message for _, _, message in cluster.requests("c1", began) if isinstance(message, UnlockBatchMq)]
-    assert all(not message.oneway for message in unlocks)
 
 
 def test_a_second_consumer_of_a_group_is_refused_and_other_groups_share_the_instance() -> None:

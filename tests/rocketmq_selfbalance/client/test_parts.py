@@ -1,7 +1,5 @@
 """A client's plain parts: process queue, offset stores, settings, states."""
 
-from dataclasses import fields, is_dataclass
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,29 +10,18 @@ from protocols.java import Queue
 from protocols.state_machine import IllegalTransition
 from rocketmq_selfbalance.client.commands import RecordTakes, Shutdown, StopPolling
 from rocketmq_selfbalance.client.offset_store import (
-    LocalOffsets,
-    OffsetsFile,
-    ReadFrom,
-    RemoteOffsets,
-    UnreadableOffsets,
     read_offsets,
     write_offsets,
 )
 from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
 from rocketmq_selfbalance.client.settings import (
-    CHOICES,
-    RANGES,
-    REAL_NAMES,
     VERSION_4_5,
     ClientSettings,
-    field_of,
-    with_fields,
     with_settings,
 )
 from rocketmq_selfbalance.states import CLIENT, PROCESS_QUEUE
 from rocketmq_selfbalance.strategies import ByConfig
 from tests.rocketmq_selfbalance.client.client_cluster import GROUP, Cluster
-from tests.rows import rows
 
 QUEUES = st.builds(Queue, st.sampled_from(["T", "Ü"]), st.sampled_from(["a", "b"]), st.integers(0, 5))
 
@@ -73,40 +60,6 @@ def test_ordered_consumption_never_loses_or_repeats_a_committed_record(steps: li
 @given(st.dictionaries(QUEUES, st.integers(0, 1 << 60), max_size=30))
 def test_the_file_of_a_broadcasting_consumer_says_what_was_written(offsets: dict[Queue, int]) -> None:
     assert read_offsets(write_offsets(offsets)) == offsets
-
-
-@rows("text", ["not json", "{", '{"offsetTable":{{"topic":"T"}:1}}', '{"other":{}}', "[]", "{}"])
-def test_a_damaged_file_is_refused(text: str) -> None:
-    with pytest.raises(UnreadableOffsets):
-        read_offsets(text)
-
-
-def test_a_damaged_file_is_read_from_its_backup() -> None:
-    queue = Queue("T", "a", 0)
-    store = LocalOffsets(OffsetsFile("{", write_offsets({queue: 7})))
-    store.load()
-    assert store.read(queue, ReadFrom.MEMORY) == 7
-
-
-def test_keeping_nothing_forgets_nothing_and_keeping_some_forgets_the_others_unsent() -> None:
-    store, one, other = RemoteOffsets(), Queue("T", "a", 0), Queue("T", "a", 1)
-    store.table.update(one, 5, False)
-    store.table.update(other, 6, False)
-    assert store.persist_all([]) == []
-    assert store.persist_all([one]) == [(one, 5)]
-    assert store.read(other, ReadFrom.MEMORY) == -1
-
-
-def test_a_fields_name_says_in_which_part_of_the_settings_it_stands() -> None:
-    base = ClientSettings()
-    parts = [getattr(base, each.name) for each in fields(base) if is_dataclass(getattr(base, each.name))]
-    names = [each.name for record in (base, *parts) for each in fields(record)]
-    assert len(set(names)) == len(names)
-    assert {*REAL_NAMES.values(), *VERSION_4_5, *RANGES, *CHOICES} <= set(names)
-    other = with_fields(base, {"orderly": True, "pull_batch_size": 7, "lock_first_ms": 3.0})
-    assert [field_of(other, name) for name in ("orderly", "pull_batch_size", "lock_first_ms")] == [True, 7, 3.0]
-    unchanged = set(names) - {"orderly", "pull_batch_size", "lock_first_ms", "pulling", "ordered"}
-    assert all(field_of(other, name) == field_of(base, name) for name in unchanged)
 
 
 def test_settings_are_written_under_rocketmqs_names() -> None:

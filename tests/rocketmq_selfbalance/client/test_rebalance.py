@@ -1,25 +1,19 @@
 """Clients balance themselves, each on its own clock (spec 3.4, 3.5, 4.2, 5, 7)."""
 
-import itertools
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.facts import Callback, Position, RebalanceBegan
+from protocols.facts import Position
 from protocols.java import Queue
 from rocketmq_selfbalance.client.commands import (
-    CommitNow,
-    ConsumerSpec,
     Shutdown,
-    StartConsumer,
     Subscribe,
     Unsubscribe,
 )
 from rocketmq_selfbalance.client.settings import VERSION_4_5
-from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, UpdateTopic
-from rocketmq_selfbalance.messages.nameserver import TopicConfig
+from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
-from rocketmq_selfbalance.messages.requests import LockBatchMq, UnlockBatchMq
+from rocketmq_selfbalance.messages.requests import UnlockBatchMq
 from rocketmq_selfbalance.strategies import Averagely, AveragelyByCircle, ByConfig, ConsistentHash, Strategy
 from tests.rocketmq_selfbalance.client.client_cluster import BROKERS, GROUP, Cluster
 from tests.rows import rows
@@ -31,14 +25,6 @@ def passes(cluster: Cluster, name: str, topic_count: int = 2) -> list[float]:
     return [now for index, now in enumerate(asked) if index == 0 or now - asked[index - 1] > 500]
 
 
-def test_a_client_without_other_triggers_makes_a_pass_each_20_seconds() -> None:
-    cluster = Cluster({"T": 2}, brokers=("broker-a",))
-    cluster.start("c1")
-    cluster.run(90_000)
-    found = passes(cluster, "c1")
-    assert all(20_000 <= later - earlier < 20_050 for earlier, later in itertools.pairwise(found))
-
-
 def test_an_unbalanced_pass_is_repeated_after_a_second_in_5_and_after_20_in_4() -> None:
     elsewhere = ByConfig((Queue("T", "broker-a", 0), Queue("U", "broker-a", 0)))
     for version, at_least, at_most in (({}, 15, 21), (VERSION_4_5, 1, 3)):
@@ -48,34 +34,6 @@ def test_an_unbalanced_pass_is_repeated_after_a_second_in_5_and_after_20_in_4() 
         assert at_least <= len(passes(cluster, "c1")) <= at_most, version
 
 
-def test_a_join_moves_queues_within_about_a_second_and_in_4_at_once() -> None:
-    for version, least, most in (({}, 950, 1_200), (VERSION_4_5, 0, 100)):
-        cluster = Cluster({"T": 4})
-        cluster.start("c1", **version)
-        cluster.run(30_000)
-        assert len(cluster.owns("c1")) == 8
-        began = cluster.simulation.now
-        cluster.start("c2", **version)
-        cluster.run(2_000)
-        assert len(cluster.owns("c1")) == len(cluster.owns("c2")) == 4
-        got = min(now for now, fact in cluster.facts(Position, "c2") if fact.queue.topic == "T")
-        assert least <= got - began <= most
-
-
-def test_queues_added_to_a_topic_wake_nobody_and_wait_for_the_next_poll_and_pass() -> None:
-    cluster = Cluster({"T": 1}, brokers=("broker-a",))
-    cluster.start("c1")
-    cluster.run(35_000)
-    began = cluster.simulation.now
-    cluster.command("broker-a", UpdateTopic(0, TopicConfig("T", 3, 3)))
-    cluster.run(60_000)
-    assert len(cluster.owns("c1")) == 3
-    got = min(now for now, fact in cluster.facts(Position, "c1") if fact.queue.number == 2)
-    assert 15_000 < got - began < 50_500
-    triggers = {fact.trigger for now, fact in cluster.facts(RebalanceBegan, "c1") if now >= began}
-    assert triggers == {"periodic"}
-
-
 def test_a_topic_that_vanishes_from_the_name_server_keeps_its_owners() -> None:
     cluster = Cluster({"T": 2}, brokers=("broker-a",))
     cluster.start("c1")
@@ -83,40 +41,6 @@ def test_a_topic_that_vanishes_from_the_name_server_keeps_its_owners() -> None:
     cluster.simulation.end("broker-a")
     cluster.run(120_000)
     assert len(cluster.owns("c1")) == 2
-
-
-def test_one_notice_for_one_group_rebalances_all_groups_of_the_client() -> None:
-    cluster = Cluster({"T": 2, "U": 2})
-    cluster.start("c1")
-    cluster.run(2_000)
-    cluster.command("c1", StartConsumer(ConsumerSpec("h", "other", ("U",), Averagely())))
-    cluster.run(20_000)
-    began = cluster.simulation.now
-    cluster.start("c2")
-    cluster.run(1_500)
-    began_by = {fact.group for now, fact in cluster.facts(RebalanceBegan) if now > began and fact.member != "c2"}
-    assert began_by == {GROUP, "h"}
-
-
-def test_a_client_id_used_twice_leaves_queues_to_nobody_and_others_to_two() -> None:
-    cluster = Cluster({"T": 2})
-    cluster.start("c1")
-    cluster.start("c2", client_id="same")
-    cluster.start("c3", client_id="same")
-    cluster.run(30_000)
-    assert cluster.owns("c2") == cluster.owns("c3") != ()
-    owned = set(cluster.owns("c1")) | set(cluster.owns("c2"))
-    assert len(owned) == 3  # 4 queues over three ids in the list: the second one's share is nobody's
-
-
-def test_mixed_strategies_never_agree() -> None:
-    cluster = Cluster({"T": 4})
-    cluster.start("c1", strategy=Averagely())
-    cluster.start("c2", strategy=AveragelyByCircle())
-    cluster.run(60_000)
-    both = set(cluster.owns("c1")) & set(cluster.owns("c2"))
-    assert both
-    assert len(set(cluster.owns("c1")) | set(cluster.owns("c2"))) < 8
 
 
 def test_unsubscribing_loses_what_was_not_kept_and_tells_nobody_at_once() -> None:
@@ -131,34 +55,6 @@ def test_unsubscribing_loses_what_was_not_kept_and_tells_nobody_at_once() -> Non
     cluster.command("c1", Subscribe(GROUP, "U"))
     cluster.run(3_000)
     assert {queue.topic for queue in cluster.owns("c1")} == {"T", "U"}
-
-
-def test_different_subscriptions_make_every_heartbeat_rebalance_everybody() -> None:
-    cluster = Cluster({"T": 2, "U": 2})
-    cluster.start("c1", ["T"])
-    cluster.start("c2", ["U"])
-    cluster.run(65_000)
-    since = [now for now, fact in cluster.facts(RebalanceBegan, "c1") if "member list" in fact.trigger and now > 5_000]
-    assert len(since) >= 4
-    assert len(cluster.owns("c1")) == len(cluster.owns("c2")) == 2  # the other half of each topic is nobody's
-
-
-def test_a_killed_ordered_owner_blocks_its_queues_until_its_locks_end() -> None:
-    cluster = Cluster({"T": 2})
-    cluster.start("c1", orderly=True)
-    cluster.start("c2", orderly=True)
-    cluster.run(30_000)
-    lost = cluster.owns("c1")
-    began = cluster.simulation.now
-    cluster.simulation.end("c1")
-    cluster.run(30_000)
-    assert not set(lost) & set(cluster.owns("c2"))
-    refused = [now for now, _, message in cluster.requests("c2", began) if isinstance(message, LockBatchMq)]
-    assert len(refused) > 20  # tried again each second
-    cluster.run(35_000)
-    assert set(lost) <= set(cluster.owns("c2"))
-    got = min(now for now, fact in cluster.facts(Position, "c2") if fact.queue in lost and now > began)
-    assert 40_000 <= got - began <= 61_500
 
 
 def test_a_frozen_client_wakes_with_its_old_queues_and_may_write_an_old_offset() -> None:
@@ -225,14 +121,6 @@ def test_a_woken_client_asks_over_new_connections_gives_up_its_queues_and_reads_
     assert again.offset >= newer
 
 
-def test_the_listener_is_called_after_each_change() -> None:
-    cluster = Cluster({"T": 2}, brokers=("broker-a",))
-    cluster.start("c1")
-    cluster.run(5_000)
-    calls = [fact.queues for _, fact in cluster.facts(Callback, "c1")]
-    assert tuple(Queue("T", "broker-a", number) for number in (0, 1)) in calls
-
-
 @rows("strategy", [Averagely(), AveragelyByCircle(), ConsistentHash()])
 @settings(max_examples=8, deadline=None)
 @given(
@@ -277,13 +165,3 @@ def test_after_all_settled_each_queue_has_exactly_one_owner(
     for queue in owned:
         done = max((offset for each, offset in delivered if each == queue), default=-1)
         assert cluster.committed(queue) <= done + 1
-
-
-def test_an_operator_can_commit_an_old_offset() -> None:
-    cluster = Cluster({"T": 1}, brokers=("broker-a",), produce=10.0)
-    cluster.start("c1")
-    cluster.run(20_000)
-    queue = Queue("T", "broker-a", 0)
-    cluster.command("c1", CommitNow(GROUP, ((queue, 5),)))
-    cluster.run(1.5)
-    assert cluster.committed(queue) == 5

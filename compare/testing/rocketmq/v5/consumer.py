@@ -1,8 +1,8 @@
 """What both consumers of the 5.x client have in common: a member that takes messages by POP, subscriptions, acks."""
 
 from collections.abc import Callable, Mapping
-from operator import index
 
+from compare.testing.faults import as_the_client, whole
 from compare.testing.rocketmq.popping import Taken
 from compare.testing.rocketmq.v5.doubles import NAME, FilterExpression, Message
 from compare.testing.rocketmq.v5.types import (
@@ -144,7 +144,7 @@ class Consumer(Client):
 
     def _change(self, message: Message, invisible_duration: int) -> None:
         self._check_running("change invisible duration")
-        invisible = index(invisible_duration) * 1000.0
+        invisible = whole(invisible_duration) * 1000.0
         taken = self._taken(message)
         message.receipt_handle = ""  # As the real client does, before it looks at the answer.
         if invisible > MOST_INVISIBLE_MS:
@@ -155,7 +155,8 @@ class Consumer(Client):
 
     def _taken(self, message: Message) -> Taken | None:
         """What the message's handle stands for; None where it is expired or none."""
-        _ = message.endpoints
+        with as_the_client():
+            _ = message.endpoints
         if message.receipt_handle is None:
             raise TypeError("bad argument type for built-in operation")
         taken = self._popping.handles.get(message.receipt_handle)
@@ -169,7 +170,7 @@ def _check_expression(expression: FilterExpression | None) -> None:
 
 def invisible_time(seconds: int | None) -> Time:
     """The invisible time of a request for messages, in milliseconds, as the proxy takes it."""
-    invisible = index(seconds) * 1000.0 if seconds else 0.0
+    invisible = whole(seconds) * 1000.0 if seconds else 0.0
     if invisible < LEAST_INVISIBLE_MS:
         said = f"the invisibleTime is too small. min is {LEAST_INVISIBLE_MS:.0f}"
         raise bad_request(said, ILLEGAL_INVISIBLE_TIME)

@@ -5,8 +5,9 @@ They take the same arguments, refuse the same ones with the same exceptions, and
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from enum import Enum, IntEnum
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 NAME: Final = re.compile(r"^[%a-zA-Z0-9_-]+$")
 """What topics and groups may be called."""
@@ -127,8 +128,58 @@ _APART = ("lite_topic", "priority", "message_group", "delivery_timestamp")
 """Of these a message has one at most."""
 
 
+def _refuse(said: str) -> NoReturn:
+    raise IllegalArgumentException(said)
+
+
+def _field(name: str, check: Callable[[Any], object] = lambda value: None) -> Any:
+    """A field of a message; ``check`` refuses values."""
+
+    def get(message: "Message") -> Any:
+        return message._fields.get(name)
+
+    def set_(message: "Message", value: Any) -> None:
+        check(value)
+        for other in _APART if name in _APART else ():
+            if other != name and message._fields.get(other):
+                _refuse(f"{name} and {other} should not be set at same time.")
+        message._fields[name] = value
+
+    return property(get, set_)
+
+
+def _check_topic(topic: str) -> None:
+    _check_text(topic, "topic has not been set yet.")
+    if not NAME.match(topic):
+        _refuse(f"topic does not match the regex [regex={NAME}].")
+
+
+def _check_tag(tag: str) -> None:
+    _check_text(tag, "tag should not be blank.")
+    if "|" in tag:
+        _refuse('tag should not contain "|".')
+
+
+def _check_text(given: str, said: str) -> None:
+    if not given or not given.strip():
+        _refuse(said)
+
+
 class Message:
-    """A message to be sent, or one that was received."""
+    """A message to be sent, or one that was received. Of `_APART` it has one at most; ``delivery_timestamp``: whole
+    seconds where it is sent, milliseconds where it was received."""
+
+    body: bytes | None = _field("body", lambda body: body or _refuse("body should not be blank."))
+    topic: str | None = _field("topic", _check_topic)
+    tag: str | None = _field("tag", _check_tag)
+    lite_topic: str | None = _field("lite_topic", lambda given: _check_text(given, "lite_topic has not been set yet."))
+    priority: int | None = _field(
+        "priority", lambda given: given < 0 and _refuse("priority must be greater than or equal to 0.")
+    )
+    message_group: str | None = _field(
+        "message_group", lambda given: _check_text(given, "message_group should not be blank.")
+    )
+    delivery_timestamp: int | None = _field("delivery_timestamp")
 
     def __init__(self) -> None:
         self._fields: dict[str, Any] = {}
@@ -150,94 +201,6 @@ class Message:
         names = ("topic", "tag", "message_group", "lite_topic", "priority", "delivery_timestamp", "keys", "properties")
         return ", ".join(f"{name}:{getattr(self, name)}" for name in names)
 
-    def _alone(self, name: str) -> None:
-        for other in _APART:
-            if other != name and self._fields.get(other):
-                raise IllegalArgumentException(f"{name} and {other} should not be set at same time.")
-
-    @property
-    def body(self) -> bytes | None:
-        """Bytes, at least one."""
-        return self._fields.get("body")
-
-    @body.setter
-    def body(self, body: bytes) -> None:
-        if not body:
-            raise IllegalArgumentException("body should not be blank.")
-        self._fields["body"] = body
-
-    @property
-    def topic(self) -> str | None:
-        """Its topic."""
-        return self._fields.get("topic")
-
-    @topic.setter
-    def topic(self, topic: str) -> None:
-        if not topic or not topic.strip():
-            raise IllegalArgumentException("topic has not been set yet.")
-        if not NAME.match(topic):
-            raise IllegalArgumentException(f"topic does not match the regex [regex={NAME}].")
-        self._fields["topic"] = topic
-
-    @property
-    def tag(self) -> str | None:
-        """Its tag."""
-        return self._fields.get("tag")
-
-    @tag.setter
-    def tag(self, tag: str) -> None:
-        if not tag or not tag.strip():
-            raise IllegalArgumentException("tag should not be blank.")
-        if "|" in tag:
-            raise IllegalArgumentException('tag should not contain "|".')
-        self._fields["tag"] = tag
-
-    @property
-    def lite_topic(self) -> str | None:
-        """Its lite topic."""
-        return self._fields.get("lite_topic")
-
-    @lite_topic.setter
-    def lite_topic(self, lite_topic: str) -> None:
-        if not lite_topic or not lite_topic.strip():
-            raise IllegalArgumentException("lite_topic has not been set yet.")
-        self._alone("lite_topic")
-        self._fields["lite_topic"] = lite_topic
-
-    @property
-    def priority(self) -> int | None:
-        """Its priority, at least 0."""
-        return self._fields.get("priority")
-
-    @priority.setter
-    def priority(self, priority: int) -> None:
-        if priority < 0:
-            raise IllegalArgumentException("priority must be greater than or equal to 0.")
-        self._alone("priority")
-        self._fields["priority"] = priority
-
-    @property
-    def message_group(self) -> str | None:
-        """Messages of one group stand in one queue."""
-        return self._fields.get("message_group")
-
-    @message_group.setter
-    def message_group(self, message_group: str) -> None:
-        if not message_group or not message_group.strip():
-            raise IllegalArgumentException("message_group should not be blank.")
-        self._alone("message_group")
-        self._fields["message_group"] = message_group
-
-    @property
-    def delivery_timestamp(self) -> int | None:
-        """When it is to be delivered: whole seconds where it is sent, milliseconds where it was received."""
-        return self._fields.get("delivery_timestamp")
-
-    @delivery_timestamp.setter
-    def delivery_timestamp(self, delivery_timestamp: int) -> None:
-        self._alone("delivery_timestamp")
-        self._fields["delivery_timestamp"] = delivery_timestamp
-
     @property
     def keys(self) -> set[str]:
         """Its keys; assigning adds one."""
@@ -245,8 +208,7 @@ class Message:
 
     @keys.setter
     def keys(self, key: str) -> None:
-        if not key or not key.strip():
-            raise IllegalArgumentException("key should not be blank.")
+        _check_text(key, "key should not be blank.")
         self._keys.add(key)
 
     @property
@@ -256,10 +218,8 @@ class Message:
 
     def add_property(self, key: str, value: str) -> None:
         """Add one of the user's own properties."""
-        if not key or not key.strip():
-            raise IllegalArgumentException("key should not be blank.")
-        if not value or not value.strip():
-            raise IllegalArgumentException("value should not be blank.")
+        _check_text(key, "key should not be blank.")
+        _check_text(value, "value should not be blank.")
         self._properties[key] = value
 
     @staticmethod

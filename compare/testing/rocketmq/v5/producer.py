@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from functools import partial
 from hashlib import sha256
-from operator import index
 from typing import NamedTuple
 
+from compare.testing.faults import whole
 from compare.testing.rocketmq.popping import KEYS, MESSAGE_ID, SHARDING_KEY, TAGS, content_of, new_id
 from compare.testing.rocketmq.v5.doubles import Message, SendReceipt, TransactionChecker
 from compare.testing.rocketmq.v5.types import (
@@ -70,7 +70,7 @@ class Producer(Client):
         properties = self._properties(message)
         if message.message_type == DELAY:
             clock = self.clients.group.clock
-            due = index(message.delivery_timestamp or 0) * 1000.0
+            due = whole(message.delivery_timestamp or 0) * 1000.0
             if due > clock.time:
                 clock.put(due, partial(self._write, queue, message, properties))
                 return self._receipt(message, queue, 0, recall_handle=new_id("recall", message.message_id))

@@ -74,7 +74,6 @@ class PushConsumer(Consumer):
         first = self._node is None
         super()._start()
         if first:
-            self._handling.tells_itself(self.member)
             self._first_scan = self._group.clock.time + _FIRST_SCAN_MS
             self._group.world.servants.append(self._serve)
 
@@ -141,15 +140,11 @@ class PushConsumer(Consumer):
         taken = work.taken[0]
         message = self._message(taken)
         self._popping.delivered(self.member, taken)
-        with self._handling.served(self):
-            try:
-                success = self._listener.consume(message) == CLASSES["ConsumeResult"].SUCCESS
-            except Exception:
-                success = False
-        told = self.member, (taken.queue, taken.offset)
-        if success and told not in self._popping.told:
-            self._handling.handled(self.member, taken.queue, taken.offset)
-        self._popping.told.discard(told)
+        self._handling.gives(self.member, taken.queue, taken.offset)
+        returned, result = self._handling.serve(self, self._listener.consume, message)
+        success = returned and result == CLASSES["ConsumeResult"].SUCCESS
+        if success:
+            self._handling.acknowledged(self.member, taken.queue, taken.offset)
         if not self.is_alive or not self.is_running:
             return
         if success or not self.fifo:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from concurrent.futures import Future
-from operator import index
 
+from compare.testing.faults import as_the_client, whole
 from compare.testing.rocketmq.popping import Taken
 from compare.testing.rocketmq.v5.consumer import Consumer, invisible_time
 from compare.testing.rocketmq.v5.doubles import FilterExpression, Message
@@ -55,7 +55,9 @@ class SimpleConsumer(Consumer):
             raise illegal_state("consumer is not running now.")
         if not self._subscriptions:
             raise illegal_argument("There is no topic to receive message")
-        if max_message_num <= 0:
+        with as_the_client():
+            wants_none = max_message_num <= 0
+        if wants_none:
             raise illegal_argument("max_message_num must be greater than 0")
 
     def _receive(self, max_message_num: int, invisible_duration: int) -> list[Taken]:
@@ -65,7 +67,7 @@ class SimpleConsumer(Consumer):
         self._receives += 1
         queues = self._route(topic)
         chosen = number_below(len(queues), self._group.plan.seed, self.member, "queue", self._receives)
-        broker, most = queues[chosen].broker, index(max_message_num)
+        broker, most = queues[chosen].broker, whole(max_message_num)
         return self._poll(topic, broker, most, invisible_time(invisible_duration))
 
     def _poll(self, topic: str, broker: str, most: int, invisible: Time) -> list[Taken]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any, ClassVar, TypeVar
 
+from compare.testing.faults import is_fault
 from compare.testing.rocketmq.naming import OfGroup
 from compare.testing.rocketmq.popping import KEYS, OF_THE_SYSTEM, SHARDING_KEY, TAGS, Taken, message_id, properties_of
 from compare.testing.rocketmq.v5 import doubles
@@ -186,5 +187,7 @@ def completed(call: Callable[[], R]) -> Future[R]:
     try:
         future.set_result(call())
     except Exception as error:
+        if is_fault(error):
+            raise
         future.set_exception(error)
     return future

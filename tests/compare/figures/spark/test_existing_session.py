@@ -19,7 +19,7 @@ import os
 
 # Ours, as a command makes it.
 spark.warm_up()
-with_python = spark.session().range(3).mapInPandas(lambda frames: frames, "id long")
+with_python = spark.session().range(3).mapInArrow(lambda batches: batches, "id long")
 print(with_python.count(), flush=True)
 print("and nothing else", file=sys.stderr, flush=True)
 spark.session().stop()

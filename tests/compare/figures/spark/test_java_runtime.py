@@ -32,17 +32,6 @@ def test_versions_are_asked_of_java_itself(tmp_path: Path, text: str, version: i
     assert sessions.java_version(fake_java(tmp_path, text)) == version
 
 
-def test_something_that_is_no_java_has_no_version(tmp_path: Path) -> None:
-    assert sessions.java_version(tmp_path / "java") is None
-    assert sessions.java_version(Path("/bin/false")) is None
-
-
-def test_java_home_comes_before_path(tmp_path: Path) -> None:
-    of_home, on_path = fake_java(tmp_path / "home", "17.0.1"), fake_java(tmp_path / "path", "21.0.1")
-    environment = {"JAVA_HOME": str(tmp_path / "home"), "PATH": str(on_path.parent)}
-    assert sessions.find_java(environment) == of_home
-
-
 def test_too_old_java_is_passed_over(tmp_path: Path) -> None:
     fake_java(tmp_path / "home", "11.0.2")
     on_path = fake_java(tmp_path / "path", "21.0.1")
@@ -76,3 +65,13 @@ def test_launcher_flag_is_dropped_and_all_else_kept(tmp_path: Path) -> None:
     done = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, check=True)
     expected = [f"home={environment['JAVA_HOME']}", "<-Xmx1g>", "<two words>", "<>", "<*>"]
     assert done.stdout.splitlines() == expected
+
+
+def test_nothing_starts_for_a_driver_that_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_java(tmp_path, "17.0.1")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    monkeypatch.setattr(sessions.os, "getpid", lambda: ended.pid)
+    home = sessions.spark_java_home({"JAVA_HOME": str(tmp_path), "PATH": os.environ["PATH"]})
+    done = subprocess.run([home / "bin" / "java", "Main"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")

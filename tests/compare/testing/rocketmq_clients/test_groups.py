@@ -191,8 +191,3 @@ def test_doubles_stand_where_a_program_imports_the_package() -> None:
     assert not [
         name for name, module in sys.modules.items() if name.startswith("rocketmq.") and type(module) is ModuleType
     ]
-
-
-def test_the_callback_client_says_what_to_take_instead() -> None:
-    with pytest.raises(AttributeError, match=r"^rocketmq-client-python has no double any more: group\.push_consumer"):
-        _group().rocketmq_client()

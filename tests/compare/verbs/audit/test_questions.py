@@ -54,12 +54,6 @@ def test_a_member_gone_and_queues_added() -> None:
     assert rows(asked("--queues", "TopicX=4", "--queues", "TopicY=4"))["AVG"]["idle_members"] == 0
 
 
-def test_tables_for_people() -> None:
-    out = equipoise("audit", SEED, "--members", "1..5").stdout
-    assert "What if: seed_group" in out
-    assert "seed_group under AVG: no larger member count up to 5 lowers the largest load" in out
-
-
 def test_a_question_that_cannot_be_is_one_line(subtests: pytest.Subtests) -> None:
     for options, part in [
         (("--members", "5"), "expected 1..N"),

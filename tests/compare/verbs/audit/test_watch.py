@@ -60,20 +60,13 @@ def test_a_baseline_at_the_console(tmp_path: Path) -> None:
 def test_a_condition_sets_the_exit_code(subtests: pytest.Subtests) -> None:
     for condition, code in [
         ("max_over_mean > 1.5", 1),
-        ("max_over_mean > 3.5", 0),
-        ("idle_members>=3", 1),
         ("jain < 0.1", 0),
         ("idle > 2", 1),
         ("max/mean > 3.5", 0),
-        ("score < 75", 1),
         ("lag >= 426", 0),
         ("unowned > 0", 1),
-        ("twice > 2", 0),
         ("state == Empty", 1),
-        ("state == Reconciling", 0),
         ("kind == streams", 0),
-        ("cost > 50", 1),
-        ("pile-up > 2", 0),
     ]:
         with subtests.test(condition=condition, code=code):
             done = equipoise("audit", str(EXAMPLES), "--fail-if", condition)

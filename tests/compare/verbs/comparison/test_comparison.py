@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from compare import fairness, optimum
-from compare.running.event_outcomes import combined_fairness
 from compare.running.run_variant import ending
-from compare.running.systems import SYSTEMS, known_strategies
+from compare.running.systems import known_strategies
 from compare.running.variants import variants_of
 from compare.spark import write_snapshot
 from protocols import Allocation, Group, Queue
@@ -151,12 +150,6 @@ def test_the_table_has_a_row_per_variant_and_seed(folder: Path) -> None:
     assert done.stdout.startswith("## three members, one crashes")
 
 
-def test_several_scenarios_give_several_documents(folder: Path) -> None:
-    paths = [str(folder / "s.yaml"), str(folder / "strict.yaml")]
-    done = equipoise("compare", *paths, "--system", "dealt", "--format", "json")
-    assert len(json.loads(done.stdout)["scenarios"]) == 2
-
-
 def test_a_story_and_a_diagram_are_printed_alone(folder: Path) -> None:
     told = equipoise("compare", str(folder / "s.yaml"), "--story", "dealt").stdout
     assert "50.000s * c2 crashes" in told
@@ -235,10 +228,6 @@ def test_one_word_stands_for_the_variants_of_kafka() -> None:
     assert len(every) == 12
 
 
-def test_a_scenario_without_systems_runs_those_that_are_there() -> None:
-    assert {each.part.system.split(":")[0] for each in variants_of(made())} <= set(SYSTEMS)
-
-
 def test_the_ending_knows_who_is_alive_and_which_queues_there_are() -> None:
     ended = made(
         events=[
@@ -258,15 +247,6 @@ def test_the_ending_knows_who_is_alive_and_which_queues_there_are() -> None:
     assert found.groups["g"].member("c1").subscription == ("T", "V")
     assert len(found.expected()) == 5
     assert [queue.number for queue in ending(ended, THROUGHOUT).groups["g"].topics["T"]] == [0, 1, 2, 3]
-
-
-def test_groups_side_by_side_are_judged_together() -> None:
-    one = Group.of({"T": 4}, {"c1": ["T"], "c2": ["T"]})
-    other = Group.of({"T": 4}, {"d1": ["T"]})
-    allocations = [Allocation(one, {"c1": one.queues}), Allocation(other, {"d1": other.queues})]
-    found = combined_fairness(allocations)
-    assert (found["members"], found["idle_members"], found["queues"], found["max"]) == (3, 1, 8, 4)
-    assert found["double_owned_queues"] == 0
 
 
 def test_computed_quiet_times_and_simulated_ones_give_the_same(tmp_path: Path) -> None:

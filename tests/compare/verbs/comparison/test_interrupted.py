@@ -48,15 +48,6 @@ def told(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *more: str
     return answer.stdout
 
 
-def test_scenarios_and_variants_that_are_finished_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = told(3, tmp_path, monkeypatch)
-    first, _, second = text.partition("second")
-    assert "kafka:range" in first
-    assert "rocketmq:AVG" in first
-    assert "kafka:range" in second
-    assert "rocketmq:AVG" not in second
-
-
 def test_a_variant_is_told_with_the_seeds_that_are_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = told(5, tmp_path, monkeypatch, "--seeds", "3")
     assert "kafka:range" in text
@@ -111,22 +102,6 @@ def test_what_other_processes_have_finished_is_told_whatever_is_missing_before_i
     with pytest.raises(KeyboardInterrupt):
         finished.extend(run_all(orders, lambda variant: None, 2))
     assert [run.variant.seed for run in finished] == [0, 1, 4, 5]
-
-
-def test_a_variant_without_its_record_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def without_the_first(
-        orders: Sequence[RunOrder], tell: Callable[[Variant], None]
-    ) -> Generator[MeasuredRun, None, None]:
-        yield from islice(run_all([order for order in orders if not order.whole], tell, 1), 1)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(verb, "run_all", without_the_first)
-    path = tmp_path / "s.yaml"
-    path.write_text(SCENARIO.format(name="first"), encoding="utf-8")
-    answer = CliRunner().invoke(cli, ["compare", str(path), "--system", "kafka:range", "--seeds", "3"])
-    assert answer.exit_code == 1
-    assert "interrupted: 0 of 3 runs are finished" in answer.stderr
-    assert answer.stdout == ""
 
 
 def test_nothing_is_told_where_nothing_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

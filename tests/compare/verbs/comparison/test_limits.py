@@ -45,19 +45,6 @@ def plan(of: Scenario, *systems: str, seeds: int = 1) -> Plan:
     return Plan.of("s.yaml", of, systems, SeedChoice(many=seeds), False)
 
 
-def test_more_of_anything_is_more_events(subtests: pytest.Subtests) -> None:
-    for name, sizes in [
-        ("members", [10, 100, 1_000, 10_000]),
-        ("queues", [10, 1_000, 100_000, 10_000_000]),
-        ("length", ["1h", "30d", "36500d"]),
-        ("events", [1, 10, 290]),
-    ]:
-        with subtests.test(name=name, sizes=sizes):
-            found = [Sizes.of(made(**{name: size})) for size in sizes]
-            assert [size.events for size in found] == sorted({size.events for size in found})
-            assert [size.bytes("kafka") for size in found] == sorted(size.bytes("kafka") for size in found)
-
-
 def test_an_everyday_comparison_is_far_from_the_limit() -> None:
     large = made(members=40, queues=80, load=10, events=20, length="2h")
     assert 100 * 3 * Sizes.of(large).events < MOST_EVENTS / 20

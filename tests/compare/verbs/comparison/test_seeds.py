@@ -46,10 +46,36 @@ def test_the_median_is_the_median_and_nine_of_ten_lie_between(values: list[float
 def test_every_figure_is_found_in_a_record() -> None:
     record = ran(made(), systems=["kafka:range"])[1]["variants"][0]
     for path in paths("spread"):
-        assert figure(record, path) is not None, path
+        assert (figure(record, path) is None) == (path == "capacity_per_s"), path
     assert figure(record, "messages") == sum(record["messages"].values())
     pulling = {**record, "messages": {**record["messages"], "PullMessage": 5, "PullAnswer": 5}}
     assert figure(pulling, "messages") == figure(record, "messages")
+
+
+def test_five_other_seeds_stand_beside_the_run_as_written(path: str) -> None:
+    document = json.loads(equipoise("compare", path, "--format", "json").stdout)
+    labels = ["kafka:range", "kafka:cooperative-sticky"]
+    assert [(each["label"], each["seed"], each["jitter"]) for each in document["variants"]] == [
+        (label, 5, False) for label in labels
+    ]
+    assert {label: (seeds["runs"], seeds["beside"]) for label, seeds in document["seeds"].items()} == dict.fromkeys(
+        labels, (5, True)
+    )
+    assert "one_run" not in document
+    varied = json.loads(equipoise("compare", path, "--seed", "6", "--seeds", "5", "--format", "json").stdout)
+    assert {label: seeds["figures"] for label, seeds in document["seeds"].items()} == {
+        label: seeds["figures"] for label, seeds in varied["seeds"].items()
+    }
+    told = equipoise("compare", path).stdout
+    assert "Figures are medians over 5 seeds" in told
+    assert "Everything below describes the run as written." in told
+
+
+def test_one_run_is_said_to_be_one(path: str) -> None:
+    document = json.loads(equipoise("compare", path, "--seeds", "1", "--format", "json").stdout)
+    assert document["one_run"]
+    assert "seeds" not in document
+    assert "One run of each variant" in equipoise("compare", path, "--seeds", "1").stdout
 
 
 def test_json_has_every_run_and_the_spread_of_each_variant(path: str) -> None:

@@ -1,7 +1,7 @@
 """A member of the consumer protocol is fenced, refused, does not poll, leaves (spec 6.5, 6.6, 6.7)."""
 
 from kafka_coordinator import errors
-from kafka_coordinator.consumer import Close, CommitNow, GoOn, StopPolling, Subscribe
+from kafka_coordinator.consumer import CommitNow, GoOn, StopPolling, Subscribe
 from kafka_coordinator.consumer.kip848.polling import REACTIONS
 from kafka_coordinator.consumer.kip848.states import (
     CONSUMER_PROTOCOL,
@@ -18,32 +18,6 @@ from tests.kafka_coordinator.consumer.kip848.scripted import INTERVAL, ScriptedM
 from tests.rows import rows
 
 A, B = ("t", 0), ("t", 1)
-
-
-@rows("error", ["UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"])
-def test_a_fenced_member_loses_all_and_joins_anew_at_once_with_its_id(error: str) -> None:
-    member = ScriptedMember()
-    member.member(A, B, epoch=3)
-    id = member.state.membership.member_id
-    member.next_beat()
-    member.beats(error=error)
-    assert member.callbacks() == [("lost", (A, B))]
-    request = member.take(ConsumerGroupHeartbeat)
-    assert (request.member_epoch, request.member_id, request.topics, request.owned) == (0, id, ("t",), ())
-    assert member.state.subscription.owned == ()
-
-
-def test_a_fenced_member_waits_for_its_user_to_be_told() -> None:
-    member = ScriptedMember()
-    member.member(A)
-    member.command(StopPolling())
-    member.next_beat()
-    member.beats(error="FENCED_MEMBER_EPOCH")
-    member.next_beat()
-    assert member.kinds() == []
-    member.command(GoOn())
-    assert member.callbacks() == [("lost", (A,))]
-    assert member.take(ConsumerGroupHeartbeat).member_epoch == 0
 
 
 def test_a_reconciliation_ends_where_the_member_is_fenced() -> None:
@@ -87,16 +61,6 @@ def test_a_coordinator_that_loads_is_asked_again_after_pauses() -> None:
     assert "ConsumerGroupHeartbeat" not in member.kinds()
 
 
-def test_a_lost_heartbeat_is_sent_again_and_says_everything() -> None:
-    member = ScriptedMember()
-    member.member(A)
-    member.next_beat()
-    member.closed()
-    member.coordinator()
-    member.wait(100)
-    assert member.take(ConsumerGroupHeartbeat).topics == ("t",)
-
-
 def test_without_permission_for_a_topic_poll_throws_and_the_member_stays() -> None:
     member = ScriptedMember()
     member.member(A)
@@ -138,20 +102,6 @@ def test_whose_user_does_not_poll_leaves_and_joins_anew_at_the_next_poll(instanc
     assert member.callbacks() == [("lost", (A,))]
     assert member.take(ConsumerGroupHeartbeat).member_epoch == 0
     assert member.member_state == JOINING
-
-
-@rows(("instance_id", "epoch"), [(None, -1), ("i1", -2)])
-def test_close_commits_revokes_and_leaves(instance_id: str | None, epoch: int) -> None:
-    member = ScriptedMember(rate=10.0, instance_id=instance_id)
-    member.member(A)
-    member.command(Close())
-    assert member.callbacks() == []
-    member.committed()
-    assert member.callbacks() == [("revoked", (A,))]
-    assert not member.world.node.is_over
-    assert member.beats(epoch).member_epoch == epoch
-    assert member.world.node.is_over
-    assert member.kinds() == []
 
 
 def test_unsubscribe_revokes_and_leaves_and_a_new_subscription_joins() -> None:

@@ -1,81 +1,11 @@
 """A member of the consumer protocol joins and moves to its targets (spec 6.2, 6.7)."""
 
-from kafka_coordinator.consumer import GoOn, StopPolling, Subscribe
-from kafka_coordinator.consumer.kip848.states import JOINING, RECONCILING, STABLE
-from kafka_coordinator.messages import ConsumerGroupHeartbeat, OffsetCommit
-from tests.kafka_coordinator.consumer.kip848.scripted import INTERVAL, ScriptedMember
+from kafka_coordinator.consumer import GoOn, StopPolling
+from kafka_coordinator.consumer.kip848.states import RECONCILING
+from kafka_coordinator.messages import ConsumerGroupHeartbeat
+from tests.kafka_coordinator.consumer.kip848.scripted import ScriptedMember
 
 A, B, C, D = [("t", number) for number in range(4)]
-
-
-def test_it_joins_with_epoch_0_and_says_everything() -> None:
-    member = ScriptedMember(settings={"group.remote.assignor": "range"}, rack="r1")
-    member.metadata()
-    member.coordinator()
-    request = member.take(ConsumerGroupHeartbeat)
-    assert request.member_epoch == 0
-    assert request.member_id  # made up by the client
-    assert (request.topics, request.assignor, request.owned, request.rack) == (("t",), "range", (), "r1")
-    assert request.rebalance_timeout_ms == 300_000
-    assert member.member_state == JOINING
-
-
-def test_the_first_assignment_is_acknowledged_at_once_and_then_there_is_the_interval() -> None:
-    member = ScriptedMember()
-    member.metadata()
-    member.coordinator()
-    member.beats(1, (A, B))
-    assert member.callbacks() == [("assigned", (A, B))]
-    acknowledged = member.beats()
-    assert (acknowledged.member_epoch, acknowledged.owned, acknowledged.topics) == (1, (A, B), None)
-    assert member.member_state == STABLE
-    member.wait(INTERVAL - 1)
-    assert "ConsumerGroupHeartbeat" not in member.kinds()
-    member.wait(1)
-    regular = member.beats()
-    assert (regular.topics, regular.owned, regular.assignor, regular.rebalance_timeout_ms) == (None, None, None, -1)
-
-
-def test_an_empty_first_assignment_is_told_and_acknowledged() -> None:
-    member = ScriptedMember()
-    member.metadata()
-    member.coordinator()
-    member.beats(2, ())
-    assert member.callbacks() == [("assigned", ())]
-    assert member.beats().owned == ()
-    assert member.member_state == STABLE
-
-
-def test_it_commits_then_revokes_then_assigns_then_acknowledges() -> None:
-    member = ScriptedMember(rate=10.0, settings={"auto.commit.interval.ms": 60_000})
-    member.member(A, B, C)
-    member.next_beat()
-    member.beats(1, (A, D))
-    assert member.callbacks() == []
-    assert member.member_state == RECONCILING
-    commit = member.committed()
-    assert [partition for partition, _, _ in commit.offsets] == [A, B, C]
-    assert commit.generation == 1
-    assert member.callbacks() == [("revoked", (B, C)), ("assigned", (D,))]
-    acknowledged = member.beats(3)
-    assert (acknowledged.member_epoch, acknowledged.owned) == (1, (A, D))
-    assert member.state.membership.generation == 3
-
-
-def test_what_stays_is_read_while_the_rest_is_given_up() -> None:
-    member = ScriptedMember(rate=10.0, settings={"auto.commit.interval.ms": 60_000})
-    member.member(A, B)
-    member.next_beat()
-    member.beats(1, (A,))
-    member.wait(1_000)
-    positions = {
-        partition: each.position(member.now, member.state.load.production(partition))
-        for partition, each in member.state.subscription.positions.items()
-    }
-    member.committed()
-    assert member.callbacks() == [("revoked", (B,)), ("assigned", ())]
-    assert positions[A] == 60
-    assert member.state.subscription.owned == (A,)
 
 
 def test_a_commit_with_an_outdated_epoch_is_tried_again_with_the_new_one() -> None:
@@ -99,29 +29,6 @@ def test_a_commit_that_fails_for_good_does_not_stop_it() -> None:
     assert member.callbacks() == [("revoked", (B,)), ("assigned", ())]
 
 
-def test_without_auto_commit_nothing_is_committed() -> None:
-    member = ScriptedMember(rate=10.0, settings={"enable.auto.commit": "false"})
-    member.member(A, B)
-    member.next_beat()
-    member.beats(1, (A,))
-    assert member.callbacks() == [("revoked", (B,)), ("assigned", ())]
-
-
-def test_a_target_that_comes_meanwhile_is_reconciled_afterwards() -> None:
-    member = ScriptedMember(rate=10.0, settings={"auto.commit.interval.ms": 60_000})
-    member.member(A, B, C)
-    member.next_beat()
-    member.beats(1, (A, B))
-    member.next_beat()
-    member.beats(1, (A,))
-    member.committed()
-    assert member.callbacks() == [("revoked", (C,)), ("assigned", ())]
-    assert member.take(ConsumerGroupHeartbeat).owned == (A, B)
-    assert member.member_state == RECONCILING
-    member.committed()
-    assert member.callbacks() == [("revoked", (B,)), ("assigned", ())]
-
-
 def test_nothing_moves_while_the_user_does_not_poll_but_heartbeats_go_on() -> None:
     member = ScriptedMember()
     member.member(A, B)
@@ -136,32 +43,6 @@ def test_nothing_moves_while_the_user_does_not_poll_but_heartbeats_go_on() -> No
     member.command(GoOn())
     member.committed()
     assert member.callbacks() == [("revoked", (B,)), ("assigned", ())]
-
-
-def test_a_changed_subscription_is_told_with_the_next_heartbeat() -> None:
-    member = ScriptedMember(existing={"t": 4, "u": 1})
-    member.member(A)
-    member.command(Subscribe(("t", "u")))
-    assert "ConsumerGroupHeartbeat" not in member.kinds()
-    member.next_beat()
-    told = member.take(ConsumerGroupHeartbeat)
-    assert (told.topics, told.owned) == (("t", "u"), None)
-
-
-def test_a_pattern_is_resolved_by_the_client() -> None:
-    member = ScriptedMember(existing={"t1": 1, "t2": 1, "x": 1}, topics=(), pattern="t.*")
-    member.metadata()
-    member.coordinator()
-    assert member.beats(1, (("t1", 0), ("t2", 0))).topics == ("t1", "t2")
-    member.beats()
-    member.offsets(0)
-    for _ in range(60):
-        member.next_beat()
-        member.beats()
-        member.committed()
-    member.metadata(t3=1)
-    member.next_beat()
-    assert member.take(ConsumerGroupHeartbeat).topics == ("t1", "t2", "t3")
 
 
 def test_a_topic_that_the_client_does_not_know_waits_for_metadata() -> None:
@@ -187,17 +68,3 @@ def test_the_users_thread_may_wait_for_records_before_it_looks() -> None:
     assert member.callbacks() == []
     member.wait(1)
     assert member.callbacks() == [("assigned", (A,))]
-
-
-def test_offsets_are_asked_for_with_the_members_epoch() -> None:
-    member = ScriptedMember()
-    member.metadata()
-    member.coordinator()
-    member.beats(4, (A,))
-    asked = member.offsets(error="STALE_MEMBER_EPOCH")
-    assert (asked.member_id, asked.generation) == (member.state.membership.member_id, 4)
-    member.wait(100)
-    member.offsets(7)
-    assert member.state.subscription.positions[A].start == 7
-    member.wait(INTERVAL)
-    assert member.take(OffsetCommit).generation == 4

@@ -3,46 +3,10 @@
 from kafka_coordinator.coordinator import states as classic_states
 from kafka_coordinator.coordinator.consumer_groups.states import (
     ASSIGNING,
-    EMPTY,
     M_STABLE,
-    RECONCILING,
-    STABLE,
-    UNRELEASED,
-    UNREVOKED,
 )
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk, partitions
 from tests.rows import rows
-
-
-def test_a_classic_group_is_upgraded_and_downgraded() -> None:
-    desk = ConsumerDesk()
-    m = desk.classic_group()
-    desk.commit(m, 1)
-    joined = desk.join("N")
-    assert (joined.member_epoch, joined.assignment) == (2, ())
-    assert (desk.epochs(), desk.state, desk.standing(m)) == ((2, 2), RECONCILING, (1, M_STABLE))
-    assert desk.classic_beat(m, 1) == "REBALANCE_IN_PROGRESS"
-    again = desk.classic_join(m, partitions("t", 0, 1, 2, 3))
-    assert (again.error, again.generation, again.leader, again.members) == ("NONE", 1, "", ())
-    assert desk.standing(m) == (1, UNREVOKED)
-    assert desk.classic_sync(m, 1).assignment == partitions("t", 0, 1)
-    assert desk.beat("N", 2).assignment is None
-    assert desk.standing("N") == (2, UNRELEASED)
-    assert desk.classic_beat(m, 1) == "REBALANCE_IN_PROGRESS"
-    assert desk.classic_join(m, partitions("t", 0, 1)).generation == 2
-    assert desk.classic_sync(m, 2).assignment == partitions("t", 0, 1)
-    assert desk.beat("N", 2).assignment == partitions("t", 2, 3)
-    assert desk.state == STABLE
-    assert desk.classic_beat(m, 2) == "NONE"
-    assert desk.fetch() == ("NONE", {("t", 0): 7})
-    assert [each.is_classic for each in desk.describe().members] == [False, True]
-    assert desk.beat("N", -1).member_epoch == -1
-    assert desk.classic_state == classic_states.PREPARING_REBALANCE
-    assert desk.world.node.core.groups["g"].generation == 2
-    assert desk.classic_beat(m, 2) == "REBALANCE_IN_PROGRESS"
-    last = desk.classic_join(m)
-    assert (last.generation, last.leader, len(last.members)) == (3, m, 1)
-    assert desk.fetch() == ("NONE", {("t", 0): 7})
 
 
 @rows("policy", ["bidirectional", "upgrade", "downgrade", "disabled"])
@@ -94,13 +58,6 @@ def test_an_assignment_that_is_none_of_a_consumer_s_cannot_be_upgraded(assignmen
     assert desk.classic_state == classic_states.STABLE
 
 
-def test_groups_of_other_protocol_types_are_not_upgraded() -> None:
-    desk = ConsumerDesk()
-    member_id = desk.classic_join(kind="connect").member_id
-    desk.classic_join(member_id, kind="connect")
-    assert desk.join("N").error == "GROUP_ID_NOT_FOUND"
-
-
 def test_a_classic_member_must_have_a_protocol_in_common_with_the_others() -> None:
     desk = ConsumerDesk()
     desk.join("N")
@@ -110,40 +67,6 @@ def test_a_classic_member_must_have_a_protocol_in_common_with_the_others() -> No
     assert desk.classic_join(first, protocols=("range", "sticky")).protocol == "range"
     assert desk.classic_join(protocols=("roundrobin",)).error == "INCONSISTENT_GROUP_PROTOCOL"
     assert desk.classic_join(protocols=("sticky",)).error == "MEMBER_ID_REQUIRED"
-
-
-def test_classic_members_are_fenced_where_they_do_not_come_again_or_do_not_sync() -> None:
-    desk = ConsumerDesk()
-    m = desk.classic_group()
-    desk.join("N")
-    assert desk.classic_beat(m, 1) == "REBALANCE_IN_PROGRESS"
-    desk.advance(10_000)
-    assert desk.classic_beat(m, 1) == "REBALANCE_IN_PROGRESS"
-    desk.advance(9999)
-    assert m in desk.group.members
-    desk.advance(1)  # 20 s after it was told first
-    assert list(desk.group.members) == ["N"]
-    late = desk.classic_join().member_id
-    desk.classic_join(late)
-    assert desk.beat("N").error == "NONE"
-    desk.advance(20_000)
-    assert list(desk.group.members) == ["N"]
-
-
-def test_what_requests_of_classic_members_are_refused() -> None:
-    desk = ConsumerDesk()
-    m = desk.classic_group()
-    desk.join("N")
-    assert desk.classic_beat("N", 2) == "UNKNOWN_MEMBER_ID"
-    assert desk.classic_beat(m, 7) == "ILLEGAL_GENERATION"
-    assert desk.classic_sync("nobody", 1).error == "UNKNOWN_MEMBER_ID"
-    assert desk.classic_sync(m, 2).error == "ILLEGAL_GENERATION"
-    assert desk.classic_sync(m, 1).error == "REBALANCE_IN_PROGRESS"
-    assert desk.commit(m, 2) == "ILLEGAL_GENERATION"
-    assert desk.commit(m, 1, version=8) == "NONE"
-    assert desk.leave(("nobody", None), (m, None), ("N", "I")) == ["UNKNOWN_MEMBER_ID", "NONE", "UNKNOWN_MEMBER_ID"]
-    assert desk.leave(("N", None)) == ["NONE"]
-    assert desk.state == EMPTY
 
 
 def test_a_static_member_changes_the_protocol_with_its_process() -> None:
@@ -165,17 +88,3 @@ def test_an_administrator_removes_members_of_both_kinds_at_once() -> None:
     desk.join("O")
     assert desk.leave(("", "I"), ("", "J"), (m, None)) == ["NONE", "UNKNOWN_MEMBER_ID", "NONE"]
     assert (desk.epochs(), desk.state) == ((4, 3), ASSIGNING)
-
-
-def test_an_empty_group_of_either_kind_makes_room_for_the_other() -> None:
-    desk = ConsumerDesk({"group.consumer.migration.policy": "disabled"})
-    m = desk.classic_group()
-    desk.commit(m, 1)
-    desk.leave((m, None))
-    assert desk.join("N").member_epoch == 1
-    assert desk.fetch()[1] == {("t", 0): 7}
-    desk.beat("N", -1)
-    assert desk.classic_join("unknown").error == "UNKNOWN_MEMBER_ID"
-    assert desk.fetch()[1] == {("t", 0): 7}
-    assert desk.classic_join().error == "MEMBER_ID_REQUIRED"
-    assert desk.classic_state == classic_states.EMPTY

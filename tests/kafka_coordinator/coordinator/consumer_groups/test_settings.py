@@ -4,26 +4,11 @@ import pytest
 
 from kafka_coordinator.assignors import uniform
 from kafka_coordinator.assignors.inputs import Assignment, AssignorError, GroupMetadata
-from kafka_coordinator.coordinator import BrokerSettings, GroupSettings
-from kafka_coordinator.coordinator.consumer_groups.states import EMPTY, STABLE
+from kafka_coordinator.coordinator import BrokerSettings
 from kafka_coordinator.coordinator.settings import with_settings
 from protocols.errors import UserError
-from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk, partitions
+from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk
 from tests.rows import rows
-
-
-def test_a_group_may_have_a_session_and_an_interval_of_its_own_within_the_broker_s_bounds() -> None:
-    desk = ConsumerDesk({"group.consumer.max.session.timeout.ms": 50_000})
-    assert desk.join("A").heartbeat_interval_ms == 5000
-    own = {"consumer.session.timeout.ms": 60_000, "consumer.heartbeat.interval.ms": 7000}
-    desk.command(GroupSettings({"g": own}))
-    assert desk.beat("A").heartbeat_interval_ms == 7000
-    desk.advance(49_999)
-    assert desk.state == STABLE
-    desk.advance(1)
-    assert desk.state == EMPTY
-    desk.command(GroupSettings({"another": own}))
-    assert desk.join("A").heartbeat_interval_ms == 5000
 
 
 @rows(
@@ -95,17 +80,3 @@ def test_an_own_assignor_that_cannot_is_the_user_s_to_mend(
     desk = ConsumerDesk({"group.consumer.assignors": "own"})
     with pytest.raises(UserError, match="server-side assignor own for group g"):
         desk.join("A")
-
-
-def test_racks_reach_an_own_assignor(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[str | None, object]] = []
-
-    def looks(group: GroupMetadata, same_subscriptions: bool) -> Assignment:
-        seen.append((group.members[0].rack, dict(group.replica_racks)))
-        return first_takes_all(group, same_subscriptions)
-
-    monkeypatch.setitem(uniform.SERVER_ASSIGNORS, "own", looks)
-    desk = ConsumerDesk({"group.consumer.assignors": "own"})
-    desk.topics({"t": 1}, racks={"t": (("r1",),)})
-    assert desk.join("A", rack="r1").assignment == partitions("t", 0)
-    assert seen == [("r1", {"t": (("r1",),)})]

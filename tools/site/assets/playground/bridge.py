@@ -34,15 +34,16 @@ def compare(text: str, systems: str = "") -> Iterator[dict[str, str]]:
         asked = tuple(name.strip() for name in systems.split(",") if name.strip())
         plan = Plan.of("scenario", scenario, asked, SeedChoice((), None, None), False)
         orders = list(plan.orders(0, True, True))
-        if len(orders) > MOST_VARIANTS:
-            raise UserError(f"{len(orders)} variants, expected at most {MOST_VARIANTS} here: name some of them")
+        variants = len(plan.variants)
+        if variants > MOST_VARIANTS:
+            raise UserError(f"{variants} variants, expected at most {MOST_VARIANTS} here: name some of them")
         check_work([plan], Machine(1, LARGEST_MEMORY))
         runs = []
         for run in run_all(orders, lambda _: None, processes=1):
             runs.append(run)
-            if len(runs) in (1, len(orders)):
-                page = write_comparison([(scenario, runs, document(scenario, runs))])
-                yield {"page": page, "told": f"{scenario.name}: {len(runs)} of {len(orders)} variants"}
+            if len(runs) in (1, variants, len(orders)):
+                page = write_comparison([(scenario, runs, document(scenario, runs, beside=len(runs) > variants))])
+                yield {"page": page, "told": f"{scenario.name}: {len(runs)} of {len(orders)} runs"}
     except UserError as error:
         yield {"error": str(error)}
 

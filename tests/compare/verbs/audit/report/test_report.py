@@ -9,7 +9,7 @@ import pytest
 
 from compare.showing.audit.drawing import HEAVIEST, LIGHTEST, Texts, details
 from compare.showing.audit.page import write_report
-from tests.compare.verbs.audit.report.report_documents import Owners, captured, document, group, uneven
+from tests.compare.verbs.audit.report.report_documents import captured, document, group, uneven
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -146,34 +146,12 @@ def test_a_large_group_is_thinned_and_says_so() -> None:
     assert len(json.dumps(shown)) < 5_000
 
 
-def test_members_come_by_load_then_in_counting_order() -> None:
-    owners: Owners = {f"c-{at}": [["t", "", at]] if at > 1 else [] for at in range(12)}
-    shown = [member[0] for member in details(group("g", owners), Texts())["members"]]
-    assert shown == [*(f"c-{at}" for at in range(2, 12)), "c-0", "c-1"]
-
-
-def test_queues_are_named_by_topic_broker_and_runs_of_numbers() -> None:
-    owners: Owners = {"c1": [*(["a", "b1", number] for number in (0, 1, 2, 5)), ["z", "b2", 7]], "c2": [["a", "b1", 5]]}
-    shown = details(group("g", owners), Texts())
-    assert (shown["topics"], shown["brokers"]) == (["a", "z"], ["b1", "b2"])
-    assert shown["members"][0][:2] == ["c1", "0/0:0-2,5;1/1:7"]
-    assert shown["twice"] == "0/0:5"
-
-
 def test_queues_without_owner_are_named_where_another_view_hands_them_out() -> None:
     made = group("g", {"c1": [["t", "", 0]], "c2": []})
     made["topics"]["t"] |= {"queues": 3, "unowned_queues": 2}
     assert details(made, Texts())["unowned"] == "0*2"
     made["best_owners"] = {"c1": [["t", "", 0], ["t", "", 1]], "c2": [["t", "", 2]]}
     assert details(made, Texts())["unowned"] == "0:1-2"
-
-
-def test_retry_queues_that_no_figure_counts_are_not_drawn() -> None:
-    made = group("g", {"c1": [["%RETRY%g", "b", 0], ["t", "b", 0]], "c2": [["t", "b", 1]]})
-    del made["topics"]["%RETRY%g"]
-    shown = details(made, Texts())
-    assert shown["topics"] == ["t"]
-    assert any("%RETRY%" in remark for remark in shown["remarks"])
 
 
 def test_a_remedy_comes_with_its_terms_and_risks_and_each_sentence_stands_once() -> None:

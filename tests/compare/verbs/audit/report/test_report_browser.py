@@ -111,10 +111,11 @@ def test_nothing_is_wider_than_the_window(show: Any, width: int) -> None:
     assert "more members" in page.run("document.querySelector('.gap').textContent")
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_names_are_text(show: Any, name: str) -> None:
-    page = show(hostile(name))
-    assert page.run("document.querySelectorAll('.detail').length") == 1
+def test_names_are_text(show: Any) -> None:
+    made = document(*(each for name in HOSTILE for each in hostile(name)["groups"]))
+    page = show(made)
+    page.run("document.querySelectorAll('.open[aria-expanded=false]').forEach(each => each.click())")
+    assert page.run("document.querySelectorAll('.detail').length") == len(HOSTILE)
     assert (
         page.run("document.querySelectorAll('img, .details script, .groups script, [onload], [onmouseover]').length")
         == 0
@@ -129,11 +130,6 @@ def test_every_captured_group_can_be_opened(show: Any, of: int) -> None:
     page = show(made)
     page.run("document.querySelectorAll('.open[aria-expanded=false]').forEach(each => each.click())")
     assert page.run("document.querySelectorAll('.detail').length") == len(made["groups"])
-
-
-@pytest.mark.parametrize("made", [{}, {"groups": [{}]}, document({"group": "g", "owners": {"c": None}, "members": 1})])
-def test_what_is_missing_does_no_harm(show: Any, made: dict[str, Any]) -> None:
-    assert show(made).run("document.querySelectorAll('.detail').length") == len(made.get("groups", []))
 
 
 def test_a_strategy_without_figures_says_why_and_scores_are_rounded_alike(show: Any) -> None:

@@ -53,13 +53,6 @@ def test_the_page_asks_the_network_for_nothing_and_has_no_script_but_its_own() -
     assert [name for name, _ in read.elements].count("script") == 2
 
 
-def test_equal_events_are_shown_as_one() -> None:
-    text = report(made(events=[{"at": "20s", "join": "c3..c6", "like": "c1"}, {"at": "40s", "crash": "c1"}]))
-    assert payload(text)["scenarios"][0]["events"] == [[20_000.0, "c3 to c6 join"], [40_000.0, "c1 crashes"]]
-    page = text.split('<script type="application/json"')[0]
-    assert "c3 to c6 join" in page
-
-
 def test_story_verdict_and_figures_read_without_a_script() -> None:
     text = " ".join(Page(page().split('<script type="application/json"')[0]).texts)
     for words in (
@@ -147,17 +140,6 @@ def test_what_is_left_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert third == "The player shows only events and their effects, because the run has more than 10 messages."
     player = run.chart_data["player"]
     assert [player["texts"][step[5]] for step in player["steps"]] == ["the scenario begins", "c3 joins", "c4 joins"]
-
-
-def test_of_too_many_steps_every_event_keeps_its_first_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playing, "MOST_STEPS", 30)
-    (run, *_), _ = ran(made(), systems=["kafka:range"], with_chart_data=True)
-    assert run.chart_data
-    player = run.chart_data["player"]
-    assert player["dropped"] > 0
-    assert len(player["steps"]) <= 32
-    times = [step[0] for step in player["steps"]]
-    assert all(sum(since <= each < until for each in times) >= 8 for since, until in ((0, 2e4), (2e4, 5e4), (5e4, 9e4)))
 
 
 def test_names_do_no_harm(subtests: pytest.Subtests) -> None:

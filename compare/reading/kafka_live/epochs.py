@@ -1,0 +1,237 @@
+"""How often a group has been rebalanced, which the nodes tell and librdkafka does not hand out.
+
+A group of the consumer protocol has an epoch: ConsumerGroupDescribe tells it, and librdkafka reads past it. So its
+coordinator is asked once more over a connection of ours, secured by the same settings. A classic group's generation is
+told by no request of administrators; but Java's clients and most others say, in what they send to join
+(ConsumerProtocolSubscription, from version 2 on), which generation they come from.
+"""
+
+import base64
+import hashlib
+import hmac
+import os
+import socket
+import ssl
+import struct
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from compare.reading.sources import left_s
+
+_HANDSHAKE, _AUTHENTICATE, _DESCRIBE = 17, 36, 69
+_LARGEST = 100 * 1024 * 1024
+_CLIENT = b"equipoise"
+_HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+_OLDEST_WITH_GENERATION = 2
+_MOST_ROUNDS = 1_000_000
+"""Kafka allows 16,384 hashes of a password; a server that asks for ever more would keep us busy."""
+
+_Exchange = Callable[[bytes], bytes]
+"""Sends the bytes of a login and gives the server's."""
+
+
+class _UnknownError(Exception):
+    """The node tells no epoch, in whatever way."""
+
+
+_FAILURES = (OSError, ValueError, LookupError, struct.error, _UnknownError)
+
+
+def epochs(
+    of_coordinators: Mapping[tuple[str, int], Sequence[str]], settings: Mapping[str, str], wait_s: float, ends: float
+) -> dict[str, int]:
+    """Group to its epoch. ``of_coordinators``: host and port to the groups of the consumer protocol there;
+    ``settings``: librdkafka's. Groups of a node that does not tell them, not in time, or to which these settings
+    lead only librdkafka (a key store of PKCS#12), are left out."""
+    found: dict[str, int] = {}
+    for (host, port), groups in of_coordinators.items():
+        with suppress(*_FAILURES):
+            limit = min(wait_s, left_s(ends))
+            if limit > 0:
+                with _connected(host, port, settings, limit) as node:
+                    for number, group in enumerate(groups):
+                        if left_s(ends) > 0:
+                            with suppress(_UnknownError):
+                                found[group] = _epoch(_asked(node, _DESCRIBE, 0, number, _describe(group)))
+    return found
+
+
+def generation(metadata: Iterable[bytes]) -> int | None:
+    """One above the highest generation from which a member has joined, None where no member tells one.
+    ``metadata``: of every member, as its client sent it (ConsumerProtocolSubscription)."""
+    told = [from_generation for each in metadata if (from_generation := _joined_from(each)) is not None]
+    return 1 + max(told) if told else None
+
+
+class _Cursor:
+    """Reads Kafka's fields one after the other; `struct.error` or `IndexError` where the bytes end too early."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def number(self, size: int) -> int:
+        """A signed one of ``size`` bytes."""
+        (found,) = struct.unpack_from({2: ">h", 4: ">i"}[size], self._data, self._at)
+        self._at += size
+        return int(found)
+
+    def varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self._data[self._at]
+            self._at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    def take(self, size: int) -> bytes:
+        """The next bytes; none for a size below 0, which means null."""
+        found = self._data[self._at : self._at + max(size, 0)]
+        self._at += max(size, 0)
+        return found
+
+
+def _joined_from(metadata: bytes) -> int | None:
+    cursor = _Cursor(metadata)
+    try:
+        if cursor.number(2) < _OLDEST_WITH_GENERATION:
+            return None
+        for _ in range(cursor.number(4)):
+            cursor.take(cursor.number(2))  # a topic that it subscribes to
+        cursor.take(cursor.number(4))  # data of its assignor
+        for _ in range(cursor.number(4)):
+            cursor.take(cursor.number(2))  # a topic that it owns partitions of
+            cursor.take(4 * cursor.number(4))
+        found = cursor.number(4)
+    except struct.error:
+        return None
+    return found if found >= 0 else None
+
+
+def _describe(group: str) -> bytes:
+    """ConsumerGroupDescribe, version 0: one group, without its permitted operations."""
+    name = group.encode()
+    return b"\x00" + _varint(2) + _varint(len(name) + 1) + name + b"\x00\x00"
+
+
+def _epoch(answer: bytes) -> int:
+    """The group's epoch of an answer that holds one group."""
+    cursor = _Cursor(answer)
+    cursor.varint()  # tags of the header
+    cursor.number(4)
+    if cursor.varint() != 2 or cursor.number(2):
+        raise _UnknownError
+    for _ in ("message", "group", "state"):
+        cursor.take(cursor.varint() - 1)
+    return cursor.number(4)
+
+
+def _varint(value: int) -> bytes:
+    found = b""
+    while value > 0x7F:
+        found += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return found + bytes([value])
+
+
+def _asked(node: socket.socket, key: int, version: int, number: int, body: bytes) -> bytes:
+    """What follows the correlation id of the node's answer."""
+    head = struct.pack(">hhih", key, version, number, len(_CLIENT)) + _CLIENT
+    node.sendall(struct.pack(">i", len(head) + len(body)) + head + body)
+    (length,) = struct.unpack(">i", _exactly(node, 4))
+    if not 4 <= length <= _LARGEST:
+        raise _UnknownError
+    answer = _exactly(node, length)
+    if struct.unpack_from(">i", answer) != (number,):
+        raise _UnknownError
+    return answer[4:]
+
+
+def _exactly(node: socket.socket, count: int) -> bytes:
+    found = bytearray()
+    while len(found) < count:
+        piece = node.recv(min(count - len(found), 1 << 16))
+        if not piece:
+            raise _UnknownError
+        found += piece
+    return bytes(found)
+
+
+def _connected(host: str, port: int, settings: Mapping[str, str], wait_s: float) -> socket.socket:
+    """A connection to the node, logged in as the settings say."""
+    protocol = settings.get("security.protocol", "PLAINTEXT")
+    node = socket.create_connection((host, port), wait_s)
+    try:
+        if protocol.endswith("SSL"):
+            node = _tls(settings).wrap_socket(node, server_hostname=host)
+        if protocol.startswith("SASL_"):
+            _log_in(node, settings)
+    except BaseException:
+        node.close()
+        raise
+    return node
+
+
+def _tls(settings: Mapping[str, str]) -> ssl.SSLContext:
+    if "ssl.keystore.location" in settings:
+        raise _UnknownError  # PKCS#12, which Python's library does not read
+    context = ssl.create_default_context(
+        cafile=settings.get("ssl.ca.location"), cadata=settings.get("ssl.ca.pem") or None
+    )
+    context.check_hostname = settings.get("ssl.endpoint.identification.algorithm") == "https"
+    password = settings.get("ssl.key.password", "")
+    if "ssl.certificate.location" in settings:
+        context.load_cert_chain(settings["ssl.certificate.location"], settings["ssl.key.location"], password)
+    elif "ssl.certificate.pem" in settings:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "client.pem")
+            file.touch(0o600)
+            file.write_text(settings["ssl.key.pem"] + settings["ssl.certificate.pem"], encoding="ascii")
+            context.load_cert_chain(file, password=password)
+    return context
+
+
+def _log_in(node: socket.socket, settings: Mapping[str, str]) -> None:
+    mechanism = settings["sasl.mechanism"]
+    name = mechanism.encode()
+    answer = _asked(node, _HANDSHAKE, 1, 0, struct.pack(">h", len(name)) + name)
+    if struct.unpack_from(">h", answer) != (0,):
+        raise _UnknownError
+
+    def exchange(told: bytes) -> bytes:
+        cursor = _Cursor(_asked(node, _AUTHENTICATE, 0, 0, struct.pack(">i", len(told)) + told))
+        if cursor.number(2):
+            raise _UnknownError
+        cursor.take(cursor.number(2))
+        return cursor.take(cursor.number(4))
+
+    user, password = settings["sasl.username"], settings["sasl.password"]
+    if mechanism == "PLAIN":
+        exchange(b"\0" + user.encode() + b"\0" + password.encode())
+    else:
+        _scram(exchange, _HASHES[mechanism], user, password)
+
+
+def _scram(exchange: _Exchange, algorithm: str, user: str, password: str) -> None:
+    """RFC 5802, without channel binding; the server has to prove that it knows the password, too."""
+    nonce = base64.b64encode(os.urandom(24)).decode()
+    first = f"n={user.replace('=', '=3D').replace(',', '=2C')},r={nonce}"
+    challenge = exchange(f"n,,{first}".encode()).decode()
+    told = dict(part.split("=", 1) for part in challenge.split(","))
+    rounds = int(told["i"])
+    if not told["r"].startswith(nonce) or rounds > _MOST_ROUNDS:
+        raise _UnknownError
+    salted = hashlib.pbkdf2_hmac(algorithm, password.encode(), base64.b64decode(told["s"]), rounds)
+    without_proof = f"c=biws,r={told['r']}"
+    signed = f"{first},{challenge},{without_proof}".encode()
+    key = hmac.digest(salted, b"Client Key", algorithm)
+    signature = hmac.digest(hashlib.new(algorithm, key).digest(), signed, algorithm)
+    proof = base64.b64encode(bytes(one ^ other for one, other in zip(key, signature, strict=True))).decode()
+    last = exchange(f"{without_proof},p={proof}".encode()).decode()
+    server_key = hmac.digest(salted, b"Server Key", algorithm)
+    expected = base64.b64encode(hmac.digest(server_key, signed, algorithm)).decode()
+    if not hmac.compare_digest(last, f"v={expected}"):
+        raise _UnknownError

@@ -1,0 +1,1 @@
+from compare.testing import *  # noqa: F403

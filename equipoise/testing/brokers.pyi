@@ -1,0 +1,1 @@
+from compare.testing.brokers import *  # noqa: F403

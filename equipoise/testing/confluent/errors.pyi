@@ -1,0 +1,1 @@
+from compare.testing.confluent.errors import *  # noqa: F403

@@ -1,0 +1,1 @@
+from compare.testing.contents import *  # noqa: F403

@@ -1,0 +1,1 @@
+from compare.testing.rocketmq.push_consumer import *  # noqa: F403

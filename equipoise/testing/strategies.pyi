@@ -1,0 +1,1 @@
+from compare.testing.strategies import *  # noqa: F403
