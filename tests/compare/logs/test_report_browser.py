@@ -41,7 +41,7 @@ def test_the_keyboard_goes_from_bar_to_bar_and_opens_the_lines(show: Any) -> Non
     pressed(browser, "End")
     assert "client-billing-2" in told(browser)
     pressed(browser, "Home")
-    assert told(browser).startswith("the group's first members joined")
+    assert told(browser).startswith("billing-1, billing-2 and billing-3 joined")
 
 
 def test_a_click_on_a_bar_opens_its_lines(show: Any) -> None:
