@@ -1,71 +1,108 @@
-"""From streams of facts to what happened in each group."""
+"""From streams of events to what happened in each group."""
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
+from compare.logs.broker_events import OtherKind, PartitionCreated, Preparing
+from compare.logs.causes import Surroundings, with_causes
+from compare.logs.client_events import OfClient, Setting
 from compare.logs.clocks import bring_together
-from compare.logs.facts import Fact, GroupLog, Processes, Stream, client_of, give_groups, say_why_left
-from compare.logs.kafka_causes import find_causes
-from compare.logs.kafka_events import find_events, find_waiting
-from compare.logs.kafka_rebalances import find_rebalances
-from compare.logs.rocketmq_rebalances import (
-    expired_clients,
-    find_rocketmq_causes,
-    find_rocketmq_rebalances,
-    give_clients,
-)
+from compare.logs.coordinators import judged, outages
+from compare.logs.departures import find_departures
+from compare.logs.deploys import with_deploys
+from compare.logs.events import Event, OfGroup, Stream
+from compare.logs.generations import reduced
+from compare.logs.happenings import happenings
+from compare.logs.identity import Processes, client_of, give_names
+from compare.logs.model import Cause, Doubt, GroupLog, Ordered
+from compare.logs.rocketmq_lines import Rocket
+from compare.logs.rocketmq_rebalances import rocketmq_log
+from compare.logs.suspects import with_suspects
+from compare.logs.waiting import measured, with_waits
 
-_ADDED = re.compile(r"^Adding new member (\S+)")
 
-
-def analysed(streams: Sequence[Stream], others: bool, only: str | None = None) -> list[GroupLog]:
-    """The groups, sorted by system and name.
-
-    ``others``: files without any line that means something were given, too: clients that print nothing about groups.
-    ``only``: the group asked for.
-    """
-    give_groups(streams)
+def analysed(streams: Sequence[Stream], only: str | None = None) -> list[GroupLog]:
+    """The groups, sorted by system and name. ``only``: the group asked for."""
+    give_names(streams)
     processes = Processes(streams)
-    give_groups(streams)
-    say_why_left(streams)
     bring_together(streams)
-    give_clients(streams)
-    by_group: dict[tuple[str, str], list[Fact]] = defaultdict(list)
-    shared: list[Fact] = []
+    by_group: dict[tuple[str, str], list[OfGroup]] = defaultdict(list)
+    shared: list[Event] = []
     for stream in streams:
-        for fact in stream.facts:
-            if fact.group:
-                system = "rocketmq" if fact.kind.startswith("r_") else "kafka"
-                by_group[(system, fact.group)].append(fact)
-            else:
-                shared.append(fact)
-    clients = others or any(stream.role == "client" for stream in streams)
+        for event in stream.events:
+            if isinstance(event, OfGroup) and event.group:
+                by_group[("rocketmq" if isinstance(event, Rocket) else "kafka", event.group)].append(event)
+            elif event.place.at is not None:
+                shared.append(event)
+    shared.sort(key=lambda event: event.at)
     found = []
-    for (system, name), facts in sorted(by_group.items()):
+    for (system, name), events in sorted(by_group.items()):
         if only is None or name == only:
-            log = GroupLog(system, name, _kind(system, facts), facts)
             if system == "kafka":
-                find_rebalances(log, processes, clients)
-                find_causes(log, processes, shared)
-                find_events(log, processes, shared)
-                find_waiting(log, processes)
+                log = _kafka(name, events, shared, streams, processes)
             else:
-                expired_clients(facts)
-                find_rocketmq_rebalances(log)
-                find_rocketmq_causes(log, [fact for fact in shared if fact.kind.startswith("r_")])
-            log.names = _names(log, processes)
-            found.append(log)
+                log = rocketmq_log(name, events, shared, streams)
+            found.append(replace(log, names=_names(log, processes)))
     return found
+
+
+def _kafka(
+    name: str, events: Sequence[OfGroup], shared: Sequence[Event], streams: Sequence[Stream], processes: Processes
+) -> GroupLog:
+    kind = _kind(events)
+    ordered = Ordered(events)
+    if kind in {"share", "streams group"}:
+        return GroupLog("kafka", name, kind, ordered.events, judged=False)
+    valid, loads = judged(ordered.events, shared)
+    departures = find_departures(valid, processes)
+    rebalances = reduced(name, Ordered(valid), departures)
+    created = Ordered(event for event in shared if isinstance(event, PartitionCreated))
+    rebalances = with_causes(rebalances, valid, Surroundings(processes, loads, created))
+    rebalances = with_suspects(rebalances, valid, outages(shared, streams), processes)
+    rebalances = with_waits(rebalances, valid, processes)
+    rebalances, deploys = with_deploys(rebalances)
+    return GroupLog(
+        "kafka",
+        name,
+        kind,
+        ordered.events,
+        rebalances,
+        happenings(valid, loads, rebalances),
+        deploys,
+        measured(rebalances, valid, [event for event in events if isinstance(event, Setting)], processes),
+    )
+
+
+def _kind(events: Sequence[OfGroup]) -> str:
+    """What the group is made of, from what the coordinator calls it or the names of its members."""
+    told = {event.kind for event in events if isinstance(event, OtherKind)}
+    if told:
+        return "share" if "share" in told else "streams group"
+    names: set[str] = set()
+    for event in events:
+        if isinstance(event, OfClient) and event.client:
+            names.add(event.client)
+        elif isinstance(event, Preparing) and event.reason.startswith("Adding new member "):
+            names.add(event.reason.removeprefix("Adding new member ").partition(" with group")[0])
+        elif member := getattr(event, "member", ""):
+            names.add(client_of(member))
+    if any("-StreamThread-" in name for name in names):
+        return "streams"
+    if names and all(name.startswith("connect-") for name in names):
+        return "connect"
+    return "plain"
 
 
 def _names(log: GroupLog, processes: Processes) -> dict[str, str]:
     """What people call the members: the client id, or the container or file where several share that."""
-    caused = [name for rebalance in log.rebalances for name in rebalance.members]
-    for rebalance in log.rebalances:
-        caused += [*rebalance.joined, *(rebalance.after or []), *rebalance.seen, *rebalance.waited_for]
-    caused += [known.member for rebalance in log.rebalances for known in rebalance.departures]
-    members = dict.fromkeys([*caused, *(name for event in log.events for name in event.members)])
+    members: dict[str, None] = {}
+    for each in log.rebalances:
+        told: list[Cause | Doubt] = [*each.causes, *each.doubts]
+        members |= dict.fromkeys(name for one in told for name in one.members)
+        members |= dict.fromkeys([*each.joined, *(each.after or ()), *each.seen, *each.waited_for])
+        members |= dict.fromkeys(known.member for known in each.departures)
+    members |= dict.fromkeys(name for each in log.happenings for name in each.members)
     places: dict[str, set[int]] = defaultdict(set)
     for member in members:
         process = processes.of_member.get(member)
@@ -75,18 +112,5 @@ def _names(log: GroupLog, processes: Processes) -> dict[str, str]:
     for member in members:
         process, client = processes.of_member.get(member), client_of(member)
         shared = len(places[client]) > 1 or client == member
-        names[member] = processes.place(process) if process is not None and shared else client
+        names[member] = processes.place_name(process) if process is not None and shared else client
     return names
-
-
-def _kind(system: str, facts: Sequence[Fact]) -> str:
-    """What the group is made of, from the names of its members."""
-    if system == "rocketmq":
-        return "plain"
-    names = {name for fact in facts for name in (fact.client, fact.member and client_of(fact.member)) if name}
-    names |= {match.group(1) for fact in facts if (match := _ADDED.search(fact.text))}
-    if any("-StreamThread-" in name for name in names):
-        return "streams"
-    if names and all(name.startswith("connect-") for name in names):
-        return "connect"
-    return "plain"

@@ -10,8 +10,30 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from statistics import median
 
-from compare.logs.facts import Fact, Stream, client_of
-from compare.logs.rocketmq_lines import EAST_8
+from compare.logs.broker_events import Added, Announced, AssignmentReceived, EpochJoined, Left, Preparing, Stabilized
+from compare.logs.client_events import (
+    Asked,
+    ClientBooted,
+    ClientStarted,
+    Epoch,
+    GivenId,
+    Joined,
+    Joining,
+    Leaves,
+    MetadataChanged,
+    Moved,
+    PollTimeout,
+    Resubscribed,
+    Revoked,
+    SecondRound,
+    Setting,
+    SharedOut,
+    Subscribed,
+    ToldToRejoin,
+)
+from compare.logs.events import Event, Stream
+from compare.logs.identity import client_of
+from compare.logs.rocketmq_lines import EAST_8, ChannelClosed, Connected, Result, Unregistered
 
 QUARTER = 900
 """Zones differ from UTC by whole quarters of an hour."""
@@ -22,42 +44,53 @@ _MOST_STREAMS = 100
 _NEAR_S = 20
 """Two sides log a shared event within so many seconds."""
 
-_OLDER = frozenset({"r_closed", "r_unregistered"})
+_OLDER = (ChannelClosed, Unregistered)
 """Their moments since 1970 are those of an earlier heartbeat."""
 
-_BEFORE_JOIN = frozenset({"asked", "given_id", "grown", "joining", "resubscribed", "revoked", "second_round"})
-_BEFORE_JOIN |= {"subscribed", "told"}
+_BEFORE_JOIN = (
+    Asked,
+    GivenId,
+    MetadataChanged,
+    Joining,
+    Resubscribed,
+    Revoked,
+    SecondRound,
+    Subscribed,
+    ToldToRejoin,
+)
 """Lines that belong to the join that comes next."""
 
 _MOST_HINTS = 200
 
 
 def bring_together(streams: Sequence[Stream]) -> None:
-    """Set every stream's offset and every fact's time in UTC."""
+    """Set every stream's offset and every line's time in UTC."""
     for stream in streams:
         _unroll(stream)
         _from_itself(stream)
     _from_shared(streams)
     for stream in streams:
-        _set_times(stream)
+        for event in stream.events:
+            event.place.at = _time(event, stream.offset)
     for stream in streams:
-        if any(fact.at is None and fact.kind != "setting" for fact in stream.facts):
+        if any(event.place.at is None and not isinstance(event, Setting) for event in stream.events):
             _from_order(stream, streams)
 
 
 def _unroll(stream: Stream) -> None:
     """Times of day that went back by half a day or more belong to the next day."""
     days, last = 0.0, None
-    for fact in stream.facts:
-        if fact.clock == "day" and fact.stamp is not None:
-            if last is not None and fact.stamp < last - DAY / 2:
+    for event in stream.events:
+        place = event.place
+        if place.clock == "day" and place.stamp is not None:
+            if last is not None and place.stamp < last - DAY / 2:
                 days += DAY
-            last = fact.stamp
-            fact.stamp += days
+            last = place.stamp
+            place.stamp += days
 
 
 def _from_itself(stream: Stream) -> None:
-    clocks = {fact.clock for fact in stream.facts}
+    clocks = {event.place.clock for event in stream.events}
     if stream.zone is not None and "day" not in clocks:
         stream.offset, stream.how = _east(stream), "as --zone says"
         return
@@ -68,16 +101,19 @@ def _from_itself(stream: Stream) -> None:
         return
     own = "local" if "local" in clocks else "day"
     ahead = [
-        fact.stamp - fact.hint
-        for fact in stream.facts
-        if fact.clock == own and fact.stamp is not None and fact.hint is not None and fact.kind not in _OLDER
+        event.place.stamp - event.place.hint
+        for event in stream.events
+        if event.place.clock == own
+        and event.place.stamp is not None
+        and event.place.hint is not None
+        and not isinstance(event, _OLDER)
     ][:_MOST_HINTS]
     if ahead:
         stream.offset, stream.how = _rounded(median(ahead)), "moments since 1970 in the file"
         if stream.zone is not None:
             days = round((stream.offset - _east(stream)) / DAY) * DAY
             stream.offset, stream.how = _east(stream) + days, "as --zone says"
-    elif any("GMT+8" in fact.names for fact in stream.facts):
+    elif any(event.place.in_east_8 for event in stream.events):
         stream.offset, stream.how = float(EAST_8), "RocketMQ 5 logs in GMT+8"
 
 
@@ -85,7 +121,8 @@ def _east(stream: Stream) -> float:
     """Seconds that the zone of `--zone` is east of UTC at the time of the stream's first line."""
     if stream.zone is None:
         return 0.0
-    stamp = next((fact.stamp for fact in stream.facts if fact.clock == "local" and fact.stamp is not None), 0.0)
+    local = (event.place.stamp for event in stream.events if event.place.clock == "local")
+    stamp = next((each for each in local if each is not None), 0.0)
     offset = stream.zone.utcoffset(datetime.fromtimestamp(stamp, UTC).replace(tzinfo=None))
     return offset.total_seconds() if offset is not None else 0.0
 
@@ -103,40 +140,52 @@ def _marks(stream: Stream) -> _Marks:
     """Events that brokers and clients both log, with the time of their first line here."""
     marks: _Marks = {}
     started: float | None = None
-    for fact in stream.facts:
-        if fact.kind == "start_time":
-            started = fact.hint
-        names = _marks_of(fact)
-        if fact.stamp is not None:
+    for event in stream.events:
+        place = event.place
+        if isinstance(event, ClientBooted):
+            started = place.hint
+        names = _marks_of(event)
+        if place.stamp is not None:
             for name in names:
-                marks.setdefault(name, (fact.stamp, fact.clock == "utc", 0.0))
+                marks.setdefault(name, (place.stamp, place.clock == "utc", 0.0))
         elif started is not None and names:
             for name in names:  # a client joins some seconds after its start
                 marks.setdefault(name, (started, True, _AFTER_START_S))
-            started = started if fact.kind == "given_id" else None
+            started = started if isinstance(event, GivenId) else None
     return marks
 
 
-def _marks_of(fact: Fact) -> list[_Mark]:
-    marks: list[_Mark] = []
-    kind, member = fact.kind, fact.member
-    if fact.group and fact.generation is not None and kind in {"stabilized", "joined", "shared_out"}:
-        marks.append(("generation", fact.group, str(fact.generation)))
-    if member and kind in {"announced", "given_id", "added"}:
-        marks.append(("new", member))
-    if member and (kind in {"left", "leaves", "k_left"} or (kind == "k_moved" and "LEAVING" in fact.text)):
-        marks.append(("left", member))
-    if member and (kind == "k_joined" or (kind == "k_moved" and fact.text.endswith("to JOINING"))):
-        marks.append(("joins", member))
-    if member and kind in {"joined", "assigned", "k_epoch", "k_joined", "started", "k_moved"}:
-        marks.append(("member", member))
-    if kind in {"r_result", "r_connected"} and fact.client:
-        marks.append(("client", fact.client))
-    if kind in {"left", "too_slow"} and (name := fact.client or client_of(member or "")):
-        marks.append(("slow", name))
-    if kind in {"prepare", "announced", "added"} and (named := member or _named(fact.text)):
-        marks.append(("member", named))
-    return marks
+def _marks_of(event: Event) -> list[_Mark]:
+    match event:
+        case Stabilized(group=group, generation=generation) | SharedOut(group=group, generation=generation):
+            return [("generation", group, str(generation))]
+        case Joined(group=group, generation=generation, member=member):
+            marks: list[_Mark] = [("generation", group, str(generation))] if group and generation is not None else []
+            return marks + ([("member", member)] if member else [])
+        case GivenId(member=member):
+            return [("new", member)]
+        case Announced(member=member) | Added(member=member):
+            return [("new", member), ("member", member)]
+        case Left(member=member):
+            return [("left", member), ("slow", client_of(member))]
+        case Leaves(member=member) if member:
+            return [("left", member)]
+        case PollTimeout(client=client) if client and not event.place.late:
+            return [("slow", client)]
+        case EpochJoined(member=member):
+            return [("joins", member), ("member", member)]
+        case Moved(member=member, after=after):
+            name = {"JOINING": "joins", "LEAVING": "left"}.get(after.removeprefix("PREPARE_"))
+            return [("member", member), *([(name, member)] if name else [])]
+        case AssignmentReceived(leader=member) | Epoch(member=member) | ClientStarted(member=member) if member:
+            return [("member", member)]
+        case Preparing(reason=reason):
+            named = _named(reason)
+            return [("member", named)] if named else []
+        case Connected(client=client) | Result(client=client):
+            return [("client", client)]
+        case _:
+            return []
 
 
 def _named(reason: str) -> str | None:
@@ -166,7 +215,7 @@ def _from_shared(streams: Sequence[Stream]) -> None:
 
 
 def _needs(stream: Stream) -> bool:
-    return stream.offset is None and any(fact.clock in {"local", "day"} for fact in stream.facts)
+    return stream.offset is None and any(event.place.clock in {"local", "day"} for event in stream.events)
 
 
 def _known(streams: Sequence[Stream], marks: dict[int, _Marks]) -> dict[_Mark, list[tuple[float, float]]]:
@@ -219,55 +268,52 @@ def _agree(own: _Marks, theirs: _Marks) -> bool:
 
 
 def _has_dates(stream: Stream) -> bool:
-    return any(fact.clock == "local" for fact in stream.facts)
+    return any(event.place.clock == "local" for event in stream.events)
 
 
-def _set_times(stream: Stream) -> None:
-    for fact in stream.facts:
-        fact.at = _time(fact, stream.offset)
-
-
-def _time(fact: Fact, offset: float | None) -> float | None:
-    if fact.stamp is not None and fact.clock == "utc":
-        return fact.stamp
-    if fact.stamp is not None and offset is not None:
-        return fact.stamp - offset
-    return fact.hint
+def _time(event: Event, offset: float | None) -> float | None:
+    place = event.place
+    if place.stamp is not None and place.clock == "utc":
+        return place.stamp
+    if place.stamp is not None and offset is not None:
+        return place.stamp - offset
+    return place.hint
 
 
 def _from_order(stream: Stream, streams: Sequence[Stream]) -> None:
-    """Facts without a time get that of the next event in their file that another file dates, else of the last."""
+    """Lines without a time get that of the next event in their file that another file dates, else of the last."""
     dated: dict[tuple[str, str], float] = {}
     for other in streams:
-        for fact in other.facts:
-            if other is not stream and fact.at is not None and fact.sure:
-                for key in _shared_moments(fact):
-                    dated[key] = min(fact.at, dated.get(key, fact.at))
-    facts = stream.facts
-    for fact in facts:
-        if fact.at is None:
-            fact.sure = False
-            fact.at = next((dated[key] for key in _shared_moments(fact) if key in dated), None)
+        for event in other.events:
+            if other is not stream and event.place.at is not None and event.place.sure:
+                for key in _shared_moments(event):
+                    dated[key] = min(event.place.at, dated.get(key, event.place.at))
+    for event in stream.events:
+        if event.place.at is None:
+            event.place.sure = False
+            event.place.at = next((dated[key] for key in _shared_moments(event) if key in dated), None)
     following: float | None = None
-    for fact in reversed(facts):
-        if fact.at is None and following is not None and fact.kind in _BEFORE_JOIN:
-            fact.at = following
-        following = fact.at if fact.at is not None and fact.kind == "joined" else following
-        if fact.kind in {"leaves", "too_slow", "started"}:
+    for event in reversed(stream.events):
+        place = event.place
+        if place.at is None and following is not None and isinstance(event, _BEFORE_JOIN):
+            place.at = following
+        following = place.at if place.at is not None and isinstance(event, Joined) else following
+        if isinstance(event, Leaves | PollTimeout | ClientStarted):
             following = None
     last: float | None = None
-    for fact in facts:
-        if fact.at is None:
-            fact.at = last
-        last = fact.at if fact.at is not None else last
+    for event in stream.events:
+        if event.place.at is None:
+            event.place.at = last
+        last = event.place.at if event.place.at is not None else last
 
 
-def _shared_moments(fact: Fact) -> list[tuple[str, str]]:
-    keys = []
-    if fact.kind in {"stabilized", "joined"} and fact.group and fact.generation is not None:
-        keys.append((f"generation {fact.generation}", fact.group))
-    if fact.member and fact.kind in {"announced", "given_id"}:
-        keys.append(("new", fact.member))
-    if fact.member and fact.kind in {"left", "leaves"}:
-        keys.append(("left", fact.member))
-    return keys
+def _shared_moments(event: Event) -> list[tuple[str, str]]:
+    match event:
+        case Stabilized(group=group, generation=generation) | Joined(group=group, generation=generation):
+            return [(f"generation {generation}", group)] if group and generation is not None else []
+        case Announced(member=member) | GivenId(member=member):
+            return [("new", member)]
+        case Left(member=member) | Leaves(member=member) if member:
+            return [("left", member)]
+        case _:
+            return []

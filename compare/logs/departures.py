@@ -1,277 +1,308 @@
-"""Who left a Kafka group and how, who may be back under another id, and whom everybody waited for in a rebalance of
-the classic protocol: the member that joined last.
+"""Who left a Kafka group and how, and who may be back under another id.
 
-The coordinator completes a rebalance when the last member has joined, or when it removes those that have not. The
-broker's log names new members and those it removes; a client's log says when it joined and when the join was through,
-both by its own clock. Where neither shows who came last, it is said to be unknown.
+How a member left is certain where the broker says it in its own words or in the client's (KIP-800), or where the lines
+of this member's own process tell: a log that is there, covers the moment, and is of a library whose lines for that are
+known. Otherwise it stays unknown.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from compare.logs.facts import Departure, Fact, GroupLog, Ordered, Process, Processes, Rebalance, client_of
+from compare.logs.broker_events import Failed, Fenced, Left, NotRejoined, Preparing
+from compare.logs.client_events import (
+    ClientStarted,
+    GivesUpId,
+    Joined,
+    Joining,
+    Leaves,
+    Moved,
+    OfClient,
+    PollTimeout,
+    Revoked,
+    Threw,
+    UnknownMember,
+)
+from compare.logs.drafts import trigger_of
+from compare.logs.events import Event, OfGroup
+from compare.logs.identity import Process, Processes, client_of
+from compare.logs.model import Departure
+from compare.logs.unseen import CLOSE_S
 
-CLOSE_S = 5.0
-"""The broker's and the client's lines of the same leave are at most so far apart."""
+_NO_POLL_TIMER = frozenset({"kafkajs", "franz-go", "sarama"})
+"""Libraries that never leave because of a slow application."""
+
+_CLOSED = ("clos", "unsubscribe", "shut", "per normal operation")
+_EXCEPTION_S = 5.0
+"""A process closes its consumer so soon after the exception that ends it."""
+
+_UNSURE_LATER_S = 15.0
+_SOME = 6
+"""Lines that are looked at around another one."""
 
 
-def find_departures(log: GroupLog, facts: Sequence[Fact], processes: Processes) -> list[Departure]:
-    departures: dict[tuple[str, int], Departure] = {}
-    slow = Ordered(fact for fact in facts if fact.kind == "too_slow")
-    back = {fact.member: fact.at for fact in facts if fact.kind == "k_joined"}
-    times: dict[str, int] = {}
-    for fact in sorted(facts, key=lambda each: not each.sure):
-        how = _how(fact)
+def find_departures(events: Sequence[Event], processes: Processes) -> list[Departure]:
+    """Every member that left, in order of time; ``events``: of the group, in order of time."""
+    broker_seen = any(event.stream.role == "broker" for event in events)
+    found = _collected(events, processes, broker_seen)
+    witness = _Witness(events, processes)
+    departures = [witness.heard(each) if each.how == "unknown" else each for each in found]
+    departures = [replace(each, exception=witness.exception(each)) for each in departures]
+    if not broker_seen:
+        departures += _silent_leaves(departures, events, processes)
+    return sorted(departures, key=lambda each: each.at)
+
+
+def _collected(events: Sequence[Event], processes: Processes, broker_seen: bool) -> list[Departure]:
+    """The lines that say that a member is gone, those of one leave together."""
+    of_member: dict[str, list[int]] = defaultdict(list)
+    undated: Counter[str] = Counter()
+    found: list[Departure] = []
+    for event in sorted(events, key=lambda each: not each.place.sure):
+        how = _how(event)
         if how is None:
             continue
-        assert fact.at is not None
-        for member in fact.names or ([fact.member] if fact.member else []):
-            number = times.get(member, 0)
-            latest = departures.get((member, number))
-            if not fact.sure and latest is None and log.broker_seen:
+        for member in _gone(event):
+            those = of_member[member]
+            if not event.place.sure and not those and broker_seen:
                 continue  # the broker did not know the member any more
-            if latest is not None and (fact.at - latest.at < CLOSE_S + 10 or not fact.sure):
-                latest.facts.append(fact)
-                latest.how = how if latest.how == "unknown" else latest.how
-                if fact.stream.role == "broker" and not any(e.stream.role == "broker" for e in latest.facts[:-1]):
-                    latest.at = fact.at
+            if those and (abs(event.at - found[those[-1]].at) < CLOSE_S + 10 or not event.place.sure):
+                # Lines without a time follow each other as the leaves do.
+                number = those[-1] if event.place.sure else those[min(undated[member], len(those) - 1)]
+                undated[member] += not event.place.sure
+                found[number] = _with(found[number], event, how)
                 continue
-            times[member] = number + 1
-            departures[(member, number + 1)] = Departure(member, fact.at, how, [fact], processes.of_member.get(member))
-    for departure in departures.values():
-        if departure.how == "unknown":
-            _ask_clients(departure, slow, processes, back)
-    if not log.broker_seen:
-        _silent_leaves(departures, slow.facts, len(facts), processes)
-    return sorted(departures.values(), key=lambda each: each.at)
+            process = processes.of_member.get(member) or _by_client_id(event, member, processes)
+            those.append(len(found))
+            found.append(Departure(member, event.at, how, (event,), process))
+    return found
 
 
-def _how(fact: Fact) -> str | None:
-    if fact.kind in {"left", "leaves"}:
-        if "poll timeout" in fact.text:
-            return "poll"
-        if "clos" in fact.text or "unsubscribe" in fact.text or "shut" in fact.text:
-            return "clean"
-        return "unknown"
-    if fact.kind == "k_moved" and fact.text.endswith("PREPARE_LEAVING"):
-        return None if fact.instance else "unknown"  # a static member's place is kept
-    kinds = {"k_left": "unknown", "gives_up_id": "unknown", "failed": "session", "k_fenced": "session"}
-    if fact.kind == "k_fenced" and "session" not in fact.text:
-        return "not_rejoined"
-    return kinds.get(fact.kind) or ("not_rejoined" if fact.kind == "not_rejoined" else None)
+def _with(known: Departure, event: Event, how: str) -> Departure:
+    """Another line about the same leave; the broker's dates it."""
+    by_broker = event.stream.role == "broker" and all(each.stream.role != "broker" for each in known.events)
+    return replace(
+        known,
+        events=(*known.events, event),
+        how=how if known.how == "unknown" else known.how,
+        at=event.at if by_broker else known.at,
+    )
 
 
-def _ask_clients(
-    departure: Departure, slow: Ordered, processes: Processes, back: Mapping[str | None, float | None]
-) -> None:
-    """A leave without a reason: its client's own lines tell, or that the same process joins again."""
-    name = client_of(departure.member)
-    for fact in slow.between(departure.at - CLOSE_S, departure.at + CLOSE_S):
-        same = fact.client == name if departure.process is None else processes.of(fact) == departure.process
-        if same:
-            departure.how = "poll"
-            departure.facts.append(fact)
-            return
-    if (back.get(departure.member) or 0.0) > departure.at and any(fact.kind == "k_left" for fact in departure.facts):
-        departure.how = "poll"  # a new process would have drawn a new id
-    elif departure.process is not None and any(fact.kind in {"leaves", "k_moved"} for fact in departure.facts):
-        departure.how = "clean"
+def _by_client_id(event: Event, member: str, processes: Processes) -> Process | None:
+    """The process of a library that prints no member ids."""
+    group = event.group if isinstance(event, OfGroup) else ""
+    process = processes.of_client(group, client_of(member), event.at)
+    return None if process is None or processes.names_members(process) else process
 
 
-def _silent_leaves(
-    found: dict[tuple[str, int], Departure], slow: Iterable[Fact], lines: int, processes: Processes
-) -> None:
-    """Without the broker's log: a client that warns of its poll timeout leaves, though it does not print that."""
-    told = {id(fact) for each in found.values() for fact in each.facts}
-    for fact in slow:
-        assert fact.at is not None
-        if id(fact) in told:
-            continue
-        process = processes.of(fact)
-        members = processes.members_of.get(process)
-        member = members[-1] if members else fact.client
-        left = [departure.at for key, departure in found.items() if key[0] == member]
-        if member and not any(abs(at - fact.at) < 15 for at in left):
-            found[(member, lines + fact.line)] = Departure(member, fact.at, "poll", [fact], process)
+def _gone(event: Event) -> Iterable[str]:
+    if isinstance(event, Preparing):
+        return trigger_of(event.reason)[1]
+    if isinstance(event, NotRejoined):
+        return event.members
+    return (event.member,) if isinstance(event, Left | Failed | Fenced | OfClient) and event.member else ()
 
 
-_BACK = {
-    "poll": "member_rejoined_after_poll_timeout",
-    "session": "member_rejoined_after_fencing",
-    "not_rejoined": "member_rejoined_after_fencing",
-}
+def _how(event: Event) -> str | None:
+    match event:
+        case Left(reason=reason) | Leaves(reason=reason):
+            return _how_left(reason)
+        case Preparing(reason=reason):
+            trigger, _ = trigger_of(reason)
+            said = reason.partition("; client reason: ")[2]
+            return _how_left(said) if trigger == "leave" else "session" if trigger == "expire" else None
+        case Failed():
+            return "session"
+        case Fenced(why=why):
+            return "session" if "session" in why else "not_rejoined"
+        case NotRejoined():
+            return "not_rejoined"
+        case Moved(after="PREPARE_LEAVING", instance=instance):
+            return None if instance else "unknown"  # a static member's place is kept
+        case GivesUpId():
+            return "unknown"
+        case _:
+            return None
 
-_MOST = 2000
-"""So many members that never came back are remembered."""
 
-_NOTICED_S = 120.0
-"""A client that was fenced says so at most so long before it joins again."""
+def _how_left(reason: str) -> str:
+    if "poll timeout" in reason:
+        return "poll"
+    return "clean" if any(word in reason for word in _CLOSED) else "unknown"
 
 
-class Away:
-    """Who left and is not back; ``lines``: those of clients."""
+class _Own:
+    """What one process printed, found by time."""
 
-    def __init__(self, processes: Processes, lines: Ordered) -> None:
+    def __init__(self) -> None:
+        self.events: list[OfClient] = []
+        self.times: list[float] = []
+        self.polls: list[PollTimeout] = []
+        self.poll_times: list[float] = []
+        self.joined: list[float] = []
+        self.late = False
+
+    def add(self, event: OfClient) -> None:
+        """The next of its lines."""
+        self.events.append(event)
+        self.times.append(event.at)
+        self.late = self.late or event.place.late
+        if isinstance(event, PollTimeout):
+            self.polls.append(event)
+            self.poll_times.append(event.at)
+        if isinstance(event, Joined):
+            self.joined.append(event.at)
+
+    def too_slow(self, at: float) -> PollTimeout | None:
+        """The line about the poll timer of a leave: printed at once, or with the next poll."""
+        place = bisect_left(self.poll_times, at - CLOSE_S)
+        slow = self.polls[place] if place < len(self.polls) else None
+        return slow if slow is not None and (slow.place.late or slow.at <= at + CLOSE_S) else None
+
+    def joins_after(self, at: float) -> bool:
+        """Whether it joined later."""
+        return bool(self.joined) and self.joined[-1] > at
+
+    def some_after(self, at: float) -> list[OfClient]:
+        """Some of its next lines."""
+        first = bisect_left(self.times, at)
+        return self.events[first : first + _SOME]
+
+
+class _Witness:
+    """What the processes of a group printed about themselves."""
+
+    def __init__(self, events: Sequence[Event], processes: Processes) -> None:
         self._processes = processes
-        self._fenced = lines.of("unknown_member", "session_over")
-        self._away: list[Departure] = []
+        self._own: dict[Process, _Own] = defaultdict(_Own)
+        for event in events:
+            if isinstance(event, OfClient) and event.stream.role != "broker":
+                self._own[processes.of(event)].add(event)
+        self._positions: dict[int, dict[int, int]] = {}
+
+    def heard(self, departure: Departure) -> Departure:
+        """A leave without a reason, with how it was as far as the member's own process tells."""
+        process = departure.process
+        own = self._own.get(process) if process is not None else None
+        if process is None or own is None:
+            return departure
+        line = next((event for event in departure.events if isinstance(event, Leaves | Moved)), None)
+        if slow := own.too_slow(departure.at) or self._slow_before(line):
+            return replace(departure, how="poll", events=(*departure.events, slow))
+        library = self._processes.library(process)
+        if library == "aiokafka":
+            return replace(departure, how=_of_aiokafka(departure, own.some_after(departure.at - CLOSE_S)))
+        if isinstance(line, Moved):
+            return replace(departure, how=_of_states(self._around(line, 0, _SOME)))
+        if library in _NO_POLL_TIMER or line is not None:
+            return replace(departure, how="clean")
+        if own.joins_after(departure.at):
+            # The same process is back, and would have said that it closes.
+            return replace(departure, how="poll") if library in {"java", "kafka-python"} else departure
+        if library == "librdkafka" and not own.late:
+            covered = self._processes.ends(process) > departure.at + CLOSE_S
+            return replace(departure, how="clean") if covered else departure
+        return departure
+
+    def exception(self, departure: Departure) -> str:
+        """The exception that stands in the process's log just before it closed, "" where none does."""
+        leaves = next((event for event in departure.events if isinstance(event, Leaves | Moved)), None)
+        if leaves is None or departure.how != "clean":
+            return ""
+        for event in self._around(leaves, _SOME, 0)[::-1]:
+            if isinstance(event, Threw) and 0 <= leaves.at - event.at <= _EXCEPTION_S:
+                return event.exception
+            if isinstance(event, Joined | ClientStarted):
+                return ""
+        return ""
+
+    def _slow_before(self, line: Leaves | Moved | None) -> PollTimeout | None:
+        """The line about the poll timer that stands right before the one about leaving."""
+        before = self._around(line, _SOME // 2, 0)[::-1] if line is not None else []
+        return next(
+            (each for each in before if isinstance(each, PollTimeout) and line and each.client == line.client), None
+        )
+
+    def _around(self, event: Event, before: int, after: int) -> list[Event]:
+        """Lines next to it in its stream."""
+        stream = event.stream
+        if id(stream) not in self._positions:
+            self._positions[id(stream)] = {id(each): place for place, each in enumerate(stream.events)}
+        place = self._positions[id(stream)][id(event)]
+        return stream.events[max(0, place - before) : place + after]
+
+
+def _of_states(following: Sequence[Event]) -> str:
+    """A member of the consumer protocol that was too slow is stale after it left, one that closes has no subscription
+    any more."""
+    states = [event.after for event in following if isinstance(event, Moved) and event.before == "LEAVING"]
+    return {"STALE": "poll", "UNSUBSCRIBED": "clean"}.get(states[0] if states else "", "unknown")
+
+
+def _of_aiokafka(departure: Departure, following: Sequence[OfClient]) -> str:
+    """It prints that it left, not why: one that was too slow gives up its partitions next, one that closes does not."""
+    left = next((n for n, event in enumerate(following) if isinstance(event, Leaves)), None)
+    if left is None or abs(following[left].at - departure.at) > CLOSE_S:
+        return "unknown"
+    line, after = following[left], following[left + 1 :]
+    if after and isinstance(after[0], Revoked | UnknownMember | Joining):
+        return "poll"
+    more = line.stream.lengths.get(line.place.file, 0) > line.place.line
+    return "clean" if after or more else "unknown"
+
+
+def _silent_leaves(found: Sequence[Departure], events: Sequence[Event], processes: Processes) -> list[Departure]:
+    """Without the broker's log: a client that warns of its poll timeout leaves, though it does not print that."""
+    told = {id(event) for each in found for event in each.events}
+    left: dict[str, list[float]] = defaultdict(list)
+    for each in found:
+        left[each.member].append(each.at)
+    more: list[Departure] = []
+    for event in events:
+        if not isinstance(event, PollTimeout) or id(event) in told or event.place.late:
+            continue
+        process = processes.of(event)
+        member = processes.last_member(process) or event.client
+        if member and not any(abs(at - event.at) < _UNSURE_LATER_S for at in left[member]):
+            left[member].append(event.at)
+            more.append(Departure(member, event.at, "poll", (event,), process))
+    return more
+
+
+class Absent:
+    """Who left the group and is not back, found by member id, process or client id."""
+
+    def __init__(self) -> None:
+        self._of_member: dict[str, Departure] = {}
+        self._of_process: dict[Process, dict[int, Departure]] = defaultdict(dict)
+        self._of_client: dict[str, dict[int, Departure]] = defaultdict(dict)
 
     def add(self, departure: Departure) -> None:
         """A member left."""
-        self._away = [*self._away[-_MOST:], departure]
+        self._of_member[departure.member] = departure
+        self._of_client[client_of(departure.member)][id(departure)] = departure
+        if departure.process is not None:
+            self._of_process[departure.process][id(departure)] = departure
 
-    def is_back(self, member: str) -> None:
-        """A member is there: whoever it was before is not away any more."""
-        known = self._predecessor(member)
-        if known is not None:
-            self._away.remove(known)
+    def is_back(self, departure: Departure) -> None:
+        """Who left is there again."""
+        if self._of_member.get(departure.member) is departure:
+            del self._of_member[departure.member]
+        self._of_client[client_of(departure.member)].pop(id(departure), None)
+        if departure.process is not None:
+            self._of_process[departure.process].pop(id(departure), None)
 
-    def why_joined(self, member: str, at: float) -> tuple[str, ...]:
-        """The causes that the logs allow for a member that is new at a time, likeliest first."""
-        known = self._predecessor(member)
-        process = self._processes.of_member.get(member)
-        if known is None:
-            return ("member_rejoined_after_fencing",) if self._was_fenced(member) else ("member_joined",)
-        if process is not None and known.process is not None:
-            return (_BACK.get(known.how, "member_joined"),) if process == known.process else ("member_joined",)
-        if known.how == "poll":
-            return (_BACK["poll"],)
-        if known.how == "clean":
-            return ("member_joined",)
-        if known.how != "unknown" and self._noticed(client_of(member), at):
-            return (_BACK[known.how],)
-        return ("member_joined", _BACK.get(known.how, _BACK["poll"]))
+    def of_member(self, member: str) -> Departure | None:
+        """The member of that very id."""
+        return self._of_member.get(member)
 
-    def _noticed(self, client: str, at: float) -> bool:
-        return any(fact.client == client for fact in self._fenced.between(at - _NOTICED_S, at + 0.5))
+    def of_process(self, process: Process | None) -> Departure | None:
+        """The last that the process held."""
+        known = self._of_process.get(process) if process is not None else None
+        return next(reversed(known.values()), None) if known else None
 
-    def _was_fenced(self, member: str) -> bool:
-        """Whether the same process had another id before and said that the coordinator did not know that one."""
-        process = self._processes.of_member.get(member)
-        earlier = self._processes.members_of.get(process, []) if process else []
-        return member in earlier[1:] and any(
-            fact.kind == "unknown_member" and self._processes.of(fact) == process for fact in self._fenced.facts
-        )
-
-    def _predecessor(self, member: str) -> Departure | None:
-        """Who left and may be back as this member: the same process, the same id, or the same client id."""
-        process = self._processes.of_member.get(member)
-        waiting = self._away
-        for known in reversed(waiting):
-            if known.member == member or (process is not None and known.process == process):
-                return known
-        if process is not None and process[1] and any(known.process is not None for known in waiting):
-            waiting = [known for known in waiting if known.process is None or known.process[:2] == process[:2]]
-        for known in reversed(waiting):
-            if client_of(known.member) == client_of(member) != member:
-                return known
-        return None
-
-
-LAST_BY_S = 1.0
-"""Who joins last, so much later than the first, is the one that everybody waited for."""
-
-_AT_ONCE_S = 0.1
-"""A rebalance is through so soon after the last member has joined or was removed."""
-
-_Waits = dict[str, tuple[float, list[Fact]]]
-"""Members to the seconds from their join until the rebalance was through, with the lines that tell."""
-
-
-class LastToJoin:
-    """The joins of a group's members."""
-
-    def __init__(self, log: GroupLog, processes: Processes) -> None:
-        self._processes = processes
-        lines: dict[Process, list[Fact]] = defaultdict(list)
-        for fact in log.facts:
-            if fact.sure and fact.kind in {"joining", "revoked", "lost"} and fact.stream.role != "broker":
-                lines[processes.of(fact)].append(fact)
-        self._gave_up = {process: Ordered(facts) for process, facts in lines.items()}
-        self._sent = {process: known.of("joining") for process, known in self._gave_up.items()}
-        self._new = Ordered(fact for fact in log.facts if fact.kind == "added" and fact.member)
-        self._before: Rebalance | None = None
-
-    def find(self, each: Rebalance, last: float) -> None:
-        """Set `waited_for` and its evidence; ``last``: the end of the rebalance before."""
-        before, self._before = self._before, each
-        if each.consumer_protocol or each.emptied or each.stabilized is None or _cooperative(each):
-            return
-        if _starts(each, before):
-            return  # an empty group waits for a time, not for a member
-        if removed := _removed(each):
-            each.waited_for, each.waiting = removed
-            return
-        each.waited_for, each.waiting = _last(each, self._at_brokers(each, last) | self._at_clients(each, last))
-
-    def _at_brokers(self, each: Rebalance, last: float) -> _Waits:
-        assert each.stabilized is not None
-        at_brokers: _Waits = {}
-        for fact in self._new.between(max(last, (each.begun or last) - _AT_ONCE_S), each.stabilized):
-            if fact.sure and fact.stream.role == "broker" and fact.member:
-                at_brokers[fact.member] = (each.stabilized - (fact.at or 0.0), [fact])
-        prepares = [fact for fact in each.facts if fact.kind == "prepare" and fact.sure]
-        if each.begun is not None and prepares and each.trigger in {"add", "rejoin"}:
-            for member in each.trigger_members:
-                at_brokers.setdefault(member, (each.stabilized - each.begun, prepares[:1]))
-        return at_brokers
-
-    def _at_clients(self, each: Rebalance, last: float) -> _Waits:
-        at_clients: _Waits = {}
-        for fact in each.facts:
-            if fact.kind != "joined" or not fact.sure or fact.at is None or fact.stream.role == "broker":
-                continue
-            member = fact.member or next((name for name, at in each.seen.items() if at == fact.at), None)
-            process = self._processes.of(fact)
-            if member is None or process not in self._sent:
-                continue
-            sent = self._sent[process].latest(fact.at) or self._gave_up[process].latest(fact.at)
-            if sent is not None and (sent.at or 0.0) > last:
-                at_clients[member] = (fact.at - (sent.at or 0.0), [sent, fact])
-        return at_clients
-
-
-def _cooperative(each: Rebalance) -> bool:
-    """Whether members keep their partitions during the rebalance, so that nobody waits."""
-    return "cooperative" in (each.cause or "") or any("cooperative" in fact.text for fact in each.facts)
-
-
-def _starts(each: Rebalance, before: Rebalance | None) -> bool:
-    return each.generation == 1 or each.before == [] or (before is not None and before.emptied)
-
-
-def _removed(each: Rebalance) -> tuple[list[str], list[Fact]] | None:
-    """Members that the coordinator removed to complete the rebalance: at the rebalance timeout, or when their session
-    was over in the middle of it."""
-    assert each.stabilized is not None
-    for departure in reversed(each.departures):
-        lines = [fact for fact in departure.facts if fact.stream.role == "broker"]
-        waited = departure.at - (each.begun if each.begun is not None else departure.at)
-        if departure.how not in {"session", "not_rejoined"} or not lines or waited <= LAST_BY_S:
-            continue
-        if -_AT_ONCE_S <= each.stabilized - departure.at <= _AT_ONCE_S:
-            same = [
-                known for known in each.departures if known.how == departure.how and known.at >= departure.at - 0.01
-            ]
-            return sorted({known.member for known in same}), lines
-    return None
-
-
-def _last(each: Rebalance, waits: _Waits) -> tuple[list[str], list[Fact]]:
-    """The one that joined last, if others had waited for it; where only one member's join is not in the logs, that one
-    if the rebalance was not yet through with the others."""
-    if not waits:
-        return [], []
-    gone = {departure.member for departure in each.departures}
-    members = each.after if each.after is not None else each.listed
-    silent = [name for name in members or [] if name not in waits and name not in gone]
-    least = min(wait for wait, _ in waits.values())
-    longest = max(wait for wait, _ in waits.values())
-    if least <= _AT_ONCE_S or (members is not None and not silent):
-        late = sorted(name for name, (wait, _) in waits.items() if wait == least)
-        if longest - least <= LAST_BY_S:
-            return [], []
-        return late, [fact for name in late for fact in waits[name][1]]
-    if members is None or len(silent) != 1 or longest <= LAST_BY_S:
-        return [], []
-    return silent, [fact for _, facts in waits.values() for fact in facts][:4]
+    def of_client(self, member: str) -> list[Departure]:
+        """Those with the client id of a member, the last one first."""
+        return list(reversed(self._of_client.get(client_of(member), {}).values()))

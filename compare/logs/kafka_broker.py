@@ -1,143 +1,214 @@
-"""Tables of messages (what a message must hold, how its parts are found, what it then says), and that of Kafka's group
-coordinator: 2.x and 3.x (kafka.coordinator.group), 4.x (both protocols).
-"""
+"""The messages of Kafka's brokers: 2.x and 3.x (kafka.coordinator.group), 4.x (both protocols), controllers."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 
-_SHORT = {
-    "group": r"(?P<group>\S+)",
-    "GroupId": r"\[GroupId (?P<group>[^\]]+)\]",
-    "member": r"(?P<member>\S+?)",
-    "generation": r"(?P<generation>\d{1,9})",
-    "instance": r"(?:Some\(|Optional\[)?(?P<instance>[^\s,;)\]]+)[\])]?",
-    "with_instance": r"(?: with instance id (?P<instance>\S+))?",
-    "text": r"(?P<text>.*)",
-}
-"""What stands for a part in the tables. The parts are the fields of `Fact`; `names` is a list with commas."""
-_TOKEN = re.compile(r"""(?<!\?P)<(?:(\w+)|(["'])(\w+)\2)>""")
+from compare.logs.broker_events import (
+    Added,
+    Announced,
+    AssignmentReceived,
+    BrokerFenced,
+    BrokerStarted,
+    BrokerStopped,
+    Emptied,
+    EpochBumped,
+    EpochJoined,
+    Failed,
+    Fenced,
+    InstanceFenced,
+    InstanceHeld,
+    Left,
+    Loaded,
+    NotRejoined,
+    NotWritten,
+    OtherKind,
+    PartitionCreated,
+    Preparing,
+    Replaced,
+    Stabilized,
+    SubscriptionUpdated,
+    TargetComputed,
+    WentAway,
+)
+from compare.logs.events import Event, Place
+from compare.logs.templates import read_message, table
 
+_PREFIX = re.compile(r"\[Group(?:Coordinator|MetadataManager) (?:id=|brokerId=)?(\d{1,9})[^\]]{0,100}\]:? ")
+"""What the coordinator's messages begin with."""
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """``holds``: text that every such message has; ``parts``: finds the parts; ``kind``: of the fact."""
-
-    holds: str
-    parts: re.Pattern[str]
-    kind: str
-
-
-def table(text: str, **short: str) -> tuple[Pattern, ...]:
-    """Two lines a row: ``kind: text that every such message holds``, and below it the expression of the parts.
-
-    ``<name>`` in an expression is one of `_SHORT` or ``short``, ``<'name'>`` a part in quotes. An expression that goes
-    on in the next line is indented as before: what is more than four blanks belongs to it.
-    """
-
-    def long(token: re.Match[str]) -> str:
-        name, quote, quoted = token.groups()
-        return rf"{quote}(?P<{quoted}>[^{quote}]+){quote}" if quote else {**_SHORT, **short}[name]
-
-    rows = re.findall(r"^(\w+): (.*)\n((?:    .*\n)+)", text, re.MULTILINE)
-    return tuple(
-        Pattern(holds, re.compile(_TOKEN.sub(long, parts.replace("\n    ", "")[4:].rstrip("\n"))), kind)
-        for kind, holds, parts in rows
-    )
-
-
-def first_match(patterns: Sequence[Pattern], message: str) -> tuple[str, dict[str, str]] | None:
-    """The kind and the parts of the first pattern that the message matches."""
-    for pattern in patterns:
-        if pattern.holds in message and (match := pattern.parts.search(message)):
-            return pattern.kind, {name: value for name, value in match.groupdict().items() if value is not None}
-    return None
-
-
-MARKS = ("GroupCoordinator", "coordinator.group", "[Group ", "[GroupId ", "is identified as a known static member")
-"""One of these is in every line of the coordinator."""
-
-COORDINATOR = table(
-    r"""
-prepare: Preparing to rebalance group
-    Preparing to rebalance group <group> in state \S+ with old generation <generation>.*?\(reason: <text>\)
-stabilized: Stabilized group
-    Stabilized group <group> generation <generation>\b.* with (?P<text>\d+) members
-assigned: Assignment received from leader
-    Assignment received from leader(?: (?P<member>\S+))? for group <group> for generation <generation>\.
-emptied: is now empty
-    Group <group> with generation <generation> is now empty
-left: has left
-    MemberMetadata\(memberId=(?P<member>[^,]+), groupInstanceId=(?P<instance>[^,]+), clientId=(?P<client>.*?),
-     clientHost=.*\) has left group <group> through explicit `LeaveGroup`; client reason: <text>
-left: has left
-    \[Group(?:Id)? (?P<group>[^\]]+)\] (?:Dynamic |Static )?[Mm]ember <member><with_instance> has left group through
-     explicit `LeaveGroup` request; client reason: <text>
-left: has left
-    Member\[group\.instance\.id (?P<instance>.+?), member\.id (?P<member>[^\]]+)\] in group <group> has left
-failed: has failed
-    Member <member> in group <group> has failed, removing it
-not_rejoined: who haven't joined
-    Group <group> removed dynamic members who haven't joined: (?:Set\(|\[)(?P<names>[^)\]]*)
-static_replaced: Replacing previously mapped member
-    groupInstanceId=<instance> and unknown member id joins group <group> in \S+ state\. Replacing previously mapped
-     member <member> with
-static_replaced: rejoins, assigning new member id
-    Static member <instance> of group <group> with unknown member id rejoins, assigning new member id (?P<text>[^\s,]+),
-     while old member id <member> will be
-static_quiet: which joins during Stable stage
-    Static member which joins during Stable stage
-fenced: is fenced by
-    Request memberId=<member> for static member with groupInstanceId=<instance> is fenced by \w+
-     memberId=(?P<text>\S+)\x20
-fenced: is identified as a known static member
-    given member\.id <member> is identified as a known static member (?P<instance>[^\s,]+?), but not matching the
-     expected member\.id (?P<text>\S+) during
-added: for this member and add
-    joins group <group> in \S+ state\. Created a new member id <member> for this member and add
-added: Pending dynamic member
-    Pending dynamic member with id <member> joins group <group> in \S+ state
-announced: with unknown member id joins group
-    joins group <group> in \S+ state\. Created a new member id <member>(?:,? and| for)
-loaded: Loading group metadata for
-    Loading group metadata for <group> with generation <generation>
-loaded: Loaded classic group
-    Loaded classic group <group> with (?P<text>\d+) members
-loaded: Loaded consumer group
-    Loaded consumer group <group> with (?P<text>\d+) members
-k_replaced: to replace the existing member
-    <GroupId> Static member with instance id <instance> re-joins .*Created a new member (?P<member>\S+) to replace the
-     existing member (?P<text>\S+?)\.
-k_refused: cannot join the group because the instance id is owned
-    <GroupId> Static member <member> with instance id <instance> cannot join the group because the instance id is owned
-     by member (?P<text>\S+?)\.
-k_away: temporarily left the consumer group
-    <GroupId> Static member <member> with instance id <instance> temporarily left
-k_joined: joins the consumer group using the consumer protocol
-    <GroupId> (?:Static m|M)ember <member><with_instance> joins the
-k_joined_classic: joins the consumer group using the classic protocol
-    <GroupId> (?:Static m|M)ember <member><with_instance> joins the
-k_left: left the consumer group
-    <GroupId> (?:Static m|M)ember <member><with_instance> left the
-k_fenced: fenced from the group because
-    <GroupId> Member <member> fenced from the group because <text>
-k_subscribed: updated its subscribed
-    <GroupId> Member <member> updated its subscribed (?P<text>topics|regex)
-k_bumped: Bumped group epoch to
-    <GroupId> Bumped group epoch to <generation>(?: with metadata hash (?P<text>-?\d+))?
-k_target: Computed a new target assignment
-    <GroupId> Computed a new target assignment for epoch <generation>(?: with <'text'> assignor)?
-k_converted: Converted the classic group
-    <GroupId> Converted the classic group
-"""
+_COORDINATOR = table(
+    (
+        Preparing,
+        "Preparing to rebalance group {group} in state {} with old generation {generation} (__{} (reason: {reason})",
+    ),
+    (Preparing, "Preparing to rebalance group {group} in state {} with old generation {generation} (reason: {reason})"),
+    (Stabilized, "Stabilized group {group} generation {generation} (__{}) with {members} members"),
+    (Stabilized, "Stabilized group {group} generation {generation} with {members} members"),
+    (
+        AssignmentReceived,
+        "Assignment received from leader {*leader} for group {*group} for generation {generation}. The group has {}",
+    ),
+    (
+        AssignmentReceived,
+        "Assignment received from leader for group {*group} for generation {generation}. The group has {}",
+    ),
+    (AssignmentReceived, "Assignment received from leader for group {*group} for generation {generation}"),
+    (Emptied, "Group {group} with generation {generation} is now empty (__{})"),
+    (Emptied, "Group {group} with generation {generation} is now empty"),
+    (
+        Left,
+        "Member MemberMetadata(memberId={*member}, groupInstanceId={*instance}, clientId={*},"
+        " clientHost={*}) has left group {group} through explicit `LeaveGroup`; client reason: {reason}",
+    ),
+    (
+        Left,
+        "[Group {group}] Member {*member} has left group through explicit `LeaveGroup` request; client reason:"
+        " {reason}",
+    ),
+    (
+        Left,
+        "[Group {group}] Static member {*member} with instance id {*instance} has left group through explicit"
+        " `LeaveGroup` request; client reason: {reason}",
+    ),
+    (
+        Left,
+        "[GroupId {group}] Dynamic member {*member} has left group through explicit `LeaveGroup` request; client"
+        " reason: {reason}",
+    ),
+    (
+        Left,
+        "[GroupId {group}] Static member {*member} with instance id {*instance} has left group through explicit"
+        " `LeaveGroup` request; client reason: {reason}",
+    ),
+    (
+        Left,
+        "Member[group.instance.id {instance}, member.id {*member}] in group {group} has left, removing it from the"
+        " group",
+    ),
+    (Failed, "Member {*member} in group {group} has failed, removing it from the group"),
+    (NotRejoined, "Group {group} removed dynamic members who haven't joined: Set({members})"),
+    (NotRejoined, "Group {group} removed dynamic members who haven't joined: [{members}]"),
+    (
+        Replaced,
+        "Static member with groupInstanceId={*instance} and unknown member id joins group {*group} in {} state."
+        " Replacing previously mapped member {*old} with this groupInstanceId",
+    ),
+    (
+        Replaced,
+        "Static member {*instance} of group {*group} with unknown member id rejoins, assigning new member id {*member},"
+        " while old member id {old} will be removed",
+    ),
+    (
+        InstanceFenced,
+        "Request memberId={*member} for static member with groupInstanceId={*instance} is fenced by current"
+        " memberId={*by} during operation {}",
+    ),
+    (
+        InstanceFenced,
+        "Request memberId={*member} for static member with groupInstanceId={*instance} is fenced by existing"
+        " memberId={*by} during operation {}",
+    ),
+    (
+        InstanceFenced,
+        "given member.id {*member} is identified as a known static member {*instance}, but not matching the expected"
+        " member.id {*by} during {}, will respond with instance fenced error",
+    ),
+    (
+        Added,
+        "Dynamic Member with unknown member id joins group {*group} in {} state. Created a new member id {member} for"
+        " this member and add to the group",
+    ),
+    (
+        Added,
+        "Static Member with unknown member id joins group {*group} in {} state. Created a new member id {member} for"
+        " this member and add to the group",
+    ),
+    (Added, "Adding new static member {*instance} to group {*group} with member id {member}"),
+    (
+        Added,
+        "Pending dynamic member with id {*member} joins group {group} in {} state. Adding to the group now",
+    ),
+    (
+        Announced,
+        "Dynamic member with unknown member id joins group {*group} in {} state. Created a new member id {*member} and"
+        " request{} the member to rejoin with this id",
+    ),
+    (Loaded, "Loading group metadata for {group} with generation {generation}"),
+    (Loaded, "Loaded classic group {group} with {members} members"),
+    (Loaded, "Loaded consumer group {group} with {members} members"),
+    (NotWritten, "Failed to write empty metadata for group {*group}: {why}"),
+    (
+        Replaced,
+        "[GroupId {group}] Static member with instance id {instance} re-joins {} Created a new member {member} to"
+        " replace the existing member {old}",
+    ),
+    (
+        InstanceHeld,
+        "[GroupId {group}] Static member {member} with instance id {instance} cannot join the group because the"
+        " instance id is owned by member {by}",
+    ),
+    (EpochJoined, "[GroupId {group}] Member {*member} joins the consumer group using the consumer protocol"),
+    (EpochJoined, "[GroupId {group}] Member {*member} joins the consumer group using the classic protocol"),
+    (
+        EpochJoined,
+        "[GroupId {group}] Static member {*member} with instance id {*instance} joins the consumer group using the"
+        " {} protocol",
+    ),
+    (
+        WentAway,
+        "[GroupId {group}] Static member {*member} with instance id {*instance} temporarily left the consumer group",
+    ),
+    (Left, "[GroupId {group}] Member {*member} left the consumer group"),
+    (Left, "[GroupId {group}] Static member {*member} with instance id {*instance} left the consumer group"),
+    (Fenced, "[GroupId {group}] Member {*member} fenced from the group because {why}"),
+    (SubscriptionUpdated, "[GroupId {group}] Member {*member} updated its subscribed topics to: {}"),
+    (SubscriptionUpdated, "[GroupId {group}] Member {*member} updated its subscribed regex to: {}"),
+    (EpochBumped, "[GroupId {group}] Bumped group epoch to {epoch} with metadata hash {topics}"),
+    (EpochBumped, "[GroupId {group}] Bumped group epoch to {epoch}"),
+    (
+        TargetComputed,
+        "[GroupId {group}] Computed a new target assignment for epoch {epoch} with '{assignor}' assignor{}",
+    ),
+    (TargetComputed, "[GroupId {group}] Computed a new target assignment for epoch {epoch} in {}"),
 )
 
-OTHERS = table(
-    r"""
-partition_created: Created log for partition
-    Created log for partition (?P<text>\S+)-<generation> in
-broker_stopped: shut down completed
-    \[Kafka\w*Server id=\d+\] shut down completed
-"""
+_OTHERS = table(
+    (PartitionCreated, "Created log for partition {*name} in {}"),
+    (BrokerStarted, "Kafka Server started"),
+    (
+        BrokerFenced,
+        "Replayed BrokerRegistrationChangeRecord modifying the registration for broker {}:"
+        " BrokerRegistrationChangeRecord(brokerId={broker}, brokerEpoch={}, fenced={fenced},"
+        " inControlledShutdown={shutting},{}",
+    ),
 )
-"""Lines of other parts of the broker."""
+
+_SERVER = re.compile(r"\[(?:Kafka\w*Server|BrokerServer|QuorumController|LogManager|GroupMetadata)[^\]]{0,60}\]:? ")
+_KINDS = (
+    ("share group", "share"),
+    ("streams group", "streams"),
+)
+"""How the coordinator names groups that are no groups of consumers."""
+
+
+def of_broker(message: str, place: Place) -> Event | None:
+    """What a broker's message tells; None where it means nothing."""
+    if head := _PREFIX.match(message):
+        place.stream.node = int(head.group(1))
+        rest = message[head.end() :].removesuffix(".")
+        return read_message(_COORDINATOR, rest, place) or _other_kind(rest, place)
+    head = _SERVER.match(message)
+    rest = message[head.end() :] if head else message
+    if head and rest == "shut down completed":
+        return BrokerStopped(place=place)
+    return read_message(_OTHERS, rest, place) or read_message(_COORDINATOR, rest, place)
+
+
+def _other_kind(message: str, place: Place) -> Event | None:
+    """A line of a share group or of a streams group, as far as it names one."""
+    if not message.startswith("[GroupId "):
+        return None
+    group, bracket, rest = message[len("[GroupId ") :].partition("]")
+    if not bracket:
+        return None
+    kind = next((kind for words, kind in _KINDS if f" {words}" in rest), None)
+    return OtherKind(place=place, group=group, kind=kind) if kind else None

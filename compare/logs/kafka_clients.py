@@ -1,201 +1,361 @@
-"""What consumers print: Java, librdkafka, kafka-python, kafkajs."""
+"""The messages of consumers: Java, librdkafka, kafka-python, aiokafka, kafkajs, franz-go, sarama."""
 
+import json
 import re
 from collections.abc import Mapping
 
-from compare.logs.kafka_broker import first_match, table
+from compare.logs.broker_events import OtherKind
+from compare.logs.client_events import (
+    Asked,
+    ClientStarted,
+    CoordinatorGone,
+    Epoch,
+    Fatal,
+    Given,
+    GivenId,
+    GivesUpId,
+    Joined,
+    Joining,
+    Leaves,
+    ListsMember,
+    Loading,
+    Lost,
+    MetadataChanged,
+    Moved,
+    NotCoordinator,
+    OfClient,
+    PollTimeout,
+    Refused,
+    Resubscribed,
+    Revoked,
+    SecondRound,
+    SessionOver,
+    SharedOut,
+    Subscribed,
+    Synced,
+    ToldToRejoin,
+    Twin,
+    Unanswered,
+    UnknownMember,
+    Unreleased,
+)
+from compare.logs.events import Event, Place
+from compare.logs.templates import read_message, table
 
-_LIST = r"(?:partitions:? )?\[?(?P<text>[^\]\[]*)\]?(?: \(org\.apache\.[\w.$]+\))?$"
+_JAVA = table(
+    (Joining, "(Re-)joining group"),
+    (
+        Joined,
+        "Successfully joined group with generation Generation{generationId={generation}, memberId='{*member}',"
+        " protocol='{protocol}'}",
+    ),
+    (Joined, "Successfully joined group with generation {generation}"),
+    (
+        Synced,
+        "Successfully synced group in generation Generation{generationId={generation}, memberId='{*member}',"
+        " protocol='{}'}",
+    ),
+    (SharedOut, "Finished assignment for group at generation {generation}: {{members}}"),
+    (GivenId, "Request joining group due to: need to re-join with the given member-id: {member}"),
+    (MetadataChanged, "Request joining group due to: cached metadata has changed from {change}"),
+    (
+        MetadataChanged,
+        "Requesting to re-join the group and trigger rebalance since the assignment metadata has changed from {change}",
+    ),
+    (Resubscribed, "Request joining group due to: subscription has changed{}"),
+    (Resubscribed, "Requesting to re-join the group and trigger rebalance since the subscription has changed{}"),
+    (SecondRound, "Request joining group due to: need to revoke partitions{}"),
+    (SecondRound, "Need to revoke partitions {} and re-join the group{}"),
+    (ToldToRejoin, "Attempt to heartbeat failed since group is rebalancing{}"),
+    (ToldToRejoin, "Request joining group due to: group is already rebalancing{}"),
+    (Loading, "Request joining group due to: rebalance failed due to {}CoordinatorLoadInProgress{}"),
+    (Loading, "JoinGroup failed: Coordinator {} is loading the group{}"),
+    (
+        UnknownMember,
+        "Attempt to heartbeat with Generation{generationId={generation}, memberId='{*member}', protocol='{}'} and"
+        " group instance id {} failed due to UNKNOWN_MEMBER_ID, resetting generation",
+    ),
+    (
+        UnknownMember,
+        "OffsetCommit failed with Generation{generationId={generation}, memberId='{*member}', protocol='{}'}: The"
+        " coordinator is not aware of this member{}",
+    ),
+    (UnknownMember, "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID{}"),
+    (UnknownMember, "Resetting generation due to: encountered UNKNOWN_MEMBER_ID{}"),
+    (UnknownMember, "Attempt to heartbeat {}failed{}UNKNOWN_MEMBER_ID{}"),
+    (UnknownMember, "Offset commit failed on partition {}: The coordinator is not aware of this member{}"),
+    (Asked, "Request joining group due to: {reason}"),
+    (Leaves, "Member {*member} sending LeaveGroup request to coordinator {} due to {reason}"),
+    (PollTimeout, "consumer poll timeout has expired{}"),
+    (PollTimeout, "Consumer poll timeout has expired{}"),
+    (Given, "Adding newly assigned partitions: {partitions}"),
+    (Given, "Adding newly assigned partitions:"),
+    (Revoked, "Revoke previously assigned partitions {partitions}"),
+    (Revoked, "Revoke previously assigned partitions"),
+    (Lost, "Lost previously assigned partitions {partitions}"),
+    (Lost, "Lost previously assigned partitions"),
+    (
+        SessionOver,
+        "Group coordinator {} is unavailable or invalid due to cause: session timed out without receiving a heartbeat"
+        " response{}",
+    ),
+    (CoordinatorGone, "Group coordinator {} is unavailable or invalid due to cause: {why}"),
+    (CoordinatorGone, "Group coordinator {} is unavailable or invalid, will attempt rediscovery{why}"),
+    (
+        Unanswered,
+        "Cancelled in-flight HEARTBEAT request with correlation id {} due to node {} being disconnected (elapsed time"
+        " since creation: {}ms, elapsed time since send: {elapsed}ms, {}",
+    ),
+    (Unanswered, "Disconnecting from node {} due to request timeout{}"),
+    (Refused, "JoinGroup failed due to fatal error: {}protocols are incompatible{}"),
+    (Twin, "Caught fenced group.instance.id {instance} error in heartbeat thread{}"),
+    (Twin, "Received fatal exception: group.instance.id gets fenced"),
+    (Unreleased, "ConsumerGroupHeartbeatRequest failed due to unreleased instance id {instance}: {}"),
+    (ClientStarted, "Cluster ID: {}"),
+    (Subscribed, "Subscribed to topic(s): {topics}"),
+    (Subscribed, "Subscribed to pattern: {}"),
+    (Fatal, "Member {member} with epoch {} transitioned to fatal state"),
+    (Moved, "Member {member} with epoch {epoch} transitioned from {before} to {after}."),
+    (Moved, "Member {member} with epoch {epoch} transitioned from {before} to {after}"),
+)
+_JAVA_BEGINS = tuple(dict.fromkeys(row.begin[:10] for rows in _JAVA.values() for row in rows))
+_JAVA_HEAD = re.compile(r"\[(Consumer|Worker|ShareConsumer) (?:instanceId=|clientId=)")
+_ASSIGNMENT = re.compile(r"([^\s{,=]+)=(?:Assignment|ConnectAssignment|ExtendedAssignment)\(")
 
-JAVA = table(
-    r"""
-joining: (Re-)joining group
-    ^\(Re-\)joining group
-joined: Successfully joined group with generation
-    ^Successfully joined group with generation (?:Generation\{generationId=)?<generation>(?:, memberId=<'member'>,
-     protocol='(?P<text>[^']*)')?
-synced: Successfully synced group
-    ^Successfully synced group in generation Generation\{generationId=<generation>, memberId=<'member'>
-shared_out: Finished assignment for group at generation
-    ^Finished assignment for group at generation <generation>: \{<text>\}
-given_id: need to re-join with the given member-id
-    ^Request joining group due to: need to re-join with the given member-id: (?P<member>[^\s,]+)
-grown: metadata has changed from
-    ^Request.* metadata has changed from (?P<text>.* at the beginning of the rebalance to .*)
-resubscribed: subscription has changed
-    ^Request joining group due to: subscription has changed <text>
-second_round: need to revoke partitions
-    ^Request joining group due to: need to revoke partitions
-unknown_member: UNKNOWN_MEMBER_ID
-    ^Attempt to heartbeat with (?:stale )?Generation\{generationId=(?P<generation>-?\d{1,9}), memberId=<'member'>
-unknown_member: UNKNOWN_MEMBER_ID
-    ^Resetting generation.* UNKNOWN_MEMBER_ID
-unknown_member: The coordinator is not aware of this member
-    ^(?:OffsetCommit failed with Generation\{generationId=(?P<generation>-?\d{1,9}), memberId=<'member'>)?
-unknown_member: was fenced
-    ^Attempt to heartbeat .* failed (?:due to|since) .*(?:fenced|UNKNOWN)
-told: group is rebalancing
-    ^Attempt to heartbeat failed since group is rebalancing
-told: group is already rebalancing
-    ^Request joining group due to: group is already rebalancing
-loading: CoordinatorLoadInProgress
-    ^Request joining group due to: rebalance failed due to .*CoordinatorLoadInProgress
-loading: is loading the group
-    ^JoinGroup failed: Coordinator .* is loading the group
-refused: protocols are incompatible
-    ^JoinGroup failed due to fatal error: .*protocols are incompatible
-asked: Request joining group due to
-    ^Request joining group due to: (?P<text>.{0,120})
-leaves: sending LeaveGroup request
-    ^Member (?P<member>\S+) sending LeaveGroup request to coordinator .* due to (?P<text>.{0,120})
-too_slow: poll timeout has expired
-    ^(?:C|c)onsumer poll timeout has expired
-too_slow_by: exceeded approximately by
-    exceeded approximately by (?P<text>\d{1,12}) ms
-given: newly assigned partitions
-    ^Adding newly assigned <partitions>
-revoked: Revoke previously assigned
-    ^Revoke previously assigned <partitions>
-lost: Lost previously assigned
-    ^Lost previously assigned <partitions>
-session_over: session timed out without
-    ^Group coordinator .* session timed out without receiving
-coordinator_gone: is unavailable or invalid
-    ^Group coordinator .* is unavailable or invalid due to cause: (?P<text>.{0,80})
-twin: fenced group.instance.id
-    fenced group\.instance\.id Optional\[(?P<instance>[^\]]+)\]
-started: Cluster ID:
-    ^Cluster ID:\x20
-subscribed: Subscribed to
-    ^Subscribed to (?P<text>topic\(s\):|pattern:) (?:(?<=\): )(?P<names>[^()]{1,20000}))?
-unreleased: unreleased instance id
-    failed due to unreleased instance id (?P<instance>[^:\s]+)
-k_moved: transitioned from
-    ^Member (?P<member>\S+) with epoch (?P<generation>-?\d{1,9}) transitioned from (?P<text>\w+ to \w+)
-k_fatal: transitioned to fatal state
-    ^Member (?P<member>\S+) with epoch -?\d+ transitioned to fatal state
-""",
-    partitions=_LIST,
+_LIBRDKAFKA = table(
+    (
+        PollTimeout,
+        "Application maximum poll interval ({allowed}ms) exceeded by {}",
+    ),
+    (SessionOver, "Consumer group session timed out (in join-state steady) after {}"),
+    (
+        Joined,
+        "JoinGroup response: GenerationId {generation}, Protocol {protocol}, LeaderId {}, my MemberId {member}, {}",
+    ),
+    (Leaves, "Closing consumer{reason}"),
+    (ClientStarted, 'Group "{*group}": updating member id "(not-set)" -> ""'),
+    (ClientStarted, 'Group "{*group}": updating member id "(not-set)" -> "{member}"'),
+    (GivenId, 'Group "{*group}": updating member id "" -> "{member}"'),
+    (GivesUpId, 'Group "{*group}": updating member id "{*member}" -> ""'),
+    (Given, 'Group "{*group}" changed join state wait-assign-call -> steady{}'),
+    (Given, 'Group "{*group}" changed join state wait-incr{} -> steady{}'),
+    (Revoked, 'Group "{*group}" changed join state steady -> wait-unassign-call{}'),
+    (Joining, 'Group "{*group}" changed join state init -> wait-join{}'),
+    (ToldToRejoin, 'Group "{*group}" heartbeat error response {}Group rebalance in progress{}'),
+    (UnknownMember, 'Group "{*group}" heartbeat error response {}nknown member{}'),
+)
+_RDKAFKA_LINE = re.compile(r"(?:%\d\|[\d.]{9,20}\|)?([A-Z_]{2,20})(\|| \[)")
+_RDKAFKA_THREAD = re.compile(r"#(?:consumer|producer)-\d{1,9}(?:\||\]) \[thrd:")
+_TIMED_OUT = re.compile(r"Timed out HeartbeatRequest in flight \(after (\d{1,9})ms,")
+_LISTED = re.compile(r'(?:\]:|^) ?Member "([^"]{1,300})" ')
+_HEARTBEAT = re.compile(r'received for member id "([^"]{1,60})" with epoch (\d{1,9})')
+_PARTITIONS = re.compile(r"Topic (\S{1,249}) .{0,60}partition count changed from \d{1,7} to \d{1,7}")
+
+_PYTHON = table(
+    (Joining, "(Re-)joining group {group}"),
+    (
+        Joined,
+        "Successfully joined group {*group} <Generation {generation} (member_id: {*member}, protocol: {protocol})>",
+    ),
+    (Joined, "Joined group '{*group}' (generation {generation}) with member_id {member}"),
+    (GivenId, "Received member id {*member} for group {group}; will retry join-group"),
+    (ToldToRejoin, "Group {*group} is rebalancing; rejoining{}"),
+    (ToldToRejoin, "Heartbeat failed for group {*group} because it is rebalancing"),
+    (Given, "Setting newly assigned partitions {*partitions} for group {group}"),
+    (Revoked, "Revoking previously assigned partitions {*partitions} for group {group}"),
+    (Lost, "Group {*group} lost membership; forcibly revoking {partitions}"),
+    (Leaves, "Leaving consumer group {group} (member {member})."),
+    (Leaves, "LeaveGroup request succeeded"),
+    (PollTimeout, "Consumer poll timeout has expired{}"),
+    (ClientStarted, "IO loop starting (client_id={client})"),
+    (Subscribed, "Updating subscribed topics to: {}"),
+    (UnknownMember, "Heartbeat failed: local member_id was not recognized{}"),
+    (UnknownMember, "Heartbeat failed for group {*group}: generation id is not {}"),
+    (UnknownMember, "OffsetCommit failed for group {*group} due to group error ([Error 25] {}"),
+    (SessionOver, "Heartbeat session expired - marking coordinator dead{}"),
+    (SessionOver, "Heartbeat session expired, marking coordinator dead{}"),
+    (CoordinatorGone, "Marking the coordinator dead (node {})for group {*group}.{why}"),
+)
+_PYTHON_WORDS = (
+    (re.compile(r"InconsistentGroupProtocol"), Refused),
+    (re.compile(r"FencedInstanceId"), Twin),
+    (re.compile(r"[Hh]eartbeat.{0,200}(?:UnknownMemberId|not recognized|unknown member)"), UnknownMember),
 )
 
-LIBRDKAFKA = table(
-    r"""
-too_slow: |MAXPOLL|
-    Application maximum poll interval \(<generation>ms\) exceeded by (?P<text>\d+)ms
-session_over: |SESSTMOUT|
-    session timed out
-joined: JoinGroup response: GenerationId
-    JoinGroup response: GenerationId <generation>, Protocol (?P<text>[^,]*), .*my MemberId (?P<member>[^,]+),
-started: "(not-set)" ->
-    Group <"group">: updating member id "\(not-set\)" -> "(?P<member>[^"]+)?
-given_id: updating member id
-    Group <"group">: updating member id "" -> <"member">
-gives_up_id: updating member id
-    Group <"group">: updating member id <"member"> -> ""
-given: changed join state
-    Group <"group"> changed join state (?:wait-assign-call|wait-incr\S*) -> steady
-revoked: changed join state
-    Group <"group"> changed join state steady -> wait-unassign-call
-joining: changed join state
-    Group <"group"> changed join state init -> wait-join
-told: heartbeat error response
-    Group <"group"> heartbeat error response .*Group rebalance in progress
-unknown_member: heartbeat error response
-    Group <"group"> heartbeat error response .*[Uu]nknown member
-lists: owned partition(s) and
-    \]:  ?Member <"member">
-twin: Static consumer fenced
-    \|FATAL\|.*Static consumer fenced
-refused: nconsistent group protocol
-    [Ii]nconsistent group protocol
-k_epoch: ConsumerGroupHeartbeat response received
-    received for member id <"member"> with epoch (?P<generation>-?\d{1,9})
-grown: |PARTCNT|
-    Topic (?P<text>\S+) .*partition count changed from \d+ to \d+
-"""
-)
+_FRANZ: Mapping[str, type[OfClient]] = {
+    "joining group": Joining,
+    "join returned MemberIDRequired, rejoining with response's MemberID": GivenId,
+    "joined, balancing group": Joined,
+    "joined as leader but unable to balance group due to KIP-345 limitations": Joined,
+    "joined": Joined,
+    "synced": Synced,
+    "new group session begun": Given,
+    "leaving group": Leaves,
+    "beginning to manage the group lifecycle": ClientStarted,
+    "join returned UnknownMemberID, rejoining without a member id": UnknownMember,
+}
+"""franz-go's messages; their parts are keys."""
 
-_LIBRDKAFKA_CLIENT = re.compile(r"^%\d\|[^|]*\|[^|]*\|(?P<client>.*?)#consumer-\d+\| ")
+_FRANZ_LINE = re.compile(r"([^;]{4,90}); (.*)$")
+_FRANZ_OTHERS = ("heartbeat", "join group failed", "sync", "forced rejoin", "beginning", "fetch offsets", "calling on")
+_SARAMA_LINE = re.compile(r"(?:client/coordinator |consumergroup/|consumer/broker/|loop check partition number )")
 
-PYTHON = table(
-    r"""
-joining: (Re-)joining group
-    \(Re-\)joining group <group>
-joined: Successfully joined group
-    Successfully joined group <group> <Generation <generation> \(member_id: (?P<member>[^,]+), protocol:
-     (?P<text>[^)]*)\)
-given_id: Received member id
-    Received member id (?P<member>\S+) for group (?P<group>[^;\s]+)
-told: is rebalancing; rejoining
-    Group <group> is rebalancing; rejoining
-given: newly assigned partitions
-    Setting newly assigned partitions <text> for group <group>
-revoked: Revoking previously assigned
-    Revoking previously assigned partitions (?P<text>.*?) for group <group>
-leaves: Leaving consumer group
-    Leaving consumer group <group> \(member (?P<member>\S+)\)
-too_slow: poll timeout has expired
-    Consumer poll timeout has expired
-started: IO loop starting
-    IO loop starting \(client_id=(?P<client>.*)\)
-subscribed: subscribed topics
-    Updating subscribed (?P<text>topics) to:
-unknown_member: member
-    [Hh]eartbeat.*(?:UnknownMemberId|not recognized|unknown member)|UnknownMemberIdError|local member_id was not
-     recognized
-refused: InconsistentGroupProtocol
-    InconsistentGroupProtocol
-twin: FencedInstanceId
-    FencedInstanceId
-"""
-)
-
-KAFKAJS = (
-    ("joined", "[ConsumerGroup] Consumer has joined the group"),
-    ("started", "[Consumer] Starting"),
-    ("leaves", "[Consumer] Stopped"),
-    ("told", "[Runner] The group is rebalancing, re-joining"),
-    ("unknown_member", "[Runner] The coordinator is not aware of this member"),
-    ("unknown_member", "[ConsumerGroup] The coordinator is not aware of this member"),
-)
+_KAFKAJS = {
+    "[ConsumerGroup] Consumer has joined the group": Joined,
+    "[Consumer] Starting": ClientStarted,
+    "[Consumer] Stopped": Leaves,
+    "[Runner] The group is rebalancing, re-joining": ToldToRejoin,
+    "[Runner] The coordinator is not aware of this member": UnknownMember,
+    "[ConsumerGroup] The coordinator is not aware of this member": UnknownMember,
+}
 """Messages of kafkajs; their parts are fields of the JSON line."""
 
-_JAVA_HEAD = re.compile(
-    r"\[(?:Consumer|Worker) (?:instanceId=(?P<instance>[^,\]]+), )?"
-    r"clientId=(?P<client>.*?), groupId=(?P<group>[^\]]*)\] "
-)
-_MEMBER = re.compile(r"([^\s{,=]+)=(?:Assignment|ConnectAssignment|ExtendedAssignment)\(")
+Read = tuple[str, Event | None]
+"""The library, and what the line tells, None where it is not used."""
 
 
-def of_java(message: str) -> tuple[str, dict[str, str]] | None:
-    """Kind and parts of a line of the Java client (`[Consumer clientId=C, groupId=G] ...`)."""
-    head = _JAVA_HEAD.search(message)
+def is_idle_java(line: str) -> bool:
+    """Whether a line of the Java client means nothing, told without looking at its layout."""
+    at = line.rfind(", groupId=")
+    end = line.find("] ", at) if at >= 0 else -1
+    return end >= 0 and not line.startswith(_JAVA_BEGINS, end + 2) and "ShareConsumer" not in line
+
+
+def of_java(message: str, logger: str, place: Place) -> Read | None:
+    """A line of the Java client (`[Consumer clientId=C, groupId=G] ...`)."""
+    head = _JAVA_HEAD.match(message)
     if head is None:
         return None
-    found = first_match(JAVA, message[head.end() :])
+    at = message.rfind(", groupId=")
+    end = message.find("] ", at)
+    if at < 0 or end < 0:
+        return "java", None
+    group, rest = message[at + len(", groupId=") : end], message[end + 2 :]
+    if head.group(1) == "ShareConsumer":
+        return "java", OtherKind(place=place, group=group, kind="share")
+    if "Streams" in logger and ("Membership" in logger or "Heartbeat" in logger):
+        return "java", OtherKind(place=place, group=group, kind="streams")
+    if not rest.startswith(_JAVA_BEGINS):
+        return "java", None
+    instance, name = "", message[message.index("=") + 1 : at]
+    if "instanceId=" in head.group() and ", clientId=" in name:
+        instance, _, name = name.partition(", clientId=")
+    event = read_message(_JAVA, rest, place, {"group": group, "client": name, "instance": instance})
+    if isinstance(event, SharedOut):
+        members = tuple(_ASSIGNMENT.findall(rest))
+        return "java", SharedOut(place=place, group=group, client=name, generation=event.generation, members=members)
+    return "java", event
+
+
+def of_librdkafka(message: str, place: Place) -> Read | None:
+    """A line of librdkafka: `%LEVEL|seconds|FACILITY|client#consumer-1| [thrd:T]: text`, or through the logger of its
+    Python binding `FACILITY [client#consumer-1] [thrd:T]: text`, which prints with the next poll, not at once."""
+    head = _RDKAFKA_LINE.match(message)
+    thread = None if head is None else _last(_RDKAFKA_THREAD, message)
+    if head is None or thread is None:
+        return None
+    client = message[head.end() : thread.start()]
+    text = message[message.find("]: ", thread.end()) + 3 :]
+    place.late = head.group(2) == " ["
+    found = read_message(_LIBRDKAFKA, text, place, {"client": client})
+    if found is None and (listed := _LISTED.search(text)):
+        found = ListsMember(place=place, client=client, member=listed.group(1))
+    elif found is None and (beat := _HEARTBEAT.search(text)):
+        found = Epoch(place=place, client=client, member=beat.group(1), epoch=int(beat.group(2)))
+    elif found is None and head.group(1) == "PARTCNT" and (grown := _PARTITIONS.search(text)):
+        found = MetadataChanged(place=place, client=client, change=grown.group(1))
+    elif found is None and (late := _TIMED_OUT.search(text)):
+        found = Unanswered(place=place, client=client, elapsed=int(late.group(1)))
+    elif found is None and "Static consumer fenced" in text:
+        found = Twin(place=place, client=client)
+    elif found is None and "nconsistent group protocol" in text:
+        found = Refused(place=place, client=client)
+    if isinstance(found, Joined) and (found.generation or 0) < 1:
+        found = None  # it was only given its member id
+    elif isinstance(found, Leaves):
+        found = Leaves(place=place, client=client, reason="closing")
+    return "librdkafka", found
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The last match: what a client id holds stands before it."""
+    return next(iter([*pattern.finditer(text)][::-1]), None)
+
+
+def of_python(message: str, logger: str, place: Place) -> Read | None:
+    """A line of kafka-python or aiokafka, which are told apart by their loggers."""
+    library = "aiokafka" if logger.startswith("aiokafka.") else "kafka-python" if logger.startswith("kafka.") else ""
+    library = library if logger.islower() else ""  # classes of the broker have capitals
+    if not library:
+        return None
+    found = read_message(_PYTHON, message, place)
     if found is None:
+        event = next((event for pattern, event in _PYTHON_WORDS if pattern.search(message)), None)
+        found = event(place=place) if event else None
+    return library, found
+
+
+def of_kafkajs(message: str, fields: Mapping[str, object], place: Place) -> Read | None:
+    """A JSON line of kafkajs."""
+    if fields.get("logger") != "kafkajs":
         return None
-    kind, parts = found
-    if kind == "shared_out":
-        parts["names"] = ",".join(_MEMBER.findall(parts["text"]))
-        del parts["text"]
-    return kind, {name: value for name, value in head.groupdict().items() if value} | parts
-
-
-def of_librdkafka(message: str) -> tuple[str, dict[str, str]] | None:
-    """Kind and parts of a line of librdkafka (`%LEVEL|epoch seconds|FACILITY|client id#consumer-1| ...`)."""
-    head = _LIBRDKAFKA_CLIENT.match(message)
-    found = first_match(LIBRDKAFKA, message) if head else None
-    if head is None or found is None:
-        return None
-    return found[0], {"client": head.group("client")} | found[1]
-
-
-def of_kafkajs(message: str, fields: Mapping[str, object]) -> tuple[str, dict[str, str]] | None:
-    """Kind and parts of a JSON line of kafkajs."""
-    kind = next((kind for kind, begin in KAFKAJS if message.startswith(begin)), None)
-    if kind is None:
-        return None
+    event = next((event for begin, event in _KAFKAJS.items() if message.startswith(begin)), None)
     named = {"group": "groupId", "member": "memberId", "client": "clientId"}
     parts = {part: value for part, name in named.items() if isinstance(value := fields.get(name), str) and value}
-    return kind, parts
+    if event is ToldToRejoin and "not the correct coordinator" in str(fields.get("error", "")):
+        event = NotCoordinator
+    return "kafkajs", None if event is None else event(place=place, **parts)
+
+
+def of_go(message: str, fields: Mapping[str, object], place: Place) -> Read | None:
+    """A line of franz-go (`[INFO] joined; group: g, member_id: m, generation: 3`, or with keys of its own in JSON or
+    logfmt), or of sarama, whose lines name no join and no member."""
+    if _SARAMA_LINE.search(message[:120]):
+        return "sarama", None
+    text, keys = message, {name: str(value) for name, value in fields.items()}
+    if not keys:
+        line = _FRANZ_LINE.match(message)
+        if line is None:
+            return None
+        text = line.group(1)
+        keys = dict(pair.partition(": ")[::2] for pair in line.group(2).split(", ") if ": " in pair)
+    if "group" not in keys or not (text in _FRANZ or text.startswith(_FRANZ_OTHERS)):
+        return None
+    event: type[OfClient] | None = _FRANZ.get(text)
+    if event is None and (text.startswith("heartbeat errored") or text == "join group failed"):
+        event = _errored(keys.get("err", ""))
+    if event is None:
+        return "franz-go", None
+    group, member, generation = keys["group"], keys.get("member_id", ""), keys.get("generation", "")
+    if event is Joined:
+        number = int(generation) if generation.isdecimal() and len(generation) < 10 else None
+        return "franz-go", Joined(place=place, group=group, member=member, generation=number)
+    if event is Leaves:
+        return "franz-go", Leaves(place=place, group=group, member=member, reason="closing, as franz-go only leaves so")
+    return "franz-go", event(place=place, group=group, member=member)
+
+
+def _errored(error: str) -> type[OfClient] | None:
+    if "REBALANCE_IN_PROGRESS" in error:
+        return ToldToRejoin
+    return UnknownMember if "UNKNOWN_MEMBER_ID" in error else None
+
+
+def logfmt(line: str) -> Mapping[str, str] | None:
+    """The keys of a line as `time="..." level=info msg="..." key=value`, None where it is no such line."""
+    if "msg=" not in line or "level=" not in line:
+        return None
+    found: dict[str, str] = {}
+    for key, quoted, plain in _LOGFMT.findall(line):
+        found.setdefault(key, _unquoted(quoted) if quoted else plain)
+    return found if "msg" in found else None
+
+
+_LOGFMT = re.compile(r"(?:^|(?<= ))([A-Za-z_@.-]{1,40})=(?:(\"(?:[^\"\\]|\\.)*\")|([^\s\"]*))")
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return text[1:-1]

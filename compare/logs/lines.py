@@ -1,18 +1,11 @@
-"""The lines of log files that may mean something: files, folders, standard input, gzip, rotated files in order. How
-lines are wrapped and where their time stands is recognised by content, line by line.
-"""
+"""The lines of log files that may mean something: files, folders, standard input, gzip, rotated files in order."""
 
-import gzip
-import json
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
 
 from protocols.errors import UserError
 
@@ -84,34 +77,60 @@ def _rotation(name: str) -> tuple[str, tuple[int, str, int]]:
     return stem[: match.start()] + suffix, (0, date or "", -int(number or 0))
 
 
-@contextmanager
-def unpacked(path: Path) -> Iterator["BinaryIO | gzip.GzipFile"]:
-    """The bytes of a file, those of one that gzip has packed as they were before."""
-    with path.open("rb") as plain:
-        if plain.peek(2)[:2] == b"\x1f\x8b":
-            with gzip.open(plain, "rb") as stream:
-                yield stream
-        else:
-            yield plain
+@dataclass(slots=True)
+class Reading:
+    """What reading a file found out: how many lines it has, and whether the file is cut off."""
+
+    lines: int = 0
+    cut: str = ""
 
 
-def lines_with(file: LogFile, keys: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The lines that hold one of the keys, with their numbers from 1; raises `UserError` where it cannot be read."""
+def blocks(file: LogFile, found: Reading) -> Iterator[bytes]:
+    """The bytes of a file, those of one that gzip has packed as they were before, as far as they are there.
+
+    Raises `UserError` where it cannot be read.
+    """
     try:
         if file.path is None:
-            yield from _lines(sys.stdin.buffer, keys)
+            yield from iter(lambda: sys.stdin.buffer.read(BLOCK), b"")
             return
-        with unpacked(file.path) as stream:
-            yield from _lines(stream, keys)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        return  # a file that is cut off or damaged: what came before it counts
+        with file.path.open("rb") as stream:
+            packed = stream.peek(2)[:2] == b"\x1f\x8b"
+            plain = iter(lambda: stream.read(BLOCK), b"")
+            yield from _unpacked(plain, found) if packed else plain
     except OSError as error:
         raise UserError(f"{file.name}: {error.strerror or error}, expected a readable log file") from None
 
 
-def _lines(stream: "BinaryIO | gzip.GzipFile", keys: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
-    before, rest = 0, b""
-    while block := stream.read(BLOCK):
+def _unpacked(packed: Iterator[bytes], found: Reading) -> Iterator[bytes]:
+    """Everything before the place where the packed bytes end or are damaged: `gzip` gives nothing of the last block."""
+    part = zlib.decompressobj(wbits=31)
+    begun = False
+    for block in packed:
+        rest = block
+        while rest:
+            begun = True
+            try:
+                yield part.decompress(rest, BLOCK)
+                while part.unconsumed_tail:
+                    yield part.decompress(part.unconsumed_tail, BLOCK)
+            except zlib.error:
+                found.cut = "damaged"
+                return
+            rest = part.unused_data
+            if part.eof:
+                part, begun = zlib.decompressobj(wbits=31), False
+                if rest and not rest.startswith(b"\x1f\x8b"):
+                    return  # padding
+    if begun:
+        yield part.flush()
+        found.cut = "cut off"
+
+
+def lines_with(file: LogFile, keys: Sequence[bytes], found: Reading) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold one of the keys, with their numbers from 1; raises `UserError` where it cannot be read."""
+    rest = b""
+    for block in blocks(file, found):
         block = rest + block
         end = block.rfind(b"\n") + 1
         if not end and len(block) < LONGEST_LINE:
@@ -119,10 +138,11 @@ def _lines(stream: "BinaryIO | gzip.GzipFile", keys: Sequence[bytes]) -> Iterato
             continue
         end = end or len(block)
         rest = block[end:]
-        yield from _hits(block, end, before, keys)
-        before += block.count(b"\n", 0, end)
+        yield from _hits(block, end, found.lines, keys)
+        found.lines += block.count(b"\n", 0, end)
     if rest:
-        yield from _hits(rest, len(rest), before, keys)
+        yield from _hits(rest, len(rest), found.lines, keys)
+        found.lines += 1
 
 
 def _hits(block: bytes, end: int, before: int, keys: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -151,159 +171,3 @@ def joined(parts: Iterable[str]) -> str:
     """Names for people: `a, b and c`."""
     names = list(parts)
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
-
-
-_KUBECTL = re.compile(r"\[(pod/[^/\]\s]+/[^\]\s]+)\] ?")
-_STERN = re.compile(r"([a-z0-9][a-z0-9.-]*[a-z0-9]) › ([a-z0-9-]+) ")
-_COMPOSE = re.compile(r"(?!(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b)([A-Za-z0-9][\w.-]*) +\| ")
-_STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)"
-_CRI = re.compile(rf"({_STAMP}) (?:stdout|stderr) [FP] ")
-_TIMESTAMPED = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z) ")
-
-_DATED = re.compile(
-    r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,:](\d{1,9}))?"
-    r"(?: ?(Z|UTC|GMT)\b| ?([+-])(\d\d):?(\d\d)\b)?"
-)
-_WORDY = re.compile(r"(\d\d)[ /-]([A-Z][a-z]{2})[ /-](\d{4})[ :](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
-_SLASHED = re.compile(r"(\d\d?)/(\d\d?)/(\d{4})[ T](\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ([AP])M\b)?")
-_OF_DAY = re.compile(r"\[?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?=[\s\]|])")
-_EPOCH_MS = re.compile(r"\[?(1\d{12})\b")
-_LIBRDKAFKA = re.compile(r"%\d\|(\d{9,11}(?:\.\d+)?)\|")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_TEXTS = ("message", "msg", "log", "text", "@message")
-_TIMES = ("@timestamp", "timestamp", "time", "ts", "timeMillis", "epochMillis", "instant", "datetime", "date")
-_HEAD = 100
-"""Characters at a line's beginning in which its time is looked for."""
-
-
-@dataclass(slots=True)
-class Unwrapped:
-    """``container``: whose line it is, None without a prefix; ``hint``: the wrapper's own time in UTC; ``text``: the
-    line as the process printed it, or a JSON line's message; ``stamp`` and ``clock`` as in `Fact`; ``fields``: those
-    of a JSON line."""
-
-    container: str | None
-    hint: float | None
-    text: str
-    stamp: float | None
-    clock: str
-    fields: Mapping[str, object]
-
-
-def unwrapped(line: str) -> Unwrapped:
-    """A line without the wrappers of docker, CRI, kubectl, stern and compose, and without its JSON."""
-    container: str | None = None
-    hint: float | None = None
-    fields: Mapping[str, object] = {}
-    stamp, clock = None, "none"
-    for _ in range(5):
-        if match := _KUBECTL.match(line) or _STERN.match(line) or _COMPOSE.match(line):
-            container = match.group(1)
-            line = line[match.end() :]
-        elif match := _CRI.match(line) or _TIMESTAMPED.match(line):
-            hint = time_of(match.group(1))[0]
-            line = line[match.end() :]
-        elif line.startswith("{"):
-            found = _json(line)
-            if found is None:
-                break
-            if isinstance(found.get("log"), str) and "stream" in found:
-                hint = time_of(str(found.get("time", "")))[0]
-                line = str(found["log"]).rstrip("\n")
-            else:
-                fields = found
-                line = next((str(found[key]) for key in _TEXTS if isinstance(found.get(key), str)), line)
-                stamp, clock = _json_time(found)
-                break
-        else:
-            break
-    if stamp is None:
-        stamp, clock = time_of(line)
-    return Unwrapped(container, hint, line, stamp, clock, fields)
-
-
-def _json(line: str) -> Mapping[str, object] | None:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _json_time(fields: Mapping[str, object]) -> tuple[float | None, str]:
-    for key in _TIMES:
-        value = fields.get(key)
-        if isinstance(value, dict):
-            value = value.get("epochSecond")
-        if isinstance(value, bool):
-            continue
-        if isinstance(value, int | float) and 1e9 < value < 1e14:
-            return (value / 1000 if value > 1e11 else float(value)), "utc"
-        if isinstance(value, str):
-            stamp, clock = time_of(value)
-            if stamp is not None:
-                return stamp, clock
-    return None, "none"
-
-
-def time_of(line: str) -> tuple[float | None, str]:
-    """The time at a line's beginning as seconds, and what kind of clock it is; (None, "none") without one."""
-    head = line[:_HEAD]
-    if match := _LIBRDKAFKA.match(head):
-        return float(match.group(1)), "utc"
-    if match := _EPOCH_MS.match(head):
-        return int(match.group(1)) / 1000, "utc"
-    if match := _DATED.search(head):
-        year, month, day, hour, minute, second = map(int, match.groups()[:6])
-        seconds = _seconds(year, month, day, hour, minute, second, match.group(7))
-        if seconds is None:
-            return None, "none"
-        if match.group(8):
-            return seconds, "utc"
-        if match.group(9):
-            east = int(match.group(10)) * 3600 + int(match.group(11)) * 60
-            return seconds - (east if match.group(9) == "+" else -east), "utc"
-        return seconds, "local"
-    if (match := _WORDY.search(head)) and match.group(2) in _MONTHS:
-        day, year, hour, minute, second = (int(match.group(each)) for each in (1, 3, 4, 5, 6))
-        seconds = _seconds(year, _MONTHS.index(match.group(2)) + 1, day, hour, minute, second, match.group(7))
-        return (seconds, "local") if seconds is not None else (None, "none")
-    if match := _SLASHED.search(head):
-        return _slashed(match)
-    if match := _OF_DAY.match(head):
-        hour, minute, second = map(int, match.groups()[:3])
-        return hour * 3600 + minute * 60 + second + _fraction(match.group(4)), "day"
-    return None, "none"
-
-
-def stated_east(line: str) -> float:
-    """Seconds that the zone which a time states is east of UTC; 0.0 where none is stated."""
-    match = _DATED.search(line[:_HEAD])
-    if match is None or not match.group(9):
-        return 0.0
-    east = int(match.group(10)) * 3600.0 + int(match.group(11)) * 60.0
-    return east if match.group(9) == "+" else -east
-
-
-def _slashed(match: re.Match[str]) -> tuple[float | None, str]:
-    """Month/day/year, as with AM and PM; day/month/year where the first is no month."""
-    first, second, year, hour, minute, seconds = map(int, match.groups()[:6])
-    month, day = (second, first) if first > 12 else (first, second)
-    if match.group(8):
-        hour = hour % 12 + (12 if match.group(8) == "P" else 0)
-    found = _seconds(year, month, day, hour, minute, seconds, match.group(7))
-    return (found, "local") if found is not None else (None, "none")
-
-
-def _fraction(digits: str | None) -> float:
-    return int(digits) / 10 ** len(digits) if digits else 0.0
-
-
-def _seconds(
-    year: int, month: int, day: int, hour: int, minute: int, second: int, fraction: str | None
-) -> float | None:
-    try:
-        whole = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC).timestamp()
-    except ValueError:
-        return None
-    return whole + _fraction(fraction)

@@ -2,14 +2,16 @@
 stood still, which the lanes of the picture show.
 """
 
-import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from compare.logs.facts import GroupLog, Rebalance, client_of
-from compare.logs.lines import BLOCK, LONGEST_LINE, LogFile, decoded, unpacked
+from compare.logs.identity import client_of
+from compare.logs.lines import LONGEST_LINE, LogFile, Reading, blocks, decoded
+from compare.logs.model import GroupLog, Rebalance
+from compare.logs.rocketmq_lines import QueueAdded, Result, Rocket
+from protocols.errors import UserError
 
 Line = tuple[str, int]
 """Name of a file, number of the line from 1."""
@@ -31,23 +33,21 @@ def lines_of(files: Sequence[LogFile], wanted: Iterable[Line]) -> dict[Line, str
 
 
 def _read(file: LogFile, numbers: Sequence[int]) -> Mapping[int, str]:
-    assert file.path is not None
     found: dict[int, str] = {}
     try:
-        with unpacked(file.path) as stream:
-            for number, line in _numbered(iter(lambda: stream.read(BLOCK), b""), numbers):
-                text = decoded(line)
-                found[number] = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-    except (OSError, EOFError, zlib.error):
-        pass  # what could be read before counts, as it does when the file is read for its facts
+        for number, line in _numbered(blocks(file, Reading()), numbers):
+            text = decoded(line)
+            found[number] = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    except UserError:
+        pass  # a file that is gone by now
     return found
 
 
-def _numbered(blocks: Iterator[bytes], numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+def _numbered(parts: Iterator[bytes], numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
     """The lines with these numbers (ascending) of a stream of blocks; ends of lines are counted, not split."""
     coming = deque(numbers)
     before, rest = 0, b""
-    for block in blocks:
+    for block in parts:
         block = rest + block
         whole = block.rfind(b"\n") + 1
         last = before + block.count(b"\n", 0, whole)
@@ -130,12 +130,12 @@ def _members(each: Rebalance) -> Sequence[str]:
 
 
 def _rocketmq(log: GroupLog, found: _Book) -> None:
-    moves = [(fact.at or 0.0, kind in _GONE, fact.client or "") for kind, fact in log.moves]
+    moves = [(line.at, kind in _GONE, line.client) for kind, line in log.moves if isinstance(line, Rocket)]
     known = {name for _, _, name in moves}
-    for fact in log.facts:
-        if fact.client and fact.client not in known and fact.kind in {"r_added", "r_result"}:
-            known.add(fact.client)
-            moves.append((found.begin, False, fact.client))
+    for line in log.events:
+        if isinstance(line, QueueAdded | Result) and line.client and line.client not in known:
+            known.add(line.client)
+            moves.append((found.begin, False, line.client))
     for at, gone, client in sorted(moves):
         name = _name(log, client)
         if gone:

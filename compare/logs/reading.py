@@ -1,14 +1,29 @@
-"""Log files into facts: which lines mean something, whose they are."""
+"""Log files into streams of events: which lines mean something, whose they are, and which are not understood."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import PurePath
 
-from compare.logs import kafka_broker, kafka_clients, rocketmq_lines
-from compare.logs.facts import Fact, Stream
-from compare.logs.kafka_broker import first_match
-from compare.logs.lines import LogFile, Unwrapped, decoded, lines_with, stated_east, unwrapped
+from compare.logs.broker_events import BrokerStarted, Coordinates, OtherKind
+from compare.logs.client_events import (
+    ClientBooted,
+    ClientStarted,
+    Epoch,
+    PolledAgain,
+    PollTimeout,
+    SessionOver,
+    Setting,
+    Subscribed,
+    Threw,
+)
+from compare.logs.events import Event, Place, Stream
+from compare.logs.kafka_broker import of_broker
+from compare.logs.kafka_clients import is_idle_java, of_go, of_java, of_kafkajs, of_librdkafka, of_python
+from compare.logs.layouts import Unwrapped, stated_east, unwrapped
+from compare.logs.lines import LogFile, Reading, decoded, lines_with
+from compare.logs.rocketmq_lines import AtBroker, of_rocketmq
 
 KEYS = (
     b"roup",
@@ -18,11 +33,20 @@ KEYS = (
     b"metadata.max.age.ms = ",
     b"Created log for partition ",
     b"shut down completed (",
+    b"BrokerRegistrationChangeRecord",
     b"poll timeout has expired",
+    b"[thrd:",
+    b"Server started (kafka.",
+    b"kafka.coordinator",
+    b"kafka.errors.",
     b"IO loop starting (client_id=",
     b"Updating subscribed topics to",
-    b" owned partition(s) and ",
-    b"partition count changed from ",
+    b"Subscribed to topic(s)",
+    b"kafkajs",
+    b"consumer/broker/",
+    b"client/coordinator",
+    b"Exception",
+    b"_MAX_POLL_EXCEEDED",
     b"doRebalance, ",
     b" route info changed, old[",
     b"the client factory [",
@@ -33,101 +57,141 @@ KEYS = (
 """A line without one of these means nothing; looked for in whole blocks, where long keys
 are found faster."""
 
-_SAMPLE = 128 << 10
 _NO_LOGS = (".json", ".md", ".yaml", ".yml", ".properties")
+_QUIET = {
+    "librdkafka": "prints joins and leaves only with debug=cgrp",
+    "aiokafka": "says nothing about its poll interval",
+    "kafkajs": "prints no generation, and does not say why it left",
+    "sarama": "prints no joins, no members and no generations",
+}
+"""Libraries of which a part is never printed."""
 
-_JAVA_STARTS = (
-    "(Re-)joining",
-    "Successfully ",
-    "Finished assi",
-    "Request join",
-    "Attempt to h",
-    "Resetting gen",
-    "OffsetCommit f",
-    "Offset commit f",
-    "JoinGroup fai",
-    "Member ",
-    "Consumer poll",
-    "consumer poll",
-    "Adding newly",
-    "Revoke prev",
-    "Lost previ",
-    "Group coord",
-    "Caught fenc",
-    "Cluster ID: ",
-    "Subscribed t",
-    "ConsumerGroupH",
-    "Requesting to",
-    "Time between",
-    "Received fatal",
+_START_TIME = re.compile(r"Kafka startTimeMs: (1\d{12})$")
+_SETTING = re.compile(r"(max\.poll\.interval\.ms|session\.timeout\.ms|metadata\.max\.age\.ms) = (\d{1,9})$")
+_THREW = re.compile(r"(?:Caused by: )?([a-z_$][\w$]*(?:\.[\w$]+){1,12}(?:Exception|Error))(?::|$)")
+_KAFKA_LOGGERS = ("org.apache.kafka.", "o.a.k", "kafka.", "state.change")
+_CLASSES = frozenset(
+    {
+        "AbstractConfig",
+        "AbstractCoordinator",
+        "AbstractHeartbeatRequestManager",
+        "AbstractMembershipManager",
+        "AppInfoParser",
+        "AsyncKafkaConsumer",
+        "ClassicKafkaConsumer",
+        "CommitRequestManager",
+        "ConsumerConfig",
+        "ConsumerCoordinator",
+        "ConsumerHeartbeatRequestManager",
+        "ConsumerMembershipManager",
+        "ConsumerRebalanceListenerInvoker",
+        "CoordinatorRequestManager",
+        "CoordinatorRuntime",
+        "GroupCoordinator",
+        "GroupMetadata",
+        "GroupMetadataManager",
+        "KafkaConsumer",
+        "LegacyKafkaConsumer",
+        "Metadata",
+        "NetworkClient",
+        "WorkerCoordinator",
+    }
 )
-_START_TIME = re.compile(r"Kafka startTimeMs: (1\d{12})\b")
-_SETTING = re.compile(r"^\s*(max\.poll\.interval\.ms|session\.timeout\.ms|metadata\.max\.age\.ms) = (\d{1,9})\b")
-_SEEN = re.compile(r"\b(?:kafka\.(?:coordinator|net|consumer|cluster)|kafka\.\w+\.\w+)\b")
+"""Loggers of Kafka, as layouts that shorten names to fit leave them."""
+_ONE_TROUBLE = 40
+"""Exceptions so many lines apart are told as one."""
+
+
+@dataclass(slots=True)
+class Sources:
+    """What was read: the streams, and of each file how much of it (``read``, by name)."""
+
+    files: Sequence[LogFile]
+    streams: list[Stream]
+    read: dict[str, Reading] = field(default_factory=dict)
+
+    def not_understood(self) -> list[dict[str, object]]:
+        """Sources with lines of clients that were not understood, or with nothing that is known at all."""
+        rows: list[dict[str, object]] = []
+        used: set[str] = set()
+        for stream in self.streams:
+            used.update(stream.files if stream.events or stream.lines else ())
+            name = stream.container or stream.name
+            lost = [each for each in stream.events if isinstance(each, PollTimeout | SessionOver) and not each.group]
+            if lost:
+                why = f"poll timeouts or lost sessions of {lost[0].client or 'a client'}, and no line names its group"
+                rows.append(_row(name, len(lost), stream.library, why))
+            for library, number in sorted(stream.lines.items()):
+                unread = number - stream.read.get(library, 0)
+                if library in _QUIET and unread:
+                    rows.append(_row(name, unread, library, _QUIET[library]))
+                elif not stream.read.get(library) and library != "java":
+                    rows.append(_row(name, unread, library, "none of its lines tells of a group"))
+        for file in self.files:
+            lines = self.read.get(file.name, Reading()).lines
+            if file.name not in used and lines and not file.name.endswith(_NO_LOGS):
+                why = "no line of a client or a broker that is known; librdkafka and sarama print none by default"
+                rows.append(_row(file.name, lines, None, why))
+        return rows
+
+    def skipped(self) -> list[dict[str, str]]:
+        """Files that are no logs, and those that end before their end."""
+        rows = [
+            {"file": file.name, "why": "no log: neither a broker's nor a client's"}
+            for file in self.files
+            if file.name.endswith(_NO_LOGS) or (file.name in self.read and not self.read[file.name].lines)
+        ]
+        for name, reading in sorted(self.read.items()):
+            if reading.cut:
+                why = f"the packed file is {reading.cut} after line {reading.lines}: what comes before was read"
+                rows.append({"file": name, "why": why})
+        return rows
+
+
+def _row(source: str, lines: int, client: str | None, why: str) -> dict[str, object]:
+    return {"source": source, "lines": lines, "client": client, "why": why}
 
 
 def read(
     files: Sequence[LogFile], zones: Mapping[str, tzinfo], kept: dict[tuple[str, int], str] | None = None
-) -> list[Stream]:
-    """The streams with their facts in the order of the lines, their times still as printed.
+) -> Sources:
+    """The streams with their events in the order of the lines, their times still as printed.
 
     ``zones``: by name of a file (with or without its folder) or of a container; ``kept``: takes the lines of standard
     input by file and number, which cannot be read again. Raises `UserError` for a file that cannot be read.
     """
     streams: dict[tuple[str, str | None], Stream] = {}
+    found = Sources(files, [])
     for file in files:
-        for fact, container in _facts(file, kept if file.path is None else None):
-            key = (file.base, container)
+        found.read[file.name] = reading = Reading()
+        for number, raw in lines_with(file, KEYS, reading):
+            line = decoded(raw)
+            if is_idle_java(line):
+                continue
+            shape = unwrapped(line)
+            key = (file.base, shape.container)
             stream = streams.get(key)
             if stream is None:
-                stream = streams[key] = Stream(file.base, container)
-                stream.zone = _zone_of(file, container, zones)
-            fact.stream = stream
-            if fact.clock == "utc" and stream.stated is None:
-                stream.stated = fact.east
-            if file.name not in stream.files:
+                stream = streams[key] = Stream(file.base, shape.container)
+                stream.zone = _zone_of(file, shape.container, zones)
+            place = Place(stream, file.name, number, shape.stamp, shape.clock, shape.hint)
+            event = _meaning(shape, line, place)
+            if (event is not None or stream.lines) and file.name not in stream.files:
                 stream.files.append(file.name)
-            _append(stream, fact)
-    return [stream for _, stream in sorted(streams.items(), key=lambda item: (item[0][0], item[0][1] or ""))]
-
-
-def silent_sources(files: Sequence[LogFile], streams: Sequence[Stream]) -> bool:
-    """Whether there are files or containers that print nothing about groups, as librdkafka's clients do."""
-    used = {name for stream in streams for name in stream.files}
-    if any(file.name not in used and not file.name.endswith(_NO_LOGS) for file in files):
-        return True
-    wrapped = {name for stream in streams if stream.container for name in stream.files}
-    known = {stream.container for stream in streams}
-    shown = {container for file in files if file.name in wrapped for container in _containers(file)}
-    return bool(shown - known)
-
-
-def _containers(file: LogFile) -> set[str]:
-    """The containers with lines at the beginning or the end of a file."""
-    if file.path is None or file.name.endswith(".gz"):
-        return set()
-    try:
-        with file.path.open("rb") as stream:
-            text = stream.read(_SAMPLE)
-            stream.seek(max(0, stream.seek(0, 2) - _SAMPLE))
-            text += b"\n" + stream.read(_SAMPLE)
-    except OSError:
-        return set()
-    containers = {unwrapped(decoded(row)).container for row in text.split(b"\n")[1:-1]}
-    return {container for container in containers if container}
-
-
-def _append(stream: Stream, fact: Fact) -> None:
-    if fact.kind in _BROKER_KINDS:
-        stream.role = "broker"
-    if fact.kind == "k_epoch":  # one line a heartbeat: only a new epoch is news
-        last = next((each for each in reversed(stream.facts[-40:]) if each.kind == "k_epoch"), None)
-        if last and (last.member, last.generation) == (fact.member, fact.generation):
-            return
-    stream.facts.append(fact)
-
-
-_BROKER_KINDS = frozenset(each.kind for each in kafka_broker.COORDINATOR) | {"r_connected", "r_closed", "r_expired"}
+            if event is None:
+                continue
+            if kept is not None and file.path is None:
+                kept[event.evidence] = line
+            _append(stream, event, line, shape)
+        for stream in streams.values():
+            if file.name in stream.files:
+                stream.lengths[file.name] = reading.lines
+    found.streams = [
+        stream
+        for _, stream in sorted(streams.items(), key=lambda item: (item[0][0], item[0][1] or ""))
+        if stream.events or stream.lines
+    ]
+    return found
 
 
 def _zone_of(file: LogFile, container: str | None, zones: Mapping[str, tzinfo]) -> tzinfo | None:
@@ -135,75 +199,64 @@ def _zone_of(file: LogFile, container: str | None, zones: Mapping[str, tzinfo]) 
     return next((zones[name] for name in names if name in zones), None)
 
 
-def _facts(file: LogFile, kept: dict[tuple[str, int], str] | None) -> Iterator[tuple[Fact, str | None]]:
-    nobody = Stream("", None)
-    for number, raw in lines_with(file, KEYS):
-        line = decoded(raw)
-        if "groupId=" in line and "startTimeMs" not in line and not _of_use_in_java(line):
-            continue
-        shape = unwrapped(line)
-        found = _meaning(shape)
-        if found is None:
-            continue
-        kind, parts = found
-        fact = Fact(kind, nobody, file.name, number, stamp=shape.stamp, clock=shape.clock, hint=shape.hint)
-        fact.east = stated_east(line) if shape.clock == "utc" and shape.hint is None else 0.0
-        _fill(fact, parts)
-        if kind == "start_time":
-            fact.hint = int(parts["text"]) / 1000
-        elif kind.startswith("r_"):
-            fact.hint = rocketmq_lines.stated_time(shape.text) or fact.hint
-            if shape.clock == "local" and rocketmq_lines.in_east_8(shape.text):
-                fact.names = (*fact.names, "GMT+8")
-        if kept is not None:
-            kept[fact.evidence] = line
-        yield fact, shape.container
+def _append(stream: Stream, event: Event, line: str, shape: Unwrapped) -> None:
+    if shape.clock == "utc" and shape.hint is None:
+        event.place.east = stated_east(line)
+    if shape.clock == "utc" and stream.stated is None:
+        stream.stated = event.place.east
+    of_server = isinstance(event, Coordinates) and not isinstance(event, OtherKind)
+    if of_server or isinstance(event, AtBroker | BrokerStarted):
+        stream.role = "broker"
+    if isinstance(event, Epoch):  # one line a heartbeat: only a new epoch is news
+        last = next((each for each in reversed(stream.events[-40:]) if isinstance(each, Epoch)), None)
+        if last and (last.member, last.epoch) == (event.member, event.epoch):
+            return
+    if isinstance(event, Threw) and stream.events:
+        last_event = stream.events[-1]
+        if isinstance(last_event, Threw) and event.place.line - last_event.place.line < _ONE_TROUBLE:
+            return
+    stream.events.append(event)
 
 
-def _of_use_in_java(line: str) -> bool:
-    at = line.find("groupId=")
-    end = line.find("] ", at)
-    return end < 0 or line.startswith(_JAVA_STARTS, end + 2) or "GroupCoordinator" in line
+def _meaning(shape: Unwrapped, line: str, place: Place) -> Event | None:
+    message, logger, stream = shape.message, shape.logger, place.stream
+    client = (
+        of_kafkajs(message, shape.fields, place)
+        or (of_java(message, logger, place) if _may_be_kafkas(logger) else None)
+        or of_librdkafka(message, place)
+        or of_python(message, logger, place)
+    )
+    if client is None and not logger.startswith(_KAFKA_LOGGERS):
+        client = of_go(message, shape.fields, place)
+    if client is not None:
+        library, event = client
+        stream.lines[library] = stream.lines.get(library, 0) + 1
+        stream.read[library] = stream.read.get(library, 0) + (event is not None)
+        return _first_of_aiokafka(event, library, stream)
+    if not logger and (match := _SETTING.match(message)):
+        return Setting(place=place, name=match.group(1), value=int(match.group(2)))
+    if not logger and shape.clock == "none" and (match := _THREW.match(message)):
+        return Threw(place=place, exception=match.group(1))
+    if trouble := shape.fields.get("error.type") or str(shape.fields.get("stack_trace", "")).partition(":")[0]:
+        return Threw(place=place, exception=str(trouble))
+    if "code=_MAX_POLL_EXCEEDED" in message:
+        return PolledAgain(place=place)
+    if not _may_be_kafkas(logger):
+        return of_rocketmq(message, line, place)
+    if match := _START_TIME.match(message):
+        place.hint = int(match.group(1)) / 1000
+        return ClientBooted(place=place, moment=int(match.group(1)))
+    return of_broker(message, place) or of_rocketmq(message, line, place)
 
 
-def _meaning(shape: Unwrapped) -> tuple[str, dict[str, str]] | None:
-    message = shape.text
-    if shape.fields.get("logger") == "kafkajs":
-        return kafka_clients.of_kafkajs(message, shape.fields)
-    if "groupId=" in message and (found := kafka_clients.of_java(message)):
-        return found
-    if match := _START_TIME.search(message):
-        return "start_time", {"text": match.group(1)}
-    if match := _SETTING.search(message):
-        return "setting", {"text": match.group(1), "generation": match.group(2)}
-    if message.startswith("%") and (found := kafka_clients.of_librdkafka(message)):
-        return found
-    if any(mark in message for mark in kafka_broker.MARKS) and (
-        found := first_match(kafka_broker.COORDINATOR, message)
-    ):
-        return found
-    if any(mark in message for mark in rocketmq_lines.MARKS) and (
-        found := first_match(rocketmq_lines.ROCKETMQ, message)
-    ):
-        return found
-    logger = str(shape.fields.get("logger_name") or shape.fields.get("name") or shape.fields.get("logger") or "")
-    if _SEEN.search(message[:200]) or logger.startswith("kafka."):
-        if found := first_match(kafka_broker.OTHERS, message):
-            return found
-        return first_match(kafka_clients.PYTHON, message)
-    return first_match(kafka_broker.OTHERS, message)
+def _first_of_aiokafka(event: Event | None, library: str, stream: Stream) -> Event | None:
+    """aiokafka prints no line of its start: the first subscription stands for it."""
+    first = library == "aiokafka" and isinstance(event, Subscribed)
+    if event is None or not first or any(isinstance(each, ClientStarted) for each in stream.events):
+        return event
+    return ClientStarted(place=event.place)
 
 
-def _fill(fact: Fact, parts: Mapping[str, str]) -> None:
-    fact.group = parts.get("group")
-    fact.member = parts.get("member")
-    fact.client = parts.get("client")
-    fact.text = parts.get("text", "")
-    instance = parts.get("instance")
-    if instance is not None:
-        instance = re.sub(r"^(?:Some\(|Optional\[)(.*)[)\]]$", r"\1", instance)
-    fact.instance = None if instance in (None, "None", "null") else instance
-    if "generation" in parts:
-        fact.generation = int(parts["generation"])
-    if "names" in parts:
-        fact.names = tuple(name.strip() for name in parts["names"].split(",") if name.strip())
+def _may_be_kafkas(logger: str) -> bool:
+    """An application that prints another's line has a logger of its own; layouts cut long names from the left."""
+    return "." not in logger or logger.startswith(_KAFKA_LOGGERS) or logger.rpartition(".")[2] in _CLASSES

@@ -6,8 +6,10 @@ Here is what happens to a Kafka group, of the classic or the consumer protocol; 
 import math
 from collections.abc import Sequence
 
-from compare.logs.document import longer_interval
-from compare.logs.facts import Departure, GroupLog, Rebalance
+from compare.logs.broker_events import Loaded, TargetComputed
+from compare.logs.client_events import CoordinatorGone, Joined, OfClient
+from compare.logs.model import Departure, GroupLog, Rebalance
+from compare.logs.remedies import longer_interval
 from compare.logs.replay_events import (
     ABOUT,
     Event,
@@ -21,6 +23,7 @@ from compare.logs.replay_events import (
     possible,
 )
 from compare.logs.replay_rocketmq import rocketmq_fields
+from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, NEW_ID
 from protocols.errors import UserError
 
 _UNKNOWN_TOPIC = "topic"
@@ -33,7 +36,7 @@ _BROKER = "broker-1"
 _ONE_RESTART_S = 5.0
 """A broker loads its groups within so many seconds, and is away for so long where no client says for how long."""
 
-_JOINS = frozenset({"member_joined", "member_rejoined_after_poll_timeout", "member_rejoined_after_fencing"})
+_JOINS = frozenset({JOINED, AFTER_POLL, AFTER_FENCING, NEW_ID})
 
 
 def _kafka_fields(log: GroupLog) -> dict[str, object]:
@@ -58,10 +61,14 @@ class _Night:
         self.poll_ms = int(log.figures.get("max.poll.interval.ms") or self._likely_interval())
         self.first = self._first_members()
         self.instances = self._instances()
-        self.subscriptions = Subscriptions(log.facts)
+        self.subscriptions = Subscriptions(log.events)
 
     def fields(self) -> dict[str, object]:
-        growths = [rebalance.at for rebalance in self.log.rebalances[1:] if rebalance.cause == "partitions_added"]
+        growths = [
+            rebalance.at
+            for rebalance in self.log.rebalances[1:]
+            if "partitions_added" in {cause.name for cause in rebalance.causes}
+        ]
         topics = self._topics(min(growths, default=math.inf))
         grown = {name: number for name, number in self._topics(math.inf).items() if number > topics.get(name, number)}
         events = self._events(list(topics))
@@ -88,7 +95,7 @@ class _Night:
 
     def _first_members(self) -> list[str]:
         first = self.log.rebalances[0]
-        known = first.after or first.listed or list(first.seen) or first.joined or first.members
+        known = first.after or first.listed or list(first.seen) or list(first.joined) or first.members
         names = sorted({self._name(member) for member in known})
         if not names:
             raise UserError(f"--scenario: the logs name no member of {self.log.group}, expected logs of its clients")
@@ -100,9 +107,9 @@ class _Night:
     def _instances(self) -> dict[str, str]:
         """Static members; an id that several members use is left out."""
         found: dict[str, set[str]] = {}
-        for fact in self.log.facts:
-            if fact.instance and fact.member and fact.stream.role != "broker":
-                found.setdefault(self._name(fact.member), set()).add(fact.instance)
+        for event in self.log.events:
+            if isinstance(event, OfClient) and event.instance and event.member:
+                found.setdefault(self._name(event.member), set()).add(event.instance)
         ids = [instance for those in found.values() for instance in those]
         return {
             name: instance
@@ -128,19 +135,18 @@ class _Night:
         gone = [known for rebalance in self.log.rebalances for known in rebalance.departures if known.how == "session"]
         for departure in gone:
             own = [
-                fact.at
-                for fact in self.log.facts
-                if fact.at is not None
-                and fact.at < departure.at - 0.5
-                and fact.stream.role != "broker"
-                and (fact.member == departure.member or fact.client == self.log.names.get(departure.member))
+                event.at
+                for event in self.log.events
+                if isinstance(event, OfClient)
+                and event.at < departure.at - 0.5
+                and (event.member == departure.member or event.client == self.log.names.get(departure.member))
             ]
             shortest = min(shortest, 900 * (departure.at - max(own, default=self.begin)))
         return max(1000, round(shortest))
 
     def _topics(self, until: float) -> dict[str, int]:
         """Topics with the partitions that members had until then, at least one of each that is subscribed to."""
-        found = partitions(self.log.facts, until)
+        found = partitions(self.log.events, until)
         subscribed = dict.fromkeys(self.subscriptions.topics(), 1) if found else {}
         return dict(sorted((subscribed | found).items())) or {_UNKNOWN_TOPIC: 2 * len(self.first)}
 
@@ -148,11 +154,12 @@ class _Night:
         """As it was, and the remedies: a longer interval, static members, the consumer protocol."""
         interval = longer_interval(self.log.figures) or 10 * self.poll_ms
         if self.consumer_protocol:
-            told = [fact.text for fact in self.log.facts if fact.kind == "k_target"]
+            told = [event.assignor for event in self.log.events if isinstance(event, TargetComputed)]
             strategy = _ON_SERVERS.get(told[-1] if told else "", "kafka:uniform")
             settings = self._server_settings()
         else:
-            told = [fact.text for fact in self.log.facts if fact.kind == "joined" and fact.text in _STRATEGIES]
+            joins = [event.protocol for event in self.log.events if isinstance(event, Joined)]
+            told = [protocol for protocol in joins if protocol in _STRATEGIES]
             strategy = f"kafka:{told[-1]}" if told else "kafka:range"
             settings = {"max.poll.interval.ms": self.poll_ms, "session.timeout.ms": self.session_ms}
         if age := self.log.figures.get("metadata.max.age.ms"):
@@ -195,7 +202,7 @@ class _Night:
                     events.append(event)
                     if "leave" in event or "crash" in event:
                         there.discard(name)
-            if rebalance.cause in _JOINS:
+            if any(cause.name in _JOINS for cause in rebalance.causes) or rebalance.doubts:
                 for name in sorted({self._name(member) for member in rebalance.joined} - there):
                     at: Event = {"at": self._at(rebalance.at)}
                     events.append(
@@ -209,9 +216,9 @@ class _Night:
     def _coordinator_restarts(self) -> list[Event]:
         """The broker was away from when a client lost it, or a little earlier, until it had loaded the group anew."""
         events: list[Event] = []
-        lost = [fact.at for fact in self.log.facts if fact.kind == "coordinator_gone" and fact.at is not None]
+        lost = [event.at for event in self.log.events if isinstance(event, CoordinatorGone)]
         back = self.begin
-        for loaded in sorted({fact.at for fact in self.log.facts if fact.kind == "loaded" and fact.at is not None}):
+        for loaded in sorted({event.at for event in self.log.events if isinstance(event, Loaded)}):
             if loaded > back + _ONE_RESTART_S:
                 gone = min((at for at in lost if back < at < loaded), default=loaded - _ONE_RESTART_S)
                 events.append({"at": self._at(gone), "broker": _BROKER, "does": "stop"})
@@ -223,7 +230,7 @@ class _Night:
         """Static members that were restarted without a rebalance."""
         return [
             {"at": self._at(event.at), "restart": name}
-            for event in self.log.events
+            for event in self.log.happenings
             if event.cause == "static_member_restarted"
             for name in sorted({self._name(member) for member in event.members})
             if name in known and name in self.instances
@@ -243,7 +250,7 @@ class _Night:
             }
         if departure.how in {"session", "not_rejoined"}:
             silent = departure.at - self.session_ms / 1000
-            if back is not None and back.cause == "member_rejoined_after_fencing":
+            if back is not None and any(cause.name == AFTER_FENCING for cause in back.causes):
                 return {"at": self._at(silent), "hang": name, "for": f"{round(1000 * (back.at - silent))}ms"}
             return {"at": self._at(silent), "crash": name}
         return {"at": self._at(departure.at), "leave": name}

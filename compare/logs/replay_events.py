@@ -6,7 +6,8 @@ Partitions and subscriptions of a Kafka group, as far as its clients' logs show 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from compare.logs.facts import Fact
+from compare.logs.client_events import Partitions, Subscribed
+from compare.logs.events import Event as Line
 
 AFTER_MS = 60_000
 """The run goes on for so long after the last that happened."""
@@ -74,12 +75,12 @@ _OF_MEMBERS = ("leave", "crash", "hang", "stop_polling", "join", "restart")
 _PARTITION = re.compile(r"topic='([^']+)', partition=(\d{1,9})|([^\s\[\],{}'=]+)-(\d{1,9})(?=[,\s\]]|$)")
 
 
-def partitions(facts: Sequence[Fact], until: float) -> dict[str, int]:
+def partitions(lines: Sequence[Line], until: float) -> dict[str, int]:
     """Topics with the partitions that members had until then."""
     found: dict[str, int] = {}
-    for fact in facts:
-        if fact.kind in {"given", "revoked", "lost"} and (fact.at or 0.0) <= until:
-            for first, number, second, other in _PARTITION.findall(fact.text):
+    for line in lines:
+        if isinstance(line, Partitions) and line.at <= until:
+            for first, number, second, other in _PARTITION.findall(line.partitions):
                 topic = first or second
                 found[topic] = max(found.get(topic, 0), int(number or other) + 1)
     return dict(sorted(found.items()))
@@ -88,14 +89,14 @@ def partitions(facts: Sequence[Fact], until: float) -> dict[str, int]:
 class Subscriptions:
     """The topics that each client says it subscribes to, from when on; clients of the Java library print that."""
 
-    def __init__(self, facts: Sequence[Fact]) -> None:
+    def __init__(self, lines: Sequence[Line]) -> None:
         self._told: dict[str, list[tuple[float, tuple[str, ...]]]] = {}
-        for fact in facts:
-            if fact.kind == "subscribed" and fact.names and fact.client and fact.at is not None:
-                told = self._told.setdefault(plain(fact.client), [])
-                topics = tuple(sorted(set(fact.names)))
+        for line in lines:
+            if isinstance(line, Subscribed) and line.topics and line.client:
+                told = self._told.setdefault(plain(line.client), [])
+                topics = tuple(sorted(set(line.topics)))
                 if not told or told[-1][1] != topics:
-                    told.append((fact.at, topics))
+                    told.append((line.at, topics))
 
     def topics(self) -> set[str]:
         """Of all members at any time."""

@@ -5,9 +5,20 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compare.logs.facts import Fact, GroupLog, Rebalance
+from compare.logs.model import GroupLog, Rebalance
 from compare.logs.replay_events import ABOUT, Event, clock, length, milliseconds, plain, possible
-from compare.logs.rocketmq_lines import route_change
+from compare.logs.rocketmq_lines import (
+    BrokerBooted,
+    BrokerLost,
+    Connected,
+    LockFailed,
+    NewVersion,
+    QueueAdded,
+    Result,
+    Rocket,
+    RouteChanged,
+    route_change,
+)
 from protocols.errors import UserError
 
 _STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
@@ -18,6 +29,7 @@ _LATE_S = 1.5
 _UNKNOWN_QUEUES = 4
 _BROKER = "broker-a"
 _RETRY = "%RETRY%"
+_AboutRoutes = RouteChanged | BrokerLost | BrokerBooted
 
 
 def rocketmq_fields(log: GroupLog) -> dict[str, object]:
@@ -40,18 +52,19 @@ class _Night:
 
     def __init__(self, log: GroupLog) -> None:
         self.log = log
-        self.facts = sorted((fact for fact in log.facts if fact.at is not None), key=lambda fact: fact.at or 0.0)
+        self.lines = log.events
         self.begin = log.rebalances[0].at
-        self.moves = log.moves
+        self.moves = [(kind, line) for kind, line in log.moves if isinstance(line, Rocket)]
+        self.routes = [line for line in log.others if isinstance(line, RouteChanged)]
         started = (log.rebalances[0].end or self.begin) + _LATE_S
-        self.first = sorted({fact.client for kind, fact in self.moves if (fact.at or 0.0) <= started and fact.client})
+        self.first = sorted({line.client for _, line in self.moves if line.at <= started and line.client})
         if not self.first:
-            self.first = sorted({fact.client for fact in self.facts if fact.kind == "r_added" and fact.client})
+            self.first = sorted({line.client for line in self.lines if isinstance(line, QueueAdded) and line.client})
         if not self.first:
             raise UserError(f"--scenario: the logs name no member of {log.group}, expected logs of its brokers")
-        self.later = [move for move in self.moves if (move[1].at or 0.0) > started]
-        self.names = _names(sorted({*self.first, *(fact.client for _, fact in self.moves if fact.client)}))
-        self.expiry_ms = min([_EXPIRY_MS, *(self._silence_ms(fact) for kind, fact in self.moves if _is_silent(kind))])
+        self.later = [move for move in self.moves if move[1].at > started]
+        self.names = _names(sorted({*self.first, *(line.client for _, line in self.moves if line.client)}))
+        self.expiry_ms = min([_EXPIRY_MS, *(self._silence_ms(line) for kind, line in self.moves if _is_silent(kind))])
         self.absences: list[_Absence] = []
         self.doubled: dict[str, float] = {}
         for rebalance in reversed(log.rebalances):
@@ -81,40 +94,41 @@ class _Night:
 
     def _member(self, client: str, topics: Mapping[str, object]) -> dict[str, object]:
         """What the member subscribes to, as far as its own log tells, and its own strategy where they differ."""
-        own = [fact for fact in self.facts if fact.kind == "r_result" and fact.client == client]
-        read = sorted({fact.instance for fact in own if fact.instance and fact.instance in topics})
-        strategy = own[-1].text if own else self._strategy()
+        own = [line for line in self.lines if isinstance(line, Result) and line.client == client]
+        read = sorted({line.topic for line in own if line.topic in topics})
+        strategy = own[-1].strategy if own else self._strategy()
         mixed = strategy != self._strategy() and strategy in _STRATEGIES
         found: dict[str, object] = {"subscribe": read or list(topics)}
         found |= {"strategy": strategy} if mixed else {}
         return found | ({"client_id": self.names[client]} if client in self.doubled else {})
 
     def _strategy(self) -> str:
-        counter = Counter(fact.text for fact in self.facts if fact.kind == "r_result" and fact.text in _STRATEGIES)
+        results = (line.strategy for line in self.lines if isinstance(line, Result))
+        counter = Counter(strategy for strategy in results if strategy in _STRATEGIES)
         return min(counter, key=lambda name: (-counter[name], name), default=_STRATEGIES[0])
 
     def _topics(self) -> dict[str, dict[str, int]]:
         """Topics with their queues per broker, before any of them changed."""
         found: dict[str, dict[str, int]] = defaultdict(dict)
-        for fact in self.facts:
-            if fact.kind == "r_added" and fact.instance and not fact.text.startswith(_RETRY):
-                queues = found[fact.text]
-                queues[fact.instance] = max(queues.get(fact.instance, 0), (fact.generation or 0) + 1)
-        for topic in {fact.instance or "" for fact in self._route_lines("queues_changed")} & found.keys():
+        for line in self.lines:
+            if isinstance(line, QueueAdded) and not line.topic.startswith(_RETRY):
+                queues = found[line.topic]
+                queues[line.broker] = max(queues.get(line.broker, 0), line.queue + 1)
+        changed = {line.topic for line in self._route_lines("queues_changed") if isinstance(line, RouteChanged)}
+        for topic in changed & found.keys():
             found[topic] = self._queues_before(topic) or found[topic]
-        for fact in self.facts:
-            topic = fact.instance or ""
-            if fact.kind == "r_version" and topic and not topic.startswith(_RETRY):
-                found[topic] = found[topic] or {_BROKER: _UNKNOWN_QUEUES}
+        for line in self.lines:
+            if isinstance(line, NewVersion) and not line.topic.startswith(_RETRY):
+                found[line.topic] = found[line.topic] or {_BROKER: _UNKNOWN_QUEUES}
         known = {topic: dict(sorted(queues.items())) for topic, queues in sorted(found.items())}
         return known or {"topic": {_BROKER: 2 * len(self.first)}}
 
     def _queues_before(self, topic: str) -> dict[str, int]:
         """What all clients together knew of the topic before its number of queues changed."""
         queues: dict[str, int] = {}
-        for fact in self.facts:
-            if fact.kind == "r_route" and fact.instance == topic:
-                before, after = route_change(fact.text)
+        for line in self.routes:
+            if line.topic == topic:
+                before, after = route_change(line.change)
                 for name, number in (before or after).items():
                     queues[name] = min(number, queues.get(name, number))
         return queues
@@ -122,19 +136,18 @@ class _Night:
     def _other_brokers(self) -> set[str]:
         """Those that come with a change of the routes."""
         lines = self._route_lines("queues_changed")
-        return {name for fact in lines if fact.kind == "r_route" for name in route_change(fact.text)[1]}
+        return {name for line in lines if isinstance(line, RouteChanged) for name in route_change(line.change)[1]}
 
-    def _route_lines(self, cause: str) -> list[Fact]:
+    def _route_lines(self, cause: str) -> list[_AboutRoutes]:
         """The lines about routes and brokers behind the rebalances of a cause."""
-        kinds = {"r_route", "r_broker_lost", "r_booted"}
         those = [rebalance for rebalance in self.log.rebalances[1:] if rebalance.cause == cause]
-        return [fact for each in those for fact in each.facts if fact.kind in kinds]
+        return [line for each in those for line in _about_routes(each)]
 
     def _systems(self) -> list[dict[str, object]]:
         """As it was; brokers that wait longer for a silent member, where one was frozen; other strategies."""
         strategy = self._strategy()
         settings: dict[str, object] = {}
-        if any(fact.kind == "r_lock_failed" for fact in self.facts):
+        if any(isinstance(line, LockFailed) for line in self.lines):
             settings["orderly"] = True
         longest = max(
             (absence.back - absence.silent for absence in self.absences if absence.back is not None), default=None
@@ -156,18 +169,18 @@ class _Night:
     def _expiry(self, ms: int) -> dict[str, object]:
         return {"channelExpiredTimeout": ms, "serverChannelMaxIdleTime": ms}
 
-    def _silence_ms(self, fact: Fact) -> int:
+    def _silence_ms(self, line: Rocket) -> int:
         """How long a member that was dropped for its silence had been silent, in whole seconds."""
-        if fact.hint is None or fact.at is None or fact.kind == "r_connected":
+        if line.place.hint is None or isinstance(line, Connected):
             return _EXPIRY_MS
-        return max(1, round(fact.at - fact.hint)) * 1000
+        return max(1, round(line.at - line.place.hint)) * 1000
 
     def _members_events(self, topics: Mapping[str, object]) -> list[Event]:
         events: list[Event] = []
         known = set(self.first)
         hanging: dict[str, _Absence] = {}
-        for kind, fact in self.later:
-            client, at = fact.client or "", fact.at or 0.0
+        for kind, line in self.later:
+            client, at = line.client, line.at
             name, when = self.names[client], clock(at, self.begin)
             if kind == "member_joined" and client not in known:
                 known.add(client)
@@ -203,7 +216,7 @@ class _Night:
         events: list[Event] = []
         down: set[str] = set()
         for rebalance in self.log.rebalances[1:]:
-            lines = [fact for fact in rebalance.facts if fact.kind in {"r_route", "r_broker_lost", "r_booted"}]
+            lines = _about_routes(rebalance)
             for does, names, at in _brokers(rebalance, lines):
                 for name in sorted(names & {broker for queues in topics.values() for broker in queues}):
                     if (does == "return") == (name in down):
@@ -213,27 +226,34 @@ class _Night:
                 events += self._changes(rebalance, lines, topics)
         return events
 
-    def _changes(self, each: Rebalance, lines: Sequence[Fact], topics: Mapping[str, Mapping[str, int]]) -> list[Event]:
+    def _changes(
+        self, each: Rebalance, lines: Sequence[_AboutRoutes], topics: Mapping[str, Mapping[str, int]]
+    ) -> list[Event]:
         """Topics that have other numbers of queues after a rebalance."""
         found: dict[str, dict[str, int]] = {}
-        for fact in lines:
-            before, after = route_change(fact.text)
-            if fact.kind == "r_route" and fact.instance and fact.instance in topics and before != after:
-                found[fact.instance] = after
+        for line in lines:
+            if isinstance(line, RouteChanged) and line.topic in topics:
+                before, after = route_change(line.change)
+                if before != after:
+                    found[line.topic] = after
         return [{"at": clock(each.at, self.begin), "queues": found}] if found else []
 
 
-def _brokers(each: Rebalance, lines: Sequence[Fact]) -> list[tuple[str, set[str], float]]:
+def _about_routes(each: Rebalance) -> list[_AboutRoutes]:
+    return [line for line in each.events if isinstance(line, RouteChanged | BrokerLost | BrokerBooted)]
+
+
+def _brokers(each: Rebalance, lines: Sequence[_AboutRoutes]) -> list[tuple[str, set[str], float]]:
     """Brokers that went or came back, with the time: the name server's or broker's own line is earlier than a route."""
     found: list[tuple[str, set[str], float]] = []
-    for fact in lines:
-        before, after = route_change(fact.text) if fact.kind == "r_route" else ({}, {})
-        at = min(fact.at or each.at, each.at)
+    for line in lines:
+        before, after = route_change(line.change) if isinstance(line, RouteChanged) else ({}, {})
+        at = min(line.at, each.at)
         if each.cause == "broker_down":
-            gone = {fact.text} if fact.kind == "r_broker_lost" else before.keys() - after.keys()
+            gone = {line.broker} if isinstance(line, BrokerLost) else before.keys() - after.keys()
             found.append(("kill", set(gone), at))
         elif each.cause == "broker_up":
-            new = {fact.text} if fact.kind == "r_booted" else after.keys() - before.keys()
+            new = {line.broker} if isinstance(line, BrokerBooted) else after.keys() - before.keys()
             found.append(("return", set(new), at))
     return sorted(found, key=lambda one: one[2])
 

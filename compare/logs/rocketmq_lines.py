@@ -2,89 +2,187 @@
 
 import re
 
-from compare.logs.kafka_broker import table
+from compare.logs.events import Event, OfGroup, Place, record
+from compare.logs.templates import read_message, table
 
-MARKS = (
-    "oRebalance,",
-    "rebalanced result changed",
-    "route info changed",
-    "ClientChannelInfo",
-    "SCAN: remove",
-    "subscription changed",
-    "broker's notification",
-    "client factory [",
-    "name from brokerAddrTable",
-    "getConsumerIdListByGroup exception",
-    "IDLE exception",
-    "boot success",
+
+@record
+class Rocket(OfGroup):
+    """A line of RocketMQ; ``client``: the client id, "" where it names none."""
+
+    client: str = ""
+
+
+@record
+class AtBroker(Rocket):
+    """A broker's line about a client's connection; ``channel``: its address."""
+
+    channel: str = ""
+
+
+@record
+class Connected(AtBroker):
+    """A member is new at a broker; ``seen_ms``: the moment, since 1970."""
+
+    seen_ms: int
+
+
+@record
+class Unregistered(AtBroker):
+    """A member closed; ``seen_ms``: its last heartbeat."""
+
+    seen_ms: int
+
+
+@record
+class ChannelClosed(AtBroker):
+    """A member's connection closed; ``seen_ms``: its last heartbeat."""
+
+    seen_ms: int
+
+
+@record
+class ChannelExpired(AtBroker):
+    """A member sent no heartbeat for too long."""
+
+
+@record
+class ChannelIdle(AtBroker):
+    """A connection was closed since nothing came over it."""
+
+
+@record
+class NewVersion(Rocket):
+    """A member's subscription has another version; ``version_ms``: the moment that it was set to."""
+
+    topic: str
+    version_ms: int
+
+
+@record
+class TopicRemoved(Rocket):
+    """A member's heartbeat took a topic out of the group's subscription."""
+
+    topic: str
+
+
+@record
+class OfQueue(Rocket):
+    """A client's line about a queue."""
+
+    topic: str
+    broker: str
+    queue: int
+
+
+@record
+class LockFailed(OfQueue):
+    """Its lock is another's."""
+
+
+@record
+class QueueAdded(OfQueue):
+    """It is the client's now."""
+
+
+@record
+class QueueRemoved(OfQueue):
+    """It is the client's no more."""
+
+
+@record
+class Result(Rocket):
+    """What a client's pass gave it."""
+
+    strategy: str
+    topic: str
+
+
+@record
+class RouteChanged(Rocket):
+    """A client saw another route of a topic; ``change``: in its words, which `route_change` reads."""
+
+    topic: str
+    change: str
+
+
+@record
+class ClientSwitched(Rocket):
+    """A client was started or shut down."""
+
+
+@record
+class BrokerBooted(Rocket):
+    """A broker is there."""
+
+    broker: str
+
+
+@record
+class BrokerLost(Rocket):
+    """A name server has no address of a broker any more."""
+
+    broker: str
+
+
+_CHANNEL = (
+    "ClientChannelInfo [channel=[id: {}, L:{} R:/{channel}], clientId={*client}, language={}, version={},"
+    " lastUpdateTimestamp={seen_ms}]"
 )
-"""One of these is in every line that is of use."""
+_QUEUE = "MessageQueue [topic={topic}, brokerName={broker}, queueId={queue}]"
+_RESULT = "allocateMessageQueueStrategyName={strategy}, group={group}, topic={topic}, clientId={client}, mqAllSize={}"
 
-_CHANNEL = r"ClientChannelInfo \[channel=\[id: \w+, L:\S+ [-!] R:/?(?P<text>[^\]]+)\], clientId=(?P<client>[^,\]]+)"
-_MQ = r"MessageQueue \[topic=(?P<text>.+?), brokerName=(?P<instance>.+?), queueId=(?P<generation>\d{1,9})\]"
-
-ROCKETMQ = table(
-    r"""
-r_connected: new consumer connected
-    new consumer connected, group: <group> .*<channel>
-r_unregistered: unregister a consumer[
-    unregister a consumer\[(?P<group>[^\]]+)\].*<channel>
-r_closed: from ConsumerGroupInfo groupChannelTable
-    <channel>.*from ConsumerGroupInfo groupChannelTable, consumer group: <group>
-r_expired: remove expired channel from ConsumerManager
-    consumerTable\. channel=(?P<text>\S+), consumerGroup=<group>
-r_version: NEW:
-    subscription changed, group: <group> OLD: .* NEW: SubscriptionData \[.*?\btopic=(?P<instance>[^,]+),.*
-     subVersion=(?P<text>1\d{12})\b
-r_unsubscribed: remove topic
-    subscription changed, group: <group> remove topic (?P<text>\S+)
-r_idle: IDLE exception
-    NETTY SERVER PIPELINE: IDLE exception \[(?P<text>[^\]]+)\]
-r_lock_failed: because lock failed
-    doRebalance, (?P<group>[^,]+), add a new mq failed, <queue>
-r_added: add a new mq,
-    doRebalance, (?P<group>[^,]+), add a new mq, <queue>
-r_removed: remove unnecessary mq
-    doRebalance, (?P<group>[^,]+), remove unnecessary mq, <queue>
-r_result: rebalanced result changed
-    allocateMessageQueueStrategyName=(?P<text>[^,]+), group=(?P<group>[^,]+), topic=(?P<instance>[^,]+),
-     clientId=(?P<client>[^,]+), mqAllSize=\d+, cidAllSize=<generation>
-r_notified: broker's notification
-    the consumer group: <group> changed, rebalance immediately
-r_route: route info changed
-    the topic\[(?P<instance>[^\]]+)\] route info changed, ?(?P<text>old\[.*)
-r_client: client factory [
-    the client factory \[(?P<client>[^\]]+)\] (?:start|shutdown) OK
-r_list_failed: getConsumerIdListByGroup exception
-    getConsumerIdListByGroup exception, (?P<text>\S+) <group>
-r_booted: boot success
-    The broker\[(?P<text>[^,\]]+), .*\] boot success
-r_broker_lost: remove name from brokerAddrTable
-    remove name from brokerAddrTable OK, (?P<text>\S+)
-""",
-    channel=_CHANNEL,
-    queue=_MQ,
+_MESSAGES = table(
+    (Connected, "new consumer connected, group: {group} {} channel: " + _CHANNEL),
+    (Unregistered, "unregister a consumer[{group}] from consumerGroupInfo " + _CHANNEL),
+    (
+        ChannelClosed,
+        f"NETTY EVENT: remove not active channel[{_CHANNEL}] from ConsumerGroupInfo groupChannelTable, consumer group:"
+        " {group}",
+    ),
+    (
+        ChannelExpired,
+        "SCAN: remove expired channel from ConsumerManager consumerTable. channel={channel}, consumerGroup={group}",
+    ),
+    (
+        NewVersion,
+        "subscription changed, group: {group} OLD: {*} NEW: SubscriptionData [classFilterMode={}, topic={topic},"
+        " subString={*}, subVersion={version_ms}, {}",
+    ),
+    (TopicRemoved, "subscription changed, group: {group} remove topic {topic} SubscriptionData {}"),
+    (ChannelIdle, "NETTY SERVER PIPELINE: IDLE exception [{channel}]"),
+    (LockFailed, f"doRebalance, {{group}}, add a new mq failed, {_QUEUE}, because lock failed"),
+    (QueueAdded, f"doRebalance, {{group}}, add a new mq, {_QUEUE}"),
+    (QueueRemoved, f"doRebalance, {{group}}, remove unnecessary mq, {_QUEUE}"),
+    (Result, "client rebalanced result changed. " + _RESULT),
+    (Result, "rebalanced result changed. " + _RESULT),
+    (RouteChanged, "the topic[{topic}] route info changed, {change}"),
+    (RouteChanged, "the topic[{topic}] route info changed,{change}"),
+    (ClientSwitched, "the client factory [{client}] start OK"),
+    (ClientSwitched, "the client factory [{client}] shutdown OK"),
+    (BrokerBooted, "The broker[{broker}, {}] boot success. {}"),
+    (BrokerLost, "unregisterBroker, remove name from brokerAddrTable OK, {broker}"),
+    (BrokerLost, "remove name from brokerAddrTable OK, {broker}"),
 )
 
 _FIXED_ZONE = re.compile(
-    r"\[[\w.$]+#[^\]]*:[^\]]*\] - |^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:INFO|WARN|ERROR|DEBUG) \S+ - "
+    r"\[[\w.$]{1,80}#[^\]]{0,80}:[^\]]{0,20}\] - "
+    r"|^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:INFO|WARN|ERROR|DEBUG) \S{1,120} - "
 )
 EAST_8 = 8 * 3600
-_UPDATED = re.compile(r"lastUpdateTimestamp=(1\d{12})")
-_VERSION = re.compile(r" NEW: SubscriptionData .* subVersion=(1\d{12})")
 _QUEUES = re.compile(r"brokerName=([^,\]]+), readQueueNums=(\d{1,9})")
 
 
-def in_east_8(message: str) -> bool:
-    """Whether the line has a pattern of 5.x's released logging settings, which fix GMT+8 whatever the machine's is."""
-    return _FIXED_ZONE.search(message) is not None
-
-
-def stated_time(message: str) -> float | None:
-    """Seconds since 1970 of `lastUpdateTimestamp=`, which of a new connection is the moment of the line, or of the new
-    version of a subscription."""
-    match = _UPDATED.search(message) or _VERSION.search(message)
-    return int(match.group(1)) / 1000 if match else None
+def of_rocketmq(message: str, line: str, place: Place) -> Event | None:
+    """What a message of RocketMQ tells; the moments that some of them hold become the place's hint."""
+    found = read_message(_MESSAGES, message, place)
+    if isinstance(found, Connected | Unregistered | ChannelClosed):
+        place.hint = found.seen_ms / 1000
+    elif isinstance(found, NewVersion):
+        place.hint = found.version_ms / 1000
+    if found is not None and place.clock == "local" and _FIXED_ZONE.search(line[:300]):
+        place.in_east_8 = True
+    return found
 
 
 def route_change(text: str) -> tuple[dict[str, int], dict[str, int]]:

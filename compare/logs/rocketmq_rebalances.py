@@ -6,106 +6,159 @@ Why the owners of a RocketMQ group changed: members that came and went, brokers,
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Container, Sequence
+from dataclasses import replace
 
-from compare.logs.facts import Fact, GroupLog, Ordered, Rebalance, Stream
-from compare.logs.rocketmq_lines import route_change
+from compare.logs.events import Event, OfGroup, Stream
+from compare.logs.model import Cause, GroupLog, Ordered, Rebalance
+from compare.logs.rocketmq_conditions import Found, conditions
+from compare.logs.rocketmq_lines import (
+    AtBroker,
+    BrokerBooted,
+    BrokerLost,
+    ChannelClosed,
+    ChannelExpired,
+    ChannelIdle,
+    ClientSwitched,
+    Connected,
+    LockFailed,
+    NewVersion,
+    OfQueue,
+    QueueAdded,
+    QueueRemoved,
+    Result,
+    Rocket,
+    RouteChanged,
+    Unregistered,
+    route_change,
+)
 
 APART_S = 6.0
 """Changes of ownership that are further apart belong to different rebalances."""
 
-_CHANGES = frozenset({"r_added", "r_removed"})
 _AT_ONCE = (-1.2, 0.5)
 """Seconds by which a broker's line may seem to come after a version that a client has just set: lines have whole
 seconds. An older version is that of the subscription itself, from the start of the client."""
 
-_ENDS = frozenset({"r_unregistered", "r_closed"})
-_MEMBERSHIP = frozenset({"r_connected", "r_unregistered", "r_closed", "r_expired"})
+_ENDS = (Unregistered, ChannelClosed)
+_MEMBERSHIP = (Connected, Unregistered, ChannelClosed, ChannelExpired)
 
-
-_Queue = tuple[str, str | None, int | None]
+_Queue = tuple[str, str, int]
 """Topic, broker, number."""
 
+_Lines = Sequence[Event]
 
-def give_clients(streams: Sequence[Stream]) -> None:
-    """Lines about queues name no client: set the one that the process said it was, before or after."""
+
+def rocketmq_log(name: str, events: Sequence[OfGroup], shared: Sequence[Event], streams: Sequence[Stream]) -> GroupLog:
+    """The group with its rebalances in order of time; ``shared``: events of no group (brokers, routes, channels)."""
+    clients = _clients(streams)
+    named = [_named(event, clients) for event in events if isinstance(event, Rocket)]
+    own = Ordered(_expired(named)).events
+    clusters = _clusters(own)
+    rebalances = [
+        Rebalance(
+            group=name,
+            begun=cluster[0].at,
+            stabilized=cluster[-1].at,
+            ready=cluster[-1].at,
+            events=tuple(cluster),
+            first=cluster[0].at,
+        )
+        for cluster in clusters
+    ]
+    rebalances = _with_pauses(rebalances, own)
+    members = {event.client for event in own}
+    others = [_named(event, clients) for event in shared if isinstance(event, Rocket)]
+    others = [event for event in others if not event.client or event.client in members]
+    every = sorted([*own, *others], key=lambda event: event.at)
+    moves = _members(every, members)
+    rebalances = _with_causes(rebalances, own, every, moves)
+    return GroupLog("rocketmq", name, "plain", own, rebalances, moves=moves, others=others)
+
+
+def _clients(streams: Sequence[Stream]) -> dict[int, list[tuple[int, str]]]:
+    """Where in each stream a process says which client it is."""
+    found: dict[int, list[tuple[int, str]]] = {}
     for stream in streams:
-        own = [fact for fact in stream.facts if fact.kind in {"r_client", "r_result"} and fact.client]
-        if not own:
-            continue
-        current, coming = own[0].client, iter([*own, None])
-        following = next(coming)
-        for fact in stream.facts:
-            if fact is following:
-                current, following = fact.client, next(coming, None)
-            if fact.kind.startswith("r_") and fact.client is None and stream.role == "client":
-                fact.client = current
+        if stream.role == "client":
+            own = [event for event in stream.events if isinstance(event, ClientSwitched | Result)]
+            found[id(stream)] = [(event.place.line, event.client) for event in own]
+    return found
 
 
-def expired_clients(facts: Sequence[Fact]) -> None:
+def _named(event: Rocket, clients: dict[int, list[tuple[int, str]]]) -> Rocket:
+    """Lines about queues name no client: the one that the process said it was, before or after."""
+    told = clients.get(id(event.stream))
+    if event.client or not told:
+        return event
+    place = bisect_right(told, event.place.line, key=lambda known: known[0])
+    return replace(event, client=told[max(0, place - 1)][1])
+
+
+def _expired(events: Sequence[Rocket]) -> list[Rocket]:
     """A scan that drops a channel names its address only: the client that connected from there."""
-    for fact in facts:
-        if fact.kind == "r_expired" and fact.client is None:
-            owners = [known.client for known in facts if known.kind == "r_connected" and known.text == fact.text]
-            fact.client = owners[-1] if owners else None
+    owners: dict[str, str] = {event.channel: event.client for event in events if isinstance(event, Connected)}
+    return [
+        replace(event, client=owners.get(event.channel, ""))
+        if isinstance(event, ChannelExpired) and not event.client
+        else event
+        for event in events
+    ]
 
 
-def find_rocketmq_rebalances(log: GroupLog) -> None:
-    """Fill the log's rebalances, in order of time, with their changes as evidence; causes are not looked for here."""
-    facts = sorted((fact for fact in log.facts if fact.at is not None), key=lambda fact: fact.at or 0.0)
-    log.broker_seen = any(fact.stream.role == "broker" for fact in facts)
-    log.clients_seen = any(fact.kind in _CHANGES for fact in facts)
-    changes = [fact for fact in facts if fact.kind in _CHANGES or _is_new_version(fact)]
-    changes = sorted(changes or (fact for fact in facts if fact.kind in _MEMBERSHIP), key=lambda fact: fact.at or 0.0)
-    clusters: list[list[Fact]] = []
-    for fact in changes:
-        if clusters and (fact.at or 0.0) - (clusters[-1][-1].at or 0.0) <= APART_S:
-            clusters[-1].append(fact)
+def _clusters(events: Sequence[Rocket]) -> list[list[Rocket]]:
+    changes = [event for event in events if isinstance(event, QueueAdded | QueueRemoved) or _is_new_version(event)]
+    changes = sorted(changes or (event for event in events if isinstance(event, _MEMBERSHIP)), key=lambda each: each.at)
+    clusters: list[list[Rocket]] = []
+    for event in changes:
+        if clusters and event.at - clusters[-1][-1].at <= APART_S:
+            clusters[-1].append(event)
         else:
-            clusters.append([fact])
-    for cluster in clusters:
-        each = Rebalance(log.group, begun=cluster[0].at, facts=cluster, first=cluster[0].at or 0.0)
-        each.stabilized = each.ready = cluster[-1].at
-        log.rebalances.append(each)
-    _pauses(log, facts)
+            clusters.append([event])
+    return clusters
 
 
-def _is_new_version(fact: Fact) -> bool:
+def _is_new_version(event: Rocket) -> bool:
     """Whether a broker heard that a client's queues changed: the client then sets the version of its subscription to
-    the time and sends it at once. The fact is dated by that."""
-    if fact.kind != "r_version" or fact.hint is None or fact.at is None:
+    the time and sends it at once. The line is dated by that."""
+    if not isinstance(event, NewVersion) or event.place.hint is None:
         return False
-    if not _AT_ONCE[0] <= fact.at - fact.hint <= _AT_ONCE[1]:
+    if not _AT_ONCE[0] <= event.at - event.place.hint <= _AT_ONCE[1]:
         return False
-    fact.at = fact.hint
+    event.place.at = event.place.hint
     return True
 
 
-def _pauses(log: GroupLog, facts: Sequence[Fact]) -> None:
+def _with_pauses(rebalances: Sequence[Rebalance], events: Sequence[Rocket]) -> list[Rebalance]:
     """How long queues that changed hands had no owner, by the client that took them. A client that closes or dies gives
     up all of its queues; one that is frozen owns on."""
-    owners: dict[_Queue, set[str | None]] = defaultdict(set)
+    owners: dict[_Queue, set[str]] = defaultdict(set)
+    of_client: dict[str, set[_Queue]] = defaultdict(set)
     free: dict[_Queue, float] = {}
-    of_fact = {id(fact): each for each in log.rebalances for fact in each.facts}
-    for fact in facts:
-        assert fact.at is not None
-        queue = fact.text, fact.instance, fact.generation
-        if fact.kind in _ENDS:
-            given_up = [known for known, those in owners.items() if fact.client in those]
+    number = {id(event): place for place, each in enumerate(rebalances) for event in each.events}
+    pauses: list[dict[str, tuple[float, float]]] = [{} for _ in rebalances]
+    for event in events:
+        if isinstance(event, _ENDS):
+            given_up = sorted(of_client.pop(event.client, ()))
         else:
-            given_up = [queue] if fact.kind == "r_removed" else []
-        for each in given_up:
-            owners[each].discard(fact.client)
-            if not owners[each]:
-                free[each] = fact.at
-        if fact.kind == "r_added":
-            owners[queue].add(fact.client)
-            begun, rebalance = free.pop(queue, fact.at), of_fact[id(fact)]
-            if fact.client and fact.at > begun:
-                spans = [(begun, fact.at), rebalance.pauses.get(fact.client, (begun, begun))]
-                rebalance.pauses[fact.client] = max(spans, key=lambda span: span[1] - span[0])
+            given_up = [_queue(event)] if isinstance(event, QueueRemoved) else []
+        for queue in given_up:
+            owners[queue].discard(event.client)
+            of_client[event.client].discard(queue)
+            if not owners[queue]:
+                free[queue] = event.at
+        if isinstance(event, QueueAdded):
+            owners[_queue(event)].add(event.client)
+            of_client[event.client].add(_queue(event))
+            begun, those = free.pop(_queue(event), event.at), pauses[number[id(event)]]
+            if event.client and event.at > begun:
+                spans = [(begun, event.at), those.get(event.client, (begun, begun))]
+                those[event.client] = max(spans, key=lambda span: span[1] - span[0])
+    return [replace(each, pauses=known) for each, known in zip(rebalances, pauses, strict=True)]
 
 
-_Found = list[tuple[str, Fact]]
+def _queue(event: OfQueue) -> _Queue:
+    return event.topic, event.broker, event.queue
+
 
 _BEFORE_S = 45.0
 """A client acts on a change at the latest with its next poll of routes (30 s) and its next pass (20 s)."""
@@ -120,66 +173,80 @@ _HEARTBEAT_S = 35.0
 """Clients send heartbeats every 30 s: a connection that closes later after the last one was dropped as idle."""
 
 
-def find_rocketmq_causes(log: GroupLog, shared: Sequence[Fact]) -> None:
-    """Set the log's moves, and cause, causes and members of every rebalance.
-
-    ``shared``: facts of no group (brokers, routes, channels).
-    """
-    facts = sorted((fact for fact in [*log.facts, *shared] if fact.at is not None), key=lambda fact: fact.at or 0.0)
-    conditions = _conditions(log, facts)
-    members = log.moves = _members(facts, {fact.client for fact in log.facts})
-    routes = _routes(facts)
-    locks = Ordered(facts).of("r_lock_failed", "r_closed", "r_expired")
+def _with_causes(
+    rebalances: Sequence[Rebalance], own: Sequence[Rocket], every: Sequence[Rocket], members: Found
+) -> list[Rebalance]:
+    odd = conditions(own, every)
+    routes = _routes(every)
+    locks = Ordered(event for event in every if isinstance(event, LockFailed | ChannelClosed | ChannelExpired))
     last = float("-inf")
-    before: Rebalance | None = None
-    for rebalance in log.rebalances:
-        end = (rebalance.end or rebalance.at) + _LATE_S
-        since = max(last, rebalance.at - _BEFORE_S) if before else float("-inf")
+    found: list[Rebalance] = []
+    for each in rebalances:
+        before = found[-1] if found else None
+        end = each.over + _LATE_S
+        since = max(last, each.at - _BEFORE_S) if before else float("-inf")
         came = _within(members, since, end)
-        moved = [known for known in _within(routes, since, end) if not came or known[1].kind != "r_booted"]
-        active = [known for known in conditions if (known[1].at or 0.0) <= end]
-        _judge(rebalance, before, came, moved, active, locks)
-        rebalance.facts = [fact for _, fact in [*[*came, *moved][:6], *active[:3]]] + rebalance.facts[:12]
-        rebalance.follow_up = bool(before and rebalance.cause == before.cause and rebalance.cause in _LASTING)
-        last, before = end - _LATE_S, rebalance
+        moved = [known for known in _within(routes, since, end) if not (came and isinstance(known[1], BrokerBooted))]
+        active = [known for known in odd if known[1].at <= end]
+        judged = _judged(each, before, came, moved, active, locks)
+        lines = (*(event for _, event in [*[*came, *moved][:6], *active[:3]]), *judged.events[:12])
+        found.append(replace(judged, events=lines))
+        last = end - _LATE_S
+    return found
 
 
-def _within(found: _Found, since: float, end: float) -> _Found:
+def _within(found: Found, since: float, end: float) -> Found:
     first = bisect_right(found, since, key=_when)
     return found[first : bisect_right(found, end, key=_when)]
 
 
-def _when(known: tuple[str, Fact]) -> float:
-    return known[1].at or 0.0
+def _when(known: tuple[str, Rocket]) -> float:
+    return known[1].at
 
 
-_LASTING = frozenset({"mixed_strategies", "inconsistent_subscription", "duplicate_client_id"})
-
-
-def _judge(
-    each: Rebalance, before: Rebalance | None, came: _Found, moved: _Found, active: _Found, locks: Ordered
-) -> None:
+def _judged(
+    each: Rebalance,
+    before: Rebalance | None,
+    came: Found,
+    moved: Found,
+    active: Found,
+    locks: Ordered[LockFailed | ChannelClosed | ChannelExpired],
+) -> Rebalance:
     """Settings at odds explain what they first appear with; then the nearest event does."""
-    fresh = [known for known in active if before is None or (known[1].at or 0.0) > (before.end or before.at)]
-    dead = _locked_by(each, before, locks)
-    if dead is not None:
-        each.causes, each.members = ["orderly_lock_held_by_dead_member"], dead
+    fresh = [known for known in active if before is None or known[1].at > before.over]
+    names: list[str] = []
+    members: tuple[str, ...] = ()
+    if locked := _locked_by(each, before, locks):
+        dead, waits = locked
+        each = replace(each, events=(*waits[:2], *each.events))
+        names, members = ["orderly_lock_held_by_dead_member"], dead
     elif fresh or (active and not came and not moved):
-        kind, fact = (fresh or active)[0]
-        each.causes = [kind, "member_joined"] if came and came[0][0] == "member_joined" else [kind]
-        each.members = [fact.client] if kind == "duplicate_client_id" and fact.client else []
+        kind, event = (fresh or active)[0]
+        names = [kind, "member_joined"] if came and came[0][0] == "member_joined" else [kind]
+        members = (event.client,) if kind == "duplicate_client_id" and event.client else ()
     elif before is None and (not moved or came):
-        each.causes = ["member_joined"]
+        names = ["member_joined"]
     elif moved and not any(kind in {"member_left", "connection_closed", "heartbeat_expired"} for kind, _ in came):
-        each.causes = list(dict.fromkeys(kind for kind, _ in reversed(moved)))
+        names = list(dict.fromkeys(kind for kind, _ in reversed(moved)))
     elif came:
         kind = _main(came)
-        each.causes = list(dict.fromkeys([kind, *(known for known, _ in came)]))
-        each.members = list(dict.fromkeys(fact.client for known, fact in came if known == kind and fact.client))
-    each.cause = each.causes[0] if each.causes else None
+        names = list(dict.fromkeys([kind, *(known for known, _ in came)]))
+        members = _of_kind(came, kind)
+    causes = [Cause(name, _of_kind(came, name), _lines([*came, *moved, *active], name)) for name in names[1:]]
+    if names:
+        causes.insert(0, Cause(names[0], members, _lines([*came, *moved, *active], names[0]) or each.events[:2]))
+    return replace(each, causes=tuple(causes))
 
 
-def _main(came: _Found) -> str:
+def _of_kind(came: Found, kind: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(event.client for known, event in came if known == kind and event.client))
+
+
+def _lines(found: Found, kind: str) -> tuple[Event, ...]:
+    return tuple(event for known, event in found if known == kind)[:4]
+
+
+def _main(came: Found) -> str:
     """A member that was dropped for its silence loses its connections, too: the first line says why."""
     kinds = [kind for kind, _ in came]
     for kind in ("heartbeat_expired", "member_left"):
@@ -188,180 +255,84 @@ def _main(came: _Found) -> str:
     return kinds[-1] if kinds[-1] == "member_rejoined" else kinds[0]
 
 
-def _members(facts: Sequence[Fact], own: Container[str | None]) -> _Found:
+def _members(events: Sequence[Rocket], own: Container[str]) -> Found:
     """Members that came and went, as the brokers saw it, or else as the clients' own lines tell."""
-    members: _Found = []
-    there: dict[str, set[str]] = defaultdict(set)
+    members: Found = []
     seen: set[str] = set()
     gone: set[str] = set()
-    idle = [(fact.text, fact.at or 0.0) for fact in facts if fact.kind == "r_idle"]
-    with_brokers = any(fact.kind == "r_connected" for fact in facts)
-    for fact in facts:
-        client = fact.client
-        if client is None or fact.at is None or client not in own:
+    idle: dict[str, list[float]] = defaultdict(list)
+    for event in events:
+        if isinstance(event, ChannelIdle):
+            idle[event.channel].append(event.at)
+    with_brokers = any(isinstance(event, Connected) for event in events)
+    for event in events:
+        client = event.client
+        if not client or client not in own:
             continue
-        if fact.kind == "r_connected":
+        if isinstance(event, Connected):
             if client not in seen:
-                members.append(("member_joined", fact))
+                members.append(("member_joined", event))
             elif client in gone:
-                members.append(("member_rejoined", fact))
+                members.append(("member_rejoined", event))
                 gone.discard(client)
             seen.add(client)
-            there[client].add(fact.text)
-        elif fact.kind in {"r_unregistered", "r_closed", "r_expired"} and client not in gone:
-            there[client].discard(fact.text)
-            members.append((_why_gone(fact, idle), fact))
+        elif isinstance(event, Unregistered | ChannelClosed | ChannelExpired) and client not in gone:
+            members.append((_why_gone(event, idle.get(event.channel, [])), event))
             gone.add(client)
-        elif not with_brokers and fact.kind == "r_client":
-            members.append(("member_left" if client in seen else "member_joined", fact))
+        elif not with_brokers and isinstance(event, ClientSwitched):
+            members.append(("member_left" if client in seen else "member_joined", event))
             (seen.discard if client in seen else seen.add)(client)
     return members
 
 
-def _why_gone(fact: Fact, idle: Sequence[tuple[str, float]]) -> str:
-    if fact.kind == "r_unregistered":
+def _why_gone(event: AtBroker, idle: Sequence[float]) -> str:
+    if isinstance(event, Unregistered):
         return "member_left"
-    if fact.kind == "r_expired":
+    if isinstance(event, ChannelExpired):
         return "heartbeat_expired"
-    at = fact.at or 0.0
-    silent = fact.hint is not None and at - fact.hint > _HEARTBEAT_S
-    if silent or any(text == fact.text and abs(at - when) < 3 for text, when in idle):
-        return "heartbeat_expired"
-    return "connection_closed"
+    silent = event.place.hint is not None and event.at - event.place.hint > _HEARTBEAT_S
+    return "heartbeat_expired" if silent or any(abs(event.at - at) < 3 for at in idle) else "connection_closed"
 
 
-def _routes(facts: Sequence[Fact]) -> _Found:
+def _routes(events: Sequence[Rocket]) -> Found:
     """Brokers that went and came back, and topics whose number of queues changed, as the clients say when they saw it;
     of a broker's return its own line counts where no client's log is there."""
-    routes: _Found = []
+    routes: Found = []
     lost: set[str] = set()
-    from_clients = any(fact.kind == "r_route" for fact in facts)
-    for fact in facts:
-        if fact.kind == "r_broker_lost":
-            routes.append(("broker_down", fact))
-            lost.add(fact.text)
-        elif fact.kind == "r_booted" and fact.text in lost and not from_clients:
-            routes.append(("broker_up", fact))
-        elif fact.kind == "r_route" and not fact.text.startswith("old[null]"):
-            before, after = route_change(fact.text)
+    from_clients = any(isinstance(event, RouteChanged) for event in events)
+    for event in events:
+        if isinstance(event, BrokerLost):
+            routes.append(("broker_down", event))
+            lost.add(event.broker)
+        elif isinstance(event, BrokerBooted) and event.broker in lost and not from_clients:
+            routes.append(("broker_up", event))
+        elif isinstance(event, RouteChanged) and not event.change.startswith("old[null]"):
+            before, after = route_change(event.change)
             gone, new = before.keys() - after.keys(), after.keys() - before.keys()
             if gone and after:
                 lost |= gone
-                routes.append(("broker_down", fact))
+                routes.append(("broker_down", event))
             elif new and new <= lost:
-                routes.append(("broker_up", fact))
+                routes.append(("broker_up", event))
             elif any(before[name] != after[name] for name in before.keys() & after.keys()):
-                routes.append(("queues_changed", fact))
+                routes.append(("queues_changed", event))
     return routes
 
 
-def _conditions(log: GroupLog, facts: Sequence[Fact]) -> _Found:
-    """Settings of the members that do not agree, with the line that shows it first."""
-    conditions: _Found = []
-    strategies: dict[str, str] = {}
-    for fact in log.facts:
-        if fact.kind == "r_result" and fact.client:
-            strategies[fact.client] = fact.text
-            if len(set(strategies.values())) > 1:
-                conditions.append(("mixed_strategies", _first_of_strategy(log, fact)))
-                break
-    if not any(fact.kind == "r_unsubscribed" for fact in facts) and (odd := _other_topics(log)):
-        conditions.append(("inconsistent_subscription", odd))
-    removed = [fact for fact in facts if fact.kind == "r_unsubscribed"]
-    topics = {fact.text for fact in removed}
-    if len(removed) > 1 and (len(topics) > 1 or _again(removed)):
-        conditions.append(("inconsistent_subscription", removed[0]))
-    if twin := _duplicate(facts):
-        conditions.append(("duplicate_client_id", twin))
-    return conditions
-
-
-def _first_of_strategy(log: GroupLog, fact: Fact) -> Fact:
-    """The first line of the strategy that came second."""
-    results = sorted((each for each in log.facts if each.kind == "r_result"), key=lambda each: each.at or 0.0)
-    first = results[0].text
-    return next((result for result in results if result.text != first), fact)
-
-
-def _other_topics(log: GroupLog) -> Fact | None:
-    """The first result of a topic whose route another member of the group never asked for."""
-    asked: dict[str, set[str | None]] = defaultdict(set)
-    results = [
-        fact for fact in log.facts if fact.kind == "r_result" and not (fact.instance or "").startswith("%RETRY%")
-    ]
-    for fact in results:
-        if fact.client:
-            asked[fact.client] |= {each.instance for each in fact.stream.facts if each.kind in {"r_route", "r_result"}}
-    topics = {fact.instance for fact in results}
-    odd = next(
-        (topic for topic in sorted(filter(None, topics)) if any(topic not in own for own in asked.values())), None
-    )
-    return next((fact for fact in results if fact.instance == odd), None) if odd else None
-
-
-def _again(removed: Sequence[Fact]) -> bool:
-    """One broker removed the same topic twice: somebody brought it back in between."""
-    seen = [(id(fact.stream), fact.text) for fact in removed]
-    return len(seen) != len(set(seen))
-
-
-def _duplicate(facts: Sequence[Fact]) -> Fact | None:
-    """A client id that a broker has twice at a time, or that two processes log as their own."""
-    there: dict[tuple[int, str], str] = {}
-    own: dict[str, Fact] = {}
-    for fact in facts:
-        client = fact.client
-        if fact.kind == "r_booted":  # a broker that was restarted knows nobody
-            there = {key: text for key, text in there.items() if key[0] != id(fact.stream)}
-        if client is None:
-            continue
-        key = id(fact.stream), client
-        if fact.kind == "r_connected":
-            if key in there and there[key] != fact.text and not _reconnected(fact, there[key], facts):
-                return fact
-            there[key] = fact.text
-        elif fact.kind in {"r_unregistered", "r_closed", "r_expired"}:
-            there.pop(key, None)
-        elif fact.kind in {"r_client", "r_result"} and fact.stream.role == "client":
-            other = own.setdefault(client, fact)
-            if other.stream is not fact.stream:
-                return fact
-    return None
-
-
-def _reconnected(new: Fact, old: str, facts: Sequence[Fact]) -> bool:
-    """Whether a second connection of a client follows the end of the first: the broker says so a little later, was
-    restarted, or others connect anew with it."""
-    at = new.at or 0.0
-    for fact in facts:
-        when = (fact.at or 0.0) - at
-        if fact.kind == "r_closed" and fact.stream is new.stream and fact.text == old and abs(when) < _BEFORE_S:
-            return True
-    others: set[str | None] = set()
-    earlier: set[str | None] = set()
-    for fact in facts:
-        if fact.kind == "r_connected" and fact.stream is new.stream:
-            when = (fact.at or 0.0) - at
-            if abs(when) < _BEFORE_S:
-                others.add(fact.client)
-            elif when < -_BEFORE_S:
-                earlier.add(fact.client)
-    return len(others & earlier) > 1
-
-
-def _locked_by(each: Rebalance, before: Rebalance | None, locks: Ordered) -> list[str] | None:
-    """The dead members whose locks the queues were waiting for that are taken now; None where it is not that."""
+def _locked_by(
+    each: Rebalance, before: Rebalance | None, locks: Ordered[LockFailed | ChannelClosed | ChannelExpired]
+) -> tuple[tuple[str, ...], list[LockFailed]] | None:
+    """The dead members whose locks the queues were waiting for that are taken now, with the lines of the waits; None
+    where it is not that."""
     if before is None:
         return None
-    taken = {(fact.text, fact.instance, fact.generation): fact for fact in each.facts if fact.kind == "r_added"}
-    since = before.end or before.at
+    taken = {_queue(event) for event in each.events if isinstance(event, QueueAdded)}
     waits = [
-        fact
-        for fact in locks.between(since, each.end or each.at)
-        if fact.kind == "r_lock_failed" and (fact.text, fact.instance, fact.generation) in taken
+        event
+        for event in locks.between(before.over, each.over)
+        if isinstance(event, LockFailed) and _queue(event) in taken
     ]
-    if not waits or each.at - (waits[0].at or 0.0) < _LOCKED_S:
+    if not waits or each.at - waits[0].at < _LOCKED_S:
         return None
-    gone = [fact.client for fact in locks.between(since - 5.0, each.at) if fact.kind != "r_lock_failed" and fact.client]
-    each.facts = [*waits[:2], *each.facts]
-    return gone[-1:]
+    gone = [event.client for event in locks.between(before.over - 5.0, each.at) if not isinstance(event, LockFailed)]
+    return tuple(gone[-1:]), waits

@@ -10,9 +10,9 @@ import click
 
 from compare.logs.analysis import analysed
 from compare.logs.document import document
-from compare.logs.facts import GroupLog
 from compare.logs.lines import log_files
-from compare.logs.reading import read, silent_sources
+from compare.logs.model import GroupLog
+from compare.logs.reading import read
 from compare.logs.replay import replay
 from compare.running.systems import scenario
 from compare.showing.console import print_json
@@ -61,21 +61,22 @@ def logs(
     """Say why the groups in logs of brokers and clients rebalanced, who caused it, and what would help.
 
     SOURCE is a log file, a folder of them, or - for standard input: of Kafka brokers and clients (Java, librdkafka,
-    kafka-python, kafkajs) and of RocketMQ brokers, name servers and clients, plain, gzipped, rotated, or as printed by
-    docker, kubectl and compose; all may be given together. Layout and zone are recognised by content.
+    kafka-python, aiokafka, kafkajs, franz-go) and of RocketMQ brokers, name servers and clients, plain, gzipped,
+    rotated, or as printed by docker, kubectl and compose; all may be given together. Layout and zone are recognised by
+    content. What the logs leave open is told with its candidates, and with whose log would decide.
     """
     known_zones = _zones(zones)
     if report is not None:
         check_report(report)
     files = log_files(sources)
     kept: dict[tuple[str, int], str] | None = None if report is None else {}
-    streams = read(files, known_zones, kept)
-    found = analysed(streams, silent_sources(files, streams), group)
+    known = read(files, known_zones, kept)
+    found = analysed(known.streams, group)
     if group is not None and not found:
         raise UserError(f"--group {group}: not in these logs, expected one of the groups in them")
     if scenario is not None:
         _write_scenario(scenario, found)
-    result = document(found, streams, files)
+    result = document(found, known)
     if report is not None:
         from compare.showing.logs.page import write_night
 

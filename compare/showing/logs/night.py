@@ -9,7 +9,7 @@ from itertools import chain, zip_longest
 
 from compare.formatting import visible
 from compare.logs.document import UNKNOWN, Json
-from compare.logs.facts import GroupLog
+from compare.logs.model import GroupLog
 from compare.logs.presence import Line, Presence, Span, presence
 from compare.showing.logs.text import why
 
@@ -56,8 +56,8 @@ def span_of(log: GroupLog) -> tuple[float, float]:
     times = [rebalance.at for rebalance in log.rebalances] + [
         rebalance.end for rebalance in log.rebalances if rebalance.end is not None
     ]
-    times += [event.at for event in log.events]
-    times += [fact.at for fact in log.facts if fact.at is not None and fact.sure]
+    times += [happening.at for happening in log.happenings]
+    times += [event.at for event in log.events if event.place.sure]
     begin, end = min(times, default=0.0), max(times, default=1.0)
     return begin, max(end, begin + 1.0)
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from compare.formatting import number
 from compare.logs.document import UNKNOWN, Json
-from compare.logs.facts import GroupLog
 from compare.logs.lines import LogFile
+from compare.logs.model import GroupLog
 from compare.logs.presence import LONGEST, Line, lines_of
 from compare.showing.html import page
 from compare.showing.logs.night import picture_data, told_in_full
@@ -44,7 +44,8 @@ def write_night(logs: Sequence[GroupLog], found: Json, files: Sequence[LogFile],
         title=_title(groups),
         groups=[_static(group, causes) for group in groups],
         others=[(found["groups"][place]["group"], _counted(found["groups"][place])) for place in ranked[MOST_GROUPS:]],
-        skipped=found["skipped"],
+        skipped=[{"file": each["file"], "why": each["why"]} for each in found["skipped"]],
+        not_understood=found["not_understood"],
         remarks=_remarks(every, len(lines), sum(map(len, lines.values()))),
     )
 
@@ -87,7 +88,13 @@ def _rebalances(count: int) -> str:
     return "no rebalance" if not count else "1 rebalance" if count == 1 else f"{count} rebalances"
 
 
-_KINDS = {"plain": "", "streams": " of Kafka Streams", "connect": " of Kafka Connect workers"}
+_KINDS = {
+    "plain": "",
+    "streams": " of Kafka Streams",
+    "connect": " of Kafka Connect workers",
+    "share": " of share consumers",
+    "streams group": " of the streams protocol",
+}
 _SYSTEMS = {"kafka": "Kafka", "rocketmq": "RocketMQ"}
 
 

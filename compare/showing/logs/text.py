@@ -12,9 +12,9 @@ from compare.showing.console import print_line, print_table
 
 _SAID = {
     "member_joined": "{who} joined",
-    "member_left": "{who} closed properly",
-    "session_timeout": "{who} sent no heartbeat for the session timeout: a crash or a long pause",
-    "member_rejoined_after_fencing": "{who} was back after its pause and joined again",
+    "member_left": "{who} closed",
+    "session_timeout": "the session of {who} ended",
+    "member_rejoined_after_fencing": "{who} was back and joined again",
     "poll_interval_exceeded": "{who} left, because a batch took longer than max.poll.interval.ms",
     "member_rejoined_after_poll_timeout": "{who} polled again and joined again",
     "second_round_of_cooperative_rebalance": "the partitions given up in the round before were handed out",
@@ -23,6 +23,9 @@ _SAID = {
     "topic_matched_pattern": "a new topic matched the subscribed pattern",
     "subscription_changed": "{who} subscribed to other topics",
     "coordinator_restart": "the coordinator was restarted",
+    "coordinator_moved": "another broker became the coordinator",
+    "rebalance_timeout": "{who} did not join again within the rebalance timeout and was removed",
+    "member_rejoined_under_new_id": "{who} had lost the coordinator and joined under a new id",
     "static_member_restarted": "{who} was restarted and took its place again",
     "fenced_instance": "another process took the group.instance.id of {who}, which is out",
     "inconsistent_protocol": "{who} was refused, because it shares no assignor with the group",
@@ -61,12 +64,43 @@ def _sentence(each: Json) -> str:
 
 
 def why(each: Json) -> str:
-    """The cause of a rebalance or an event of the document in words."""
-    who: Sequence[str] = each["who"]
-    if each["cause"] is None:
-        allowed = " or ".join(_said(cause, who) for cause in each["causes"])
-        return f"the logs leave open why ({allowed})" if allowed else "nothing in the logs tells why"
-    return _said(each["cause"], who)
+    """The causes of a rebalance or an event of the document in words: certain ones, then what is left open."""
+    certain = [_stated(stated) for stated in each["stated"]]
+    open_ = [_open(doubt) for doubt in (each["unknown"] or {"each": []})["each"]]
+    return "; ".join([*certain, *open_]) or "nothing in the logs tells why"
+
+
+def _stated(stated: Json) -> str:
+    text = _said(stated["cause"], stated["who"])
+    if stated["behind"] == "exception":
+        return f"{joined(stated['who'])} ended itself after {stated['detail'].rpartition('.')[2]}"
+    return f"{text}, {_BEHIND[stated['behind']]}" if stated["behind"] in _BEHIND else text
+
+
+_BEHIND = {
+    "broker_paused": "because a broker stood still",
+    "broker_down": "because a broker was down",
+    "network_cut": "because nothing passed between it and its broker",
+}
+_MOST_CANDIDATES = 4
+
+
+def _open(doubt: Json) -> str:
+    """Candidates and what would decide."""
+    told = doubt["candidates"]
+    if len(told) > _MOST_CANDIDATES:
+        text = "the logs leave open why"
+    else:
+        text = f"candidates: {' or '.join(_said(cause, doubt['who']) for cause in told)}"
+    return f"{text} ({doubt['would_decide']} would decide)" if doubt["would_decide"] else text
+
+
+def causes(each: Json) -> str:
+    """The names of the causes, those in doubt with a question mark."""
+    certain = [_name(stated) for stated in each["stated"]]
+    told = [doubt["candidates"] for doubt in (each["unknown"] or {"each": []})["each"]]
+    doubts = ["unknown" if len(names) > _MOST_CANDIDATES else f"{' or '.join(names)}?" for names in told]
+    return ", ".join(dict.fromkeys([*certain, *doubts])) or "unknown: nothing in the logs tells"
 
 
 def _said(cause: str, who: Sequence[str]) -> str:
@@ -83,6 +117,10 @@ def print_logs(found: Json, format: str, story: bool = False) -> None:
         print_line("No consumer group in these logs.", format)
     for group in found["groups"]:
         _group(group, format, story)
+    for each in found["not_understood"]:
+        client = f" of {each['client']}" if each["client"] else ""
+        lines = "1 line" if each["lines"] == 1 else f"{each['lines']} lines"
+        print_line(f"{each['source']}: {lines}{client} not understood: {each['why']}.", format)
     for each in found["skipped"]:
         print_line(f"{each['file']}: {each['why']}.", format)
 
@@ -109,7 +147,12 @@ def _group(group: Json, format: str, story: bool) -> None:
         print_line("")
 
 
-_KINDS = {"streams": "Kafka Streams", "connect": "Kafka Connect workers"}
+_KINDS = {
+    "streams": "Kafka Streams",
+    "connect": "Kafka Connect workers",
+    "share": "share consumers",
+    "streams group": "the streams protocol",
+}
 
 
 def _counted(rebalances: Sequence[object]) -> str:
@@ -146,8 +189,8 @@ def _list(rebalances: Sequence[Json], format: str) -> None:
         (
             str(each["at"]),
             str(each["generation"] if each["generation"] is not None else "-"),
-            each["cause"] or f"unknown: {' or '.join(each['causes']) or 'nothing in the logs tells'}",
-            ", ".join(each["who"]) or "-",
+            causes(each),
+            ", ".join(_everybody(each)) or "-",
             number(each["took_s"], 1),
             number(each["paused_s"], 1),
             ", ".join(each["waited_for_who"]) or "-",
@@ -166,6 +209,17 @@ def _list(rebalances: Sequence[Json], format: str) -> None:
         ("evidence", "left"),
     )
     print_table(columns, rows, format)
+
+
+def _name(stated: Json) -> str:
+    if stated["behind"] == "exception":
+        return f"{stated['cause']} ({stated['detail'].rpartition('.')[2]})"
+    return f"{stated['cause']} ({stated['behind']})" if stated["behind"] else str(stated["cause"])
+
+
+def _everybody(each: Json) -> list[str]:
+    told = [*each["stated"], *(each["unknown"] or {"each": []})["each"]]
+    return sorted({name for one in told for name in one["who"]})
 
 
 def _of(names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from compare.logs.analysis import analysed
 from compare.logs.document import document
 from compare.logs.lines import log_files
-from compare.logs.reading import read, silent_sources
+from compare.logs.reading import read
 
 INCIDENTS = Path(__file__).parents[2] / "captures" / "logs"
 NEAR_S = 2.0
@@ -71,9 +71,8 @@ def logs_of(name: str, side: str) -> list[Path]:
 
 def report(paths: list[Path], zones: dict[str, tzinfo] | None = None) -> Found:
     """The document of the verb for some files."""
-    files = log_files([str(path) for path in paths])
-    streams = read(files, zones or {})
-    return document(analysed(streams, silent_sources(files, streams)), streams, files)
+    sources = read(log_files([str(path) for path in paths]), zones or {})
+    return document(analysed(sources.streams), sources)
 
 
 def zones_of(truth: Found) -> dict[str, tzinfo]:

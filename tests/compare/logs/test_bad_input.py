@@ -79,10 +79,10 @@ def test_damaged_logs_give_a_document(
             data = damaged(data, how, dice)
         (folder / f"{number}.log").write_bytes(data)
     files = log_files([str(folder)])
-    streams = read(files, {})
-    logs = analysed(streams, True)
-    found = document(logs, streams, files)
-    assert set(found) == {"groups", "skipped"}
+    sources = read(files, {})
+    logs = analysed(sources.streams)
+    found = document(logs, sources)
+    assert set(found) == {"groups", "not_understood", "skipped"}
     print_logs(found, "table")
     if seed % 3 == 0:
         write_night(logs, found, files, {}).encode("utf-8")

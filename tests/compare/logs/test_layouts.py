@@ -2,7 +2,7 @@
 
 import pytest
 
-from compare.logs.lines import unwrapped
+from compare.logs.layouts import unwrapped
 
 JOINS = "[Consumer clientId=c1, groupId=g] (Re-)joining group"
 AT = 1_795_311_551.25  # 2026-11-22T01:39:11.250Z

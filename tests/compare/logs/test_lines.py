@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from compare.logs import lines
-from compare.logs.lines import LogFile, lines_with, log_files
+from compare.logs.lines import LogFile, Reading, lines_with, log_files
 from protocols.errors import UserError
 
 KEYS = (b"group", b"epoch")
 
 
 def found(path: Path) -> list[tuple[int, bytes]]:
-    return list(lines_with(LogFile(path.name, path.name, path), KEYS))
+    return list(lines_with(LogFile(path.name, path.name, path), KEYS, Reading()))
 
 
 @pytest.mark.parametrize("block", [7, 64, 4096])
@@ -41,7 +41,7 @@ def test_gzip_is_seen_from_the_content_and_a_cut_one_is_read_up_to_the_cut(tmp_p
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\ngroup\n")))
     (file,) = log_files(["-"])
-    assert list(lines_with(file, KEYS)) == [(2, b"group")]
+    assert list(lines_with(file, KEYS, Reading())) == [(2, b"group")]
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,13 @@ from click.testing import CliRunner
 
 from compare.cli import cli
 from compare.logs.analysis import analysed
+from compare.logs.broker_events import Preparing
 from compare.logs.document import document
-from compare.logs.facts import Departure, Fact, GroupLog, Rebalance, Stream
+from compare.logs.events import Place, Stream
 from compare.logs.lines import LogFile, log_files
+from compare.logs.model import Cause, Departure, GroupLog, Rebalance
 from compare.logs.presence import lines_of
-from compare.logs.reading import read, silent_sources
+from compare.logs.reading import Sources, read
 from compare.showing.logs.page import write_night
 from tests.compare.logs.scoring import INCIDENTS, logs_of, truth_of
 from tests.compare.verbs.audit.report.test_report import HOSTILE, Page, payload
@@ -24,9 +26,9 @@ AT, TOOK, GENERATION, CAUSE, WHO, WAITED, TEXT, PAUSE = range(8)
 def written(paths: list[Path], group: str | None = None) -> str:
     files = log_files([str(path) for path in paths])
     kept: dict[tuple[str, int], str] = {}
-    streams = read(files, {}, kept)
-    logs = analysed(streams, silent_sources(files, streams), group)
-    return write_night(logs, document(logs, streams, files), files, kept)
+    sources = read(files, {}, kept)
+    logs = analysed(sources.streams, group)
+    return write_night(logs, document(logs, sources), files, kept)
 
 
 @cache
@@ -141,21 +143,31 @@ def test_hostile_lines_do_no_harm(subtests: pytest.Subtests, tmp_path: Path) -> 
 def big(rebalances: int, members: int) -> GroupLog:
     """A long night: one member after another is too slow and comes back, and all others pause each time."""
     stream = Stream("broker.log", None, files=["broker.log"], offset=0.0, how="states its zone", role="broker")
-    log = GroupLog("kafka", "big", "plain", [])
     ids = [f"w{number}-{number:08x}-1111-2222-3333-{number:012x}" for number in range(members)]
-    log.names = {name: name.partition("-")[0] for name in ids}
+    found: list[Rebalance] = []
     for number in range(rebalances):
         at = 1_790_000_000.0 + 4 * number
         member, back = ids[number // 2 % members], number % 2
-        fact = Fact("prepare", stream, "broker.log", number + 1, group="big", generation=number + 1, at=at)
-        each = Rebalance("big", number + 1, begun=at, stabilized=at + 1.5, facts=[fact], first=at)
-        each.cause = "member_rejoined_after_poll_timeout" if back else "poll_interval_exceeded"
-        each.causes, each.members, each.after = [each.cause], [member], ids
-        each.pauses = dict.fromkeys(ids, (at, at + 1.5))
-        each.joined, each.departures = ([member], []) if back else ([], [Departure(member, at, "poll", [fact])])
-        log.rebalances.append(each)
-        log.facts.append(fact)
-    return log
+        place = Place(stream, "broker.log", number + 1, at=at)
+        line = Preparing(place=place, group="big", generation=number + 1, reason="")
+        name = "member_rejoined_after_poll_timeout" if back else "poll_interval_exceeded"
+        found.append(
+            Rebalance(
+                group="big",
+                generation=number + 1,
+                begun=at,
+                stabilized=at + 1.5,
+                events=(line,),
+                first=at,
+                causes=(Cause(name, (member,), (line,)),),
+                after=tuple(ids),
+                pauses=dict.fromkeys(ids, (at, at + 1.5)),
+                joined={member: at} if back else {},
+                departures=() if back else (Departure(member, at, "poll", (line,)),),
+            )
+        )
+    names = {name: name.partition("-")[0] for name in ids}
+    return GroupLog("kafka", "big", "plain", [each.events[0] for each in found], found, names=names)
 
 
 def test_a_big_night_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +176,7 @@ def test_a_big_night_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("compare.showing.logs.night.MOST_LINES", 100)
     log = big(500, 220)
     files = [LogFile("broker.log", "broker.log", None)]
-    text = write_night([log], document([log], [], files), files, {("broker.log", 1): "x" * 10_000})
+    text = write_night([log], document([log], Sources(files, [])), files, {("broker.log", 1): "x" * 10_000})
     group = only_group(text)
     assert len(group["bars"]) == 500
     assert (len(group["lanes"]), group["others"]) == (200, 20)
@@ -178,7 +190,7 @@ def test_a_big_night_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_lines_are_found_by_their_numbers_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.log"
     path.write_text("".join(f"line {number}\n" for number in range(1, 500)) + "the end", encoding="utf-8")
-    monkeypatch.setattr("compare.logs.presence.BLOCK", 64)
+    monkeypatch.setattr("compare.logs.lines.BLOCK", 64)
     wanted = [("a.log", number) for number in (1, 2, 77, 499, 500, 501)]
     found = lines_of([LogFile("a.log", "a.log", path)], wanted)
     assert found == {("a.log", n): f"line {n}" for n in (1, 2, 77, 499)} | {("a.log", 500): "the end"}

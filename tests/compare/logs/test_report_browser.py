@@ -4,6 +4,7 @@ from typing import Any
 
 from compare.logs.document import document
 from compare.logs.lines import LogFile
+from compare.logs.reading import Sources
 from compare.showing.logs.page import write_night
 from tests.compare.browser import Browser
 from tests.compare.logs.test_report import big, page
@@ -40,7 +41,7 @@ def test_the_keyboard_goes_from_bar_to_bar_and_opens_the_lines(show: Any) -> Non
     pressed(browser, "End")
     assert "client-billing-2" in told(browser)
     pressed(browser, "Home")
-    assert told(browser).startswith("the group's first members joined")
+    assert told(browser).startswith("billing-1, billing-2 and billing-3 joined")
 
 
 def test_a_click_on_a_bar_opens_its_lines(show: Any) -> None:
@@ -72,7 +73,7 @@ def test_one_cause_alone_and_less_time(show: Any) -> None:
 def test_a_big_night_is_drawn_at_once(show: Any) -> None:
     log = big(10_000, 10)
     files = [LogFile("broker.log", "broker.log", None)]
-    browser = show(write_night([log], document([log], [], files), files, {}))
+    browser = show(write_night([log], document([log], Sources(files, [])), files, {}))
     assert browser.run("document.querySelectorAll('svg.strip path').length") < 50
     spent = browser.run(
         "(() => { const since = performance.now(); [...document.querySelectorAll('.buttons button')]"

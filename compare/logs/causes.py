@@ -1,0 +1,366 @@
+"""Why a Kafka group rebalanced: every change of its members and topics, each with a cause that is certain, or with its
+candidates and what would decide.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from compare.logs.broker_events import EpochJoined, PartitionCreated, Preparing, Replaced, SubscriptionUpdated
+from compare.logs.client_events import (
+    CoordinatorGone,
+    Loading,
+    MetadataChanged,
+    NotCoordinator,
+    OfClient,
+    Resubscribed,
+    SecondRound,
+    SessionOver,
+    Subscribed,
+    UnknownMember,
+)
+from compare.logs.coordinators import Load
+from compare.logs.events import Event
+from compare.logs.identity import Process, Processes, client_of
+from compare.logs.model import Cause, Departure, Doubt, Ordered, Rebalance
+from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, NEW_ID, Returns
+from compare.logs.topics import Topics
+
+_AFTER_LOAD_S = 120.0
+"""A rejoin so soon after the coordinator was loaded comes from its restart."""
+
+_ONE_JOIN_S = 3.0
+_NOTICED_S = 5.0
+
+_CLIENT_REASON = re.compile(r"; client reason: (.*)$")
+_SAYS_WHAT_IT_DOES = frozenset({"java"})
+"""Libraries that print why they join again."""
+
+SECOND = "second_round_of_cooperative_rebalance"
+UNCHANGED = "member_rejoined_without_change"
+_HOW = {
+    "poll": "poll_interval_exceeded",
+    "clean": "member_left",
+    "session": "session_timeout",
+    "not_rejoined": "rebalance_timeout",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What surrounds a group's rebalances: who coordinated it when, which partitions were created, whose lines are
+    whose."""
+
+    processes: Processes
+    loads: Sequence[Load]
+    created: Ordered[PartitionCreated]
+
+
+def with_causes(rebalances: Sequence[Rebalance], events: Sequence[Event], setting: Surroundings) -> list[Rebalance]:
+    """The rebalances with causes and doubts; ``events``: of the group, in order of time."""
+    court = _Court(events, setting)
+    found: list[Rebalance] = []
+    for place, each in enumerate(rebalances):
+        around = rebalances[max(0, place - 1) : place + 2]
+        dense = sum(abs(other.at - each.at) < _ONE_JOIN_S for other in around) > 1
+        found.append(court.judged(each, found[-1] if found else None, place, dense))
+    return found
+
+
+_Found = list[tuple[float, Cause | Doubt]]
+
+_ANY = (
+    JOINED,
+    "member_left",
+    "session_timeout",
+    "poll_interval_exceeded",
+    AFTER_POLL,
+    AFTER_FENCING,
+    NEW_ID,
+    "partitions_added",
+    "coordinator_moved",
+)
+"""What it may be where nothing tells."""
+
+
+class _Court:
+    def __init__(self, events: Sequence[Event], setting: Surroundings) -> None:
+        self._setting = setting
+        self._processes = setting.processes
+        self._returns = Returns(events, setting.processes)
+        self._lines = Ordered(self._telling(events))
+        self._gone = Ordered(event for event in events if isinstance(event, CoordinatorGone))
+        self._topics = Topics(events, setting.created)
+        self._hash = ""
+
+    def _telling(self, events: Sequence[Event]) -> Iterator[Event]:
+        """Lines that say why a client joins again; the first subscription of a process says nothing."""
+        subscribed: set[Process] = set()
+        for event in events:
+            if isinstance(event, Subscribed):
+                process = self._processes.of(event)
+                if process in subscribed:
+                    yield event
+                subscribed.add(process)
+            elif isinstance(event, Resubscribed | MetadataChanged | SecondRound | UnknownMember | SessionOver):
+                yield event
+
+    def judged(self, each: Rebalance, before: Rebalance | None, place: int, dense: bool) -> Rebalance:
+        """The rebalance with its causes and doubts; ``dense``: others begin within the time that a join takes."""
+        self._returns.begin(each)
+        found = self._vanished(each, before)
+        moves: list[tuple[float, Departure | str]] = [
+            *((departure.at, departure) for departure in each.departures if self._was_in(departure, before, place)),
+            *((at, member) for member, at in each.joined.items()),
+        ]
+        for at, moved in sorted(moves, key=lambda move: move[0]):
+            if isinstance(moved, Departure):
+                found.append((at, self._left(moved)))
+                self._returns.absent.add(moved)
+            else:
+                came = self._came(moved, each, place)
+                if dense and each.consumer_protocol and not each.at_broker:
+                    came = [_in_doubt(one) for one in came]
+                found += [(at, one) for one in came]
+        if each.trigger == "rejoin":
+            found.append((each.at, self._rejoined(each, before)))
+        elif each.consumer_protocol and each.at_broker:
+            found += self._epoch(each, before)
+        if not found:
+            found += [(each.at, cause) for cause in self._from_clients(each, before)]
+        if not found:
+            found.append((each.at, Doubt(_ANY, (), each.events[:2], self._would_decide(each))))
+        self._returns.end(each, place)
+        ordered = [one for _, one in sorted(found, key=lambda known: known[0])]
+        causes, doubts = _together(ordered)
+        return replace(each, causes=causes, doubts=doubts)
+
+    def _would_decide(self, each: Rebalance) -> str:
+        return "the logs of the clients" if each.at_broker else "the broker's log, or those of the other members"
+
+    def _was_in(self, departure: Departure, before: Rebalance | None, place: int) -> bool:
+        """A member that the group had removed already, and that missed a rebalance, may still say that it leaves."""
+        by_broker = any(event.stream.role == "broker" for event in departure.events)
+        if not by_broker and self._returns.missed(departure.process, place):
+            return False
+        known = before.after if before else None
+        return known is None or any(departure.member in {name, client_of(name)} for name in known)
+
+    def _left(self, departure: Departure) -> Cause | Doubt:
+        if departure.how == "unknown":
+            who = f"the log of {client_of(departure.member)}"
+            return Doubt(("member_left", "poll_interval_exceeded"), (departure.member,), departure.events, who)
+        if departure.how == "poll" and self._had_lost_place(departure):
+            would = "the broker's log"
+            return Doubt((_HOW["poll"], "session_timeout"), (departure.member,), departure.events, would)
+        behind = "exception" if departure.exception else ""
+        return Cause(_HOW[departure.how], (departure.member,), departure.events, departure.exception, behind)
+
+    def _had_lost_place(self, departure: Departure) -> bool:
+        """Whether a client that was too slow says that it had lost its place, too: one that stood still notices both
+        when it runs again, and was removed before. The broker's log tells which it was."""
+        if departure.process is None or any(event.stream.role == "broker" for event in departure.events):
+            return False
+        near = self._lines.between(departure.at - _NOTICED_S, departure.at + _NOTICED_S)
+        lost = [event for event in near if isinstance(event, UnknownMember | SessionOver)]
+        return any(self._processes.of(event) == departure.process for event in lost)
+
+    def _vanished(self, each: Rebalance, before: Rebalance | None) -> _Found:
+        """Without the broker's log: who is no more among the members, though nobody said so."""
+        if each.at_broker or before is None:
+            return []
+        told = {departure.member for departure in each.departures}
+        back = {self._processes.of_member.get(name) for name in each.joined}
+        missing = [
+            name
+            for name in list(self._returns.present)
+            if name not in each.seen and name not in told and name not in (each.listed or ())
+        ]
+        found: _Found = []
+        for name in missing:
+            process = self._processes.of_member.get(name)
+            if process is not None and process in back:
+                continue  # it is in this rebalance under another id
+            lost = self._lost_place(name, each)
+            if lost and each.seen:
+                self._returns.vanished(Departure(name, each.at, "session", lost, process))
+                found.append((each.at, Cause("session_timeout", (name,), lost)))
+            elif each.listed is not None and before.after is not None and name in before.after:
+                self._returns.vanished(Departure(name, each.at, "unknown", (), process))
+                known = ("session_timeout", "member_left")
+                may = known if process is not None else (*known, "poll_interval_exceeded")
+                found.append((each.at, Doubt(may, (name,), each.events[:2], "the broker's log")))
+        return found
+
+    def _lost_place(self, member: str, each: Rebalance) -> tuple[Event, ...]:
+        """Lines in which the member's process says that it lost its place, after it was in the group."""
+        process = self._processes.of_member.get(member)
+        if process is None:
+            return ()
+        own = self._lines.between(self._returns.present[member], each.over + _AFTER_LOAD_S)
+        lost = [event for event in own if isinstance(event, UnknownMember | SessionOver)]
+        lost = [event for event in lost if self._processes.of(event) == process]
+        asked = {event.generation for event in lost if isinstance(event, UnknownMember) and (event.generation or 0) > 0}
+        # Asked for a later generation than the last that is known, it was in the group meanwhile.
+        return () if asked and self._returns.generation_of(process) not in asked else tuple(lost[:2])
+
+    def _came(self, member: str, each: Rebalance, place: int) -> list[Cause | Doubt]:
+        known = self._returns.why(member, each, place)
+        self._returns.back(known)
+        lines = tuple(event for event in each.events if _names(event, member)) or each.events[:1]
+        lines += known.events
+        # Without the broker's log nothing dates the end of the old id's session, which is left to it.
+        over: list[Cause | Doubt] = []
+        if known.old and not each.at_broker and known.known is None:
+            over.append(Cause("session_timeout", (known.old,), lines))
+        if len(known.candidates) > 1:
+            return [Doubt(known.candidates, (member,), lines, known.would_decide), *over]
+        causes: list[Cause | Doubt] = [Cause(known.candidates[0], (member,), lines)]
+        return causes + over
+
+    def _rejoined(self, each: Rebalance, before: Rebalance | None) -> Cause | Doubt:
+        said = client_reason(each.reason)
+        member = each.trigger_members[0] if each.trigger_members else ""
+        members = (member,) if member else ()
+        own = self._own_lines(each, before, member)
+        if "need to revoke" in said or any(isinstance(event, SecondRound) for event in own):
+            return self._second_round(each, before)
+        if (
+            (load := self._just_loaded(each, before)) is not None
+            or "CoordinatorLoad" in said
+            or "NotCoordinator" in said
+        ):
+            return _after_load(load, members, each)
+        resubscribed = tuple(event for event in own if isinstance(event, Subscribed | Resubscribed))
+        if "subscription has changed" in said or resubscribed:
+            return self._topics.resubscribed(each, before, members, resubscribed)
+        changed = next((event for event in own if isinstance(event, MetadataChanged)), None)
+        if changed is not None or "metadata has changed" in said:
+            return self._topics.changed(each, before, changed)
+        lost = tuple(event for event in own if isinstance(event, UnknownMember | SessionOver))
+        if "UNKNOWN_MEMBER" in said or lost:
+            return Cause("member_rejoined_after_fencing", members, (*each.events[:1], *lost[:2]))
+        if grown := self._topics.created(each, before):
+            return self._topics.changed(each, before, None, grown)
+        process = self._processes.of_member.get(member)
+        if process is not None and self._processes.library(process) in _SAYS_WHAT_IT_DOES and own == []:
+            return Cause(UNCHANGED, (), each.events[:1])
+        who = f"the log of {client_of(member)}" if member else "the clients' logs"
+        return Doubt((UNCHANGED, "subscription_changed", "partitions_added"), members, each.events[:1], who)
+
+    def _own_lines(self, each: Rebalance, before: Rebalance | None, member: str) -> list[Event]:
+        since = before.over if before else each.at - 30
+        lines = self._lines.between(since, max(each.at, each.over) + 0.5)
+        return [
+            event
+            for event in lines
+            if isinstance(event, OfClient)
+            and self._is_of(event, member)
+            and (event.at <= each.at + 0.5 or not event.place.sure)
+        ]
+
+    def _is_of(self, event: OfClient, member: str) -> bool:
+        process = self._processes.of_member.get(member)
+        if process is not None:
+            return self._processes.of(event) == process
+        return bool(member) and event.client == client_of(member)
+
+    def _just_loaded(self, each: Rebalance, before: Rebalance | None) -> Load | None:
+        since = max(before.over if before else float("-inf"), each.at - _AFTER_LOAD_S)
+        return next((load for load in reversed(self._setting.loads) if since < load.at <= each.at), None)
+
+    def _second_round(self, each: Rebalance, before: Rebalance | None) -> Cause:
+        return Cause(SECOND, before.members if before else (), each.events[:2])
+
+    def _epoch(self, each: Rebalance, before: Rebalance | None) -> _Found:
+        """What else raised an epoch: a subscription, or topics, of which the epoch holds a hash."""
+        changed, self._hash = self._hash != "" and each.reason != self._hash, each.reason or self._hash
+        new = {note.member for note in each.notes if isinstance(note, EpochJoined | Replaced)}
+        found: _Found = [
+            (note.at, Cause("subscription_changed", (note.member,), (note,)))
+            for note in each.notes
+            if isinstance(note, SubscriptionUpdated) and note.member not in new
+        ]
+        moved = [note for note in each.notes if note.stream.role == "broker"]
+        if changed and not moved and not each.departures:
+            found.append((each.at, self._topics.changed(each, before, None)))
+        return found
+
+    def _from_clients(self, each: Rebalance, before: Rebalance | None) -> list[Cause | Doubt]:
+        """No line of the coordinator says what began it: what the clients said and did before."""
+        if each.at_broker:
+            return []
+        joined = each.stabilized if each.stabilized is not None else each.over
+        notes = [note for note in each.notes if note.at < joined]  # later ones lead to the next rebalance
+        if each.generation == 1:
+            return [Cause(JOINED, (), each.events[:2])]
+        if any(isinstance(note, SecondRound) for note in notes):
+            return [self._second_round(each, before)]
+        since = before.over if before else each.at - _AFTER_LOAD_S
+        gone = tuple(event for event in self._gone.between(since, each.at) if "coordinator unavailable" in event.why)
+        loading = tuple(note for note in notes if isinstance(note, Loading))
+        elsewhere = tuple(note for note in notes if isinstance(note, NotCoordinator))
+        if elsewhere:
+            return [Cause("coordinator_moved", (), (*each.events[:1], *elsewhere[:2]))]
+        if loading or gone:
+            lines = (*each.events[:1], *loading[:2], *gone[:2])
+            return [Doubt(("coordinator_restart", "coordinator_moved"), (), lines, "the brokers' logs")]
+        changed = next((note for note in notes if isinstance(note, MetadataChanged)), None)
+        if changed is not None:
+            return [self._topics.changed(each, before, changed)]
+        resubscribed = tuple(
+            event for event in self._lines.between(since, each.at + 0.5) if isinstance(event, Subscribed | Resubscribed)
+        )
+        if resubscribed and before is not None:
+            members = tuple(name for name in each.seen if any(self._is_of(event, name) for event in resubscribed))[:1]
+            return [self._topics.resubscribed(each, before, members, resubscribed)]
+        return []
+
+
+def _in_doubt(one: Cause | Doubt) -> Cause | Doubt:
+    """A client of the consumer protocol may hear of the epoch before the one that it raised: which of two it was, only
+    the broker's log tells."""
+    if isinstance(one, Doubt):
+        return one
+    return Doubt(tuple(dict.fromkeys((one.name, *_ANY))), one.members, one.events, "the broker's log")
+
+
+def _after_load(load: Load | None, members: tuple[str, ...], each: Rebalance) -> Cause | Doubt:
+    lines = (*each.events[:1], *([load.event] if load else []))
+    if load is None or load.moved is None:
+        return Doubt(("coordinator_restart", "coordinator_moved"), members, lines, "the logs of all brokers")
+    return Cause("coordinator_moved" if load.moved else "coordinator_restart", members if load.moved else (), lines)
+
+
+def client_reason(text: str) -> str:
+    """What the client gave as its reason, "" where it gave none."""
+    match = _CLIENT_REASON.search(text)
+    said = (match.group(1) if match else "").strip().removesuffix(".")
+    return "" if said == "not provided" else said
+
+
+def _names(event: Event, member: str) -> bool:
+    named = getattr(event, "member", "") or getattr(event, "leader", "")
+    return named == member or (isinstance(event, Preparing) and member in event.reason)
+
+
+def _together(found: Sequence[Cause | Doubt]) -> tuple[tuple[Cause, ...], tuple[Doubt, ...]]:
+    """Members of one cause told together, in the order of the first of them."""
+    causes: dict[tuple[str, str, str], Cause] = {}
+    doubts: dict[tuple[tuple[str, ...], str], Doubt] = {}
+    for one in found:
+        if isinstance(one, Cause):
+            key = (one.name, one.detail, one.behind)
+            known = causes.get(key)
+            causes[key] = (
+                one
+                if known is None
+                else replace(
+                    known,
+                    members=tuple(dict.fromkeys((*known.members, *one.members))),
+                    events=tuple(dict.fromkeys((*known.events, *one.events))),
+                )
+            )
+        else:
+            doubts[(one.candidates, ",".join(one.members))] = one
+    return tuple(causes.values()), tuple(doubts.values())

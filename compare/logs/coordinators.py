@@ -1,0 +1,137 @@
+"""Which broker coordinated a group when, and which lines of brokers count.
+
+With several brokers a group moves to another one when its coordinator stands still, dies or hands over. A coordinator
+that stood still goes on with its old timers when it wakes: it expires members and empties the group, and cannot write
+any of that. Such lines are no generations.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from compare.logs.broker_events import (
+    AssignmentReceived,
+    BrokerFenced,
+    BrokerStarted,
+    BrokerStopped,
+    Coordinates,
+    Loaded,
+    NotWritten,
+    Stabilized,
+)
+from compare.logs.client_events import ClientBooted
+from compare.logs.events import Event, Stream
+
+_ONE_BURST_S = 10.0
+"""Lines of an old coordinator that works off its timers follow each other at once."""
+
+_AROUND_START_S = 60.0
+"""A broker loads its groups so soon before or after the line that says it was started."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A broker read the group; ``moved``: from another broker; None where the logs do not tell."""
+
+    at: float
+    event: Loaded
+    moved: bool | None
+
+
+def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Event], list[Load]]:
+    """The events, in order of time, without those of a broker that did not coordinate the group any more; and who read
+    the group when. ``brokers``: events of no group."""
+    kept: list[Event] = []
+    loads: list[Load] = []
+    owner: Stream | None = None
+    seen: set[int] = set()
+    for event in events:
+        if not isinstance(event, Coordinates):
+            kept.append(event)
+            continue
+        stream = event.stream
+        if isinstance(event, Loaded):
+            if event.members != 0:
+                loads.append(Load(event.at, event, _moved(event, owner, brokers)))
+            owner = stream
+        elif isinstance(event, NotWritten):
+            if "not the correct coordinator" in event.why or "NotCoordinator" in event.why:
+                kept = _without_burst(kept, event)
+        elif owner is None or owner is stream or id(stream) not in seen:
+            owner = stream
+            kept.append(event)
+        seen.add(id(stream))
+    return kept, loads
+
+
+def _moved(event: Loaded, owner: Stream | None, brokers: Sequence[Event]) -> bool | None:
+    if owner is not None and owner is not event.stream:
+        return True
+    node = event.stream.node
+    if any(isinstance(each, BrokerFenced) and each.broker != node for each in brokers):
+        return None  # of several brokers, another one may have had the group meanwhile
+    own = [each for each in brokers if each.stream is event.stream]
+    restarted = any(
+        isinstance(each, BrokerStarted | BrokerStopped | ClientBooted) and abs(each.at - event.at) < _AROUND_START_S
+        for each in own
+    )
+    return False if restarted else None
+
+
+def _without_burst(kept: list[Event], failed: NotWritten) -> list[Event]:
+    """What a broker had printed about the group since it woke, before it said that it could not write it."""
+    since = failed.at
+    dropped: set[int] = set()
+    for event in reversed(kept):
+        if event.stream is not failed.stream:
+            continue
+        written = isinstance(event, Stabilized | AssignmentReceived)
+        if written or since - event.at > _ONE_BURST_S:
+            break
+        since = event.at
+        dropped.add(id(event))
+    return [event for event in kept if id(event) not in dropped]
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A broker was away: ``begun`` and ``ended`` (None: not seen to be back) as the controller saw it; ``died``: it
+    was started anew; None where its own log is not there."""
+
+    node: int
+    begun: float
+    ended: float | None
+    died: bool | None
+    events: tuple[Event, ...]
+
+
+def outages(brokers: Sequence[Event], streams: Sequence[Stream]) -> list[Outage]:
+    """Brokers that the controller took for gone without their shutting down."""
+    found: list[Outage] = []
+    open_: dict[int, BrokerFenced] = {}
+    for event in brokers:
+        if not isinstance(event, BrokerFenced):
+            continue
+        if event.fenced == 1 and event.shutting == 0:
+            open_.setdefault(event.broker, event)
+        elif event.fenced == -1 and event.broker in open_:
+            begun = open_.pop(event.broker)
+            found.append(_outage(begun, event, brokers, streams))
+    found += [_outage(begun, None, brokers, streams) for begun in open_.values()]
+    return sorted(found, key=lambda each: (each.begun, each.node))
+
+
+def _outage(
+    begun: BrokerFenced, ended: BrokerFenced | None, brokers: Sequence[Event], streams: Sequence[Stream]
+) -> Outage:
+    own = {id(stream) for stream in streams if stream.node == begun.broker}
+    until = ended.at + _AROUND_START_S if ended else float("inf")
+    booted = [
+        each
+        for each in brokers
+        if isinstance(each, BrokerStarted | ClientBooted)
+        and id(each.stream) in own
+        and begun.at - _AROUND_START_S <= each.at <= until
+    ]
+    died = bool(booted) if own and (ended or booted) else None
+    events = (begun, *([ended] if ended else []), *booted[:1])
+    return Outage(begun.broker, begun.at, ended.at if ended else None, died, events)

@@ -1,0 +1,185 @@
+"""The lines of one Kafka group reduced to its rebalances: generations of the classic protocol, epochs of the
+consumer's. Who came and went is looked for here, why is not.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from compare.logs.broker_events import (
+    Added,
+    Announced,
+    AssignmentReceived,
+    EpochBumped,
+    EpochJoined,
+    Failed,
+    Left,
+    Replaced,
+)
+from compare.logs.client_events import (
+    ClientStarted,
+    Epoch,
+    GivenId,
+    Joined,
+    Loading,
+    Moved,
+    Moves,
+    NotCoordinator,
+    OfClient,
+    SessionOver,
+    SharedOut,
+    UnknownMember,
+)
+from compare.logs.drafts import Collector, Draft
+from compare.logs.events import Event
+from compare.logs.model import Departure, Ordered, Rebalance
+from compare.logs.unseen import CLOSE_S, begin_epochs, begins_epoch, unseen_generations
+
+_ALONE = (SessionOver, UnknownMember, Loading, NotCoordinator)
+"""What a client notices before it joins again: the group's rebalance begins with its join."""
+
+
+def reduced(group: str, events: Ordered[Event], departures: Sequence[Departure]) -> list[Rebalance]:
+    """The group's rebalances in order of time, with who came and went."""
+    broker_seen = any(event.stream.role == "broker" for event in events.events)
+    collector = Collector(any(isinstance(event, EpochBumped) for event in events.events))
+    for event in events.events:
+        collector.take(event)
+    drafts = sorted(
+        (each for each in collector.found if each.consumer_protocol or any(event.place.sure for event in each.events)),
+        key=lambda each: (each.at, each.generation or 0),
+    )
+    drafts = unseen_generations(drafts, events, departures)
+    if not broker_seen:
+        begin_epochs(drafts, events)
+    _Sharing(drafts, events, departures).share_out()
+    _members(drafts, broker_seen)
+    return [each.frozen(group) for each in drafts]
+
+
+class _Sharing:
+    """Gives every departure and every new member to the rebalance that it belongs to."""
+
+    def __init__(self, drafts: Sequence[Draft], events: Ordered[Event], departures: Sequence[Departure]) -> None:
+        self.drafts = drafts
+        self.moves = Ordered(event for event in events.events if isinstance(event, Moves))
+        self.begins = Ordered(
+            event
+            for event in events.events
+            if event.place.sure
+            and (begins_epoch(event) or (isinstance(event, Moves) and not isinstance(event, _ALONE)))
+        )
+        self.new = Ordered(event for event in events.events if isinstance(event, Added | Announced | GivenId))
+        self.departures = departures
+        self.left_at = [departure.at for departure in departures]
+        self.triggers = {
+            member: place
+            for place, each in enumerate(drafts)
+            if each.trigger == "add"
+            for member in each.trigger_members
+        }
+        self.started = {(id(e.stream), e.client): e.at for e in reversed(events.events) if isinstance(e, ClientStarted)}
+        self.used = {name for event in events.events for name in _used(event)} | self.triggers.keys()
+        self.known: set[str] = set()
+        self.own: dict[str, list[OfClient]] = defaultdict(list)
+        for event in events.events:
+            if isinstance(event, Joined | Moved | Epoch) and event.member:
+                self.own[event.member].append(event)
+
+    def share_out(self) -> None:
+        """Starts that only clients saw, lines, departures and new members of every rebalance."""
+        last = since = float("-inf")
+        waiting: list[Departure] = []  # of those who were in a generation before they left
+        for place, each in enumerate(self.drafts):
+            through = each.stabilized if each.at_broker and each.stabilized is not None else each.over + 0.5
+            if each.consumer_protocol:
+                through = each.at + 0.001 if each.at_broker else each.over + 0.5
+            if not each.consumer_protocol and (each.begun is None or not each.trigger):
+                self._begin(each, last)
+            each.notes += self.moves.between(max(last, each.at - CLOSE_S), each.over + 0.5)
+            first, past = bisect_right(self.left_at, since), bisect_right(self.left_at, through)
+            left = [*waiting, *self.departures[first:past]]
+            waiting = [] if each.at_broker else [gone for gone in left if each.seen.get(gone.member, gone.at) < gone.at]
+            each.departures = [gone for gone in left if gone not in waiting]
+            each.joined = self._new_members(place, each, since, through)
+            self.known |= {*each.joined, *each.seen, *(each.listed or ())}
+            self.known -= {gone.member for gone in each.departures}
+            last, since = each.over, max(since, through)
+
+    def _begin(self, each: Draft, last: float) -> None:
+        moves = self.begins.between(last + 0.001, each.over - 0.000_001)
+        if moves:
+            each.begun = min(each.at, moves[0].at)
+            each.events.insert(0, moves[0])
+
+    def _new_members(self, place: int, each: Draft, since: float, through: float) -> dict[str, float]:
+        """Those who are new in it, with the times at which they asked to join."""
+        named = dict.fromkeys(each.trigger_members, each.at) if each.trigger == "add" else {}
+        named |= {note.member: note.at for note in each.notes if isinstance(note, EpochJoined | Replaced)}
+        for event in self.new.between(since, through + 0.05):
+            assert isinstance(event, Added | Announced | GivenId)
+            certain = isinstance(event, Added) or (event.member in self.used and self._is_in(event.member, each))
+            if certain and event.member not in self.known and self.triggers.get(event.member, place) <= place:
+                named.setdefault(event.member, event.at)
+        if not each.at_broker:
+            named = {**self._first_seen(each, place), **named}
+        members = each.listed or (list(each.seen) if not each.at_broker else [])
+        known = {*members, *each.trigger_members}
+        return {name: at for name, at in named.items() if name and (not members or name in known)}
+
+    def _is_in(self, member: str, each: Draft) -> bool:
+        """Whether a member that was given an id joined with it then, as far as its own lines tell."""
+        own = [event for event in self.own[member] if isinstance(event, Joined) and event.generation is not None]
+        return not own or each.generation is None or own[0].generation == each.generation
+
+    def _first_seen(self, each: Draft, place: int) -> dict[str, float]:
+        """Members whose first own line about a generation or epoch is about this one, unless their logs begin here."""
+        found = {}
+        for member, at in each.seen.items():
+            own = self.own[member]
+            if each.consumer_protocol:
+                heard = next((event.epoch for event in own if isinstance(event, Epoch)), None)
+                entered = [event.epoch for event in own if isinstance(event, Moved) and event.before == "JOINING"]
+                if each.generation in entered or (not entered and each.generation == heard):
+                    found[member] = at
+            elif member not in self.known and own and isinstance(own[0], Joined) and own[0] in each.events:
+                began = self.started.get((id(own[0].stream), own[0].client), float("inf"))
+                if place or each.generation == 1 or began <= own[0].at:
+                    found[member] = at
+        return found
+
+
+def _used(event: Event) -> Iterable[str]:
+    """Member ids in a line that only members have."""
+    if isinstance(event, AssignmentReceived):
+        return (event.leader,)
+    if isinstance(event, SharedOut):
+        return event.members
+    if isinstance(event, Left | Failed | Joined):
+        return (event.member,)
+    return ()
+
+
+def _members(drafts: Sequence[Draft], broker_seen: bool) -> None:
+    """Who is in the group before and after, where the logs give it completely."""
+    known: set[str] | None = None
+    for each in drafts:
+        each.before = None if known is None else tuple(sorted(known))
+        if each.listed is not None:
+            if known is not None and not broker_seen:
+                for name in each.listed:
+                    if name not in known:
+                        each.joined.setdefault(name, each.at)
+            known = set(each.listed)
+        elif each.emptied:
+            known = set()
+        else:
+            start = known if known is not None else (set() if each.generation == 1 else None)
+            if start is not None:
+                gone = {departure.member for departure in each.departures}
+                known = (start - gone) | (each.joined.keys() - gone) | set(each.seen)
+                if each.count is not None and len(known) != each.count:
+                    known = None
+        each.after = None if known is None else tuple(sorted(known))
+        if each.before is None and each.generation == 1:
+            each.before = ()

@@ -1,0 +1,221 @@
+"""Whose lines are whose: the processes behind the lines of clients, and the member ids that they held.
+
+A member is known by its member id first, then by its client id, then by the process that printed its lines. Lines of
+other groups change nothing.
+"""
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Container, Sequence
+from dataclasses import replace
+
+from compare.logs.broker_events import OfMember, Replaced
+from compare.logs.client_events import (
+    ClientBooted,
+    ClientStarted,
+    Epoch,
+    Fatal,
+    GivenId,
+    GivesUpId,
+    Joined,
+    Leaves,
+    Moved,
+    OfClient,
+    PollTimeout,
+    Setting,
+    Synced,
+)
+from compare.logs.events import Event, OfGroup, Stream
+
+_UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+
+
+def client_of(member: str) -> str:
+    """The client id (of a static member: the instance id) that a member id of the classic protocol begins with."""
+    return _UUID.sub("", member)
+
+
+def has_client_name(member: str) -> bool:
+    """Whether the member id begins with a name: ids of the consumer protocol are a random number only."""
+    return _UUID.search(member) is not None
+
+
+Process = tuple[int, str, int]
+"""Number of the stream, client id, how many times it had been started there before."""
+
+_SOME_IDS = 50
+"""A client draws several ids before it gets in; so many of them are looked at."""
+
+_HOLDS = (Joined, Synced, GivenId, Leaves, Moved, Epoch, Fatal, GivesUpId, ClientStarted)
+"""Lines with the printing process's own member id."""
+
+
+def give_names(streams: Sequence[Stream]) -> None:
+    """Set client and group of the clients' lines that name a member or a process only."""
+    for stream in streams:
+        names = {name for event in stream.events if isinstance(event, OfClient) and (name := _own_name(event))}
+        latest = next(iter(names)) if len(names) == 1 else ""
+        held = ""
+        for place, event in enumerate(stream.events):
+            if not isinstance(event, OfClient) or stream.role == "broker":
+                continue
+            client = _own_name(event) or latest
+            latest = client or latest
+            if event.member:
+                held = event.member
+            named_itself = isinstance(event, Leaves) and not event.member and bool(held)
+            if client != event.client or named_itself:
+                stream.events[place] = replace(event, client=client, member=held if named_itself else event.member)
+    _give_groups(streams)
+
+
+def _own_name(event: OfClient) -> str:
+    named = event.member and has_client_name(event.member) and not isinstance(event, PollTimeout)
+    return event.client or (client_of(event.member) if named else "")
+
+
+def _give_groups(streams: Sequence[Stream]) -> None:
+    of_member: dict[str, str] = {}
+    of_client: dict[tuple[int, str], set[str]] = defaultdict(set)
+    anywhere: dict[str, set[str]] = defaultdict(set)
+    for stream in streams:
+        for event in stream.events:
+            if not isinstance(event, OfMember | OfClient) or not event.group:
+                continue
+            if isinstance(event, Replaced):
+                of_member.setdefault(event.old, event.group)
+            if event.member:
+                of_member.setdefault(event.member, event.group)
+                if has_client_name(event.member):
+                    anywhere[client_of(event.member)].add(event.group)
+            if isinstance(event, OfClient):
+                if event.client:
+                    of_client[(id(stream), event.client)].add(event.group)
+                    anywhere[event.client].add(event.group)
+                of_client[(id(stream), "")].add(event.group)
+    for stream in streams:
+        for place, event in enumerate(stream.events):
+            if not isinstance(event, OfMember | OfClient) or event.group or isinstance(event, ClientBooted):
+                continue
+            group = of_member.get(event.member, "")
+            if not group and isinstance(event, OfClient):
+                known = of_client.get((id(stream), event.client)) or anywhere.get(event.client) or set()
+                group = next(iter(known)) if len(known) == 1 else ""
+            if group:
+                stream.events[place] = replace(event, group=group)
+
+
+class Processes:
+    """Which process printed a client's line, and which one held a member id."""
+
+    def __init__(self, streams: Sequence[Stream]) -> None:
+        self._streams = streams
+        self._number = {id(stream): number for number, stream in enumerate(streams)}
+        self._starts: dict[tuple[int, str], list[tuple[int, int]]] = {}
+        self._files = {id(stream): {file: place for place, file in enumerate(stream.files)} for stream in streams}
+        self.of_member: dict[str, Process] = {}
+        self._members_of: dict[Process, dict[str, int]] = defaultdict(dict)
+        self.events_of: dict[Process, list[OfClient]] = defaultdict(list)
+        self._ids: dict[Process, list[str]] = {}
+        self._of_client: dict[tuple[str, str], set[int]] = defaultdict(set)
+        self._of_stream: dict[tuple[int, str], list[Process]] = defaultdict(list)
+        for stream in streams:
+            if stream.role != "broker":
+                self._read(stream)
+
+    def _read(self, stream: Stream) -> None:
+        own = [event for event in stream.events if isinstance(event, OfClient)]
+        number = self._number[id(stream)]
+        begun: dict[str, tuple[int, int]] = {}
+        any_boot = any(isinstance(event, ClientBooted) for event in own)
+        for event in own:
+            place = self._place(event)
+            if isinstance(event, ClientBooted):
+                begun = {}
+            else:
+                begun.setdefault(event.client, place)
+            if isinstance(event, ClientStarted):
+                # Some of a new process's lines come before the one that every library prints once.
+                first = begun.get(event.client, place) if any_boot else place
+                self._starts.setdefault((number, event.client), []).append(first)
+        for event in own:
+            if isinstance(event, ClientBooted | Setting):
+                continue
+            process = self.of(event)
+            if process not in self.events_of:
+                self._of_stream[process[:2]].append(process)
+            self.events_of[process].append(event)
+            self._of_client[(event.group, event.client)].add(number)
+            if event.member and isinstance(event, _HOLDS):
+                self.of_member.setdefault(event.member, process)
+                self._members_of[process].setdefault(event.member, len(self._members_of[process]))
+
+    def _place(self, event: Event) -> tuple[int, int]:
+        return self._files[id(event.stream)][event.place.file], event.place.line
+
+    def place_name(self, process: Process) -> str:
+        """The container of a process, its client id, or its file."""
+        stream = self._streams[process[0]]
+        return stream.container or (process[1] if not process[1].startswith("consumer-") else stream.name)
+
+    def library(self, process: Process) -> str:
+        """The client library that printed the process's lines."""
+        return self._streams[process[0]].library
+
+    def of(self, event: OfClient) -> Process:
+        """The process that printed a client's line."""
+        number = self._number[id(event.stream)]
+        starts = self._starts.get((number, event.client), [])
+        return number, event.client, bisect_right(starts, self._place(event))
+
+    def has_start(self, process: Process) -> bool:
+        """Whether the line that a client prints once, when it starts, is in the log."""
+        return process[2] > 0
+
+    def is_first(self, process: Process) -> bool:
+        """Whether no other process of that client id is in its log before."""
+        return process[2] <= 1
+
+    def of_client(self, group: str, client: str, at: float) -> Process | None:
+        """The process with a client id whose log covers a moment; None where there is none, or several may be it."""
+        numbers = self._of_client.get((group, client), set())
+        if len(numbers) != 1:
+            return None
+        known = self._of_stream[(next(iter(numbers)), client)]
+        begun = [process for process in known if self.begins(process) <= at]
+        return begun[-1] if begun else known[0] if known else None
+
+    def begins(self, process: Process) -> float:
+        """When the process printed its first line."""
+        return next((event.at for event in self.events_of[process] if event.place.at is not None), float("inf"))
+
+    def ends(self, process: Process) -> float:
+        """When the process printed its last line."""
+        return next((event.at for event in reversed(self.events_of[process]) if event.place.at is not None), -1.0)
+
+    def names_members(self, process: Process) -> bool:
+        """Whether the process prints its member ids."""
+        return process in self._members_of
+
+    def last_member(self, process: Process) -> str:
+        """The last member id that the process had, "" where it prints none."""
+        return next(reversed(self._members_of.get(process, {})), "")
+
+    def had(self, process: Process, member: str, among: Container[str]) -> str:
+        """The last member id that the process had before another one, among those given; "" where it had none."""
+        ids = self._ids.get(process)
+        if ids is None or len(ids) != len(self._members_of[process]):
+            ids = self._ids[process] = list(self._members_of[process])
+        place = self._members_of[process].get(member, 0)
+        return next((ids[each] for each in range(place - 1, max(-1, place - _SOME_IDS), -1) if ids[each] in among), "")
+
+
+def groups_of(streams: Sequence[Stream]) -> dict[str, list[OfGroup]]:
+    """The lines of each Kafka or RocketMQ group, by its name."""
+    found: dict[str, list[OfGroup]] = defaultdict(list)
+    for stream in streams:
+        for event in stream.events:
+            if isinstance(event, OfGroup) and event.group:
+                found[event.group].append(event)
+    return found

@@ -1,0 +1,229 @@
+"""How lines are wrapped, where their time stands, which logger printed them, and where their message begins:
+recognised by content, line by line.
+
+A message counts only where it begins at the place that its layout has for messages: a line that quotes another one (an
+application that prints what it reads) tells nothing.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from compare.logs.kafka_clients import logfmt
+
+_KUBECTL = re.compile(r"\[(pod/[^/\]\s]+/[^\]\s]+)\] ?")
+_STERN = re.compile(r"([a-z0-9][a-z0-9.-]*[a-z0-9]) › ([a-z0-9-]+) ")
+_COMPOSE = re.compile(r"(?!(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b)([A-Za-z0-9][\w.-]*) +\| ")
+_STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)"
+_CRI = re.compile(rf"({_STAMP}) (?:stdout|stderr) [FP] ")
+_TIMESTAMPED = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z) ")
+
+_DATED = re.compile(
+    r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,:](\d{1,9}))?"
+    r"(?: ?(Z|UTC|GMT)\b| ?([+-])(\d\d):?(\d\d)\b)?"
+)
+_WORDY = re.compile(r"(\d\d)[ /-]([A-Z][a-z]{2})[ /-](\d{4})[ :](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+_SLASHED = re.compile(r"(\d\d?)/(\d\d?)/(\d{4})[ T](\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ([AP])M\b)?")
+_OF_DAY = re.compile(r"\[?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?=[\s\]|])")
+_EPOCH_MS = re.compile(r"\[?(1\d{12})\b")
+_LIBRDKAFKA = re.compile(r"%\d\|(\d{9,11}(?:\.\d+)?)\|")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_TEXTS = ("message", "msg", "log", "text", "@message")
+_TIMES = ("@timestamp", "timestamp", "time", "ts", "timeMillis", "epochMillis", "instant", "datetime", "date")
+_HEAD = 100
+"""Characters at a line's beginning in which its time is looked for."""
+
+
+@dataclass(slots=True)
+class Unwrapped:
+    """``container``: whose line it is, None without a prefix; ``hint``: the wrapper's own time in UTC; ``text``: the
+    line as the process printed it, or a JSON line's message; ``stamp`` and ``clock`` as in `Place`; ``fields``: those
+    of a JSON line; ``logger``: its name, "" where it is not printed; ``message``: what the logger was given."""
+
+    container: str | None
+    hint: float | None
+    text: str
+    stamp: float | None
+    clock: str
+    fields: Mapping[str, object]
+    logger: str
+    message: str
+
+
+def unwrapped(line: str) -> Unwrapped:
+    """A line without the wrappers of docker, CRI, kubectl, stern and compose, and without its JSON."""
+    container: str | None = None
+    hint: float | None = None
+    fields: Mapping[str, object] = {}
+    stamp, clock = None, "none"
+    for _ in range(5):
+        if match := _KUBECTL.match(line) or _STERN.match(line) or _COMPOSE.match(line):
+            container = match.group(1)
+            line = line[match.end() :]
+        elif match := _CRI.match(line) or _TIMESTAMPED.match(line):
+            hint = time_of(match.group(1))[0]
+            line = line[match.end() :]
+        elif line.startswith("{"):
+            found = _json(line)
+            if found is None:
+                break
+            if isinstance(found.get("log"), str) and "stream" in found:
+                hint = time_of(str(found.get("time", "")))[0]
+                line = str(found["log"]).rstrip("\n")
+            else:
+                fields = found
+                line = next((str(found[key]) for key in _TEXTS if isinstance(found.get(key), str)), line)
+                stamp, clock = _json_time(found)
+                break
+        else:
+            break
+    if not fields and (keys := logfmt(line)):
+        fields, line = keys, keys["msg"]
+        stamp, clock = _json_time(keys)
+    elif stamp is None:
+        stamp, clock = time_of(line)
+    logger, message = (_logger_of(fields), line) if fields else split(line)
+    return Unwrapped(container, hint, line, stamp, clock, fields, logger, message)
+
+
+_LOGGERS = ("logger_name", "logger", "log.logger", "loggerName", "name")
+
+
+def _logger_of(fields: Mapping[str, object]) -> str:
+    nested = fields.get("log")
+    if isinstance(nested, dict) and isinstance(nested.get("logger"), str):
+        return str(nested["logger"])
+    return next((str(fields[key]) for key in _LOGGERS if isinstance(fields.get(key), str)), "")
+
+
+_LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)"
+_HEAD_PART = re.compile(
+    rf"""\s*+(?:
+      \[?\d{{4}}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,:]\d{{1,9}})?
+        (?:\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?!\w))?\]?:?(?!\w)
+    | \[?\d\d?[ /-](?:[A-Z][a-z]{{2}}|\d\d?)[ /-]\d{{4}}[ T:]\d\d?:\d\d:\d\d(?:[.,]\d{{1,9}})?(?:\ [AP]M)?\]?(?!\w)
+    | \[?\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?\]?(?!\w)
+    | \[?1\d{{12}}\]?(?!\w)
+    | \[?{_LEVEL}(?:\s*\])?(?::|(?![\w.]))
+    | \[(?!(?:Consumer|Worker|ShareConsumer)\ |Group|Kafka|Broker|Quorum|LogManager)[^\[\]]{{0,200}}\]
+    | \d{{1,7}}(?=\s)
+    | ---(?=\s) | [-:|](?=\s)
+    | (?P<logger>\.?[A-Za-z_$][\w$-]*+(?:\.[\w$-]++)++)(?:\[[^\[\]]{{0,120}}\])?(?:\s*[-:](?!\d)|(?=\s|$))
+    | [A-Za-z_][\w$-]{{0,80}}(?:\s*[:-]\s+(?=\[)|\s+(?=[A-Z_]{{3,20}}\ \[))
+    | [A-Za-z_][\w./$-]{{0,80}}\s-(?=\s)
+    | (?P<thread>[\w./\#-]{{1,80}})(?=\s++{_LEVEL}\b)
+    )""",
+    re.VERBOSE,
+)
+_TAIL = re.compile(r"[A-Za-z_$][\w$.-]*+(?::\d{1,6})?")
+_LONGEST_TAIL = 160
+_MOST_PARTS = 12
+
+
+def split(line: str) -> tuple[str, str]:
+    """Logger ("" where none is printed) and message of a line."""
+    logger, at = "", 0
+    for _ in range(_MOST_PARTS):
+        part = _HEAD_PART.match(line, at)
+        if part is None or part.end() == at:
+            break
+        if part.group("logger"):
+            if logger or not at:
+                break  # a class name at the beginning is that of an exception
+            logger = part.group("logger")
+        at = part.end()
+    end = len(line)
+    if line.endswith(")") and (open_ := line.rfind(" (", max(at, end - _LONGEST_TAIL))) >= 0:
+        tail = line[open_ + 2 : -1]
+        if "." in tail and _TAIL.fullmatch(tail):
+            logger, end = logger or tail.partition(":")[0], open_
+    return logger, line[at:end].strip()
+
+
+def _json(line: str) -> Mapping[str, object] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _json_time(fields: Mapping[str, object]) -> tuple[float | None, str]:
+    for key in _TIMES:
+        value = fields.get(key)
+        if isinstance(value, dict):
+            value = value.get("epochSecond")
+        if isinstance(value, bool):
+            continue
+        if isinstance(value, int | float) and 1e9 < value < 1e14:
+            return (value / 1000 if value > 1e11 else float(value)), "utc"
+        if isinstance(value, str):
+            stamp, clock = time_of(value)
+            if stamp is not None:
+                return stamp, clock
+    return None, "none"
+
+
+def time_of(line: str) -> tuple[float | None, str]:
+    """The time at a line's beginning as seconds, and what kind of clock it is; (None, "none") without one."""
+    head = line[:_HEAD]
+    if match := _LIBRDKAFKA.match(head):
+        return float(match.group(1)), "utc"
+    if match := _EPOCH_MS.match(head):
+        return int(match.group(1)) / 1000, "utc"
+    if match := _DATED.search(head):
+        year, month, day, hour, minute, second = map(int, match.groups()[:6])
+        seconds = _seconds(year, month, day, hour, minute, second, match.group(7))
+        if seconds is None:
+            return None, "none"
+        if match.group(8):
+            return seconds, "utc"
+        if match.group(9):
+            east = int(match.group(10)) * 3600 + int(match.group(11)) * 60
+            return seconds - (east if match.group(9) == "+" else -east), "utc"
+        return seconds, "local"
+    if (match := _WORDY.search(head)) and match.group(2) in _MONTHS:
+        day, year, hour, minute, second = (int(match.group(each)) for each in (1, 3, 4, 5, 6))
+        seconds = _seconds(year, _MONTHS.index(match.group(2)) + 1, day, hour, minute, second, match.group(7))
+        return (seconds, "local") if seconds is not None else (None, "none")
+    if match := _SLASHED.search(head):
+        return _slashed(match)
+    if match := _OF_DAY.match(head):
+        hour, minute, second = map(int, match.groups()[:3])
+        return hour * 3600 + minute * 60 + second + _fraction(match.group(4)), "day"
+    return None, "none"
+
+
+def stated_east(line: str) -> float:
+    """Seconds that the zone which a time states is east of UTC; 0.0 where none is stated."""
+    match = _DATED.search(line[:_HEAD])
+    if match is None or not match.group(9):
+        return 0.0
+    east = int(match.group(10)) * 3600.0 + int(match.group(11)) * 60.0
+    return east if match.group(9) == "+" else -east
+
+
+def _slashed(match: re.Match[str]) -> tuple[float | None, str]:
+    """Month/day/year, as with AM and PM; day/month/year where the first is no month."""
+    first, second, year, hour, minute, seconds = map(int, match.groups()[:6])
+    month, day = (second, first) if first > 12 else (first, second)
+    if match.group(8):
+        hour = hour % 12 + (12 if match.group(8) == "P" else 0)
+    found = _seconds(year, month, day, hour, minute, seconds, match.group(7))
+    return (found, "local") if found is not None else (None, "none")
+
+
+def _fraction(digits: str | None) -> float:
+    return int(digits) / 10 ** len(digits) if digits else 0.0
+
+
+def _seconds(
+    year: int, month: int, day: int, hour: int, minute: int, second: int, fraction: str | None
+) -> float | None:
+    try:
+        whole = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
+    return whole + _fraction(fraction)

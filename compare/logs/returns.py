@@ -1,0 +1,251 @@
+"""Why a member is new in a rebalance: it was started, or it was in the group before and is back."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compare.logs.client_events import (
+    CoordinatorGone,
+    Joining,
+    OfClient,
+    PolledAgain,
+    PollTimeout,
+    SessionOver,
+    ToldToRejoin,
+    UnknownMember,
+)
+from compare.logs.departures import Absent
+from compare.logs.events import Event
+from compare.logs.identity import Process, Processes, client_of, has_client_name
+from compare.logs.model import Departure, Ordered, Rebalance
+
+JOINED = "member_joined"
+NEW_ID = "member_rejoined_under_new_id"
+AFTER_POLL = "member_rejoined_after_poll_timeout"
+AFTER_FENCING = "member_rejoined_after_fencing"
+
+_BACK = {"poll": AFTER_POLL, "session": AFTER_FENCING, "not_rejoined": AFTER_FENCING, "clean": JOINED}
+_NOTICED_S = 30.0
+"""A client that lost its place says so at most so long before it joins again."""
+
+_AT_ONCE_S = 2.0
+_SAME_TROUBLE_S = 20.0
+"""Clients that lose one coordinator say so within so many seconds of each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """``candidates``: one where it is certain; ``known``: the departure that it ends; ``events``: lines that tell;
+    ``old``: the id that the same process had, and whose end nobody told."""
+
+    candidates: tuple[str, ...]
+    known: Departure | None = None
+    events: tuple[Event, ...] = ()
+    would_decide: str = ""
+    old: str = ""
+
+
+class Returns:
+    """Who is in the group and who was, as the rebalances are gone through in order."""
+
+    def __init__(self, events: Sequence[Event], processes: Processes) -> None:
+        self.absent = Absent()
+        self._processes = processes
+        self.present: dict[str, float] = {}
+        self._present_clients: dict[str, int] = defaultdict(int)
+        self._last_in: dict[Process, tuple[int, int | None]] = {}
+        self._ever: set[str] = set()
+        self._complete = False
+        self._over = float("-inf")
+        self._generation: int | None = None
+        signs: dict[Process, list[OfClient]] = defaultdict(list)
+        notices: dict[str, list[OfClient]] = defaultdict(list)
+        own = [event for event in events if isinstance(event, OfClient) and event.stream.role != "broker"]
+        for event in own:
+            if isinstance(event, UnknownMember | SessionOver | PolledAgain | PollTimeout | Joining):
+                signs[processes.of(event)].append(event)
+            if isinstance(event, UnknownMember | SessionOver):
+                notices[event.client].append(event)
+        self._signs = {process: Ordered(those) for process, those in signs.items()}
+        self._notices = {client: Ordered(those) for client, those in notices.items()}
+        self._troubles = Ordered(event for event in own if isinstance(event, SessionOver | CoordinatorGone))
+        self._told = Ordered(event for event in own if isinstance(event, ToldToRejoin))
+
+    def begin(self, each: Rebalance) -> None:
+        """The next rebalance; whether all who were ever in the group are known from here on."""
+        if each.consumer_protocol:
+            self._complete = self._complete or (each.generation in {1, 2} and not self._ever)
+        else:
+            follows = self._generation is not None and each.generation == self._generation + 1
+            self._complete = each.at_broker and (each.generation == 1 or (self._complete and follows))
+        self._generation = each.generation
+
+    def end(self, each: Rebalance, place: int) -> None:
+        """The rebalance is over: who is in the group now."""
+        self._over = each.over
+        for departure in each.departures:
+            self._leave(departure.member)
+        for member in (*each.joined, *(each.after or ()), *each.seen):
+            if member not in self.present and not any(departure.member == member for departure in each.departures):
+                self.present[member] = each.over
+                self._present_clients[client_of(member)] += 1
+            self._ever.add(member)
+        self._complete = self._complete and (each.after is not None or each.consumer_protocol)
+        if each.after is not None:
+            now = set(each.after)
+            for member in [name for name in self.present if name not in now]:
+                self._leave(member)
+        for member in each.seen:
+            process = self._processes.of_member.get(member)
+            if process is not None:
+                self._last_in[process] = (place, each.generation)
+
+    def missed(self, process: Process | None, place: int) -> bool:
+        """Whether others were in a rebalance since the last one that the process was in."""
+        return process in self._last_in and place - self._last_in[process][0] > 1 if process is not None else False
+
+    def generation_of(self, process: Process) -> int | None:
+        """The last generation that the process was in."""
+        return self._last_in[process][1] if process in self._last_in else None
+
+    def vanished(self, departure: Departure) -> None:
+        """A member is gone, though nobody said so."""
+        self.absent.add(departure)
+        self._leave(departure.member)
+
+    def _leave(self, member: str) -> None:
+        if member in self.present:
+            del self.present[member]
+            self._present_clients[client_of(member)] -= 1
+
+    def why(self, member: str, each: Rebalance, place: int) -> Return:
+        """Why a member is new; ``place``: the rebalance's number."""
+        process = self._processes.of_member.get(member)
+        if process is not None:
+            if found := self._own_log(member, process, each, place):
+                return found
+        elif has_client_name(member):
+            process = self._processes.of_client(each.group, client_of(member), each.over)
+            nameless = process is not None and not self._processes.names_members(process)
+            if process is not None and nameless and (found := self._nameless(member, process, each)):
+                return found
+        same = self.absent.of_member(member)
+        if same is not None and has_client_name(member):
+            return Return((_BACK.get(same.how, AFTER_POLL),), same)
+        return self._by_name(member, each)
+
+    def _own_log(self, member: str, process: Process, each: Rebalance, place: int) -> Return | None:
+        """By the lines of the member's own process."""
+        known = self.absent.of_process(process)
+        if known is not None:
+            back = _BACK.get(known.how)
+            would = "" if back else self._who(member)
+            return Return((back,) if back else (JOINED, AFTER_POLL), known, would_decide=would)
+        if old := self._processes.had(process, member, self._ever):
+            return self._while_there(old, process, each, place)
+        if not self._processes.has_start(process):
+            return None
+        sure = self._processes.library(process) != "aiokafka" or self._processes.is_first(process)
+        before = self.absent.of_client(member)
+        first = next(
+            (departure for departure in before if departure.process is None or departure.process != process), None
+        )
+        return Return((JOINED,), first) if sure else None
+
+    def _while_there(self, old: str, process: Process, each: Rebalance, place: int) -> Return:
+        """The process has another id though nothing says that its old one was gone before."""
+        signs = self._recent(process, each.over)
+        if each.at_broker:
+            if old in self.present:
+                return Return((NEW_ID,), None, signs)
+            return Return((NEW_ID, AFTER_FENCING), None, (), "the broker's log from before")
+        last, generation = self._last_in.get(process, (place - 1, None))
+        if place - last > 1:
+            return Return((AFTER_FENCING,), None, signs)
+        if generation is None or each.generation is None:
+            return Return((NEW_ID, AFTER_FENCING), None, signs, "the broker's log")
+        if each.generation - generation > 1:
+            return Return((AFTER_FENCING,), None, signs)
+        own = self._signs[process].between(each.at - _SAME_TROUBLE_S, each.over) if process in self._signs else []
+        since = max((event.at for event in own if isinstance(event, Joining)), default=each.at)
+        told = self._told.between(self._over, since - _AT_ONCE_S)
+        if any(self._processes.of(event) != process for event in told):
+            return Return((AFTER_FENCING,), None, signs, old=old)
+        around = self._troubles.between(signs[0].at - _SAME_TROUBLE_S, signs[0].at + _SAME_TROUBLE_S) if signs else []
+        if any(self._processes.of(event) != process for event in around):
+            return Return((NEW_ID,), None, signs, old=old)
+        return Return((NEW_ID, AFTER_FENCING), None, signs, "the broker's log", old)
+
+    def _nameless(self, member: str, process: Process, each: Rebalance) -> Return | None:
+        """By the lines of a process of a library that prints no member ids, if it says shortly before that it polls
+        again, or that it lost the coordinator and joins anew."""
+        own = self._signs.get(process)
+        recent = own.between(each.at - _NOTICED_S, each.over + _AT_ONCE_S) if own else []
+        known = next(iter(self.absent.of_client(member)), None)
+        polls = [event for event in recent if isinstance(event, PolledAgain) or event.place.late]
+        if known is not None and known.how == "poll" and any(abs(e.at - each.at) <= 2 * _AT_ONCE_S for e in polls):
+            return Return((AFTER_POLL,), known, tuple(polls[:2]))
+        lost = [event for event in recent if isinstance(event, SessionOver | UnknownMember)]
+        if not lost:
+            return None
+        if known is not None and known.how in {"session", "not_rejoined"}:
+            return Return((AFTER_FENCING,), known, tuple(lost[:2]))
+        if known is None and self._present_clients[client_of(member)]:
+            return Return((NEW_ID,), None, tuple(lost[:2]))
+        return None
+
+    def _by_name(self, member: str, each: Rebalance) -> Return:
+        """By the names that the broker prints."""
+        would = self._who(member)
+        if each.generation == 1 and not each.consumer_protocol:
+            return Return((JOINED,))
+        if not has_client_name(member):
+            same = self.absent.of_member(member)
+            if same is not None:
+                return Return((_BACK.get(same.how, AFTER_POLL), JOINED), same, (), would)
+            if self._complete and not self._ever:
+                return Return((JOINED,))
+            return Return((JOINED, AFTER_FENCING, AFTER_POLL), None, (), would)
+        left = self.absent.of_client(member)
+        there = self._present_clients[client_of(member)] > 0 and self._may_be_replaced(member, each)
+        if not left and not there and self._complete:
+            return Return((JOINED,))
+        if left and not there and all(departure.how == "clean" for departure in left):
+            return Return((JOINED,), left[0])
+        candidates = [JOINED]
+        for departure in left:
+            candidates.append(_BACK.get(departure.how, AFTER_POLL))
+        if there:
+            candidates.append(NEW_ID)
+        if not left and not there:
+            candidates += [AFTER_FENCING, AFTER_POLL]
+        noticed = self._noticed(client_of(member), each.at)
+        if noticed and left and not there and left[0].how in {"session", "not_rejoined"}:
+            return Return((AFTER_FENCING,), left[0], noticed)
+        return Return(tuple(dict.fromkeys(candidates)), left[0] if left else None, (), would)
+
+    def _may_be_replaced(self, member: str, each: Rebalance) -> bool:
+        """Whether a member of that client id was removed while the new one joined: a rebalance waits for an id that its
+        client has dropped, until its session is over."""
+        if each.consumer_protocol or not each.at_broker or each.stabilized is None:
+            return True
+        removed = (gone for gone in each.departures if gone.how in {"session", "not_rejoined"})
+        return any(client_of(gone.member) == client_of(member) for gone in removed)
+
+    def _noticed(self, client: str, at: float) -> tuple[Event, ...]:
+        own = self._notices.get(client)
+        return tuple(own.between(at - _NOTICED_S, at + 0.5)[:2]) if own else ()
+
+    def _recent(self, process: Process, until: float) -> tuple[OfClient, ...]:
+        own = self._signs.get(process)
+        recent = own.between(until - 2 * _NOTICED_S, until) if own else []
+        return tuple(event for event in recent if isinstance(event, SessionOver | UnknownMember))[:2]
+
+    def _who(self, member: str) -> str:
+        name = client_of(member)
+        return f"the log of {name}" if has_client_name(member) else "the log of the client that has this member id"
+
+    def back(self, found: Return) -> None:
+        """A member is there: whoever it was before is not away any more."""
+        if found.known is not None:
+            self.absent.is_back(found.known)

@@ -1,0 +1,101 @@
+"""Settings of a RocketMQ group's members that do not agree: strategies, subscriptions, client ids."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from compare.logs.rocketmq_lines import (
+    BrokerBooted,
+    ChannelClosed,
+    ChannelExpired,
+    ClientSwitched,
+    Connected,
+    Result,
+    Rocket,
+    RouteChanged,
+    TopicRemoved,
+    Unregistered,
+)
+
+Found = list[tuple[str, Rocket]]
+"""Kinds with the lines that show them."""
+
+_RECONNECTED_S = 45.0
+"""A client that connects anew is told to be gone so long before or after."""
+
+
+def conditions(own: Sequence[Rocket], every: Sequence[Rocket]) -> Found:
+    """Settings of the members that do not agree, with the line that shows it first."""
+    found: Found = []
+    results = [event for event in own if isinstance(event, Result)]
+    if len({event.strategy for event in {each.client: each for each in results}.values()}) > 1:
+        second = next(event for event in results if event.strategy != results[0].strategy)
+        found.append(("mixed_strategies", second))
+    removed = [event for event in every if isinstance(event, TopicRemoved)]
+    if not removed and (odd := _other_topics(results)):
+        found.append(("inconsistent_subscription", odd))
+    if len(removed) > 1 and (len({event.topic for event in removed}) > 1 or _again(removed)):
+        found.append(("inconsistent_subscription", removed[0]))
+    if twin := _duplicate(every):
+        found.append(("duplicate_client_id", twin))
+    return found
+
+
+def _other_topics(results: Sequence[Result]) -> Result | None:
+    """The first result of a topic whose route another member of the group never asked for."""
+    own = [event for event in results if not event.topic.startswith("%RETRY%")]
+    asked: dict[str, set[str]] = defaultdict(set)
+    of_stream: dict[int, set[str]] = {}
+    for event in own:
+        stream = event.stream
+        if id(stream) not in of_stream:
+            lines = (each for each in stream.events if isinstance(each, RouteChanged | Result))
+            of_stream[id(stream)] = {each.topic for each in lines}
+        asked[event.client] |= of_stream[id(stream)]
+    topics = sorted({event.topic for event in own})
+    odd = next((topic for topic in topics if any(topic not in those for those in asked.values())), None)
+    return next((event for event in own if event.topic == odd), None)
+
+
+def _again(removed: Sequence[TopicRemoved]) -> bool:
+    """One broker removed the same topic twice: somebody brought it back in between."""
+    seen = [(id(event.stream), event.topic) for event in removed]
+    return len(seen) != len(set(seen))
+
+
+def _duplicate(events: Sequence[Rocket]) -> Rocket | None:
+    """A client id that a broker has twice at a time, or that two processes log as their own."""
+    there: dict[tuple[int, str], str] = {}
+    own: dict[str, Rocket] = {}
+    for event in events:
+        if isinstance(event, BrokerBooted):  # a broker that was restarted knows nobody
+            there = {key: channel for key, channel in there.items() if key[0] != id(event.stream)}
+        key = id(event.stream), event.client
+        if isinstance(event, Connected):
+            if key in there and there[key] != event.channel and not _reconnected(event, there[key], events):
+                return event
+            there[key] = event.channel
+        elif isinstance(event, Unregistered | ChannelClosed | ChannelExpired):
+            there.pop(key, None)
+        elif isinstance(event, ClientSwitched | Result) and event.stream.role == "client":
+            other = own.setdefault(event.client, event)
+            if other.stream is not event.stream:
+                return event
+    return None
+
+
+def _reconnected(new: Connected, old: str, events: Sequence[Rocket]) -> bool:
+    """Whether a second connection of a client follows the end of the first: the broker says so a little later, was
+    restarted, or others connect anew with it."""
+    others: set[str] = set()
+    earlier: set[str] = set()
+    for event in events:
+        if event.stream is not new.stream:
+            continue
+        when = event.at - new.at
+        if isinstance(event, ChannelClosed) and event.channel == old and abs(when) < _RECONNECTED_S:
+            return True
+        if isinstance(event, Connected) and abs(when) < _RECONNECTED_S:
+            others.add(event.client)
+        elif isinstance(event, Connected) and when < -_RECONNECTED_S:
+            earlier.add(event.client)
+    return len(others & earlier) > 1

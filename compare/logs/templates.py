@@ -1,0 +1,134 @@
+"""Messages of logs as templates: the text that they have, with `{field}` where something stands in it.
+
+Each row of a table names the event that a message tells of, and the message. What a client may choose stands in
+messages as it is (client ids, reasons), so that a row is anchored at both ends, and the text after a part that a
+client chooses, written `{*field}`, is looked for from the right: a client id that reads as a message changes nothing
+but itself. `{}` is anything. A row costs one search for each of its parts, whatever stands in the message.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, dataclass, fields
+
+from compare.logs.events import Event, Place
+
+_FIELD = re.compile(r"\{(\*?)(\w*)\}")
+_MOST_DIGITS = 19
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What comes after a literal: the field, whether the literal behind it is searched from the right, that literal."""
+
+    field: str
+    from_right: bool
+    literal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """``event``: what the message tells of; ``begin``: how it begins; ``convert``: for each field of the event."""
+
+    event: type[Event]
+    begin: str
+    parts: tuple[_Part, ...]
+    convert: Mapping[str, Callable[[str], object]]
+
+    def values(self, text: str) -> dict[str, object] | None:
+        """The fields that the text gives, None where it is another message."""
+        if not text.startswith(self.begin):
+            return None
+        found: dict[str, object] = {}
+        at, last = len(self.begin), len(self.parts) - 1
+        if last < 0:
+            return found if at == len(text) else None
+        for number, part in enumerate(self.parts):
+            if number == last:
+                end = len(text) - len(part.literal)
+                end = end if end >= at and text.endswith(part.literal) else -1
+            elif part.from_right:
+                end = text.rfind(part.literal, at)
+            else:
+                end = text.find(part.literal, at)
+            if end < 0:
+                return None
+            if part.field:
+                try:
+                    found[part.field] = self.convert[part.field](text[at:end])
+                except ValueError:
+                    return None
+            at = end + len(part.literal)
+        return found
+
+
+Table = Mapping[str, Sequence[Template]]
+"""Templates by their first characters."""
+
+_FIRST = 6
+
+
+def table(*rows: tuple[type[Event], str]) -> Table:
+    """The rows, found by how they begin; each begins with some text."""
+    found: dict[str, list[Template]] = {}
+    for event, message in rows:
+        pieces = _FIELD.split(message)
+        begin = pieces[0]
+        assert len(begin) >= _FIRST, message
+        parts = [
+            _Part(field, bool(star), literal)
+            for star, field, literal in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True)
+        ]
+        known = {field.name: _converter(field) for field in fields(event) if field.name != "place"}
+        assert all(not part.field or part.field in known for part in parts), message
+        found.setdefault(begin[:_FIRST], []).append(Template(event, begin, tuple(parts), known))
+    return found
+
+
+def read_message(rows: Table, text: str, place: Place, more: Mapping[str, object] | None = None) -> Event | None:
+    """The event that a message tells of; ``more``: fields that its head gave."""
+    for row in rows.get(text[:_FIRST], ()):
+        found = row.values(text)
+        if found is not None:
+            known = {name: value for name, value in (more or {}).items() if name in row.convert}
+            return row.event(place=place, **(known | found))
+    return None
+
+
+def _number(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(text)
+    return int(text)
+
+
+def _instance(text: str) -> str:
+    """A group.instance.id without what Scala and Java print around an optional value; "" for none."""
+    if text.startswith(("Some(", "Optional[")):
+        text = text.partition("(" if text[0] == "S" else "[")[2][:-1]
+    return "" if text in {"None", "null", "Optional.empty"} else text
+
+
+def _topics(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+_BETWEEN = re.compile(r"(?<=-[0-9a-f]{12}), ?")
+
+
+def members_in(text: str) -> tuple[str, ...]:
+    """The member ids of a list: each ends as a UUID does, before which a client id may hold commas."""
+    return tuple(name.strip() for name in _BETWEEN.split(text) if name.strip())
+
+
+_CONVERT: Mapping[object, Callable[[str], object]] = {
+    str: str,
+    int: _number,
+    int | None: _number,
+    tuple[str, ...]: _topics,
+}
+
+
+def _converter(field: Field[object]) -> Callable[[str], object]:
+    if field.name == "instance":
+        return _instance
+    convert = _CONVERT[field.type]
+    return members_in if field.name == "members" and convert is _topics else convert

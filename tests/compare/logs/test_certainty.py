@@ -1,0 +1,167 @@
+"""Say only what is known: incidents of kinds where a reader goes wrong easily, with fewer files and with cut ones."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from compare.logs.lines import log_files
+from tests.compare.logs.judging import INCIDENTS, SIDES, files_of, judge, judged, names, truth_of
+from tests.compare.logs.scoring import Found, report
+
+LEAST = {"all_files": 0.95, "brokers_only": 0.95, "clients_only": 0.85}
+"""Of the knowable causes. Without `debug` librdkafka's lines alone date no rebalance, and a client of the consumer
+protocol does not say which of two epochs it raised."""
+
+
+def group_of(name: str, side: str = "all_files") -> Found:
+    document = report(files_of(name, side))
+    return next(dict(each) for each in document["groups"] if each["group"] == truth_of(name)["group"])
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_no_statement_is_false(side: str, subtests: pytest.Subtests) -> None:
+    for name in names():
+        with subtests.test(name=name):
+            assert judged(name, side).false == []
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_what_can_be_known_is_found(side: str) -> None:
+    knowable = sum(judged(name, side).knowable for name in names())
+    found = sum(judged(name, side).found for name in names())
+    missed = [line for name in names() for line in judged(name, side).missed]
+    assert knowable > 130
+    assert found >= LEAST[side] * knowable, missed
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_the_truth_is_among_the_candidates_of_a_doubt(side: str, subtests: pytest.Subtests) -> None:
+    for name in names():
+        with subtests.test(name=name):
+            assert judged(name, side).kept == judged(name, side).doubts
+
+
+def test_fewer_files_make_no_statement_false(subtests: pytest.Subtests) -> None:
+    """Whatever is left out: what was certain stays or becomes a doubt."""
+    dice = random.Random(20261123)
+    for name in names():
+        files = files_of(name, "all_files")
+        some = dice.sample(files, dice.randrange(1, len(files) + 1))
+        with subtests.test(name=name, files=[path.name for path in some]):
+            assert judge(truth_of(name), report(some)).false == []
+
+
+def test_cut_files_make_no_statement_false(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    """Logs that begin late or end early."""
+    dice = random.Random(1)
+    for name in names():
+        folder = tmp_path / name
+        folder.mkdir()
+        for file in log_files([str(INCIDENTS / name)]):
+            if file.path is not None and file.path.suffix == ".gz":
+                lines = unpacked(file.path).split(b"\n")
+                place, late = dice.randrange(len(lines)), dice.random() < 0.5
+                kept = lines[place:] if late else lines[:place]
+                (folder / file.path.stem).write_bytes(b"\n".join(kept))
+        with subtests.test(name=name):
+            assert judge(truth_of(name), report(sorted(folder.iterdir()))).false == []
+
+
+def unpacked(path: Path) -> bytes:
+    import gzip
+
+    return gzip.decompress(path.read_bytes())
+
+
+def test_the_logs_of_other_groups_change_nothing() -> None:
+    """With the brokers' logs alone it is open whether a member left or was too slow; another group's clients do not
+    make that certain."""
+    for name in ("foreign-slow-confluent-41", "foreign-slow-aiokafka-41"):
+        alone, beside = group_of(name, "brokers_only"), group_of(name)
+        doubts = [each["unknown"]["candidates"] for each in beside["rebalances"] if each["unknown"]]
+        assert doubts == [each["unknown"]["candidates"] for each in alone["rebalances"] if each["unknown"]]
+        assert doubts[0] == ["member_left", "poll_interval_exceeded"]
+        assert beside["rebalances"][1]["unknown"]["would_decide"].startswith("the log of t")
+
+
+def test_a_deploy_is_one_with_all_its_members() -> None:
+    group = group_of("rolling-deploy-busy-41")
+    (deploy,) = group["deploys"]
+    assert deploy["who"] == ["pcl-1", "pcl-2", "pcl-3", "pcl-4", "pcl-5"]
+    assert [each["deploy"] for each in group["rebalances"]] == [None, 1, 1, 1, 1, 1, 1]
+    assert [each["kind"] for each in group_of("autoscaler-flap-41")["deploys"]] == ["flapping"]
+    quiet = [name for name in names() if "deploy" not in name and "autoscaler" not in name]
+    assert {name: group_of(name)["deploys"] for name in quiet if group_of(name)["deploys"]} == {}
+
+
+def behind(name: str) -> set[tuple[str, str | None]]:
+    return {(each["cause"], each["behind"]) for one in group_of(name)["rebalances"] for each in one["stated"]}
+
+
+def test_what_was_behind_a_session_is_told_where_it_is_certain() -> None:
+    assert ("session_timeout", "broker_paused") in behind("broker-frozen-java-3b-41")
+    assert ("session_timeout", "broker_down") in behind("broker-killed-confluent-3b-41")
+    assert ("session_timeout", "network_cut") in behind("netcut-java-44")
+    assert ("session_timeout", None) in behind("crash-and-back-41")
+
+
+def test_a_member_that_died_of_an_exception_is_told_as_that() -> None:
+    stated = [each for one in group_of("commit-in-rebalance-41")["rebalances"] for each in one["stated"]]
+    died = [each for each in stated if each["behind"] == "exception"]
+    assert [each["who"] for each in died] == [["invw-2", "invw-3"], ["invw-1"]]
+    assert all(each["detail"].endswith(".RebalanceInProgressException") for each in died)
+
+
+def test_a_coordinator_that_moved_is_no_restart() -> None:
+    """Nothing was loaded in the first, the group moved in the others, and no rebalance came of it."""
+    events = {
+        name: [each["cause"] for each in group_of(name)["events"]] for name in names() if name.startswith("quiet")
+    }
+    assert events.pop("quiet-broker-frozen-elsewhere-3b-41") == events.pop("quiet-busy-neighbours-41") == []
+    assert set(map(tuple, events.values())) == {("coordinator_moved",)}
+
+
+def test_a_woken_coordinator_makes_no_generations() -> None:
+    """It expires members by its old timers and cannot write that."""
+    for name, node in (
+        ("broker-frozen-java-3b-41", "broker-3"),
+        ("broker-frozen-stale-3b-41", "broker-1"),
+    ):
+        alone = report([INCIDENTS / name / f"{node}.log.gz"])["groups"]
+        group = next(each for each in alone if each["group"] == truth_of(name)["group"])
+        assert all("session_timeout" not in each["causes"] for each in group["rebalances"])
+
+
+def test_a_share_group_is_named_and_not_judged() -> None:
+    document = report(files_of("share-group-beside-44", "all_files"))
+    share = next(each for each in document["groups"] if each["group"] == "clicks-jobs")
+    assert (share["kind"], share["rebalances"], share["events"]) == ("share", [], [])
+    assert "not judged" in share["notes"][0]
+
+
+def test_the_remedies_know_the_protocol_and_what_happened() -> None:
+    remedies = {name: {row["cause"]: row["remedy"] for row in group_of(name)["summary"]} for name in names()}
+    assert "group.initial.rebalance.delay.ms" not in str(remedies["consumer-protocol-slow-44"])
+    assert "group.initial.rebalance.delay.ms" in str(remedies["rolling-deploy-41"])
+    assert "group.instance.id" in remedies["rolling-deploy-41"]["member_left"]
+    assert "session.timeout.ms of" in remedies["netcut-java-44"]["session_timeout"]
+    assert "group.instance.id" not in remedies["netcut-java-44"]["session_timeout"]
+    assert "A broker stood still" in remedies["broker-frozen-java-3b-41"]["session_timeout"]
+    assert "RebalanceInProgressException" in remedies["commit-in-rebalance-41"]["member_left"]
+
+
+def test_a_clients_lines_without_a_group_are_not_silently_left_out() -> None:
+    """librdkafka prints no group: its poll timeouts alone are told as lines that no group is known of."""
+    (row, *_) = report(files_of("slow-confluent-41", "clients_only"))["not_understood"]
+    assert (row["source"], row["lines"], row["client"]) == ("client-thumb-2.log", 2, "librdkafka")
+    assert "thumb-2" in row["why"]
+
+
+def test_clients_that_say_little_are_named() -> None:
+    told = report(files_of("slow-aiokafka-41", "all_files"))["not_understood"]
+    assert {(each["source"], each["client"]) for each in told} == {
+        ("client-tagger-1.log", "aiokafka"),
+        ("client-tagger-2.log", "aiokafka"),
+    }
+    assert all("poll interval" in each["why"] and each["lines"] > 0 for each in told)
