@@ -117,6 +117,8 @@ _HEAD_PART = re.compile(
     )""",
     re.VERBOSE,
 )
+_BRACKETED = re.compile(r"\[((?:aiokafka|kafka)(?:\.\w+)*|[A-Za-z_]\w*(?:\.\w+){2,})\]")
+"""A logger's name in brackets, as in Python's logging; a thread's name there seldom looks so."""
 _TAIL = re.compile(r"[A-Za-z_$][\w$.-]*+(?::\d{1,6})?")
 _LONGEST_TAIL = 160
 _MOST_PARTS = 12
@@ -124,7 +126,7 @@ _MOST_PARTS = 12
 
 def split(line: str) -> tuple[str, str]:
     """Logger ("" where none is printed) and message of a line."""
-    logger, at = "", 0
+    logger, bracketed, at = "", "", 0
     for _ in range(_MOST_PARTS):
         part = _HEAD_PART.match(line, at)
         if part is None or part.end() == at:
@@ -133,13 +135,15 @@ def split(line: str) -> tuple[str, str]:
             if logger or not at:
                 break  # a class name at the beginning is that of an exception
             logger = part.group("logger")
+        elif named := _BRACKETED.fullmatch(part.group().strip()):
+            bracketed = named[1]
         at = part.end()
     end = len(line)
     if line.endswith(")") and (open_ := line.rfind(" (", max(at, end - _LONGEST_TAIL))) >= 0:
         tail = line[open_ + 2 : -1]
         if "." in tail and _TAIL.fullmatch(tail):
             logger, end = logger or tail.partition(":")[0], open_
-    return logger, line[at:end].strip()
+    return logger or bracketed, line[at:end].strip()
 
 
 def _json(line: str) -> Mapping[str, object] | None:

@@ -61,9 +61,8 @@ _LOOK = {
     "broker_paused": "A broker stood still: look there for pauses (collection, disk, the machine), not at the members.",
     "broker_down": "A broker was down and another one took over: look there, not at the members.",
     "network_cut": "The network between a member and its broker was cut: look there, not at the member.",
-    "": "The logs do not tell whether the process crashed or stood still (a collection, a paused machine), or its"
-    " network"
-    " was cut: look for these.",
+    "": "The logs do not tell whether the process crashed or stood still (a collection, a paused machine), its network"
+    " was cut, or its broker did not answer: look for these.",
 }
 
 
@@ -138,19 +137,15 @@ _KAFKA = {
     "member_rejoined_after_poll_timeout": "Goes with poll_interval_exceeded: its remedy removes both.",
     "member_rejoined_after_fencing": "Goes with the session that ended before: its remedy removes both.",
     "member_rejoined_under_new_id": "Goes with the coordinator that did not answer: the member joined anew while"
-    " its old"
-    " id was still in the group, which waits for that one's session.",
+    " its old id was still in the group, which waits for that one's session.",
     "rebalance_timeout": "A member was busy or gone while the others joined again: the rebalance waits for it as"
-    " long as"
-    " max.poll.interval.ms (the rebalance timeout). Shorter batches end the wait sooner.",
+    " long as max.poll.interval.ms (the rebalance timeout). Shorter batches end the wait sooner.",
     "member_joined": "Start members together: a rebalance takes all who join before it completes;"
     " group.initial.rebalance.delay.ms does so for an empty group.",
     "second_round_of_cooperative_rebalance": "The price of cooperative-sticky where partitions move; it stops"
-    " nobody who"
-    " keeps its partitions. The consumer protocol (group.protocol=consumer) has no second round.",
+    " nobody who keeps its partitions. The consumer protocol (group.protocol=consumer) has no second round.",
     "coordinator_restart": "Restarts of brokers: keep session.timeout.ms longer than a restart of the broker, and"
-    " restart"
-    " one at a time.",
+    " restart one at a time.",
     "coordinator_moved": "Another broker took the group over: keep session.timeout.ms longer than a fail-over takes.",
     "partitions_added": "One rebalance for each change of the topic: make changes together.",
     "topic_matched_pattern": "Narrow the pattern of the subscription, or create topics together.",
@@ -168,8 +163,7 @@ _ROCKETMQ = {
     "member_left": "Clean shutdowns hand over within a second; restart one member at a time.",
     "connection_closed": "Look for the crash; the others take over as soon as the brokers see the connection close.",
     "heartbeat_expired": "Look for the freeze; lower channelExpiredTimeout and serverChannelMaxIdleTimeSeconds of"
-    " the brokers (120 s) to"
-    " have the queues taken over sooner.",
+    " the brokers (120 s) to have the queues taken over sooner.",
     "member_rejoined": "Goes with the absence before.",
     "broker_down": "A replica that takes over (DLedger or controller mode) keeps the broker's queues readable.",
     "broker_up": "Goes with broker_down.",
@@ -177,7 +171,6 @@ _ROCKETMQ = {
     "duplicate_client_id": "Give every process its own instanceName (or let it be the process id) and address.",
     "inconsistent_subscription": "Let all members of the group subscribe to the same topics and tags.",
     "orderly_lock_held_by_dead_member": "Queues of a dead orderly consumer wait until its lock expires:"
-    " rebalanceLockMaxLiveTime of the brokers"
-    " (60000 ms).",
+    " rebalanceLockMaxLiveTime of the brokers (60000 ms).",
     "mixed_strategies": "Set the same AllocateMessageQueueStrategy in every member.",
 }

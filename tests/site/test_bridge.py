@@ -32,8 +32,9 @@ def bridge() -> ModuleType:
 
 
 def test_a_scenario_gives_the_report_of_the_command_line(bridge: ModuleType, tmp_path: Path) -> None:
-    first, last = bridge.compare(SCENARIO.read_text(encoding="utf-8"), " kafka:range,rocketmq:AVG ")
-    assert first["told"].endswith("1 of 2 variants")
+    first, written, last = bridge.compare(SCENARIO.read_text(encoding="utf-8"), " kafka:range,rocketmq:AVG ")
+    told = [answer["told"].rpartition(": ")[2] for answer in (first, written, last)]
+    assert told == ["1 of 12 runs", "2 of 12 runs", "12 of 12 runs"]
     out = tmp_path / "out.html"
     asked = ["--system", "kafka:range", "--system", "rocketmq:AVG", "--report", str(out)]
     assert CliRunner().invoke(cli, ["compare", str(SCENARIO), *asked]).exit_code == 0

@@ -56,7 +56,7 @@ def press(page: Browser, button: str) -> None:
 
 
 def test_both_systems_run_in_the_browser(page: Browser) -> None:
-    text = report(page, "2 of 2 variants")
+    text = report(page, "12 of 12 runs")
     assert ">kafka:range<" in text
     assert ">rocketmq:AVG<" in text
     assert text.index("h2:has(+ .charted)") < text.index("</head>")
@@ -65,7 +65,7 @@ def test_both_systems_run_in_the_browser(page: Browser) -> None:
 
 
 def test_an_address_brings_back_the_scenario_that_somebody_changed(page: Browser) -> None:
-    report(page, "variants")
+    report(page, "12 of 12 runs")
     text = page.run("document.getElementById('scenario').value")
     mine = text.replace("name: the eager and the cooperative join", "name: Ein Beitritt – 加入")
     assert mine != text

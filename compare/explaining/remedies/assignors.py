@@ -67,7 +67,7 @@ def to_assignor(case: Case, name: str, after: Allocation | None = None) -> Remed
     text = f"{condition}{_way(library, today, name, commands, _where(case))}."
     if not condition.endswith(_HINTED) and condition:
         beside = [f"with {key}: {_beside(LIBRARIES[key], today, name)}" for key in ("librdkafka", "aiokafka")]
-        text += f" W{'; '.join(beside)[1:]}. equipoise plan --to {name} tells every library's way."
+        text += f" W{'; '.join(beside)[1:]}. The steps by library: equipoise plan --to {name}."
     return Remedy(
         text[0].upper() + text[1:],
         commands,

@@ -73,3 +73,21 @@ def test_the_containers_own_time_is_a_hint() -> None:
     found = unwrapped(f"2026-11-22T01:39:11.260000000Z stdout F [2026-11-22 02:39:11,250] INFO {JOINS}")
     assert found.hint == pytest.approx(AT + 0.01)
     assert (found.clock, found.stamp) == ("local", pytest.approx(AT + 3600))
+
+
+def test_python_loggers_have_their_names_in_brackets_or_without(subtests: pytest.Subtests) -> None:
+    message = "Discovered coordinator 1 for group g"
+    for line in [
+        f"2026-11-23 18:38:57,775 INFO    [aiokafka.consumer.group_coordinator] {message}",
+        f"2026-11-23 18:38:57,775 [aiokafka.consumer.group_coordinator] INFO: {message}",
+        f"INFO:aiokafka.consumer.group_coordinator:{message}",
+        f"2026-11-23 18:38:57,775 - aiokafka.consumer.group_coordinator - INFO - {message}",
+    ]:
+        with subtests.test(line=line):
+            found = unwrapped(line)
+            assert (found.logger, found.message) == ("aiokafka.consumer.group_coordinator", message)
+
+
+def test_a_thread_in_brackets_is_no_logger() -> None:
+    found = unwrapped(f"2026-11-22T01:39:11.250Z INFO [pool.worker.7] org.apache.kafka.clients.Consumer: {JOINS}")
+    assert (found.logger, found.message) == ("org.apache.kafka.clients.Consumer", JOINS)

@@ -130,6 +130,8 @@ class AdminClient:
         return {{group: failed() for group in groups}}
     def list_consumer_group_offsets(self, wanted, request_timeout):
         return {{each: failed() for each in wanted}}
+    def list_groups(self, timeout):
+        return []
     def list_topics(self, timeout):
         return SimpleNamespace(topics={{}}, brokers={{}})
 
