@@ -40,7 +40,7 @@ def process_pool(workers: int, work: Callable[[Any], object] = bool) -> Iterator
         executor.shutdown(cancel_futures=True)
 
 
-def worked(given: Any) -> object:
+def worked(given: Any) -> Any:
     """In a worker: what its ``work`` makes of it."""
     return _work(given)
 

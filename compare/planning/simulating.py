@@ -5,13 +5,14 @@ through it with many seeds, each with starts, clocks and events of its own.
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import median
 
 from compare.catalogues import ROCKETMQ_CLASSES, SERVER_NAMES
 from compare.documents.comparison import Record
 from compare.planning.routes import STRATEGY
 from compare.planning.subject import Fields, Route, Settings, Step, Subject, WrongOrder
-from compare.process_pool import process_pool
+from compare.process_pool import process_pool, worked
 from compare.reading.client_libraries import ASSIGNORS, INSTANCE, PROTOCOL, REMOTE
 from compare.running.checks import has_settled
 from compare.running.phases import aftermath
@@ -223,10 +224,15 @@ def _costs(packs: Sequence[tuple[int, Variant, Sequence[int]]]) -> Iterator[list
         for _, variant, seeds in packs:
             yield run_costs(variant, seeds)
         return
-    with process_pool(workers) as executor:
-        waiting = [executor.submit(run_costs, variant, seeds) for _, variant, seeds in packs]
+    with process_pool(workers, partial(_costs_numbered, packs)) as executor:
+        waiting = [executor.submit(worked, number) for number in range(len(packs))]
         for each in waiting:
             yield each.result()
+
+
+def _costs_numbered(packs: Sequence[tuple[int, Variant, Sequence[int]]], number: int) -> list[RunCost]:
+    _, variant, seeds = packs[number]
+    return run_costs(variant, seeds)
 
 
 def run_costs(variant: Variant, seeds: Sequence[int]) -> list[RunCost]:

@@ -9,11 +9,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 
 from compare.documents.comparison import Record
 from compare.figures import Figure
-from compare.process_pool import process_pool
+from compare.process_pool import process_pool, worked
 from compare.running.phases import Phase, at_other_times, phases_of
 from compare.running.record import run_record
 from compare.running.run_variant import run_variant
@@ -76,8 +77,8 @@ def run_all(
                 tell(order.variant)
                 yield from _run_pack([order])
         return
-    with process_pool(workers) as executor:
-        waiting = deque(executor.submit(_run_pack, pack) for pack in packs)
+    with process_pool(workers, partial(_run_numbered, packs)) as executor:
+        waiting = deque(executor.submit(worked, number) for number in range(len(packs)))
         try:
             while waiting:
                 found = waiting[0].result()
@@ -101,6 +102,10 @@ def _packs(orders: Sequence[RunOrder]) -> Iterator[list[RunOrder]]:
             size = 1 if rest[0].with_chart_data else MOST_AT_ONCE
             yield rest[:size]
             rest = rest[size:]
+
+
+def _run_numbered(packs: Sequence[Sequence[RunOrder]], number: int) -> list[MeasuredRun]:
+    return _run_pack(packs[number])
 
 
 def _run_pack(pack: Sequence[RunOrder]) -> list[MeasuredRun]:

@@ -76,13 +76,14 @@ class Promises:
         self.finished, self.submitted = finished, 0
 
     @contextmanager
-    def pool(self, workers: int) -> Iterator["Promises"]:
+    def pool(self, workers: int, work: Callable[[Any], Any]) -> Iterator["Promises"]:
+        self.work = work
         yield self
 
-    def submit(self, work: Callable[[Any], Any], pack: Any) -> "Future[Any]":
+    def submit(self, _: Callable[[Any], Any], number: int) -> "Future[Any]":
         future: Future[Any] = Future()
         if self.submitted in self.finished:
-            future.set_result(work(pack))
+            future.set_result(self.work(number))
         else:
             future.result = self.interrupted  # type: ignore[method-assign]
         self.submitted += 1
