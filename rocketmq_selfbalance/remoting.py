@@ -7,7 +7,7 @@ three are the header's length, the header, the body. Headers are JSON, or Rocket
 import json
 import struct
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 JSON, BINARY = 0, 1
 """The forms of the header."""
@@ -105,6 +105,15 @@ def decode(content: bytes) -> Frame:
     raise FrameError(f"a header of the unknown form {form}, expected {JSON} (JSON) or {BINARY} (binary)")
 
 
+def json_of(text: bytes | str) -> Any:
+    """What a JSON text says. Half of a surrogate pair becomes "?", as where Java encodes it. Raises `ValueError`."""
+    parsed = json.loads(text)
+    raw = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+    if rb"\ud" not in raw.lower():
+        return parsed
+    return json.loads(json.dumps(parsed, ensure_ascii=False).encode("utf-8", "replace"))
+
+
 def _json_header(frame: Frame) -> bytes:
     header: dict[str, object] = {
         "code": frame.code,
@@ -121,7 +130,7 @@ def _json_header(frame: Frame) -> bytes:
 
 
 def _from_json(header: bytes, body: bytes) -> Frame:
-    parsed = json.loads(header)
+    parsed = json_of(header)
     if not isinstance(parsed, dict):
         raise FrameError("a header that is no object")
     remark = parsed.get("remark")

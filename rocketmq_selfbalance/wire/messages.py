@@ -6,7 +6,6 @@ it does not have: contents of records, kinds of clients, views of tools. ``corre
 conversation gave to the request; ``oneway``: nobody waits for an answer.
 """
 
-import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from protocols.engine.nodes import Message
 from rocketmq_selfbalance.messages.membership import HeartBeat
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker
 from rocketmq_selfbalance.messages.offsets import PullAnswer, PullMessage
-from rocketmq_selfbalance.remoting import Frame
+from rocketmq_selfbalance.remoting import Frame, json_of
 
 LARGEST = 2**63 - 1
 
@@ -79,7 +78,7 @@ def parsed(body: bytes) -> dict[str, object]:
     if len(body) > MOST_JSON:
         raise FieldError(f"a body of {len(body)} bytes, allowed are {MOST_JSON}")
     try:
-        told = json.loads(body)
+        told = json_of(body)
     except (ValueError, RecursionError):
         raise FieldError("a body that is no JSON") from None
     if not isinstance(told, dict):

@@ -1,13 +1,12 @@
 """Orders of tools, from frames to the simulation's commands, and REGISTER_BROKER from brokers outside this process
 (spec 1.1)."""
 
-import json
 import re
 import zlib
 
 from protocols.engine.nodes import Message
 from rocketmq_selfbalance.messages import membership, nameserver
-from rocketmq_selfbalance.remoting import Frame
+from rocketmq_selfbalance.remoting import Frame, json_of
 from rocketmq_selfbalance.wire.messages import Administer, FieldError, Fields, Registration, body_of, text, whole
 
 LEGAL_GROUP = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
@@ -129,7 +128,7 @@ def _plain(body: bytes) -> tuple[tuple[nameserver.TopicConfig, ...], nameserver.
     if len(body) > MOST_REGISTERED:
         raise FieldError(f"a registration of {len(body)} bytes, allowed are {MOST_REGISTERED}")
     try:
-        told = json.loads(body)["topicConfigSerializeWrapper"]
+        told = json_of(body)["topicConfigSerializeWrapper"]
         configs = told.get("topicConfigTable") or {}
         topics = tuple(
             nameserver.TopicConfig(
@@ -168,7 +167,7 @@ def _compressed(body: bytes) -> tuple[tuple[nameserver.TopicConfig, ...], namese
         for _ in range(count):
             one, at = _chunk(content, at)
             topics.append(_topic(one.decode()))
-        return tuple(topics), _version(json.loads(version))
+        return tuple(topics), _version(json_of(version))
     except (zlib.error, ValueError, TypeError, AttributeError, RecursionError):
         raise FieldError("a compressed registration whose body cannot be read") from None
 

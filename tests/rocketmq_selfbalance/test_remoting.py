@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketmq_selfbalance.remoting import BINARY, JSON, Frame, FrameError, decode, encode, length_of
+from rocketmq_selfbalance.remoting import BINARY, JSON, Frame, FrameError, decode, encode, json_of, length_of
 from tests.rows import rows
 
 WIRE = Path(__file__).parents[1] / "captures" / "rocketmq" / "wire"
@@ -142,3 +142,10 @@ def test_a_length_that_no_frame_has_is_refused() -> None:
     for start in (b"\xff\xff\xff\xff", b"\0\0\0\0", b"HTTP", b"\0\0\1", b""):
         with pytest.raises(FrameError, match="bytes, expected"):
             length_of(start)
+
+
+def test_half_of_a_surrogate_pair_is_a_question_mark_as_in_java() -> None:
+    assert json_of(b'{"topic": "o\\ud800rders", "other": "\\ud83d\\ude00"}') == {
+        "topic": "o?rders",
+        "other": "\U0001f600",
+    }

@@ -76,9 +76,9 @@ def test_an_address_brings_back_the_scenario_that_somebody_changed(page: Browser
     address = page.run("location.hash")
     assert len(address) < 1_500
     page.run("location.hash = '#example=four-members-two-topics&on=rocketmq:AVG', 0")
-    report(page, "four members, two topics: 1 of 1")
+    report(page, "four members, two topics: 6 of 6 runs")
     page.run(f"location.hash = {json.dumps(address)}, 0")
-    assert "Ein Beitritt – 加入" in report(page, "Ein Beitritt – 加入: 1 of 1")
+    assert "Ein Beitritt – 加入" in report(page, "Ein Beitritt – 加入: 6 of 6 runs")
     assert page.run("document.getElementById('scenario').value") == mine
     # What was cut on its way is told, not run.
     page.run("location.hash = '#scenario=A', 0")
