@@ -28,6 +28,10 @@ _AROUND_START_S = 60.0
 """A broker loads its groups so soon before or after the line that says it was started."""
 
 
+_SILENT_S = 15.0
+"""The controller takes a broker for gone so long at most after it heard of it last (broker.session.timeout.ms: 9 s)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """A broker read the group; ``moved``: from another broker; None where the logs do not tell."""
@@ -95,7 +99,7 @@ def _without_burst(kept: list[Event], failed: NotWritten) -> list[Event]:
 @dataclass(frozen=True, slots=True)
 class Outage:
     """A broker was away: ``begun`` and ``ended`` (None: not seen to be back) as the controller saw it; ``died``: it
-    was started anew; None where its own log is not there."""
+    was started anew; None where its own log does not tell."""
 
     node: int
     begun: float
@@ -123,15 +127,18 @@ def outages(brokers: Sequence[Event], streams: Sequence[Stream]) -> list[Outage]
 def _outage(
     begun: BrokerFenced, ended: BrokerFenced | None, brokers: Sequence[Event], streams: Sequence[Stream]
 ) -> Outage:
-    own = {id(stream) for stream in streams if stream.node == begun.broker}
+    own = [stream for stream in streams if stream.node == begun.broker]
     until = ended.at + _AROUND_START_S if ended else float("inf")
     booted = [
         each
         for each in brokers
         if isinstance(each, BrokerStarted | ClientBooted)
-        and id(each.stream) in own
-        and begun.at - _AROUND_START_S <= each.at <= until
+        and any(each.stream is stream for stream in own)
+        and begun.at - _SILENT_S <= each.at <= until
     ]
-    died = bool(booted) if own and (ended or booted) else None
-    events = (begun, *([ended] if ended else []), *booted[:1])
+    again = [each for each in booted if each.at >= begun.at]
+    goes_on = any(event.place.at is not None and event.at > begun.at for stream in own for event in stream.events)
+    # One that was started just before may have died, or may have stood still since.
+    died = True if again else False if goes_on and ended and not booted else None
+    events = (begun, *([ended] if ended else []), *again[:1])
     return Outage(begun.broker, begun.at, ended.at if ended else None, died, events)

@@ -1,5 +1,6 @@
 """Say only what is known: incidents of kinds where a reader goes wrong easily, with fewer files and with cut ones."""
 
+import gzip
 import random
 from pathlib import Path
 
@@ -165,3 +166,21 @@ def test_clients_that_say_little_are_named() -> None:
         ("client-tagger-2.log", "aiokafka"),
     }
     assert all("poll interval" in each["why"] and each["lines"] > 0 for each in told)
+
+
+def test_a_broker_that_started_long_before_it_stood_still_did_not_die(tmp_path: Path) -> None:
+    """Started at 10:43:00, frozen from about 10:43:45 on: the controller takes it for gone at 10:43:54."""
+    started = (
+        "[2026-11-23 10:43:00,000] INFO [KafkaRaftServer nodeId=3] Kafka Server started (kafka.server.KafkaRaftServer)"
+    )
+    for path in files_of("broker-frozen-java-3b-41", "all_files"):
+        text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text("utf-8")
+        if path.name.startswith("broker-3"):
+            lines = text.splitlines()
+            late = next(number for number, line in enumerate(lines) if line[:24] > started[:24])
+            text = "\n".join([*lines[:late], started, *lines[late:]])
+        (tmp_path / path.name.removesuffix(".gz")).write_text(text, encoding="utf-8")
+    groups = report(sorted(tmp_path.iterdir()))["groups"]
+    group = next(each for each in groups if each["group"] == truth_of("broker-frozen-java-3b-41")["group"])
+    behind = {each["behind"] for rebalance in group["rebalances"] for each in rebalance["stated"]}
+    assert behind == {None, "broker_paused"}
