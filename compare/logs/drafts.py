@@ -1,8 +1,9 @@
 """Rebalances while their lines are collected: each line of a group is put to its generation or epoch."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import singledispatchmethod
+from typing import Any
 
 from compare.logs.broker_events import (
     AssignmentReceived,
@@ -29,7 +30,7 @@ from compare.logs.client_events import (
 )
 from compare.logs.events import Event
 from compare.logs.identity import client_of
-from compare.logs.model import Departure, Rebalance
+from compare.logs.model import Departure, Rebalance, Timed
 from compare.logs.templates import members_in
 
 _LONG_S = 3600
@@ -54,7 +55,7 @@ _ABOUT_EPOCH = (EpochJoined, Left, Failed, Fenced, SubscriptionUpdated, Replaced
 
 
 @dataclass(slots=True, eq=False)
-class Draft:
+class Draft(Timed):
     """A rebalance while its lines are collected; fields as in `Rebalance`."""
 
     generation: int | None = None
@@ -77,42 +78,11 @@ class Draft:
     after: tuple[str, ...] | None = None
     first: float = 0.0
 
-    @property
-    def at(self) -> float:
-        return next(each for each in (self.begun, self.stabilized, self.ready, self.first) if each is not None)
-
-    @property
-    def over(self) -> float:
-        return next((each for each in (self.ready, self.stabilized) if each is not None), self.at)
-
-    @property
-    def at_broker(self) -> bool:
-        return any(event.stream.role == "broker" for event in self.events)
-
     def frozen(self, group: str) -> Rebalance:
         """The record that later stations read."""
-        return Rebalance(
-            group=group,
-            generation=self.generation,
-            consumer_protocol=self.consumer_protocol,
-            begun=self.begun,
-            stabilized=self.stabilized,
-            ready=self.ready,
-            trigger=self.trigger,
-            trigger_members=self.trigger_members,
-            reason=self.reason,
-            joined=self.joined,
-            departures=tuple(self.departures),
-            seen=self.seen,
-            listed=None if self.listed is None else tuple(self.listed),
-            count=self.count,
-            emptied=self.emptied,
-            events=tuple(self.events),
-            notes=tuple(self.notes),
-            before=self.before,
-            after=self.after,
-            first=self.first,
-        )
+        collected: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        lists = {name: tuple(value) for name, value in collected.items() if isinstance(value, list)}
+        return Rebalance(group=group, **{**collected, **lists})
 
 
 class Collector:

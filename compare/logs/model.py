@@ -6,7 +6,7 @@ Records are frozen; a later station returns new ones with what it found out.
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from compare.logs.events import Event
 from compare.logs.identity import Process
@@ -76,8 +76,45 @@ class Doubt:
     would_decide: str
 
 
+class Timed(Protocol):
+    """The times of a rebalance, while its lines are collected and afterwards."""
+
+    __slots__ = ()
+
+    @property
+    def begun(self) -> float | None: ...
+    @property
+    def stabilized(self) -> float | None: ...
+    @property
+    def ready(self) -> float | None: ...
+    @property
+    def first(self) -> float: ...
+    @property
+    def events(self) -> Sequence[Event]: ...
+
+    @property
+    def at(self) -> float:
+        """The start, else the first time that is known."""
+        return next(each for each in (self.begun, self.stabilized, self.ready, self.first) if each is not None)
+
+    @property
+    def end(self) -> float | None:
+        """When the assignment was there."""
+        return self.ready if self.ready is not None else self.stabilized
+
+    @property
+    def over(self) -> float:
+        """When it was through, else its start."""
+        return self.end if self.end is not None else self.at
+
+    @property
+    def at_broker(self) -> bool:
+        """Whether a broker's line is about it."""
+        return any(event.stream.role == "broker" for event in self.events)
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Rebalance:
+class Rebalance(Timed):
     """One generation of the classic protocol, one epoch of the consumer protocol, or one cluster of changes of
     RocketMQ's owners.
 
@@ -123,21 +160,6 @@ class Rebalance:
         return max((round(end - begin, 3) for begin, end in self.pauses.values()), default=None)
 
     @property
-    def at(self) -> float:
-        """The start, else the first time that is known."""
-        return next(each for each in (self.begun, self.stabilized, self.ready, self.first) if each is not None)
-
-    @property
-    def end(self) -> float | None:
-        """When the assignment was there."""
-        return self.ready if self.ready is not None else self.stabilized
-
-    @property
-    def over(self) -> float:
-        """When it was through, else its start."""
-        return self.end if self.end is not None else self.at
-
-    @property
     def cause(self) -> str | None:
         """The first certain cause."""
         return self.causes[0].name if self.causes else None
@@ -146,11 +168,6 @@ class Rebalance:
     def members(self) -> tuple[str, ...]:
         """Those of the first certain cause; where none is certain, those in question."""
         return self.causes[0].members if self.causes else self.doubts[0].members if self.doubts else ()
-
-    @property
-    def at_broker(self) -> bool:
-        """Whether a broker's line is about it."""
-        return any(event.stream.role == "broker" for event in self.events)
 
 
 @dataclass(frozen=True, slots=True)
