@@ -5,8 +5,8 @@ In Kafka `ReplicaManager` (`fetchOffset`, `lastOffsetForLeaderEpoch`, `deleteRec
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from kio.schema.delete_records.v2.request import DeleteRecordsPartition
     from kio.schema.list_offsets.v11.request import ListOffsetsPartition
     from kio.schema.offset_for_leader_epoch.v4.request import OffsetForLeaderPartition
+
+P = TypeVar("P")
+"""What a request says of a partition."""
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 _SINCE: Final[Mapping[int, int]] = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
@@ -70,15 +73,28 @@ def _list_offsets(state: BrokerState, request: ListOffsets) -> Work:
             code = error.code
         return entities.make(part_kind, partition_index=part.partition_index, error_code=code, **found._asdict())
 
-    topics, rests = [], Rests()
-    for topic in body.topics:
-        found = []
-        for part in {partition.partition_index: partition for partition in topic.partitions}.values():
+    once = (
+        (topic.name, {partition.partition_index: partition for partition in topic.partitions}.values())
+        for topic in body.topics
+    )
+    answers = yield from _of_each(once, told)
+    topics = tuple(topic_kind(name=topic, partitions=parts) for topic, parts in answers)
+    return entities.make(kind, throttle_time=NO_THROTTLE, topics=topics)
+
+
+def _of_each(
+    asked: Iterable[tuple[str, Iterable[P]]], told: Callable[[str, P], Entity]
+) -> Generator[None, None, list[tuple[str, tuple[Entity, ...]]]]:
+    """What is told of the partitions of each topic; others have their turn meanwhile."""
+    answers, rests = [], Rests()
+    for topic, partitions in asked:
+        of_topic = []
+        for partition in partitions:
             if rests.due():
                 yield
-            found.append(told(topic.name, part))
-        topics.append(topic_kind(name=topic.name, partitions=tuple(found)))
-    return entities.make(kind, throttle_time=NO_THROTTLE, topics=tuple(topics))
+            of_topic.append(told(topic, partition))
+        answers.append((topic, tuple(of_topic)))
+    return answers
 
 
 def offset_at(log: PartitionLog, time: int) -> Found:
@@ -140,15 +156,9 @@ def _offsets_for_leader_epochs(state: BrokerState, request: OffsetForLeaderEpoch
             code = error.code
         return entities.make(part_kind, error_code=code, partition=part.partition, leader_epoch=epoch, end_offset=end)
 
-    topics, rests = [], Rests()
-    for topic in request.body.topics:
-        found = []
-        for part in topic.partitions:
-            if rests.due():
-                yield
-            found.append(told(topic.topic, part))
-        topics.append(topic_kind(topic=topic.topic, partitions=tuple(found)))
-    return entities.make(kind, throttle_time=NO_THROTTLE, topics=tuple(topics))
+    answers = yield from _of_each(((topic.topic, topic.partitions) for topic in request.body.topics), told)
+    topics = tuple(topic_kind(topic=topic, partitions=parts) for topic, parts in answers)
+    return entities.make(kind, throttle_time=NO_THROTTLE, topics=topics)
 
 
 def delete_records(state: BrokerState, now: Time, sender: str, request: DeleteRecords, out: Outbox) -> None:
@@ -169,15 +179,9 @@ def _delete_records(state: BrokerState, request: DeleteRecords) -> Work:
             code = error.code
         return part_kind(partition_index=part.partition_index, low_watermark=low, error_code=code)
 
-    topics, rests = [], Rests()
-    for topic in request.body.topics:
-        found = []
-        for part in topic.partitions:
-            if rests.due():
-                yield
-            found.append(told(topic.name, part))
-        topics.append(topic_kind(name=topic.name, partitions=tuple(found)))
-    return kind(throttle_time=NO_THROTTLE, topics=tuple(topics))
+    answers = yield from _of_each(((topic.name, topic.partitions) for topic in request.body.topics), told)
+    topics = tuple(topic_kind(name=topic, partitions=parts) for topic, parts in answers)
+    return kind(throttle_time=NO_THROTTLE, topics=topics)
 
 
 def _delete(state: BrokerState, topic: str, partition: int, offset: int) -> int:
