@@ -13,7 +13,7 @@ One variant run from beginning to end: its timeline, and who and what is there a
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, isfinite
 
 from compare.catalogues import UNCOUNTED
 from compare.running.systems import cluster_of, member_settings, own_part, system_of, with_own_settings
@@ -137,10 +137,7 @@ KIND, PUSH = "consumer", "push"
 def records_per_second(variant: Variant, ending: Ending) -> dict[MemberKey, float]:
     """Each member that is there at the end to the records that its code handles per second at most; infinite where
     handling takes no time."""
-    return {
-        key: inf if part.handle <= 0 else threads_of(variant, part) * 1000 / part.handle
-        for key, part in ending.members.items()
-    }
+    return {key: _records_per_second(variant, part) for key, part in ending.members.items()}
 
 
 def threads_of(variant: Variant, part: MemberPart) -> int:
@@ -157,9 +154,12 @@ def capacity_at_start(variant: Variant) -> float | None:
     """Records per second that the members of all groups who are there from the beginning can handle together; None
     where handling takes no time."""
     parts = [part for group in variant.scenario.groups.values() for part in group.members.values()]
-    if not parts or any(part.handle <= 0 for part in parts):
-        return None
-    return sum(threads_of(variant, part) * 1000 / part.handle for part in parts)
+    together = sum(_records_per_second(variant, part) for part in parts)
+    return together if parts and isfinite(together) else None
+
+
+def _records_per_second(variant: Variant, part: MemberPart) -> float:
+    return inf if part.handle <= 0 else threads_of(variant, part) * 1000 / part.handle
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,13 +129,10 @@ class KafkaCluster:
     def _leave(self, event: events.Leave) -> None:
         self.command(self.topology.node[self.topology.key(event.group, event.leave)], Close())
 
-    def _crash(self, event: events.Crash) -> None:
-        for node in self.topology.together[self.topology.key(event.group, event.crash)]:
-            self._kill(node)
-
-    def _lose(self, event: events.Lose) -> None:
-        for node in self.topology.together[self.topology.key(event.group, event.lose)]:
-            self._kill(node, silently=True)
+    def _end(self, event: events.Crash | events.Lose) -> None:
+        (member,) = event.members()
+        for node in self.topology.together[self.topology.key(event.group, member)]:
+            self._kill(node, silently=isinstance(event, events.Lose))
 
     def _kill(self, node: str, *, silently: bool = False) -> bool:
         """Whether there was something to kill."""
@@ -239,8 +236,8 @@ class KafkaCluster:
 _OWN: Final[Own[KafkaCluster]] = {
     events.Join: KafkaCluster._join,
     events.Leave: KafkaCluster._leave,
-    events.Crash: KafkaCluster._crash,
-    events.Lose: KafkaCluster._lose,
+    events.Crash: KafkaCluster._end,
+    events.Lose: KafkaCluster._end,
     events.Restart: KafkaCluster._restart,
     events.Hang: KafkaCluster._hang,
     events.StopPolling: KafkaCluster._stop_polling,

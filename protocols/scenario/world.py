@@ -80,14 +80,10 @@ def end_process(simulation: Simulation, topology: Topology, node: str, *, silent
     return True
 
 
-def _crash(event: Crash, simulation: Simulation, topology: Topology) -> None:
-    for node in topology.together[topology.key(event.group, event.crash)]:
-        end_process(simulation, topology, node)
-
-
-def _lose(event: Lose, simulation: Simulation, topology: Topology) -> None:
-    for node in topology.together[topology.key(event.group, event.lose)]:
-        end_process(simulation, topology, node, silently=True)
+def _end(event: Crash | Lose, simulation: Simulation, topology: Topology) -> None:
+    (member,) = event.members()
+    for node in topology.together[topology.key(event.group, member)]:
+        end_process(simulation, topology, node, silently=isinstance(event, Lose))
 
 
 def _hang(event: Hang, simulation: Simulation, topology: Topology) -> None:
@@ -145,8 +141,8 @@ def _together(faults: list[Network]) -> Fault:
 
 
 _APPLIED: Mapping[type[Event], Callable[..., None]] = {
-    Crash: _crash,
-    Lose: _lose,
+    Crash: _end,
+    Lose: _end,
     Hang: _hang,
     Disconnect: _disconnect,
     Network: _network,
