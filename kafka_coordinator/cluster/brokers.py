@@ -202,9 +202,10 @@ class Brokers:
     def _waiting_words(self, name: str) -> str:
         """What its fencing ends."""
         waiting, every = len(self._outages.waiting), len(list(self._controller.partitions()))
-        which = "any partition" if waiting == every else f"{waiting} of {every} partitions"
-        what = "nothing new is read from" if self._outages.acknowledged else "nothing is acknowledged of"
-        return f"{what} {which}" if waiting else ""
+        some = "" if waiting == every else f"{waiting} of {every} partitions "
+        if self._outages.acknowledged:
+            return (some and f"nothing new is read from {some.strip()}") or "no partition brings new records"
+        return (some and f"{some}are not acknowledged" or "no partition is acknowledged") if waiting else ""
 
     def _shut_down(self, name: str) -> None:
         if not self._simulation.is_running(name):

@@ -44,8 +44,8 @@ NAMES: Mapping[str, str] = {field.name.replace("_", "."): field.name for field i
 class Controller:
     """Brokers in order, who of them is alive, the topics and the leaders of their partitions.
 
-    ``replicas``: of each partition of a topic; None: one on every broker. ``offsets_replicas``: of ``__consumer_offsets``
-    (spec 1.3)."""
+    ``replicas``: of each partition of a topic; None: one on every broker. ``offsets_replicas``: of
+    ``__consumer_offsets`` (spec 1.3)."""
 
     def __init__(
         self,

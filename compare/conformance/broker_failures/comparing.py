@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from compare.conformance.cases import Difference, Measure
 from compare.conformance.recordings import outside
+from compare.running.outages import unread, unsent
 from compare.running.production import ProductionHistory, productions
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.variants import Variant
@@ -61,7 +62,7 @@ def result_of(plan: Plan, seed: int) -> RunResult:
 def happened_in(plan: Plan, result: RunResult, stages: Callable[[Stage], str | None]) -> Happened:
     """What came of it in a run. ``stages``: what a recording calls a stage, None for those that it does not tell of."""
     timeline, histories = result.timeline, productions(result)
-    end = timeline.end
+    end, deliveries = timeline.end, positions(timeline.deliveries)
     found: dict[str, float] = {}
     for observed in timeline.facts:
         if type(observed.fact) is Stage and observed.now >= plan.since:
@@ -71,15 +72,13 @@ def happened_in(plan: Plan, result: RunResult, stages: Callable[[Stage], str | N
     longest: dict[str, float | None] = {AGE: 0.0}
     for whose in (ITS, OTHERS):
         queues = [queue for queue in histories if (queue in plan.its) == (whose == ITS)]
-        sent = [_longest_unsent(histories[queue], plan.since, end) for queue in queues]
+        sent = [unsent(histories[queue], plan.since, end) for queue in queues]
         _note(f"{WITHOUT_SEND}: {whose}", sent, plan.since, longest, found)
-        read = [
-            _longest_unread(deliveries, histories[queue], plan.since, end)
-            for (_, queue), deliveries in positions(timeline.deliveries).items()
-            if queue in queues
-        ]
-        _note(f"{WITHOUT_READ}: {whose}", [span for span, _ in read], plan.since, longest, found)
-        longest[AGE] = max([longest[AGE] or 0.0, *(age / 1000 for _, age in read)])
+        of_queues = [(histories[queue], each) for (_, queue), each in deliveries.items() if queue in queues]
+        read = [unread(each, history, plan.since, end) for history, each in of_queues]
+        _note(f"{WITHOUT_READ}: {whose}", read, plan.since, longest, found)
+        ages = [_age(each, history, plan.since) / 1000 for history, each in of_queues]
+        longest[AGE] = max([longest[AGE] or 0.0, *ages])
     called = sum(type(each.fact) is Callback and each.now >= plan.since for each in timeline.facts)
     counts = {
         "refused": sum(each.refused(0.0, end) for each in histories.values()),
@@ -106,31 +105,10 @@ def _note(
         stages[f"end of {name}"] = (max(spans, key=lambda span: span[1] - span[0])[1] - since) / 1000
 
 
-def _longest_unsent(history: ProductionHistory, since: Time, end: Time) -> tuple[Time, Time]:
-    """The longest time in which no record was acknowledged."""
-    step = 1000 / history.rate
-    silent = [
-        (history.arrival(history.end_offset(start) - 1, start) if history.end_offset(start) else start, stop)
-        for start, stop in history.unacknowledged(since, end)
-    ]
-    return max(silent, key=lambda span: span[1] - span[0], default=(since, since + step))
-
-
-def _longest_unread(
-    deliveries: Sequence[Delivery], history: ProductionHistory, since: Time, end: Time
-) -> tuple[tuple[Time, Time], Time]:
-    """The longest time in which no record was handled, and the largest age of the first one after such a time."""
-    step = 1000 / history.rate
-    latest, longest, age = since, (since, since + step), 0.0
-    for each in deliveries:
-        if each.until < since or each.end == each.first:
-            continue
-        if each.since - latest > longest[1] - longest[0]:
-            longest = latest, each.since
-        if each.since >= since:
-            age = max(age, each.since - history.arrival(each.first, each.since))
-        latest = max(latest, each.until)
-    return (longest if end - latest <= longest[1] - longest[0] else (latest, end)), age
+def _age(deliveries: Sequence[Delivery], history: ProductionHistory, since: Time) -> Time:
+    """The largest age of the first record of a delivery; within one records do not get older."""
+    begun = [each for each in deliveries if each.since >= since and each.end > each.first]
+    return max([each.since - history.arrival(each.first, each.since) for each in begun], default=0.0)
 
 
 def compared(plan: Plan, real: Happened, runs: Sequence[Happened]) -> tuple[list[Difference], list[Measure]]:
