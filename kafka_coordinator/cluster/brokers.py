@@ -96,6 +96,8 @@ class Brokers:
         """How many controllers were elected."""
         self._sessions: dict[str, Time] = {}
         """Silent broker that is not fenced to when its session ends; infinite while nobody counts."""
+        self._looks: dict[Time, None] = {}
+        """When partitions are looked at again."""
 
     def start_all(self) -> None:
         for broker in self._controller.brokers:
@@ -202,10 +204,11 @@ class Brokers:
     def _waiting_words(self, name: str) -> str:
         """What its fencing ends."""
         waiting, every = len(self._outages.waiting), len(list(self._controller.partitions()))
-        some = "" if waiting == every else f"{waiting} of {every} partitions "
-        if self._outages.acknowledged:
-            return (some and f"nothing new is read from {some.strip()}") or "no partition brings new records"
-        return (some and f"{some}are not acknowledged" or "no partition is acknowledged") if waiting else ""
+        unread = self._outages.acknowledged
+        if waiting == every > 0:
+            return "no partition brings new records" if unread else "no partition is acknowledged"
+        what = "bring no new records" if unread else "are not acknowledged"
+        return f"{waiting} of {every} partitions {what}" if waiting else ""
 
     def _shut_down(self, name: str) -> None:
         if not self._simulation.is_running(name):
@@ -289,7 +292,9 @@ class Brokers:
 
     def _wait_until(self, times: list[Time]) -> None:
         for time in times:
-            self._at(time, self._look, "")
+            if time not in self._looks:
+                self._looks[time] = None
+                self._at(time, self._look, "")
 
     def _tell_stage(self, server: str, what: str, until: str, setting: str) -> None:
         simulation = self._simulation

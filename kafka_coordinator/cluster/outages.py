@@ -196,7 +196,7 @@ class Outages:
         leader, if that is silent."""
         writing: dict[Partition, Silence | None] = {}
         reading: dict[Partition, Silence | None] = {}
-        full: dict[tuple[str, str], None] = {}
+        full: dict[str, None] = {}
         for partition in self._controller.partitions():
             leader, in_sync = self._controller.leader(partition), self._controller.in_sync(partition)
             if not leader or leader in self.silent:
@@ -204,10 +204,11 @@ class Outages:
             elif self._stands_still(in_sync) and (len(in_sync) >= self._min_in_sync or not self.acknowledged):
                 writing[partition] = None
                 if any(each in self.silent for each in in_sync):
-                    full[partition[0], leader] = None
-        # A producer's connection to a leader is full of batches that wait: none of other partitions passes.
+                    full[partition[0]] = None
+        # A producer's connection to a leader is full of batches that wait: none of other partitions passes. Kafka spreads
+        # followers so that of a topic with two replicas or more each leader has such partitions.
         for partition in self._controller.partitions() if full and not self.acknowledged else ():
-            if (partition[0], self._controller.leader(partition)) in full:
+            if partition[0] in full:
                 writing.setdefault(partition, None)
         return writing, reading
 
