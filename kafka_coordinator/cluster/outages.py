@@ -1,4 +1,4 @@
-"""What producers can write and consumers can read while a broker fails (docs/spec/kafka.md 1.5).
+"""What producers can write and consumers can read while a broker fails (spec 1.6).
 
 With ``acks=all`` a record is acknowledged when every in-sync replica has it, and nobody reads what these do not all
 have (the high watermark). So a broker that answers no more holds up every partition that it replicates, until the
@@ -205,8 +205,8 @@ class Outages:
                 writing[partition] = None
                 if any(each in self.silent for each in in_sync):
                     full[partition[0]] = None
-        # A producer's connection to a leader is full of batches that wait: none of other partitions passes. Kafka spreads
-        # followers so that of a topic with two replicas or more each leader has such partitions.
+        # A producer's connection to a leader is full of batches that wait: none of other partitions passes. Kafka
+        # spreads followers so that of a topic with two replicas or more each leader has such partitions.
         for partition in self._controller.partitions() if full and not self.acknowledged else ():
             if partition[0] in full:
                 writing.setdefault(partition, None)

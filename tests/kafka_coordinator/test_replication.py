@@ -113,7 +113,7 @@ def test_offsets_of_a_time_are_those_of_what_was_sent_by_then() -> None:
         (3, {"broker.session.timeout.ms": 18_000}, 6, 20.5),
         (3, {"producer.acks": 1}, 2, 10.2),
         (2, {}, 6, 10.2),
-        (1, {}, 2, 0.2),
+        (1, {}, 2, 0.6),
     ],
 )
 def test_a_killed_broker_holds_up_all_partitions_until_its_session_ends(
