@@ -46,7 +46,7 @@ def _replication(system: str, variants: Sequence[Variant]) -> Iterator[str]:
     if system == "rocketmq":
         yield "every broker is a master without a replica, so its queues and their records are away while it is down"
     elif replicas >= brokers:
-        yield f"every partition has a replica on each of {brokers} brokers, so that it has a leader while any of them runs"
+        yield f"every partition has a replica on each of {brokers} brokers, and a leader while any of them runs"
     else:
         have = f"every partition has {many(replicas, 'replica')} on {brokers} brokers"
         yield f"{have}, and no leader while none of the brokers with an up-to-date replica runs"

@@ -90,11 +90,13 @@ class Silence(NamedTuple):
 
 class Wait(NamedTuple):
     """A partition waits from ``since`` on. ``leader``: who led it then and is silent, None where that is not why.
-    ``due``: when it goes on, where that is known."""
+    ``due``: when it goes on, where that is known. ``acknowledged``: whether records are acknowledged all the same, and
+    only cannot be read."""
 
     since: Time
     leader: Silence | None
     due: Time | None = None
+    acknowledged: bool = False
 
 
 class Outages:
@@ -122,10 +124,9 @@ class Outages:
         """Whether a leader alone acknowledges records, which nobody reads before all in-sync replicas have them."""
         return self._producer.acks != "all"
 
-    @property
-    def at_most(self) -> Time:
+    def at_most(self, wait: Wait) -> Time:
         """How long a record waits before its producer gives it up."""
-        return inf if self.acknowledged else self._producer.delivery_timeout_ms
+        return inf if wait.acknowledged else self._producer.delivery_timeout_ms
 
     @property
     def waiting(self) -> Mapping[Partition, Wait]:
@@ -183,7 +184,7 @@ class Outages:
             if self._controller.leader(partition) and partition not in self._writing:
                 own = self._delay(STOPPED, "own", broker, now)
                 due = now + (own if partition in moved else self._delay(STOPPED_ELSEWHERE, "others", broker, now))
-                self._writing[partition] = Wait(now, None, due)
+                self._writing[partition] = Wait(now, None, due, self.acknowledged and partition not in moved)
                 if partition in moved:
                     self._reading[partition] = Wait(now, None, due)
         return self._next(now)
@@ -226,7 +227,8 @@ class Outages:
             wait = waits.get(partition)
             if wait is None:
                 changed = True
-                waits[partition] = Wait(now, leader)
+                lone = self.acknowledged and bool(self._controller.leader(partition)) and leader is None
+                waits[partition] = Wait(now, leader, None, lone)
             else:
                 waits[partition] = wait._replace(due=None, leader=wait.leader or leader)
         for partition, wait in list(waits.items()):
@@ -239,11 +241,11 @@ class Outages:
                 changed = True
                 del waits[partition]
                 if not consumers:
-                    self._close(partition, wait.since, now)
+                    self._close(partition, wait, now)
         return changed
 
-    def _close(self, partition: Partition, since: Time, now: Time) -> None:
-        late = now - self.at_most
+    def _close(self, partition: Partition, wait: Wait, now: Time) -> None:
+        since, late = wait.since, now - self.at_most(wait)
         if late > since:
             self._given_up[partition] = (*self._given_up.get(partition, ()), (since, late))
         self._held[partition] = (*self._held.get(partition, ()), (max(since, late), now))

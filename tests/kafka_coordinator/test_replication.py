@@ -127,7 +127,7 @@ def test_a_killed_broker_holds_up_all_partitions_until_its_session_ends(
         )
         told = [fact for now, fact in seen.of(Writes) if now == 60_000 and fact.waits]
         assert len(told) == (6 if replicas > 1 else 2)
-        assert sum(not fact.acknowledged for fact in told) == (0 if "producer.acks" in settings else waits)
+        assert sum(not fact.acknowledged for fact in told) == waits
         (fenced,) = [now for now, fact in seen.of(Stage) if fact.what == "the controller fences b2"]
         assert session - 2_000 <= fenced - 60_000 <= session * 9 / 8
         assert silence(seen, 0) <= others

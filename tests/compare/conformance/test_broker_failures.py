@@ -13,7 +13,7 @@ from tests.rows import rows
 
 FOLDER = Path(__file__).parents[2] / "captures" / "broker-failures" / "kafka"
 RECORDINGS = sorted(FOLDER.glob("*.json"))
-RUNS = 10
+RUNS = 6
 
 
 def recording(name: str) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def test_every_recording_is_one_that_the_model_may_give(file: Path) -> None:
 
 
 def test_what_the_model_cannot_give_is_seen() -> None:
-    """A broker with a session of 9 s that is said to have been fenced after 30 s, and partitions that went on before."""
+    """A session of 9 s that is said to have ended after 30 s, and partitions that went on before."""
     late = recording("kill-broker-6")
     for event in late["events"]:
         if event["what"] == "broker 3 fenced":
@@ -53,10 +53,10 @@ def test_settings_of_a_recording_are_those_of_its_runs() -> None:
 
 
 def test_of_a_disturbed_recording_only_the_order_counts() -> None:
-    disturbed = recording("kill-broker-6")
+    disturbed = recording("freeze-20s-1")
     disturbed["machine"]["disturbed"] = True
     for queue in disturbed["per_queue"].values():
-        queue["longest_without_ack_s"] = 60.0 if queue["led_by_the_node"] else 40.0
+        queue["longest_without_ack_s"] *= 1.5
     assert play(KAFKA_BROKERS, disturbed, RUNS).differences == []
     for event in disturbed["events"]:
         if event["what"] == "broker 3 fenced":
