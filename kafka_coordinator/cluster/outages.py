@@ -10,7 +10,7 @@ Delays without a setting of their own are what real clusters took.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from math import inf
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -36,9 +36,12 @@ class ProducerSettings:
     @classmethod
     def of(cls, given: Mapping[str, object]) -> "ProducerSettings":
         """From Kafka's names (`PRODUCER`); raises `protocols.errors.UserError` for a value that cannot be."""
-        checked = {PRODUCER[name]: _acks(value) if name == "acks" else value for name, value in given.items()}
-        numbers = {each: whole_number(each, checked[each], 1) for each in checked if each != "acks"}
-        return replace(cls(), **{**checked, **numbers})
+        usual = {name: getattr(cls(), field) for name, field in PRODUCER.items()}
+        asked = {**usual, **given}
+        request, delivery = (
+            whole_number(name, asked[name], 1) for name in ("request.timeout.ms", "delivery.timeout.ms")
+        )
+        return cls(_acks(asked["acks"]), request, delivery)
 
 
 PRODUCER: Final[Mapping[str, str]] = {field.name.replace("_", "."): field.name for field in fields(ProducerSettings)}
