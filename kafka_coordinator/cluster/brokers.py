@@ -284,8 +284,9 @@ class Brokers:
 
     # What is written and read.
 
-    def _look(self, returned: bool = False) -> None:
-        changed, again, found = self._outages.look(self._simulation.now, returned)
+    def _look(self, returned: bool = False, at: Time = 0.0) -> None:
+        # Where time stands still, as in the explorer, what is due at a time is due when its turn comes.
+        changed, again, found = self._outages.look(max(self._simulation.now, at), returned)
         for silence in dict.fromkeys(found):
             timed_out = silence.times_out[0] < silence.thaws < NEVER
             self._tell_stage(
@@ -306,7 +307,11 @@ class Brokers:
         for time in times:
             if time not in self._looks:
                 self._looks[time] = None
-                self._at(time, self._look, "")
+                self._at(time, partial(self._look_again, time), "")
+
+    def _look_again(self, time: Time) -> None:
+        self._looks.pop(time, None)
+        self._look(at=time)
 
     def _tell_stage(self, server: str, what: str, until: str, setting: str) -> None:
         simulation = self._simulation
