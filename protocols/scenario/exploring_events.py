@@ -77,6 +77,8 @@ class _Processes:
 class Stage:
     """What a cluster takes for the simulation while an event happens: everything is done to the explorer's world."""
 
+    stands_still: Final = True
+
     def __init__(self, now: Time) -> None:
         self.now = now
         self.turn: Turn
