@@ -49,6 +49,7 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
         {
             **{name: value for name, value in fields.items() if name != "group"},
             "brokers": brokers,
+            "controllers": shorthands.names(fields.get("controllers", ()), ("controllers",)),
             "topics": shorthands.topics(fields["topics"], brokers, ("topics",)),
             "groups": starting,
             "load": validated(LoadPart, fields.get("load", {}), ("load",)),

@@ -1,0 +1,3 @@
+"""Recordings of servers that fail, of real clusters: `comparing` says what is compared, each system has a file."""
+
+from compare.conformance.broker_failures.kafka import KAFKA_BROKERS as KAFKA_BROKERS
