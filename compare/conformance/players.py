@@ -9,6 +9,7 @@ from compare.conformance import kafka_assignors, recordings, rocketmq_traces
 from compare.conformance.cases import FileResult, Player, play_file
 from compare.conformance.kafka_coordinator import COORDINATOR_TRACES
 from compare.conformance.kafka_recordings import KAFKA
+from compare.conformance.rocketmq_outages import OUTAGES
 from compare.conformance.rocketmq_recordings import ROCKETMQ
 from compare.conformance.rocketmq_strategies import STRATEGY_CALLS, STRATEGY_GROUPS
 from compare.conformance.served import lines_or_traces
@@ -23,6 +24,7 @@ PLAYERS: tuple[Player, ...] = (
     *rocketmq_traces.players(),
     recordings.player(KAFKA),
     recordings.player(ROCKETMQ),
+    recordings.player(OUTAGES),
 )
 """A line is played by the first player that recognises it."""
 

@@ -141,6 +141,7 @@ if TYPE_CHECKING:
         polling_time,
         retry_delay,
     )
+    from rocketmq_selfbalance.sending import REAL_NAMES as PRODUCER_SETTINGS
     from rocketmq_selfbalance.states import CLIENT, PROCESS_QUEUE
 
 __getattr__ = lazy_names(__name__)

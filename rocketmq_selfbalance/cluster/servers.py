@@ -348,7 +348,7 @@ class Servers:
         if event.does == "return":
             if process is None:
                 self._start_broker(
-                    address, replace(self._configuration.broker, start_to_registration_ms=self._starts())
+                    address, replace(self._configuration.broker, start_to_registration_ms=self._registers_after(address))
                 )
                 self._look()
         elif process is None:
@@ -364,8 +364,14 @@ class Servers:
             self._simulation.end(address)
             self._fails(address, ELECTED_MS)
 
-    def _starts(self) -> Time:
-        return self._configuration.broker.start_to_registration_ms or START_MS
+    def _registers_after(self, address: str) -> Time:
+        """Milliseconds from the open port of a broker that starts to its registration. It looks for the name servers
+        in one thread and registers in another: where it has found none by then, it does so with its next one."""
+        simulation, its = self._simulation, self._configuration.broker
+        if its.start_to_registration_ms:
+            return its.start_to_registration_ms
+        missed = number_below(2, simulation.seed, "name server not found yet", address, simulation.now)
+        return START_MS + missed * its.register_first_ms
 
     def _fails(self, address: str, elected_after: Time) -> None:
         """The process answers nobody any more."""
@@ -415,7 +421,8 @@ class Servers:
 
 
 START_MS: Final = 3_000.0
-"""A broker that starts registers so long after its port is open, as it did in recordings (no setting decides it)."""
+"""A broker that starts registers so long after its port is open, as it did in recordings, or 10 s later (no setting
+decides it; ``brokerStartTime`` is this model's)."""
 
 ELECTED_MS: Final = 400.0
 """The controller sees the master's connection end, and has a new master registered."""
