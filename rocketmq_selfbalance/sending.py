@@ -12,13 +12,14 @@ With a selector nothing is tried again: a record goes to the queue of its key (k
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
-from math import gcd
+from heapq import heapify, heappop, heappush
+from math import gcd, inf
 from typing import Final, NamedTuple
 
 from protocols.engine.nodes import Time
+from protocols.engine.randomness import number_below
 from protocols.errors import UserError
 from protocols.java import Queue
 
@@ -142,9 +143,6 @@ def by_key(every: Mapping[Queue, float], listed: Sequence[Queue], out: frozenset
     return Sends(written, {queue: rate for queue, rate in goes.items() if queue.broker in out})
 
 
-WATCHED_MS: Final = 120_000.0
-"""Sending to a frozen broker is looked at for so long: forty budgets of a send."""
-
 RETRY_MS: Final = 20.0
 """What has to be left of its budget, in milliseconds, so that another broker can answer a send (recorded: 30 ms mostly
 were enough)."""
@@ -175,69 +173,122 @@ def beside_frozen(
     keyed: Mapping[Queue, float] | None,
     per_second: float,
     frozen: frozenset[str],
-    settings: ProducerSettings,
+    its: ProducerSettings,
+    lasts_ms: Time,
+    seed: int,
 ) -> Sends:
-    """What the threads still send while a broker that the producer lists is frozen: each that meets it waits.
+    """What the threads still send while a broker that the producer lists is frozen for so long: each that meets it
+    waits.
 
-    ``keyed``: what the keys bring per second to each queue; None: the queues are taken in turn.
+    ``keyed``: what the keys bring per second to each queue; None: the queues are taken in turn. ``seed``: of where each
+    thread is in its turn and its time, and of the keys.
     """
-    interval = settings.threads * 1000 / per_second
-    turn = list(listed) if keyed is None else _spread(keyed)
-    places = [number * len(turn) // settings.threads for number in range(settings.threads)]
-    due: list[tuple[Time, int]] = []
-    for thread in range(settings.threads):
-        heappush(due, (thread * interval / settings.threads, thread))
-    written: Counter[Queue] = Counter()
-    refused: Counter[Queue] = Counter()
-    waiting: Counter[Queue] = Counter()
-    twice = 0
-    together: list[tuple[Time, int, Queue]] = []
-    last: dict[Queue, Time] = {}
-    silent = 0.0
-    while due or together:
-        if together and (not due or due[0][0] >= together[0][0] + settings.send_msg_timeout_ms):
-            end = together[0][0] + settings.send_msg_timeout_ms
-            for since, thread, queue in together:
-                waiting[queue] += 1
-                left = settings.send_msg_timeout_ms - (end - since)
-                others = [each for each in turn if each.broker not in frozen]
-                if keyed is None and settings.retry_times_when_send_failed and others and left > RETRY_MS:
-                    other, places[thread] = _next_elsewhere(turn, places[thread], queue.broker)
-                    written[other] += 1
-                    silent, last[other] = max(silent, end - last.get(other, 0.0)), end
-                    twice += 1
-                else:
-                    refused[queue] += 1
-                # Each thread sends at its own times; those that it missed are over.
-                own = thread * interval / settings.threads
-                following = own + (max(end - own, 0.0) // interval + 1) * interval
-                if following < WATCHED_MS:
-                    heappush(due, (following, thread))
-            together = []
-            continue
-        now, thread = heappop(due)
-        queue = turn[places[thread]]
-        places[thread] = (places[thread] + 1) % len(turn)
-        if queue.broker in frozen:
-            together.append((now, thread, queue))
-        else:
-            written[queue] += 1
-            silent, last[queue] = max(silent, now - last.get(queue, 0.0)), now
-            if now + interval < WATCHED_MS:
-                heappush(due, (now + interval, thread))
-    seconds = WATCHED_MS / 1000
-
-    def rates(counts: Counter[Queue]) -> dict[Queue, float]:
-        return {queue: counts[queue] / seconds for queue in listed if counts[queue]}
-
-    return Sends(rates(written), rates(refused), twice / seconds, rates(waiting), twice / seconds, silent)
+    return _Threads(listed, keyed, per_second, frozen, its, seed).send(lasts_ms)
 
 
-def _spread(keyed: Mapping[Queue, float]) -> list[Queue]:
-    """Queues one after the other, each as often as its share says, at most a hundred times: as random keys are mixed,
-    neighbours lie apart."""
-    most = max(keyed.values(), default=0.0)
-    times = {queue: max(1, round(rate / most * 10)) for queue, rate in keyed.items() if rate > 0}
-    return [
-        queue for turn in range(10) for queue, count in times.items() if turn * count // 10 != (turn + 1) * count // 10
-    ]
+class _Threads:
+    """The user's threads while a broker is frozen."""
+
+    def __init__(
+        self,
+        listed: Sequence[Queue],
+        keyed: Mapping[Queue, float] | None,
+        per_second: float,
+        frozen: frozenset[str],
+        its: ProducerSettings,
+        seed: int,
+    ) -> None:
+        self._listed, self._keyed, self._frozen, self._its, self._seed = listed, keyed, frozen, its, seed
+        self._interval = its.threads * 1000 / per_second
+        self._own = [self._chance(1000, "time", thread) * self._interval / 1000 for thread in range(its.threads)]
+        """When each sends first; it sends at its own times, and those that it missed are over."""
+        self._places = [self._chance(len(listed), "turn", thread) for thread in range(its.threads)]
+        self._has_others = any(queue.broker not in frozen for queue in listed)
+        self._number = 0
+        self._written: Counter[Queue] = Counter()
+        self._refused: Counter[Queue] = Counter()
+        self._waiting: Counter[Queue] = Counter()
+        self._twice = 0
+        self._last: dict[Queue, Time] = {}
+        self._silent: Time = 0.0
+
+    def _chance(self, below: int, *what: object) -> int:
+        return number_below(below, self._seed, "producer", *what)
+
+    def send(self, lasts_ms: Time) -> Sends:
+        due = [(first, thread) for thread, first in enumerate(self._own)]
+        heapify(due)
+        together: list[tuple[Time, int, Queue]] = []
+        """Who waits on the present connection to the frozen broker, and since when."""
+        while due:
+            end = together[0][0] + self._its.send_msg_timeout_ms if together else inf
+            if together and due[0][0] >= end:
+                for thread in self._end(end, together):
+                    heappush(due, (self._following(thread, end), thread))
+                together = []
+                continue
+            now, thread = heappop(due)
+            if now >= lasts_ms:
+                break
+            queue = self._next(thread)
+            if queue.broker in self._frozen:
+                together.append((now, thread, queue))
+            else:
+                self._write(now, queue)
+                heappush(due, (self._following(thread, now), thread))
+            if together and not due:
+                end = together[0][0] + self._its.send_msg_timeout_ms
+                if end >= lasts_ms:
+                    break
+                due = [(self._following(thread, end), thread) for thread in self._end(end, together)]
+                heapify(due)
+                together = []
+        for _, _, queue in together:
+            self._waiting[queue] += 1
+        return self._sends(lasts_ms)
+
+    def _following(self, thread: int, now: Time) -> Time:
+        own = self._own[thread]
+        return own + (max(now - own, 0.0) // self._interval + 1) * self._interval
+
+    def _next(self, thread: int) -> Queue:
+        self._number += 1
+        if self._keyed is not None:
+            number = self._chance(1 << 20, "key", thread, self._number) * sum(self._keyed.values()) / (1 << 20)
+            for queue, rate in self._keyed.items():
+                number -= rate
+                if number < 0:
+                    return queue
+        queue = self._listed[self._places[thread]]
+        self._places[thread] = (self._places[thread] + 1) % len(self._listed)
+        return queue
+
+    def _write(self, now: Time, queue: Queue) -> None:
+        self._written[queue] += 1
+        self._silent = max(self._silent, now - self._last.get(queue, 0.0))
+        self._last[queue] = now
+
+    def _end(self, end: Time, together: Sequence[tuple[Time, int, Queue]]) -> Iterator[int]:
+        """The first one's time is over, and with it the connection; the threads that go on."""
+        retries = self._keyed is None and self._its.retry_times_when_send_failed > 0 and self._has_others
+        for since, thread, queue in together:
+            self._waiting[queue] += 1
+            left = since - (end - self._its.send_msg_timeout_ms)
+            if retries and left > RETRY_MS:
+                other, self._places[thread] = _next_elsewhere(self._listed, self._places[thread], queue.broker)
+                self._write(end, other)
+                self._twice += 1
+            else:
+                self._refused[queue] += 1
+            yield thread
+
+    def _sends(self, lasts_ms: Time) -> Sends:
+        seconds = max(lasts_ms, 1.0) / 1000
+        tails = [lasts_ms - self._last.get(queue, 0.0) for queue in self._listed if queue.broker not in self._frozen]
+
+        def rates(counts: Counter[Queue]) -> dict[Queue, float]:
+            return {queue: counts[queue] / seconds for queue in self._listed if counts[queue]}
+
+        twice = self._twice / seconds
+        silent = max(self._silent, *tails, 0.0)
+        return Sends(rates(self._written), rates(self._refused), twice, rates(self._waiting), twice, silent)

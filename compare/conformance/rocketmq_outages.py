@@ -18,6 +18,7 @@ from compare.conformance.cases import Difference, Line, MalformedCase, Measure
 from compare.conformance.recordings import Part, System, outside, ownership
 from compare.conformance.recordings import changed as changes_of
 from protocols.engine.nodes import Time
+from protocols.engine.randomness import number_below
 from protocols.facts import Delivered, Owns, Stage, Writes
 from protocols.java import Queue
 from protocols.scenario.events import BrokerEvent, Event
@@ -37,6 +38,9 @@ WARM_UP_S: Final = 65.0
 
 LATENCIES: Final = (0.2, 2.0), (1.0, 10.0), (5.0, 50.0)
 """Milliseconds, least and most, of the runs in turn: a quiet machine, a busy one, an overloaded one."""
+
+LONGEST_PERIOD_MS: Final = 30_000
+"""Of a client's clocks: route polls and heartbeats."""
 
 TOPIC: Final = "T"
 
@@ -288,9 +292,11 @@ def _recorded(recording: Recording, kind: str, group: OfGroup) -> Outage:
     made.counts[TWICE] = totals.handled_twice
     made.counts[LATE] = totals.late
     made.counts[STORED_TWICE] = totals.stored_twice
+    frozen = any(each.what.startswith("SIGSTOP") for each in recording.events)
     started = min((each.t for each in recording.events if each.what.startswith("start ")), default=None)
     for its, unsent, unread in ((True, UNSENT, UNREAD), (False, OTHERS_UNSENT, OTHERS_UNREAD)):
         of = [each for each in recording.per_queue[kind].values() if each.its is its]
+        hurt = its and broker == recording.topology.node
         gaps = {
             unsent: [(each.unsent_s, each.unsent_from) for each in of],
             unread: [(each.unread_s, each.unread_from) for each in of],
@@ -300,9 +306,14 @@ def _recorded(recording: Recording, kind: str, group: OfGroup) -> Outage:
             counted = [
                 s
                 for s, since in listed
-                if s is not None and since is not None and (its or started is None or since < started)
+                if s is not None and since is not None and (hurt or started is None or since < started)
             ]
-            if counted and (its or len(counted) == len(listed)):
+            # Living brokers answer at once, unless threads wait for a frozen one: how soon is the machine's.
+            if (
+                counted
+                and (hurt or len(counted) == len(listed))
+                and (hurt or frozen or name not in (UNSENT, OTHERS_UNSENT))
+            ):
                 made.lasted[name] = max(counted)
     return made
 
@@ -361,13 +372,21 @@ def run(plan: Plan, number: int) -> Kinds:
 def _lived(plan: Plan, kind: str, number: int) -> Outage:
     scenario = plan.scenarios[kind]
     latency = LATENCIES[number % len(LATENCIES)]
-    scenario = scenario.model_copy(update={"run": scenario.run.model_copy(update={"latency": latency})})
+    # In which phase of the clients' clocks it happens is left open: it may be any.
+    later = float(number_below(LONGEST_PERIOD_MS, number, "phase"))
+    length = scenario.run.for_ + later
+    scenario = scenario.model_copy(
+        update={
+            "run": scenario.run.model_copy(update={"latency": latency, "for_": length}),
+            "events": tuple(each.model_copy(update={"at": each.at + later}) for each in scenario.events),
+        }
+    )
     observer = _Observer()
     beginning = Beginning.of(scenario, number)
     lived = Run.of(scenario, plan.system[kind], RocketMQCluster, observer=observer, seed=number, beginning=beginning)
     lived.run()
     assert isinstance(lived.cluster, RocketMQCluster)
-    broker, at = _broker(plan.recording.topology.node), plan.recording.event_at + WARM_UP_S
+    broker, at = _broker(plan.recording.topology.node), plan.recording.event_at + WARM_UP_S + later / 1000
     made = Outage()
     told = [(now / 1000 - at, fact) for now, fact in observer.facts]
     stages = [(t, fact) for t, fact in told if isinstance(fact, Stage) and fact.server == broker]

@@ -67,11 +67,12 @@ class _Topic:
 class World:
     """What producers ask of the servers. ``load``: a topic's queues in the order of their list, with what each gets
     per second while all brokers live; ``masters``: broker to its master's address now; ``health``: of an address;
-    ``write``: from now on the queues of this topic get so much; ``store``: a queue gets so many records at once."""
+    ``thaws``: when a frozen broker goes on; ``write``: from now on the queues of this topic get so much; ``store``: a queue gets so many records at once."""
 
     load: Callable[[str], Mapping[Queue, float]]
     masters: Mapping[str, str]
     health: Callable[[str], Health]
+    thaws: Callable[[str], Time]
     write: Callable[[str, Mapping[Queue, float]], None]
     store: Callable[[Queue, int], None]
 
@@ -213,10 +214,14 @@ class Producers:
         frozen = frozenset(broker for broker in health if health[broker] == "frozen")
         per_second = sum(every.values())
         its = self.settings
+        thaws = min((self._world.thaws(state.known[broker]) for broker in frozen), default=0.0)
+        lasts, seed = thaws - self._simulation.now, self._simulation.seed
         if self._keyed:
             keyed = sending.by_key(every, listed, dead)
             if frozen:
-                return sending.beside_frozen(listed, keyed.written, sum(keyed.written.values()), frozen, its)
+                return sending.beside_frozen(
+                    listed, keyed.written, sum(keyed.written.values()), frozen, its, lasts, seed
+                )
             return keyed
         if len(listed) == len(every) and not dead and not frozen:
             return Sends(every, {})
@@ -228,7 +233,7 @@ class Producers:
                 return sending.put_aside(rates, per_second, met, its)
         if frozen:
             reached = [queue for queue in listed if queue.broker not in dead]
-            return sending.beside_frozen(reached, None, per_second, frozen, its)
+            return sending.beside_frozen(reached, None, per_second, frozen, its, lasts, seed)
         found = sending.in_turn(listed, dead, per_second, 1 + its.retry_times_when_send_failed)
         # Queues of uneven load keep what is theirs; all share alike in what others do not get.
         if len(set(every.values())) > 1 and found.written:

@@ -129,6 +129,8 @@ class Servers:
         """Topic to its queues per broker, as the administrator set them last."""
         self._rates = Rates(scenario)
         self._uneven = bool(scenario.load.rates)
+        self._thaws: dict[str, Time] = {}
+        """Address of a frozen broker to when it goes on."""
         self._has_failed = False
         """Whether a broker has."""
         self._produced: dict[str, float] = {}
@@ -145,7 +147,9 @@ class Servers:
             groups = SubscriptionGroupManager(auto_create=configuration.broker.auto_create_subscription_group)
             self.disks[name] = Disk(topics, groups, master.store)
         self._controlled = bool(scenario.replication.get("rocketmq_controller"))
-        world = World(self._load, self._masters, self._health, self._write_rates, self._store_late)
+        world = World(
+            self._load, self._masters, self._health, self._thaws.__getitem__, self._write_rates, self._store_late
+        )
         self.producers = Producers(
             simulation,
             world,
@@ -348,16 +352,18 @@ class Servers:
         if event.does == "return":
             if process is None:
                 self._start_broker(
-                    address, replace(self._configuration.broker, start_to_registration_ms=self._registers_after(address))
+                    address,
+                    replace(self._configuration.broker, start_to_registration_ms=self._registers_after(address)),
                 )
                 self._look()
         elif process is None:
             return
         elif event.does == "freeze":
+            self._thaws[address] = self._simulation.now + (event.for_ or 0.0)
             self._simulation.hang(address)
             self._fails(address, FROZEN_MS + 1.0 + number_below(SCAN_MS, self._simulation.seed, "controller", address))
             again = partial(self._thaw, address, process)
-            self._simulation.at(self._simulation.now + (event.for_ or 0.0), again, f"{address} goes on")
+            self._simulation.at(self._thaws[address], again, f"{address} goes on")
         else:
             if event.does == "stop":
                 self._simulation.command(address, StopBroker(0))
