@@ -170,6 +170,8 @@ class Writes(NamedTuple):
     waits: bool = False
     at_most: float = inf
     refused: float = 0.0
+    acknowledged: bool = False
+    """Whether those that wait are acknowledged at once all the same, and cannot be read alone."""
 
 
 class Stage(NamedTuple):

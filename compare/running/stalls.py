@@ -162,7 +162,7 @@ def _working(delivery: Delivery, pauses: Sequence[tuple[Time, Time]]) -> Iterato
 
 def _waiting(read: ReadQueue, history: ProductionHistory, reached: int, since: Time, until: Time) -> Iterator[Stall]:
     """From when the next record is there, if that is long enough before ``until``."""
-    if history.end_offset(until - LEAST_MS) > reached:
+    if history.sent(until - LEAST_MS) > reached:
         yield Stall(read, max(since, history.arrival(reached, until)), until)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kafka_coordinator.cluster.members import (
         group_settings,
         member_settings,
+        producer_settings,
         protocol_of_member,
         protocol_of_variant,
     )
