@@ -6,10 +6,10 @@ from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 from compare.conformance import kafka_assignors, recordings, rocketmq_traces
+from compare.conformance.broker_failures import KAFKA_BROKERS, ROCKETMQ_BROKERS
 from compare.conformance.cases import FileResult, Player, play_file
 from compare.conformance.kafka_coordinator import COORDINATOR_TRACES
 from compare.conformance.kafka_recordings import KAFKA
-from compare.conformance.rocketmq_outages import OUTAGES
 from compare.conformance.rocketmq_recordings import ROCKETMQ
 from compare.conformance.rocketmq_strategies import STRATEGY_CALLS, STRATEGY_GROUPS
 from compare.conformance.served import lines_or_traces
@@ -24,7 +24,8 @@ PLAYERS: tuple[Player, ...] = (
     *rocketmq_traces.players(),
     recordings.player(KAFKA),
     recordings.player(ROCKETMQ),
-    recordings.player(OUTAGES),
+    recordings.player(KAFKA_BROKERS),
+    recordings.player(ROCKETMQ_BROKERS),
 )
 """A line is played by the first player that recognises it."""
 

@@ -45,6 +45,7 @@ from compare.running.stalls import (
     STUCK,
     UNNOTICED,
     UNOWNED,
+    WAITS,
 )
 from protocols.scenario.fields import listed
 from protocols.timeline.properties import SETTLES
@@ -176,6 +177,11 @@ def _no_broker(reason: ReasonRecord, unit: str) -> str:
     return f"no broker with a replica of the {unit} runs{lasted}{_after(reason)}"
 
 
+def _waits(reason: ReasonRecord, unit: str) -> str:
+    why = reason["text"] or f"records wait for {_lasted(reason)} to be acknowledged"
+    return f"{reason['event']} and {why}" if reason["event"] else why
+
+
 def _away(reason: ReasonRecord, unit: str) -> str:
     if len(reason["members"]) > 1:
         return f"each member keeps its {unit}s while it restarts, and is away for up to {_lasted(reason)}"
@@ -221,6 +227,7 @@ def _time_limit(reason: ReasonRecord, unit: str) -> str:
 
 
 _WORDS: Mapping[str, Callable[[ReasonRecord, str], str]] = {
+    WAITS: _waits,
     DOWN: _no_broker,
     PAUSED: lambda reason, unit: (
         f"{reason['event'] or f'{_members(reason)} stands still'} and keeps its {unit}s for {_lasted(reason)}"

@@ -23,7 +23,6 @@ from protocols.timeline.deliveries import Delivery, Lag, lag_over_time, position
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
 from protocols.timeline.timeline import Timeline
 
-
 Span: TypeAlias = tuple[Time, Time]
 
 
@@ -36,15 +35,17 @@ def clipped(spans: Iterable[Span], since: Time, until: Time) -> Iterator[Span]:
 
 @dataclass(frozen=True, slots=True)
 class ProductionHistory:
-    """``parts``: times of even production, one after the other, since the queue began with offset 0. ``held``: from when
-    to when nothing new could be read, because it waited for an acknowledgement, the last one maybe open. ``given_up``:
-    of when producers gave up what had waited for too long. ``refusals``: from when to when they gave up so many records
-    per second at once."""
+    """``parts``: times of even production, one after the other, since the queue began with offset 0. ``held``: from
+    when to when nothing new could be read, because it waited for an acknowledgement, the last one maybe open.
+    ``given_up``: of when producers gave up what had waited for too long. ``refusals``: from when to when they gave up
+    so many records per second at once."""
 
     parts: tuple[Production, ...]
     held: tuple[Span, ...] = ()
     given_up: tuple[Span, ...] = ()
     refusals: tuple[tuple[Time, Time, float], ...] = ()
+    acknowledged: bool = False
+    """Whether what is held is acknowledged all the same."""
 
     @property
     def since(self) -> Time:
@@ -80,6 +81,17 @@ class ProductionHistory:
         found = [span for span, each in zip(spans, silent, strict=True) if each]
         return [(start, end) for start, end in (*found, *clipped(self.given_up, since, until)) if start < end]
 
+    def unacknowledged(self, since: Time, until: Time) -> list[tuple[Time, Time]]:
+        """When nothing was acknowledged, in order; what was given up among it."""
+        spans = [*self.silences(since, until), *(() if self.acknowledged else clipped(self.held, since, until))]
+        merged: list[tuple[Time, Time]] = []
+        for start, end in sorted(spans):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(end, merged[-1][1])
+            else:
+                merged.append((start, end))
+        return merged
+
     @property
     def rate(self) -> float:
         """Records per second, while they can be written."""
@@ -113,7 +125,7 @@ class ProductionHistory:
             history = replace(history, refusals=(*history.refusals, (now, inf, fact.refused)))
         waits = bool(history.held) and history.held[-1][1] == inf
         if fact.waits and not waits:
-            return replace(history, held=(*history.held, (now, inf)))
+            return replace(history, held=(*history.held, (now, inf)), acknowledged=fact.acknowledged)
         return history if fact.waits or not waits else history._no_longer_held(now, now - fact.at_most)
 
     def _no_longer_held(self, now: Time, late: Time) -> "ProductionHistory":
@@ -149,8 +161,8 @@ def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
 
 @dataclass(slots=True)
 class _Producers:
-    """They write to every queue that there is as the load says, unless the system tells otherwise (`Writes`); but not to
-    one whose broker is down (RocketMQ)."""
+    """They write to every queue that there is as the load says, unless the system tells otherwise (`Writes`); but not
+    to one whose broker is down (RocketMQ)."""
 
     rates: Rates
     numbering: Numbering

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class System:
     """What makes a system's cluster, the names of its members', groups' and producers' settings, its strategies, what
-    tells the explorer of its nodes, and how it numbers queues. ``also``: variants for which its bare name stands besides
-    those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static."""
+    tells the explorer of its nodes, and how it numbers queues. ``also``: variants for which its bare name stands
+    besides those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static."""
 
     cluster: Callable[[], MakeCluster]
     member_settings: Callable[[], frozenset[str]]
@@ -74,6 +74,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: ROCKETMQ_STRATEGIES,
         lambda brokers_end: rocketmq.exploration_rules(brokers_end=brokers_end),
         PER_BROKER,
+        lambda: frozenset(rocketmq.PRODUCER_SETTINGS),
     ),
 }
 

@@ -1,9 +1,9 @@
 """The brokers of a cluster as processes, and how their controller learns that one is away (docs/spec/kafka.md 1.5).
 
-A broker that answers no more is fenced when its session ends: ``broker.session.timeout.ms`` after its last heartbeat, at
-the next of the controller's checks, of which there are eight in that time. Then others lead what it led. If it was the
-active controller, the others elect a new one first, which begins every session anew. When these clocks tick is drawn
-by the seed of the run.
+A broker that answers no more is fenced when its session ends: ``broker.session.timeout.ms`` after its last heartbeat,
+at the next of the controller's checks, of which there are eight in that time. Then others lead what it led. If it was
+the active controller, the others elect a new one first, which begins every session anew. When these clocks tick is
+drawn by the seed of the run.
 
 In Kafka `BrokerServer`, `BrokerLifecycleManager`, and `QuorumController` with what it publishes in metadata images.
 """
@@ -23,6 +23,10 @@ from protocols.engine.randomness import number_below
 from protocols.engine.simulation import Simulation
 from protocols.facts import Stage
 from protocols.scenario.events import BrokerEvent
+
+FENCES: Final = "the controller fences {}"
+MOVES: Final = "the leaders that {} had are moved"
+"""Stages of what follows from a broker's end."""
 
 CHECKS: Final = 8
 """Of the controller in a session (`maybeFenceStaleBroker`)."""
@@ -191,16 +195,17 @@ class Brokers:
         self._controller.ended(name)
         self._controller.fence(name)
         setting = f"broker.session.timeout.ms {self._timing.broker_session_timeout_ms}"
-        self._tell_stage(name, f"the controller fences {name}", before, setting)
+        self._tell_stage(name, FENCES.format(name), before, setting)
         self.tell()
         self._look()
 
     def _waiting_words(self, name: str) -> str:
         """What its fencing ends."""
         waiting, every = len(self._outages.waiting), len(list(self._controller.partitions()))
-        which = "any partition" if waiting == every else f"{waiting} of {every} partitions"
-        what = "nothing new is read from" if self._outages.acknowledged else "nothing is acknowledged of"
-        return f"{what} {which}" if waiting else ""
+        some = "" if waiting == every else f"{waiting} of {every} partitions "
+        if self._outages.acknowledged:
+            return (some and f"nothing new is read from {some.strip()}") or "no partition brings new records"
+        return (some and f"{some}are not acknowledged" or "no partition is acknowledged") if waiting else ""
 
     def _shut_down(self, name: str) -> None:
         if not self._simulation.is_running(name):
@@ -211,16 +216,18 @@ class Brokers:
         moved = [each for each in self._controller.partitions() if self._controller.leader(each) == name]
         self._controller.ended(name)
         self._controller.fence(name)
-        self._tell_stage(name, f"the leaders that {name} had are moved", "", "controlled.shutdown.enable true")
+        self._tell_stage(name, MOVES.format(name), "", "")
         self.tell()
         self._wait_until(self._outages.shut_down(self._simulation.now, name, moved))
         self._at(self._simulation.now + self._drawn(name, *SHUT_DOWN_MS), partial(self._ended, name), f"{name} ends")
         self._look()
+        self._written_otherwise()
 
     def _ended(self, name: str) -> None:
         if self._simulation.is_running(name):
             self._simulation.end(name)
             self._outages.silent[name] = Silence(name, self._simulation.now)
+            self._tell_stage(name, FENCES.format(name), "", "")
             self._look()
 
     def _thaw(self, name: str, frozen: object) -> None:

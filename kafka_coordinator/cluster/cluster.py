@@ -62,8 +62,12 @@ class KafkaCluster:
         settings = with_settings(BrokerSettings(), divided.coordinator, where)
         timing = ControllerSettings.of(divided.controller)
         self.group_configs = GroupConfigs(scenario, settings)
-        replicas = scenario.replication.get("kafka")
-        self.controller = Controller(scenario.brokers, settings.offsets_topic_num_partitions, replicas)
+        self.controller = Controller(
+            scenario.brokers,
+            settings.offsets_topic_num_partitions,
+            scenario.replication.get("kafka"),
+            timing.offsets_topic_replication_factor,
+        )
         self.controller.group_settings = self.group_configs.now
         producer = ProducerSettings.of({**scenario.load.producer, **divided.producer})
         self._outages = Outages(self.controller, producer, simulation.seed, timing.min_insync_replicas)

@@ -25,6 +25,7 @@ class ControllerSettings:
     broker_heartbeat_interval_ms: int = 2_000
     controller_quorum_fetch_timeout_ms: int = 2_000
     """So long after the active controller has died the others elect a new one."""
+    offsets_topic_replication_factor: int = 3
     min_insync_replicas: int = 1
     """Of every topic; records that all replicas are to have (`acks=all`) are refused while fewer are in sync."""
     leader_imbalance_check_interval_seconds: int = 300
@@ -40,19 +41,22 @@ NAMES: Mapping[str, str] = {field.name.replace("_", "."): field.name for field i
 """Kafka's name of a setting to the field."""
 
 
-OFFSETS_REPLICATION = 3
-"""``offsets.topic.replication.factor`` (spec 1.3)."""
-
-
 class Controller:
     """Brokers in order, who of them is alive, the topics and the leaders of their partitions.
 
-    ``replicas``: of each partition of a topic; None: one on every broker."""
+    ``replicas``: of each partition of a topic; None: one on every broker. ``offsets_replicas``: of
+    ``__consumer_offsets`` (spec 1.3)."""
 
-    def __init__(self, brokers: tuple[str, ...], offsets_partitions: int, replicas: int | None = None) -> None:
+    def __init__(
+        self,
+        brokers: tuple[str, ...],
+        offsets_partitions: int,
+        replicas: int | None = None,
+        offsets_replicas: int = 3,
+    ) -> None:
         self.brokers = brokers
         self.replicas = Replicas(brokers, replicas or len(brokers))
-        self._offsets_replicas = Replicas(brokers, OFFSETS_REPLICATION)
+        self._offsets_replicas = Replicas(brokers, offsets_replicas)
         self.alive: dict[str, None] = dict.fromkeys(brokers)
         self.preferred: dict[str, tuple[str, ...]] = {}
         """Topic to the preferred leader of each partition."""

@@ -1,10 +1,10 @@
 """What producers can write and consumers can read while a broker fails (docs/spec/kafka.md 1.5).
 
-With ``acks=all`` a record is acknowledged when every in-sync replica has it, and nobody reads what these do not all have
-(the high watermark). So a broker that answers no more holds up every partition that it replicates, until the controller
-takes it out of their in-sync sets, and by full connections the other partitions of the leaders of these. Records wait in
-the producers meanwhile (`buffer.memory` is not modelled), and come all at once afterwards; ``delivery.timeout.ms`` after
-they were sent they are given up.
+With ``acks=all`` a record is acknowledged when every in-sync replica has it, and nobody reads what these do not all
+have (the high watermark). So a broker that answers no more holds up every partition that it replicates, until the
+controller takes it out of their in-sync sets, and by full connections the other partitions of the leaders of these.
+Records wait in the producers meanwhile (`buffer.memory` is not modelled), and come all at once afterwards;
+``delivery.timeout.ms`` after they were sent they are given up.
 
 Delays without a setting of their own are what real clusters took.
 """

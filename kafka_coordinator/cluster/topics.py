@@ -1,6 +1,5 @@
 """The topics of a scenario as Kafka has them: partitions are numbered in the order written, and never taken away."""
 
-from collections.abc import Mapping
 from math import inf
 from types import MappingProxyType
 
