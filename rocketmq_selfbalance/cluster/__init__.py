@@ -82,7 +82,8 @@ if TYPE_CHECKING:
         why_nobody,
         why_several,
     )
-    from rocketmq_selfbalance.cluster.servers import NAME_SERVER, configuration
+    from rocketmq_selfbalance.cluster.outages import NAME_SERVER
+    from rocketmq_selfbalance.cluster.servers import configuration
     from rocketmq_selfbalance.codes import (
         BROADCASTING,
         CLUSTERING,

@@ -25,7 +25,8 @@ from rocketmq_selfbalance.broker.state import GHOST
 from rocketmq_selfbalance.client import commands
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.cluster.members import MemberNames, Members
-from rocketmq_selfbalance.cluster.servers import NAME_SERVER, Servers, configuration
+from rocketmq_selfbalance.cluster.outages import NAME_SERVER
+from rocketmq_selfbalance.cluster.servers import Servers, configuration
 from rocketmq_selfbalance.fast_forward.driver import FastForward
 from rocketmq_selfbalance.pop import PopMember
 
@@ -76,7 +77,7 @@ class RocketMQCluster:
 
     def registered(self, group: str) -> frozenset[str]:
         """The nodes of the clients whom some running broker counts in the group, and of members that take by POP."""
-        tables = [each.consumers.groups.get(group) for each in self.servers.running()]
+        tables = [each.consumers.groups.get(group) for each in self.servers.replicas.running()]
         popping = {self.topology.node[key] for key in self.members.popping if key.group == group}
         sharing = {
             channel for table in tables if table is not None for channel in table.channels if GHOST not in channel
@@ -236,7 +237,7 @@ _OWN: Final[Own[RocketMQCluster]] = {
     events.Queues: lambda cluster, event: cluster.servers.set_queues(event),
     events.AddTopic: lambda cluster, event: cluster.servers.add_topic(event),
     events.DeleteTopic: RocketMQCluster._delete_topic,
-    events.BrokerEvent: lambda cluster, event: cluster.servers.change_broker(event),
+    events.BrokerEvent: lambda cluster, event: cluster.servers.replicas.change(event),
     events.Reset: lambda cluster, event: cluster.servers.reset_offsets(event),
     events.Configure: lambda cluster, event: None,
 }

@@ -5,17 +5,17 @@ poll (every ``pollNameServerInterval``), and what it sends to whom follows from 
 (`rocketmq_selfbalance.sending`). Each change is told as `protocols.facts.Writes`, what follows for whom as `Stage`.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import floor
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import Simulation
 from protocols.facts import Stage, Writes
 from protocols.java import Queue
+from protocols.load import Production
 from protocols.scenario.jitter import IN_STEP, Beginning
 from rocketmq_selfbalance import sending
 from rocketmq_selfbalance.codes import MASTER_ID
@@ -59,20 +59,27 @@ class _Topic:
     told: Account = field(default_factory=Account)
     """The account as of the last stage."""
     told_writes: dict[Queue, Writes] = field(default_factory=dict)
-    buffered: Counter[Queue] = field(default_factory=Counter)
-    """What a frozen broker will store."""
+    late: dict[Queue, Production] = field(default_factory=dict)
+    """What a frozen broker will store when it goes on."""
+
+
+class Servers(Protocol):
+    """What producers ask of the brokers: the address of each one's master now, how an address answers, and when a
+    frozen one goes on."""
+
+    masters: dict[str, str]
+
+    def health(self, address: str) -> Health: ...
+
+    def thaws(self, address: str) -> Time: ...
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What producers ask of the servers. ``load``: a topic's queues in the order of their list, with what each gets
-    per second while all brokers live; ``masters``: broker to its master's address now; ``health``: of an address;
-    ``thaws``: when a frozen broker goes on; ``write``: from now on the queues of this topic get so much; ``store``: a queue gets so many records at once."""
+    """``load``: a topic's queues in the order of their list, with what each gets per second while all brokers live;
+    ``write``: from now on the topic's queues get so much; ``store``: a queue gets so many records at once."""
 
     load: Callable[[str], Mapping[Queue, float]]
-    masters: Mapping[str, str]
-    health: Callable[[str], Health]
-    thaws: Callable[[str], Time]
     write: Callable[[str, Mapping[Queue, float]], None]
     store: Callable[[Queue, int], None]
 
@@ -84,6 +91,7 @@ class Producers:
         self, simulation: Simulation, world: World, settings: ProducerSettings, name_server: str, *, keyed: bool
     ) -> None:
         self._simulation, self._world, self.settings = simulation, world, settings
+        self.replicas: Servers
         self._name_server, self._keyed = name_server, keyed
         self._beginning = IN_STEP
         self._topics: dict[str, _Topic] = {}
@@ -102,36 +110,41 @@ class Producers:
             found.goes_on(state.sends, (self._simulation.now - state.since) / 1000)
         return found
 
-    def look(self, topics: Sequence[str]) -> None:
-        """Brokers, or the queues of these topics, are no longer as they were."""
+    def look(self, topics: Sequence[str], *, again: bool = False) -> None:
+        """Brokers are no longer as they were, or the queues of these topics (``again``)."""
         for topic in topics:
             if sum(self._world.load(topic).values()) <= 0:
                 continue
             if topic not in self._topics:
-                self._topics[topic] = _Topic(dict(self._world.masters), since=self._simulation.now)
-            self._send(topic)
+                self._topics[topic] = _Topic(dict(self.replicas.masters), since=self._simulation.now)
+            if again:
+                self._topics[topic].told_writes.clear()
+            self._send(topic, again=again)
             if topic not in self._polling and not self._is_settled(topic):
                 self._polling.add(topic)
                 self._simulation.at(self._next_poll(topic), partial(self._poll, topic))
 
-    def thawed(self, broker: str, *, stores: bool) -> None:
-        """The broker goes on, and handles first what it was sent meanwhile. ``stores``: it is still the master."""
+    def goes_on(self, broker: str, reads: bool) -> None:
+        """The frozen broker goes on, and handles first what it was sent meanwhile; or it is gone with it, or is master
+        no more (not ``reads``)."""
         for topic, state in self._topics.items():
             self._settle(topic)
-            kept = {queue: count for queue, count in state.buffered.items() if queue.broker == broker}
+            now = self._simulation.now
+            kept = {queue: late.end_offset(now) for queue, late in state.late.items() if queue.broker == broker}
             for queue, count in kept.items():
-                del state.buffered[queue]
-                if stores:
+                del state.late[queue]
+                if reads and count:
                     self._world.store(queue, count)
-            if stores and sum(kept.values()):
+            if reads and sum(kept.values()):
                 twice = round(state.account.twice - state.told.twice)
                 self._tell(
                     broker,
-                    f"{broker} stores {sum(kept.values())} records of {topic} that were sent to it while "
-                    f"it was frozen; {twice} of them are stored twice",
-                    "their producer had given them up",
+                    f"{broker} stores {sum(kept.values())} records of {topic} that were sent to it meanwhile: "
+                    f"{twice} were written elsewhere as well, the others were given up",
                     "",
+                    f"sendMsgTimeout {self.settings.send_msg_timeout_ms:g} ms",
                 )
+                state.told = replace(state.account)
 
     def _next_poll(self, topic: str) -> Time:
         interval, now = self.settings.poll_name_server_interval_ms, self._simulation.now
@@ -178,9 +191,9 @@ class Producers:
         simulation.observer.fact(simulation.now, self._name_server, fact, simulation.root, simulation.handling)
 
     def _is_settled(self, topic: str) -> bool:
-        known, masters = self._topics[topic].known, self._world.masters
+        known, masters = self._topics[topic].known, self.replicas.masters
         return all(
-            known.get(queue.broker) == masters[queue.broker] and self._world.health(masters[queue.broker]) == "lives"
+            known.get(queue.broker) == masters[queue.broker] and self.replicas.health(masters[queue.broker]) == "lives"
             for queue in self._world.load(topic)
         )
 
@@ -189,32 +202,35 @@ class Producers:
         state, now = self._topics[topic], self._simulation.now
         if state.sends is not None:
             state.account.goes_on(state.sends, (now - state.since) / 1000)
-            for queue, rate in state.sends.waiting.items():
-                state.buffered[queue] += floor((now - state.since) * rate / 1000)
         state.since = now
 
-    def _send(self, topic: str) -> None:
+    def _send(self, topic: str, *, again: bool = False) -> None:
         """From now on the topic is written to as its producer and the brokers are now."""
         self._settle(topic)
         state, every = self._topics[topic], self._world.load(topic)
         state.sends = self._sends(state, every)
         self._world.write(topic, state.sends.written)
+        now = self._simulation.now
         for queue in every:
             rate, late = state.sends.written.get(queue, 0.0), state.sends.waiting.get(queue, 0.0)
-            waits = late > 0 or self._world.health(state.known.get(queue.broker, "")) == "frozen"
+            before = state.late.get(queue, Production(0.0, now))
+            if late != before.per_second:
+                state.late[queue] = Production(late, now, before.end_offset(now))
+            waits = late > 0 or self.replicas.health(state.known.get(queue.broker, "")) == "frozen"
+            waits = waits or state.late.get(queue, before).end_offset(now) > 0
             fact = Writes(queue, rate + late, waits, refused=state.sends.refused.get(queue, 0.0))
-            if state.told_writes.get(queue, Writes(queue, every[queue])) != fact:
+            if again or state.told_writes.get(queue, Writes(queue, every[queue])) != fact:
                 state.told_writes[queue] = fact
                 self._observe(fact)
 
     def _sends(self, state: _Topic, every: Mapping[Queue, float]) -> Sends:
-        health = {broker: self._world.health(address) for broker, address in state.known.items()}
+        health = {broker: self.replicas.health(address) for broker, address in state.known.items()}
         listed = [queue for queue in every if queue.broker in health]
         dead = frozenset(broker for broker in health if health[broker] == "dead")
         frozen = frozenset(broker for broker in health if health[broker] == "frozen")
         per_second = sum(every.values())
         its = self.settings
-        thaws = min((self._world.thaws(state.known[broker]) for broker in frozen), default=0.0)
+        thaws = min((self.replicas.thaws(state.known[broker]) for broker in frozen), default=0.0)
         lasts, seed = thaws - self._simulation.now, self._simulation.seed
         if self._keyed:
             keyed = sending.by_key(every, listed, dead)

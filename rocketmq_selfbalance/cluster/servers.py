@@ -5,15 +5,12 @@ Settings are written under RocketMQ's own names, times in milliseconds. ``versio
 everybody: it chooses between what the releases 5.3.3 and 4.5.2 do (spec 12).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Final, TypeVar
+from typing import TypeVar
 
-from protocols.engine.links import Link
-from protocols.engine.nodes import Message, Time
-from protocols.engine.randomness import number_below
-from protocols.engine.simulation import Process, Simulation
+from protocols.engine.nodes import Message
+from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
 from protocols.java import Queue, sorted_as_java
 from protocols.load import changed
@@ -23,25 +20,21 @@ from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
 from rocketmq_selfbalance import nameserver
-from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
+from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker import state as of_broker
 from rocketmq_selfbalance.broker.connections import CLUSTER, period
 from rocketmq_selfbalance.broker.state import (
-    GHOST,
-    SYSTEM_TOPICS,
     BrokerSettings,
     SubscriptionGroupManager,
     TopicConfigManager,
 )
-from rocketmq_selfbalance.broker.store import ChangeRole, Haunt, MessageStore, Produce, StopBroker, Write
+from rocketmq_selfbalance.broker.store import MessageStore, Produce, Write
 from rocketmq_selfbalance.client import settings as of_client
 from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.cluster.producers import Health, Producers, World
-from rocketmq_selfbalance.codes import MASTER_ID
+from rocketmq_selfbalance.cluster.outages import NAME_SERVER, Replicas
+from rocketmq_selfbalance.cluster.producers import Producers, World
 from rocketmq_selfbalance.messages.membership import (
-    ConsumerData,
     DeleteTopicInBroker,
-    HeartBeat,
     ResetOffset,
     UpdateBrokerConfig,
     UpdateTopic,
@@ -116,10 +109,6 @@ def _checked(name: str, value: object, default: object, where: str) -> object:
     return float(number) if isinstance(default, float) else value
 
 
-NAME_SERVER: Final = "namesrv"
-"""Node name of the name server."""
-
-
 class Servers:
     """Those of one variant. A broker that is down keeps its disk."""
 
@@ -129,34 +118,21 @@ class Servers:
         """Topic to its queues per broker, as the administrator set them last."""
         self._rates = Rates(scenario)
         self._uneven = bool(scenario.load.rates)
-        self._thaws: dict[str, Time] = {}
-        """Address of a frozen broker to when it goes on."""
-        self._has_failed = False
-        """Whether a broker has."""
         self._produced: dict[str, float] = {}
         """Topic to what was said last of its queues' load, where that is not the scenario's."""
-        self.disks = {broker: self._disk(broker, scenario.load.produce) for broker in scenario.brokers}
-        self._masters = {broker: broker for broker in scenario.brokers}
-        """Broker to the address of the process that is its master now, or was when it ended."""
-        self._slaves = {name: name.rpartition(".s")[0] for name in scenario.slaves}
-        """Address of a broker's other replicas to the broker."""
-        for name, broker in self._slaves.items():
-            master = self.disks[broker]
-            configs = [config for config in master.topics.configs.values() if config.topic not in SYSTEM_TOPICS]
-            topics = TopicConfigManager(simulation.now, configs)
-            groups = SubscriptionGroupManager(auto_create=configuration.broker.auto_create_subscription_group)
-            self.disks[name] = Disk(topics, groups, master.store)
-        self._controlled = bool(scenario.replication.get("rocketmq_controller"))
-        world = World(
-            self._load, self._masters, self._health, self._thaws.__getitem__, self._write_rates, self._store_late
-        )
         self.producers = Producers(
             simulation,
-            world,
+            World(self._load, self._write_rates, self._store_late),
             producer_settings(scenario.load.producer),
             NAME_SERVER,
             keyed=scenario.load.selector == "key",
         )
+        self.replicas = Replicas(scenario, simulation, configuration.broker, self._look, self.producers.goes_on)
+        self.producers.replicas = self.replicas
+        self.disks = self.replicas.disks
+        for address, broker in self.replicas.brokers.items():
+            disk = self._disk(broker, scenario.load.produce)
+            self.disks[address] = disk if address == broker else replace(disk, store=self.disks[broker].store)
 
     def _disk(self, broker: str, produce: float) -> Disk:
         configs = [
@@ -181,11 +157,13 @@ class Servers:
         name_server = NameServer(replace(settings, scan_first_ms=scan))
         self.producers.begin(beginning)
         for address, disk in self.disks.items():
-            broker, configs, version = self._name(address), disk.topics.to_register(), disk.topics.version
-            name_server.table.register(now, CLUSTER, broker, self._id(address), address, configs, version, address)
+            broker, configs, version = self.replicas.brokers[address], disk.topics.to_register(), disk.topics.version
+            name_server.table.register(
+                now, CLUSTER, broker, self.replicas.id(address), address, configs, version, address
+            )
         self._simulation.start(NAME_SERVER, name_server)
         for address in self.disks:
-            self._start_broker(address, self._clocks(address, beginning))
+            self.replicas.start(address, self._clocks(address, beginning))
 
     def _clocks(self, broker: str, beginning: Beginning) -> BrokerSettings:
         its = self._configuration.broker
@@ -202,30 +180,7 @@ class Servers:
 
     def broker(self, name: str) -> Broker | None:
         """The master of this name, or the replica at this address; None where it does not run. Not to be changed."""
-        process = self._simulation.processes.get(self._masters.get(name, name))
-        return process.node.state if process is not None and isinstance(process.node, BrokerNode) else None
-
-    def running(self) -> list[Broker]:
-        found = (self._simulation.processes.get(address) for address in self.disks)
-        return [each.node.state for each in found if each is not None and isinstance(each.node, BrokerNode)]
-
-    def _name(self, address: str) -> str:
-        return self._slaves.get(address, address)
-
-    def _id(self, address: str) -> int:
-        """0 of a master; slaves are numbered."""
-        name = self._name(address)
-        others = [each for each in self._replicas(name) if each != self._masters[name]]
-        return MASTER_ID if address == self._masters[name] else 1 + others.index(address)
-
-    def _replicas(self, name: str) -> list[str]:
-        return [name, *(address for address, broker in self._slaves.items() if broker == name)]
-
-    def _health(self, address: str) -> Health:
-        process = self._simulation.processes.get(address)
-        if process is None or self._masters[self._name(address)] != address:
-            return "dead"
-        return "frozen" if process.hung else "lives"
+        return self.replicas.broker(name)
 
     def queue(self, topic: str, broker: str, number: int) -> Queue:
         """A queue by its number at a broker, or by its number over all brokers in the order written."""
@@ -240,7 +195,7 @@ class Servers:
         """From now on producers write so many records per second to each queue of these topics."""
         for topic in topics:
             self._produced[topic] = per_second
-            for broker in self._masters:
+            for broker in self.replicas.masters:
                 self._administer(broker, Produce(0, topic, per_second))
         self._look()
 
@@ -272,25 +227,25 @@ class Servers:
         before = self.topics.get(topic, {})
         self.topics[topic] = dict(counts)
         self._rates.change({topic: counts})
-        for broker in self._masters:
+        for broker in self.replicas.masters:
             if broker in counts or before.get(broker):
                 count = counts.get(broker, 0)
                 if self._uneven:
                     self._administer(broker, self._production(topic, broker))
                 self._administer(broker, UpdateTopic(0, TopicConfig(topic, count, count)))
-        self._look()
+        self._look(again=True)
 
     def delete_topic(self, event: events.DeleteTopic) -> None:
         self.topics.pop(event.delete_topic, None)
         self._rates.change(event.queue_changes())
-        for broker in self._masters:
+        for broker in self.replicas.masters:
             self._administer(broker, DeleteTopicInBroker(0, event.delete_topic))
         self._simulation.command(NAME_SERVER, DeleteTopicInNameServer(0, event.delete_topic))
 
     def reset_offsets(self, event: events.Reset) -> None:
         """Every broker resets the offsets of its queues, in its own table or through the clients."""
         usual = self._configuration.broker.use_server_side_reset_offset
-        for broker in self._masters:
+        for broker in self.replicas.masters:
             if event.via == "client":
                 self._administer(broker, UpdateBrokerConfig(0, use_server_side_reset_offset=False))
             self._administer(broker, ResetOffset(0, event.reset_offsets, event.topic, event.to))
@@ -300,10 +255,10 @@ class Servers:
     def _administer(self, broker: str, command: Message) -> None:
         """Tell a broker. A replica that is down is out of the administrator's reach, but finds topics changed when it
         returns; what concerns records or offsets is the master's alone."""
-        for address in self._replicas(broker):
+        for address in self.replicas.of(broker):
             process = self._simulation.processes.get(address)
             if process is not None and not (process.hung and isinstance(command, Produce)):
-                if address == self._masters[broker] or not isinstance(command, ResetOffset | Write):
+                if address == self.replicas.masters[broker] or not isinstance(command, ResetOffset | Write):
                     self._simulation.command(address, command)
             elif isinstance(command, UpdateTopic):
                 self.disks[address].topics.put(self._simulation.now, command.config)
@@ -331,123 +286,7 @@ class Servers:
     def _store_late(self, queue: Queue, records: int) -> None:
         self._administer(queue.broker, Write(0, queue.topic, queue.number, records))
 
-    def _look(self) -> None:
+    def _look(self, *, again: bool = False) -> None:
         """The producers of a run in which a broker has failed look where to write."""
-        if self._has_failed:
-            self.producers.look(list(self.topics))
-
-    # Brokers.
-
-    def _start_broker(self, address: str, settings: BrokerSettings) -> None:
-        state = Broker(self._name(address), self.disks[address], settings, (NAME_SERVER,), address, self._id(address))
-        self._simulation.start(address, BrokerNode(state))
-
-    def change_broker(self, event: events.BrokerEvent) -> None:
-        """A broker, or a slave, stops, is killed, freezes for a while, or starts again with the disk that it had."""
-        address = event.broker
-        if address not in self.disks:
-            return
-        self._has_failed = True
-        process = self._simulation.processes.get(address)
-        if event.does == "return":
-            if process is None:
-                self._start_broker(
-                    address,
-                    replace(self._configuration.broker, start_to_registration_ms=self._registers_after(address)),
-                )
-                self._look()
-        elif process is None:
-            return
-        elif event.does == "freeze":
-            self._thaws[address] = self._simulation.now + (event.for_ or 0.0)
-            self._simulation.hang(address)
-            self._fails(address, FROZEN_MS + 1.0 + number_below(SCAN_MS, self._simulation.seed, "controller", address))
-            again = partial(self._thaw, address, process)
-            self._simulation.at(self._thaws[address], again, f"{address} goes on")
-        else:
-            if event.does == "stop":
-                self._simulation.command(address, StopBroker(0))
-            self._simulation.end(address)
-            self._fails(address, ELECTED_MS)
-
-    def _registers_after(self, address: str) -> Time:
-        """Milliseconds from the open port of a broker that starts to its registration. It looks for the name servers
-        in one thread and registers in another: where it has found none by then, it does so with its next one."""
-        simulation, its = self._simulation, self._configuration.broker
-        if its.start_to_registration_ms:
-            return its.start_to_registration_ms
-        missed = number_below(2, simulation.seed, "name server not found yet", address, simulation.now)
-        return START_MS + missed * its.register_first_ms
-
-    def _fails(self, address: str, elected_after: Time) -> None:
-        """The process answers nobody any more."""
-        name, now = self._name(address), self._simulation.now
-        if address == self._masters[name]:
-            self.disks[name].store.stop(now)
-            for slave in self._replicas(name):
-                node = self.broker(slave)
-                if slave != address and node is not None:
-                    node.offsets.load(self.disks[address].offsets)
-            if self._controlled:
-                self._simulation.at(now + elected_after, partial(self._elect, name, address))
-        self._look()
-
-    def _elect(self, name: str, before: str) -> None:
-        """The controller makes a replica master that lives, unless the master has come back."""
-        living = [each for each in self._replicas(name) if self._runs(each)]
-        if self._masters[name] != before or self._runs(before) or not living:
-            return
-        self._masters[name] = living[0]
-        self.disks[name].store.running = True
-        self._simulation.command(living[0], ChangeRole(0, MASTER_ID))
-        self._look()
-
-    def _runs(self, address: str) -> bool:
-        process = self._simulation.processes.get(address)
-        return process is not None and not process.hung
-
-    def _thaw(self, address: str, stopped: Process) -> None:
-        """The frozen broker goes on, unless it was killed meanwhile. It reads what had come for it; heartbeats over
-        connections that their clients have closed since may come after the ends of these (`Haunt`)."""
-        simulation, name = self._simulation, self._name(address)
-        if simulation.processes.get(address) is not stopped:
-            return
-        late = tuple(_too_late(stopped))
-        is_master = self._masters[name] == address
-        if isinstance(stopped.node, BrokerNode):
-            stopped.node.state.id = self._id(address)
-        if is_master:
-            self.disks[name].store.running = True
-        simulation.wake(address)
-        if late:
-            simulation.command(address, Haunt(0, late))
-        if address in self._replicas(name):
-            self.producers.thawed(name, stores=is_master)
-        self._look()
-
-
-START_MS: Final = 3_000.0
-"""A broker that starts registers so long after its port is open, as it did in recordings, or 10 s later (no setting
-decides it; ``brokerStartTime`` is this model's)."""
-
-ELECTED_MS: Final = 400.0
-"""The controller sees the master's connection end, and has a new master registered."""
-
-FROZEN_MS: Final = 10_000.0
-"""``controllerHeartBeatTimeoutMills``: a broker whose connection stays open is dead after so long without heartbeat;"""
-
-SCAN_MS: Final = 5_000
-"""which the controller looks for so often (``scanNotActiveBrokerInterval``)."""
-
-
-def _too_late(frozen: Process) -> Iterator[tuple[str, str, tuple[ConsumerData, ...]]]:
-    """Of the heartbeats that wait at a frozen broker over connections that have ended since, those that are taken in
-    after the end is noticed, which is another thread's work: as chance has it."""
-    ended = [what for _, _, handler, what in frozen.backlog if handler == frozen.closed]
-    number = 0
-    for _, _, handler, what in frozen.backlog:
-        link = getattr(handler, "__self__", None)
-        if isinstance(what, HeartBeat) and isinstance(link, Link) and any(link is each for each in ended):
-            number += 1
-            if frozen.choose("the end is noticed first", (False, True)):
-                yield f"{link.sender_name}{GHOST}{number}", what.client_id, what.consumers
+        if self.replicas.has_failed:
+            self.producers.look(list(self.topics), again=again)
