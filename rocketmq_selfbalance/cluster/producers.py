@@ -135,7 +135,7 @@ class Producers:
                 del state.late[queue]
                 if reads and count:
                     self._world.store(queue, count)
-            if reads and sum(kept.values()):
+            if reads and any(kept.values()):
                 twice = round(state.account.twice - state.told.twice)
                 self._tell(
                     broker,

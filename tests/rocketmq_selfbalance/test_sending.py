@@ -53,7 +53,7 @@ def test_records_with_keys_are_refused_until_the_list_is_shorter_and_then_go_to_
     assert not shorter.refused
     assert shorter.written == {queue: 2 * every[queue] for queue in TWO[6:]}
     # 12 and 5 queues have no rest in common: keys are spread evenly.
-    assert set(by_key(every, TWO[7:], DEAD).written.values()) == {pytest.approx(sum(every.values()) / 5)}
+    assert list(by_key(every, TWO[7:], DEAD).written.values()) == pytest.approx([sum(every.values()) / 5] * 5)
 
 
 def test_threads_that_meet_a_frozen_broker_wait_and_the_first_of_them_gives_up() -> None:
@@ -63,7 +63,7 @@ def test_threads_that_meet_a_frozen_broker_wait_and_the_first_of_them_gives_up()
     for sends in found:
         refused = sum(sends.refused.values()) * 20
         assert 5 <= refused <= 29
-        assert sends.retried * 20 + refused == pytest.approx(sum(sends.waiting.values()) * 20, abs=4)
+        assert sends.retried * 20 + refused == pytest.approx(sum(sends.waiting.values()) * 20, abs=4.1)
         assert sum(sends.written.values()) < 40
     alone = beside_frozen(TWO, None, 72.0, frozen, ProducerSettings(threads=1), 20_000.0, 1)
     assert alone.twice == 0

@@ -35,7 +35,7 @@ from compare.conformance.broker_failures.rocketmq_recorded import (
 )
 from compare.conformance.cases import Difference, Measure
 from compare.conformance.recordings import System, outside
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Time, Unobserved
 from protocols.engine.randomness import number_below
 from protocols.facts import Delivered, Owns, Stage, Writes
 from protocols.java import Queue
@@ -53,14 +53,11 @@ LONGEST_PERIOD_MS: Final = 30_000
 
 
 @dataclass(slots=True)
-class _Observer:
+class _Observer(Unobserved):
     facts: list[tuple[Time, object]] = field(default_factory=list)
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
         self.facts.append((now, fact))
-
-    def __getattr__(self, name: str) -> object:
-        return lambda *given: None
 
 
 def run(plan: Plan, number: int) -> Kinds:
