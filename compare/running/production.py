@@ -100,8 +100,8 @@ class ProductionHistory:
     def refused(self, since: Time, until: Time) -> int:
         """Records of the even production that could not be written between two times."""
         at_once = ((min(until, end) - max(since, start), rate) for start, end, rate in self.refusals)
-        silent = sum(floor((end - start) * self.rate / 1000) for start, end in self.silences(since, until))
-        return silent + sum(floor(max(0.0, lasted) * rate / 1000) for lasted, rate in at_once)
+        late = sum(floor((end - start) * self.rate / 1000) for start, end in clipped(self.given_up, since, until))
+        return late + sum(floor(max(0.0, lasted) * rate / 1000) for lasted, rate in at_once)
 
     def goes_on(self, now: Time, per_second: float) -> "ProductionHistory":
         """From now on so many records come per second."""
@@ -161,8 +161,8 @@ def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
 
 @dataclass(slots=True)
 class _Producers:
-    """They write to every queue that there is as the load says, unless the system tells otherwise (`Writes`); but not
-    to one whose broker is down (RocketMQ)."""
+    """They write to every queue that there is as the load says, unless the system tells otherwise (`Writes`). What
+    comes at once for a queue whose broker is ``down`` (RocketMQ) is lost."""
 
     rates: Rates
     numbering: Numbering
@@ -187,7 +187,7 @@ class _Producers:
             there: Mapping[str, Mapping[str, int]] = {topic: Counter(at) for topic, at in self.brokers.items()}
             for topic, broker, number, count in event.written(there):
                 queue = self.topics[topic][queue_index(self.brokers[topic], broker, number)]
-                if self._is_served(queue):
+                if queue.broker not in self.down:
                     self.written[queue] = self.written[queue].gets(event.at, count)
         for broker, runs in event.broker_changes().items():
             (self.down.discard if runs else self.down.add)(broker)
@@ -198,7 +198,7 @@ class _Producers:
             else:
                 self.brokers[topic] = self.numbering.placed(self.brokers.get(topic, ()), per_broker)
         self.rates.change(event.queue_changes())
-        if event.broker_changes() or event.queue_changes():
+        if event.queue_changes():
             self.topics = topics_after(self.topics, event, self.numbering)
             self._write(event.at)
 
@@ -207,13 +207,10 @@ class _Producers:
         if fact.queue in self.written and fact.queue not in self.deleted:
             self.written[fact.queue] = self.written[fact.queue].told(now, fact)
 
-    def _is_served(self, queue: Queue) -> bool:
-        return queue.broker not in self.down
-
     def _write(self, now: Time) -> None:
         there = {queue: rate for topic, queues in self.topics.items() for queue, rate in self._rates_of(topic, queues)}
         for queue in {**dict.fromkeys(self.written), **there}:
-            per_second = there[queue] if queue in there and self._is_served(queue) else 0.0
+            per_second = there.get(queue, 0.0)
             before = self.written.get(queue)
             if before is None or (queue in there and queue in self.deleted):
                 self.deleted.discard(queue)
