@@ -302,7 +302,8 @@ _READERS: Final[Mapping[str, str]] = {
     " | lag.drain_s | settle_s",
     "duplicates": "redelivered | two_owners.reading_queue_s | double_owned_queue_s",
     "order and age": "",
-    "fairness": "fairness.jain | optimum.jain | fairness.members | fairness.idle_members | fairness | optimum",
+    "fairness": "fairness.jain | optimum.jain | fairness.members | fairness.idle_members | fairness | optimum"
+    " | fairness.max = most",
     "cost": "messages | rebalances | moves | fewest_moves | burst",
     "report events": "rebalances | moves | fewest_moves | unowned_queue_s | longest_gap_s = longest, s"
     " | double_owned_queue_s | settle_s",

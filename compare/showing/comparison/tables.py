@@ -50,9 +50,9 @@ def print_comparison(
     if over:
         which = "run as written" if beside else "first seed"
         print_line(
-            f"Figures, and sentences that compare variants, are medians over {_seeds(seeds)}, with the 5th and 95th"
-            f" percentile in brackets where they differ. Loads after events, and sentences about one variant, describe"
-            f" the {which}.",
+            f"Figures are medians over {_seeds(seeds)}, with the 5th and 95th percentile in brackets where they differ;"
+            f" sentences that compare variants are about them, too. Loads after events, and sentences about one"
+            f" variant, describe the {which}.",
             format,
         )
     elif document.get("one_run"):
