@@ -168,11 +168,11 @@ def _seeds(runs: Sequence[MeasuredRun], asked: int) -> SeedsRecord:
 def _verdict(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> list[VerdictRecord]:
     """What makes figures incomparable; the largest harm of each kind with its reasons; who is best at what; whatever
     else can be said of a variant."""
+    compared = side_by_side(records, seeds)
+    unlike = sum(any("capacity_per_s" in of for of in figures.values()) for _, figures in compared)
     beside: list[VerdictRecord] = [
-        {"label": None, "sentence": sentence.text, "figures": figures}
-        for sentence, figures in side_by_side(records, seeds)
+        {"label": None, "sentence": sentence.text, "figures": figures} for sentence, figures in compared
     ]
-    unlike = sum(any("capacity_per_s" in of for of in told["figures"].values()) for told in beside)
     worst: dict[str, tuple[float, VerdictRecord]] = {}
     others: list[VerdictRecord] = []
     for record in records:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from shutil import get_terminal_size
+from threading import Event, Thread
 
 import click
 
@@ -225,17 +226,31 @@ def progress_line(beginning: str) -> Iterator[Callable[[str, bool], None]]:
 
 
 @contextmanager
-def run_progress(count: int) -> Iterator[Callable[[Variant], None]]:
-    """Hands out a function that is told of every finished run."""
-    done, began = 0, time.monotonic()
+def run_progress(count: int, under_way: Callable[[], float] | None = None) -> Iterator[Callable[[Variant], None]]:
+    """Hands out a function that is told of every finished run. ``under_way``: how many runs are done whose results are
+    not there yet, with the share of those that are not over; asked every second from another thread."""
+    done, began, ended = 0, time.monotonic(), Event()
     with progress_line("running") as show:
+
+        def line(more: float = 0.0) -> str:
+            simulated = f", {100 * (done + more) / count:.0f} % of the time simulated" if more else ""
+            return f"{done} of {count} runs{simulated}{left(done + more, count, time.monotonic() - began)}"
 
         def tell(run: Variant) -> None:
             nonlocal done
             done += 1
-            line = f"{done} of {count} runs{left(done, count, time.monotonic() - began)}"
-            if sys.stderr.isatty():
-                line = f"{line}; {visible(run.scenario.name)}: {visible(run.label)}"
-            show(line, count >= MANY and done * 10 // count > (done - 1) * 10 // count)
+            where = f"; {visible(run.scenario.name)}: {visible(run.label)}" if sys.stderr.isatty() else ""
+            show(line() + where, count >= MANY and done * 10 // count > (done - 1) * 10 // count)
 
-        yield tell
+        def look() -> None:
+            while under_way is not None and not ended.wait(1.0):
+                if more := under_way():
+                    show(line(more), False)
+
+        thread = Thread(target=look, name="show-progress", daemon=True)
+        thread.start()
+        try:
+            yield tell
+        finally:
+            ended.set()
+            thread.join()

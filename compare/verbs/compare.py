@@ -13,6 +13,7 @@ from compare.formatting import visible
 from compare.running.baseline import Change, changes, check_jitter, check_same, documents_of
 from compare.running.limits import Machine, check_work
 from compare.running.parquet import write_runs
+from compare.running.reached import Reached
 from compare.running.record import run_record
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.runs import MeasuredRun, Plan, RunOrder, SeedChoice, failures, run_all
@@ -173,8 +174,7 @@ def compare(
     show = partial(_print, format=format, width=width_of(wide), more=more)
     found = measured(plans, orders, lambda finished: show(finished, None))
     changed = None if before is None else [changes(before, each) for _, _, each in found]
-    # First what was computed is told: a file that cannot be written takes nothing of it away.
-    show(found, changed)
+    show(found, changed)  # first: a file that cannot be written takes nothing of it away
     if parquet is not None:
         _write_parquet(plans, parquet)
     if report is not None:
@@ -273,7 +273,11 @@ def measured(
     """
     done: list[list[MeasuredRun]] = [[] for _ in plans]
     try:
-        with run_progress(len(orders)) as tell, closing(run_all(orders, tell)) as runs:
+        reached = Reached(len(orders))
+        with (
+            run_progress(len(orders), lambda: reached.runs) as tell,
+            closing(run_all(orders, tell, reached=reached)) as runs,
+        ):
             for order in orders:
                 with plans[order.scenario].naming():
                     run = next(runs)
