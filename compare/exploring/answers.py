@@ -7,6 +7,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypedDict
 from zlib import compress, crc32, decompressobj
 from zlib import error as ZlibError  # noqa: N812 - a class
@@ -249,8 +250,8 @@ def steps_in(subject: Subject, found: Answers, name: str) -> list[Step]:
 def document(
     subject: Subject,
     found: Answers,
-    likely: Mapping[str, LikelihoodDocument],
-    fencing: Mapping[str, list[CommitDocument]],
+    likely: Mapping[str, LikelihoodDocument] = MappingProxyType({}),
+    fencing: Mapping[str, list[CommitDocument]] = MappingProxyType({}),
 ) -> ExploreDocument:
     """The answers as a document, with what else is known of each property."""
     return {

@@ -48,11 +48,11 @@ AT_ONCE: Final = 25
 def likelihoods(
     subject: Subject, asked: Sequence[str], runs: int, seconds: float, progress: Callable[[int, int], None]
 ) -> dict[str, LikelihoodDocument]:
-    """Property to how often it is violated. ``seconds``: after so much wall time no further runs begin; none is told of
-    where there was no time for any. ``progress`` hears how many of how many runs are done."""
+    """Property to how often it is violated. ``seconds``: after so much wall time no further runs begin; nothing is
+    told where there is no time for any. ``progress`` hears how many of how many runs are done."""
     until = monotonic() + seconds
     variant, first = _later(subject.variant), subject.variant.seed + 1
-    packs = [range(first + at, first + min(at + AT_ONCE, runs)) for at in range(0, runs, AT_ONCE)]
+    packs = [range(first + at, first + min(at + AT_ONCE, runs)) for at in range(0, runs if seconds else 0, AT_ONCE)]
     violated: Counter[str] = Counter()
     done = 0
     for pack, found in zip(packs, _all_violated(variant, asked, packs), strict=False):

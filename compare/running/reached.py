@@ -25,7 +25,7 @@ class Reached:
     @property
     def runs(self) -> float:
         """Runs of packs that are under way, those that are finished and the shares of the others."""
-        return sum(self._runs)
+        return float(sum(self._runs))
 
     def is_done(self, pack: int) -> None:
         """The results of the pack are there: others count its runs."""
