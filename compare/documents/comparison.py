@@ -78,13 +78,15 @@ class LagRecord(TypedDict):
 class WorkRecord(TypedDict):
     """Records of the queues that the groups share, since each group began: ``written``; ``handled`` at least once;
     ``waiting`` at the end, without those of the last second; ``skipped``, which nobody handles any more because the
-    group goes on behind them (in BROADCASTING groups: a member); ``refused``, which could not be written."""
+    group goes on behind them (in BROADCASTING groups: a member); ``refused``, which could not be written; ``lost``:
+    skipped or refused."""
 
     written: int
     handled: int
     waiting: int
     skipped: int
     refused: int
+    lost: int
 
 
 class ReasonRecord(TypedDict):
@@ -280,11 +282,13 @@ class AssumptionRecord(TypedDict):
 
 class ScenarioDocument(TypedDict):
     """The document of one scenario. ``capacities_equal``: whether the members of all variants can handle as many
-    records per second. ``one_run``: there is one run of each variant, and chance may decide."""
+    records per second. ``one_run``: there is one run of each variant, and chance may decide. ``headline``: who is best
+    at what, in a sentence."""
 
     scenario: str
     one_run: NotRequired[bool]
     capacities_equal: bool
+    headline: str
     assumptions: list[AssumptionRecord]
     variants: list[Record]
     seeds: NotRequired[dict[str, SeedsRecord]]

@@ -94,10 +94,11 @@ class Telling(Generic[R]):
             if not over or over["known"] < 2:
                 continue
             time = path.endswith("_s") and not path.endswith("queue_s")
-            low, high = (duration(end) if time else amount(end) for end in (over["p5"] or 0.0, over["p95"] or 0.0))
+            told = (over["median"] or 0.0, over["p5"] or 0.0, over["p95"] or 0.0)
+            median, low, high = (duration(each) if time else amount(each) for each in told)
             if low != high:
                 what = _FIGURE_WORDS.get(path, "")
-                return f" ({what}{low} to {high}, the 5th and 95th percentile of {over['known']} seeds)"
+                return f" ({what}median {median}, {low} to {high} over {over['known']} seeds)"
         return ""
 
 
