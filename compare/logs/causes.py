@@ -3,12 +3,14 @@ candidates and what would decide.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from compare.logs.broker_events import EpochJoined, PartitionCreated, Preparing, Replaced, SubscriptionUpdated
 from compare.logs.client_events import (
     CoordinatorGone,
+    Joined,
     Loading,
     MetadataChanged,
     NotCoordinator,
@@ -23,7 +25,7 @@ from compare.logs.coordinators import Load
 from compare.logs.events import Event
 from compare.logs.identity import Process, Processes, client_of
 from compare.logs.model import Cause, Departure, Doubt, Ordered, Rebalance
-from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, NEW_ID, Returns
+from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, LOST, NEW_ID, Returns
 from compare.logs.topics import Topics
 
 _AFTER_LOAD_S = 120.0
@@ -109,8 +111,9 @@ class _Court:
         """The rebalance with its causes and doubts; ``dense``: others begin within the time that a join takes."""
         self._returns.begin(each)
         found = self._vanished(each, before)
+        gone = [self._witnessed(departure) for departure in each.departures if self._was_in(departure, before, place)]
         moves: list[tuple[float, Departure | str]] = [
-            *((departure.at, departure) for departure in each.departures if self._was_in(departure, before, place)),
+            *((departure.at, departure) for departure in gone),
             *((at, member) for member, at in each.joined.items()),
         ]
         for at, moved in sorted(moves, key=lambda move: move[0]):
@@ -150,20 +153,22 @@ class _Court:
         if departure.how == "unknown":
             who = f"the log of {client_of(departure.member)}"
             return Doubt(("member_left", "poll_interval_exceeded"), (departure.member,), departure.events, who)
-        if departure.how == "poll" and self._had_lost_place(departure):
-            would = "the broker's log"
-            return Doubt((_HOW["poll"], "session_timeout"), (departure.member,), departure.events, would)
+        if departure.how == LOST:
+            may = (_HOW["poll"], "session_timeout", "rebalance_timeout")
+            return Doubt(may, (departure.member,), departure.events, "the broker's log")
         behind = "exception" if departure.exception else ""
         return Cause(_HOW[departure.how], (departure.member,), departure.events, departure.exception, behind)
 
-    def _had_lost_place(self, departure: Departure) -> bool:
-        """Whether a client that was too slow says that it had lost its place, too: one that stood still notices both
+    def _witnessed(self, departure: Departure) -> Departure:
+        """A client that was too slow and says that it had lost its place, too, may have stood still: it notices both
         when it runs again, and was removed before. The broker's log tells which it was."""
-        if departure.process is None or any(event.stream.role == "broker" for event in departure.events):
-            return False
+        by_broker = any(event.stream.role == "broker" for event in departure.events)
+        if departure.how != "poll" or departure.process is None or by_broker:
+            return departure
         near = self._lines.between(departure.at - _NOTICED_S, departure.at + _NOTICED_S)
         lost = [event for event in near if isinstance(event, UnknownMember | SessionOver)]
-        return any(self._processes.of(event) == departure.process for event in lost)
+        has_lost = any(self._processes.of(event) == departure.process for event in lost)
+        return replace(departure, how=LOST) if has_lost else departure
 
     def _vanished(self, each: Rebalance, before: Rebalance | None) -> _Found:
         """Without the broker's log: who is no more among the members, though nobody said so."""
@@ -295,7 +300,8 @@ class _Court:
         if each.generation == 1:
             return [Cause(JOINED, (), each.events[:2])]
         if any(isinstance(note, SecondRound) for note in notes):
-            return [self._second_round(each, before)]
+            # A member gives up partitions without a round of its own where the group's others speak the new protocol.
+            return [] if _joined_again(before) else [self._second_round(each, before)]
         since = before.over if before else each.at - _AFTER_LOAD_S
         gone = tuple(event for event in self._gone.between(since, each.at) if "coordinator unavailable" in event.why)
         loading = tuple(note for note in notes if isinstance(note, Loading))
@@ -315,6 +321,13 @@ class _Court:
             members = tuple(name for name in each.seen if any(self._is_of(event, name) for event in resubscribed))[:1]
             return [self._topics.resubscribed(each, before, members, resubscribed)]
         return []
+
+
+def _joined_again(rebalance: Rebalance | None) -> bool:
+    """Whether a member has joined one generation twice: so it is where the coordinator lets members of the classic
+    protocol into a group of the consumer protocol."""
+    joins = Counter(event.member for event in (rebalance.events if rebalance else ()) if isinstance(event, Joined))
+    return any(count > 1 for member, count in joins.items() if member)
 
 
 def _in_doubt(one: Cause | Doubt) -> Cause | Doubt:
