@@ -15,6 +15,7 @@ from compare.logs.client_events import (
     MetadataChanged,
     NotCoordinator,
     OfClient,
+    PollTimeout,
     Resubscribed,
     SecondRound,
     SessionOver,
@@ -92,6 +93,7 @@ class _Court:
         self._returns = Returns(events, setting.processes)
         self._lines = Ordered(self._telling(events))
         self._gone = Ordered(event for event in events if isinstance(event, CoordinatorGone))
+        self._slow = Ordered(event for event in events if isinstance(event, PollTimeout))
         self._topics = Topics(events, setting.created)
         self._hash = ""
 
@@ -187,17 +189,22 @@ class _Court:
             if process is not None and process in back:
                 continue  # it is in this rebalance under another id
             lost = self._lost_place(name, each)
-            if lost and each.seen:
+            if lost and each.seen and not self._was_slow(lost[0]):
                 self._returns.vanished(Departure(name, each.at, "session", lost, process))
                 found.append((each.at, Cause("session_timeout", (name,), lost)))
-            elif each.listed is not None and before.after is not None and name in before.after:
-                self._returns.vanished(Departure(name, each.at, "unknown", (), process))
-                known = ("session_timeout", "member_left")
+            elif lost or (each.listed is not None and before.after is not None and name in before.after):
+                self._returns.vanished(Departure(name, each.at, LOST if lost else "unknown", lost, process))
+                known = ("session_timeout", "rebalance_timeout") if lost else ("session_timeout", "member_left")
                 may = known if process is not None else (*known, "poll_interval_exceeded")
                 found.append((each.at, Doubt(may, (name,), each.events[:2], "the broker's log")))
         return found
 
-    def _lost_place(self, member: str, each: Rebalance) -> tuple[Event, ...]:
+    def _was_slow(self, lost: OfClient) -> bool:
+        """Whether the client says that it polled too late, too: the group may have gone on without it."""
+        near = self._slow.between(lost.at - _NOTICED_S, lost.at + _NOTICED_S)
+        return any(self._processes.of(event) == self._processes.of(lost) for event in near)
+
+    def _lost_place(self, member: str, each: Rebalance) -> tuple[OfClient, ...]:
         """Lines in which the member's process says that it lost its place, after it was in the group."""
         process = self._processes.of_member.get(member)
         if process is None:

@@ -169,6 +169,8 @@ class Returns:
         """The process has another id though nothing says that its old one was gone before."""
         signs = self._recent(process, each.over)
         if each.at_broker:
+            if not signs:
+                return Return((NEW_ID, AFTER_FENCING, JOINED), None, (), f"all parts of {self._who(old)}")
             if old in self.present:
                 return Return((NEW_ID,), None, signs)
             return Return((NEW_ID, AFTER_FENCING), None, (), "the broker's log from before")

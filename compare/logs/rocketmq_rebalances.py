@@ -204,10 +204,10 @@ _NOT_IDLE_S = 20.0
 
 def _with_doubts(rebalances: Sequence[Rebalance], every: Sequence[Rocket]) -> list[Rebalance]:
     """Causes that rest on one broker's lines, where other lines would decide, become doubts."""
-    queues = [event for event in every if isinstance(event, OfQueue)]
-    known = {event.broker for event in queues} | {event.broker for event in every if isinstance(event, BrokerBooted)}
+    brokers = {event.broker for event in every if isinstance(event, OfQueue)}
     booted = {event.broker for event in every if isinstance(event, BrokerBooted)}
-    started = {event.client for event in every if isinstance(event, ClientSwitched)}
+    whole = brokers <= booted and (bool(brokers) or len(booted) > 1)
+    starts = [event for event in every if isinstance(event, ClientSwitched)]
     found: list[Rebalance] = []
     for number, each in enumerate(rebalances):
         causes: list[Cause] = []
@@ -217,7 +217,7 @@ def _with_doubts(rebalances: Sequence[Rebalance], every: Sequence[Rocket]) -> li
             late = bool(lines) and min(abs(each.at - event.at) for event in lines) > _TOLD_S
             if number and cause.name in _OF_MEMBERS and late:
                 doubts.append(Doubt(_OF_MEMBERS, cause.members, cause.events, "the logs of the clients"))
-            elif number and cause.name == "member_joined" and not (known <= booted or set(cause.members) <= started):
+            elif cause.name == "member_joined" and not (whole or _have_started(cause.members, each, starts)):
                 may = ("member_joined", "member_rejoined")
                 doubts.append(Doubt(may, cause.members, cause.events, "the logs of all brokers from their start"))
             elif cause.name == "connection_closed" and not all(map(_is_dead, lines)):
@@ -227,6 +227,12 @@ def _with_doubts(rebalances: Sequence[Rebalance], every: Sequence[Rocket]) -> li
                 causes.append(cause)
         found.append(replace(each, causes=tuple(causes), doubts=tuple(doubts)))
     return found
+
+
+def _have_started(members: Sequence[str], each: Rebalance, starts: Sequence[ClientSwitched]) -> bool:
+    """Whether the members, or somebody where none is named, say that they start then."""
+    now = {event.client for event in starts if -_TOLD_S <= event.at - each.at <= each.over - each.at + _LATE_S}
+    return bool(now) and now.issuperset(members)
 
 
 _OF_MEMBERS = ("member_joined", "member_left", "connection_closed", "heartbeat_expired", "member_rejoined")
