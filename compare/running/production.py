@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor
+from typing import NamedTuple
 
 from compare.running.run_variant import RunResult
 from compare.running.systems import system_of
@@ -20,6 +21,15 @@ from protocols.scenario.rates import Rates, Replicas
 from protocols.timeline.deliveries import Delivery, Lag, lag_over_time, positions
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
 from protocols.timeline.timeline import Timeline
+
+
+class Produced(NamedTuple):
+    """The records from ``first`` on were produced one each ``spacing`` milliseconds (0: all at once), beginning ``at``;
+    up to where the next such part begins."""
+
+    first: int
+    at: Time
+    spacing: Time
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,19 @@ class ProductionHistory:
             middle = (early + late) / 2
             early, late = (middle, late) if self.end_offset(middle) <= offset else (early, middle)
         return ceil(late / TICK) * TICK
+
+    def produced(self) -> tuple[Produced, ...]:
+        """When each record was produced, in the order of offsets."""
+        found: list[Produced] = []
+        for part in self.parts:
+            at_once, spacing = 0, 1000 / part.per_second if part.per_second > 0 else 0.0
+            found.append(Produced(part.before, part.since + spacing, spacing))
+            for at, count in part.bursts:
+                evenly = floor((at - part.since) * part.per_second / 1000)
+                found.append(Produced(part.before + evenly + at_once, at, 0.0))
+                at_once += count
+                found.append(Produced(part.before + evenly + at_once, part.since + (evenly + 1) * spacing, spacing))
+        return tuple(found)
 
     def silences(self, since: Time, until: Time) -> list[tuple[Time, Time]]:
         """When nothing could be written, of a queue to which records are written at other times."""
