@@ -112,14 +112,10 @@ class _Linear(NamedTuple):
     count: int
 
     def part(self, first: int, end: int) -> "_Linear":
-        return _Linear(
-            self.at + first * self.step, self.step, self.age + first * self.older, self.older, end - first
-        )
+        return _Linear(self.at + first * self.step, self.step, self.age + first * self.older, self.older, end - first)
 
 
-def ages_of(
-    result: RunResult, production: Mapping[Queue, ProductionHistory], phases: Sequence[Phase]
-) -> list[Ages]:
+def ages_of(result: RunResult, production: Mapping[Queue, ProductionHistory], phases: Sequence[Phase]) -> list[Ages]:
     """The ages of the records that were handled in each phase, all readers together."""
     starts = [phase.at for phase in phases[1:]]
     found = [Ages() for _ in phases]
@@ -152,9 +148,7 @@ def _share_out(linear: _Linear, starts: Sequence[Time], found: Sequence[Ages]) -
     found[phase].add(linear.age, linear.older, linear.count)
 
 
-def _linear(
-    delivery: Delivery, first: int, end: int, produced: Sequence[Produced], travel: Time
-) -> Iterator[_Linear]:
+def _linear(delivery: Delivery, first: int, end: int, produced: Sequence[Produced], travel: Time) -> Iterator[_Linear]:
     """The records ``first`` to ``end - 1`` of the delivery. ``travel``: how long a message is under way."""
     place = bisect_right(produced, first, key=lambda each: each.first) - 1
     while first < end:
@@ -191,13 +185,11 @@ def _observed(pace: Pace, first: int, end: int, production: tuple[Time, Time]) -
         yield _Linear(ended, 0.0, ended - since - (start - first) * spacing, -spacing, stop - start)
 
 
-def _computed(
-    delivery: Delivery, first: int, end: int, production: tuple[Time, Time], late: Time
-) -> Iterator[_Linear]:
+def _computed(delivery: Delivery, first: int, end: int, production: tuple[Time, Time], late: Time) -> Iterator[_Linear]:
     """A loop's turns: a record is handled at the end of its turn, but not earlier than ``late`` after it was produced:
     when it has travelled, and been handled."""
     since, spacing = production
-    at_once, turn, count = delivery.at_once, delivery.turn, delivery.end - delivery.first
+    at_once, turn = delivery.at_once, delivery.turn
     start = first
     while start < end:
         row = (start - delivery.first) // at_once

@@ -11,15 +11,18 @@ from typing import NamedTuple
 
 from compare.running.run_variant import RunResult
 from compare.running.systems import system_of
+from compare.running.variants import Variant
 from protocols import Queue
 from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
 from protocols.scenario.events import Event
 from protocols.scenario.fields import Brokers, brokers_of, queue_index
+from protocols.scenario.keys import keyed_queues
 from protocols.scenario.model import Scenario, split_system
 from protocols.scenario.rates import Rates, Replicas
 from protocols.timeline.deliveries import Delivery, Lag, lag_over_time, positions
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
+from protocols.timeline.order import KeyOf
 from protocols.timeline.timeline import Timeline
 
 
@@ -182,6 +185,24 @@ class _Producers:
         rates = {broker: self.rates.at(topic, broker) if broker else self.rates.of(topic) for broker in brokers}
         for queue in queues:
             yield queue, rates[queue.broker][queue.number]
+
+
+def key_of(variant: Variant) -> KeyOf | None:
+    """The key of every record, and None for records that have none; None where no topic's records have keys."""
+    scenario, keys = variant.scenario, variant.scenario.load.keys
+    if not keys:
+        return None
+    topics = first_topics(scenario, system_of(variant.part.system).numbering)
+    for event in scenario.events:
+        topics |= topics_after(topics, event, system_of(variant.part.system).numbering)
+    keyed = {topic: keyed_queues(keys[topic], len(queues)) for topic, queues in topics.items() if topic in keys}
+    places = {queue: place for topic in keyed for place, queue in enumerate(topics[topic])}
+
+    def of(queue: Queue, offset: int) -> int | None:
+        place = places.get(queue)
+        return None if place is None else keyed[queue.topic].key_of(place, queue, offset, variant.seed)
+
+    return of
 
 
 SAMPLES = 120

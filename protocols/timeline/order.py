@@ -8,7 +8,7 @@ Deliveries are ranges of records (`protocols.facts.Delivered`), and mostly one f
 but where two deliveries of a queue overlap, in offsets or in time, or where several records of one begin together.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import ceil, floor, inf
 from types import MappingProxyType
@@ -27,10 +27,12 @@ _CLOSE = TICK / 2
 
 
 class OutOfOrder(NamedTuple):
-    """Records out of the order of their queue, and out of that of their key (None: they have none)."""
+    """Records out of the order of their queue, and out of that of their key (None: they have none). ``again``: those of
+    the first that were handled more than once."""
 
     queue: int
     key: int | None
+    again: int = 0
 
 
 class Pace(NamedTuple):
@@ -81,13 +83,11 @@ def out_of_order(
     for each in deliveries:
         if each.end > each.first:
             found.setdefault((each.group, each.queue, life_at(lives, each.queue, each.until)), []).append(each)
-    of_queue = of_key = 0
+    counts = [0, 0, 0]
     for (_, queue, _), of_life in found.items():
         for window in _windows(_stretches(of_life)):
-            by_queue, by_key = _count(window, queue, key_of)
-            of_queue += by_queue
-            of_key += by_key
-    return OutOfOrder(of_queue, None if key_of is None else of_key)
+            counts = [count + more for count, more in zip(counts, _count(window, queue, key_of), strict=True)]
+    return OutOfOrder(counts[0], None if key_of is None else counts[1], counts[2])
 
 
 class _Stretch(NamedTuple):
@@ -146,23 +146,23 @@ def _windows(stretches: Iterable[_Stretch]) -> Iterator[list[_Stretch]]:
         yield window
 
 
-def _count(window: Sequence[_Stretch], queue: Queue, key_of: KeyOf | None) -> tuple[int, int]:
-    """How many records of a window are out of order, by queue and by key (0 without keys)."""
+def _count(window: Sequence[_Stretch], queue: Queue, key_of: KeyOf | None) -> tuple[int, int, int]:
+    """How many records of a window are out of order by queue, by key (0 without keys), and again."""
     if len(window) == 1 and len(window[0].paces) == 1:
         first, end, (pace,) = window[0]
         whole = end - first == pace.delivery.end - pace.delivery.first
-        if whole and (key_of is None or pace.rows == end - first):
-            by_queue = end - first - (1 if pace.overlaps else pace.rows)
-            if key_of is None or not by_queue:
-                return by_queue, 0
+        by_queue = end - first - (1 if pace.overlaps else pace.rows)
+        if whole and (key_of is None or not by_queue):
+            return by_queue, 0, 0
     offsets = [(offset, stretch) for stretch in window for offset in range(stretch.first, stretch.end)]
     records = [
         _Record(stretch.began(offset), stretch.began_last(offset), stretch.ended(offset)) for offset, stretch in offsets
     ]
-    by_queue = _among(records, [None] * len(records))
-    if key_of is None or not by_queue:
-        return by_queue, 0
-    return by_queue, _among(records, [key_of(queue, offset) for offset, _ in offsets])
+    found = _among(records, [None] * len(records))
+    again = sum(each and len(stretch.paces) > 1 for each, (_, stretch) in zip(found, offsets, strict=True))
+    if key_of is None or not any(found):
+        return sum(found), 0, again
+    return sum(found), sum(_among(records, [key_of(queue, offset) for offset, _ in offsets])), again
 
 
 class _Record(NamedTuple):
@@ -173,8 +173,8 @@ class _Record(NamedTuple):
     ended: Time
 
 
-def _among(records: Sequence[_Record], keys: Sequence[object]) -> int:
-    """How many are out of order among those of the same key; in the order of offsets."""
+def _among(records: Sequence[_Record], keys: Sequence[object]) -> list[bool]:
+    """Which are out of order among those of the same key; in the order of offsets."""
     ended: dict[object, Time] = {}
     found = [False] * len(records)
     for at, (record, key) in enumerate(zip(records, keys, strict=True)):
@@ -187,4 +187,4 @@ def _among(records: Sequence[_Record], keys: Sequence[object]) -> int:
         after = began.get(key, inf)
         found[at] |= record.began_last > after + _CLOSE
         began[key] = min(after, record.began)
-    return sum(found)
+    return found

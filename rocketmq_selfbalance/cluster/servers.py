@@ -110,7 +110,7 @@ class Servers:
         self.topics: dict[str, dict[str, int]] = {topic: dict(part.queues) for topic, part in scenario.topics.items()}
         """Topic to its queues per broker, as the administrator set them last."""
         self._rates = Rates(scenario)
-        self._uneven = bool(scenario.load.rates)
+        self._uneven = bool(scenario.load.rates or scenario.load.keys)
         self.disks = {broker: self._disk(broker, scenario.load.produce) for broker in scenario.brokers}
 
     def _disk(self, broker: str, produce: float) -> Disk:
