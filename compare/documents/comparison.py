@@ -129,8 +129,8 @@ class HarmRecord(TypedDict):
     """What hurts. ``work`` and the times are null without load; times without progress count queues in which records
     waited for at least a second while nobody handled any, whoever owned them: summed over queues, the longest, and how
     many queues. ``settled``: whether ownership came to rest with one owner for every queue. ``because``: reasons of
-    ``refused``, ``skipped``, ``redelivered``, ``out_of_order``, ``no_progress``, ``waiting`` and ``unsettled``, the main
-    one first."""
+    ``refused``, ``skipped``, ``redelivered``, ``out_of_order``, ``no_progress``, ``waiting`` and ``unsettled``, the
+    main one first."""
 
     work: WorkRecord | None
     no_progress_queue_s: float | None

@@ -162,6 +162,11 @@ def _members(reason: ReasonRecord) -> str:
     return listed(members) or "a member"
 
 
+def _again(reason: ReasonRecord) -> str:
+    count = reason["records"] or 0
+    return f"{many(count, 'record')} {'was' if count == 1 else 'were'} handled again"
+
+
 def _verb(reason: ReasonRecord, of_one: str, of_several: str) -> str:
     """The form of a verb that has the members as its subject."""
     return of_several if len(reason["members"]) > 1 else of_one
@@ -242,9 +247,7 @@ _WORDS: Mapping[str, Callable[[ReasonRecord, str], str]] = {
     AT_ONCE: lambda reason, unit: (
         f"{_members(reason)} {_verb(reason, 'hands', 'hand')} records of one {unit} to several threads"
     ),
-    LATER: lambda reason, unit: (
-        f"{many(reason['records'] or 0, 'record')} {'is' if reason['records'] == 1 else 'are'} handled again after later ones"
-    ),
+    LATER: lambda reason, unit: f"later ones had been handled when {_again(reason)}",
     OVERLAPPING: lambda reason, unit: f"several members handle records of one {unit} at a time",
     NOT_COMMITTED: lambda reason, unit: (
         f"reading begins at the committed offset{_after(reason)}, which is behind what was handled"

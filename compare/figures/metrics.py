@@ -324,9 +324,9 @@ _READERS: Final[Mapping[str, str]] = {
     # The comparison: what hurts (nobody is best at it while another suffers less, whether that one did its work or
     # not), what the rest came to (only those who did are compared: who leaves work undone needs less), its report,
     # the spread over seeds. A baseline tells of what has a spread.
-    "hurts": "capacity_per_s | harm.work.refused | harm.work.skipped | redelivered | out_of_order.queue | record_age_ms.p99"
-    " | harm.no_progress_queue_s | harm.longest_stall_s | unowned_queue_s | longest_gap_s | two_owners.reading_queue_s | lag.peak | lag.drain_s"
-    " | harm.work.waiting",
+    "hurts": "capacity_per_s | harm.work.refused | harm.work.skipped | redelivered | out_of_order.queue"
+    " | record_age_ms.p99 | harm.no_progress_queue_s | harm.longest_stall_s | unowned_queue_s | longest_gap_s"
+    " | two_owners.reading_queue_s | lag.peak | lag.drain_s | harm.work.waiting",
     "shares": "fairness.members | fairness.idle_members | fairness | optimum | fairness.jain | optimum.jain"
     " | rebalances | moves | fewest_moves | messages | burst",
     "report": "fairness.jain | optimum.jain | fairness.idle_members | fairness.max = most | rebalances | moves"

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from math import ceil, floor
+from operator import itemgetter
 from typing import NamedTuple
 
 from compare.documents.comparison import AgeRecord
@@ -121,17 +122,37 @@ def ages_of(result: RunResult, production: Mapping[Queue, ProductionHistory], ph
     found = [Ages() for _ in phases]
     least, most = result.variant.scenario.run.latency
     produced = {queue: history.produced() for queue, history in production.items()}
+    travel = (least + most) / 2
     known: dict[tuple[str, Queue], OffsetSet] = {}
     for delivery in result.timeline.deliveries_by_reader():
-        history = production.get(delivery.queue)
-        if history is None or delivery.until <= history.since:
+        group, _, queue, start, stop, _, until, _, turn, _ = delivery
+        history = production.get(queue)
+        if history is None or until <= history.since:
             continue  # of a topic that was deleted, and created again
-        done = known.setdefault((delivery.group, delivery.queue), OffsetSet())
-        for first, end in list(done.gaps(delivery.first, delivery.end)):
-            for each in _linear(delivery, first, end, produced[delivery.queue], (least + most) / 2):
+        done = known.get((group, queue))
+        if done is None:
+            done = known[group, queue] = OffsetSet()
+        if done.count(start, stop):
+            parts = list(done.gaps(start, stop))
+            done.add(start, stop)
+        else:
+            done.add(start, stop)
+            if stop == start + 1 and not turn:
+                found[bisect_right(starts, until)].add(until - _produced_at(produced[queue], start), 0.0, 1)
+                continue
+            parts = [(start, stop)]
+        for first, end in parts:
+            for each in _linear(delivery, first, end, produced[queue], travel):
                 _share_out(each, starts, found)
-        done.add(delivery.first, delivery.end)
     return found
+
+
+def _produced_at(produced: Sequence[Produced], offset: int) -> Time:
+    first, at, spacing = produced[bisect_right(produced, offset, key=_FIRST) - 1 if len(produced) > 1 else 0]
+    return at + (offset - first) * spacing
+
+
+_FIRST = itemgetter(0)
 
 
 def _share_out(linear: _Linear, starts: Sequence[Time], found: Sequence[Ages]) -> None:
@@ -150,7 +171,7 @@ def _share_out(linear: _Linear, starts: Sequence[Time], found: Sequence[Ages]) -
 
 def _linear(delivery: Delivery, first: int, end: int, produced: Sequence[Produced], travel: Time) -> Iterator[_Linear]:
     """The records ``first`` to ``end - 1`` of the delivery. ``travel``: how long a message is under way."""
-    place = bisect_right(produced, first, key=lambda each: each.first) - 1
+    place = bisect_right(produced, first, key=_FIRST) - 1
     while first < end:
         stop = min(end, produced[place + 1].first) if place + 1 < len(produced) else end
         if stop > first:

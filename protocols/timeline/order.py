@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from protocols.engine.nodes import TICK, Time
 from protocols.java import Queue
+from protocols.load import quickly_made
 from protocols.timeline.deliveries import Delivery
 from protocols.timeline.lifetimes import Lifetimes, life_at
 
@@ -79,15 +80,41 @@ def out_of_order(
     deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({}), key_of: KeyOf | None = None
 ) -> OutOfOrder:
     """How many records of all groups, each life of a queue for itself."""
-    found: dict[tuple[str, Queue, int], list[Delivery]] = {}
+    spans: dict[tuple[str, Queue, int], list[_Span]] = {}
     for each in deliveries:
-        if each.end > each.first:
-            found.setdefault((each.group, each.queue, life_at(lives, each.queue, each.until)), []).append(each)
+        first, end, since = each.first, each.end, each.since
+        if end <= first:
+            continue
+        key = each.group, each.queue, life_at(lives, each.queue, each.until) if lives else 0
+        before = spans.get(key)
+        if before is None:
+            before = spans[key] = []
+        latest = Pace.of(each).ended(end - 1) if each.turn else each.until
+        together = [each]
+        while before and (before[-1].end > first or before[-1].latest > since + _CLOSE):
+            last = before.pop()
+            end, latest = max(end, last.end), max(latest, last.latest)
+            together += last.deliveries
+        before.append(_span((end, latest, together)))
     counts = [0, 0, 0]
-    for (_, queue, _), of_life in found.items():
-        for window in _windows(_stretches(of_life)):
-            counts = [count + more for count, more in zip(counts, _count(window, queue, key_of), strict=True)]
+    for (_, queue, _), of_life in spans.items():
+        for span in of_life:
+            if len(span.deliveries) > 1 or span.deliveries[0].at_once > 1:
+                for window in _windows(_stretches(span.deliveries)):
+                    counts = [count + more for count, more in zip(counts, _count(window, queue, key_of), strict=True)]
     return OutOfOrder(counts[0], None if key_of is None else counts[1], counts[2])
+
+
+class _Span(NamedTuple):
+    """Deliveries of one queue that may overlap: records up to ``end``, the last of which had been handled ``latest``.
+    Those of an earlier span have smaller offsets and had been handled when those of a later one began."""
+
+    end: int
+    latest: Time
+    deliveries: list[Delivery]
+
+
+_span = quickly_made(_Span)
 
 
 class _Stretch(NamedTuple):
