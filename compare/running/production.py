@@ -48,7 +48,10 @@ class ProductionHistory:
 
     def end_offset(self, now: Time) -> int:
         """Offset of the next record to be written."""
-        return next((part.end_offset(now) for part in reversed(self.parts) if part.since <= now), 0)
+        for part in reversed(self.parts):
+            if part.since <= now:
+                return part.end_offset(now)
+        return 0
 
     def arrival(self, offset: int, latest: Time) -> Time:
         """When the record with this offset is there, to a tick; ``latest`` where it is not there before that."""

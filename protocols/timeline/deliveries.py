@@ -213,9 +213,10 @@ def _reached(deliveries: Sequence[Delivery], times: Sequence[Time]) -> Iterator[
         while begun < len(deliveries) and deliveries[begun].since <= now:
             active.append(deliveries[begun])
             begun += 1
-        finished = max([finished, *(delivery.end for delivery in active if delivery.until <= now)])
-        active = [delivery for delivery in active if delivery.until > now]
-        yield max([finished, *(_within(delivery, now) for delivery in active)])
+        if active:
+            finished = max([finished, *[delivery.end for delivery in active if delivery.until <= now]])
+            active = [delivery for delivery in active if delivery.until > now]
+        yield max([finished, *[_within(delivery, now) for delivery in active]]) if active else finished
 
 
 def _within(delivery: Delivery, now: Time) -> int:
