@@ -74,6 +74,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: ROCKETMQ_STRATEGIES,
         lambda brokers_end: rocketmq.exploration_rules(brokers_end=brokers_end),
         PER_BROKER,
+        lambda: frozenset(rocketmq.PRODUCER_SETTINGS),
     ),
 }
 
