@@ -132,10 +132,10 @@ class Brokers:
         if event.does == "return":
             self._start(name)
             back = max(self._simulation.now, self._sessions.get(name, 0.0)) + self._drawn(name, *CATCH_UP_MS)
-            self._at(back, partial(self._return, name), f"{name} has caught up")
+            self._soon(back, partial(self._return, name), f"{name} has caught up")
         elif event.does == "stop":
             self._stopping[name] = None
-            self._at(
+            self._soon(
                 self._simulation.now + self._drawn(name, 0, MOVED_MS),
                 partial(self._shut_down, name),
                 f"{name} hands its leaders over",
@@ -176,11 +176,11 @@ class Brokers:
         """It is killed, or freezes for so long."""
         now, simulation = self._simulation.now, self._simulation
         if lasts is None:
-            self._outages.silent[name] = Silence(name, now)
+            self._is_silent(Silence(name, now))
             simulation.end(name)
         else:
             producers, consumers = self._time_outs
-            self._outages.silent[name] = Silence(name, now, now + lasts, (now + producers, now + consumers))
+            self._is_silent(Silence(name, now, now + lasts, (now + producers, now + consumers)))
             simulation.hang(name)
             self._at(now + lasts, partial(self._thaw, name, simulation.processes[name]), f"{name} goes on")
         # When the last heartbeat was sent before now, and when the controller looks.
@@ -232,8 +232,10 @@ class Brokers:
         self._controller.fence(name)
         self._tell_stage(name, MOVES.format(name), "", "")
         self.tell()
-        self._wait_until(self._outages.shut_down(self._simulation.now, name, moved))
-        self._at(self._simulation.now + self._drawn(name, *SHUT_DOWN_MS), partial(self._ended, name), f"{name} ends")
+        if not self._simulation.stands_still:
+            self._wait_until(self._outages.shut_down(self._simulation.now, name, moved))
+        ends = self._simulation.now + self._drawn(name, *SHUT_DOWN_MS)
+        self._soon(ends, partial(self._ended, name), f"{name} ends")
         self._look()
         self._written_otherwise()
 
@@ -241,7 +243,7 @@ class Brokers:
         if name in self._stopping:
             del self._stopping[name]
             self._simulation.end(name)
-            self._outages.silent[name] = Silence(name, self._simulation.now)
+            self._is_silent(Silence(name, self._simulation.now))
             self._tell_stage(name, FENCES.format(name), "", "")
             self._look()
 
@@ -284,8 +286,14 @@ class Brokers:
 
     # What is written and read.
 
+    def _is_silent(self, silence: Silence) -> None:
+        if not self._simulation.stands_still:
+            self._outages.silent[silence.broker] = silence
+
     def _look(self, returned: bool = False) -> None:
         changed, again, found = self._outages.look(self._simulation.now, returned)
+        if again and self._simulation.stands_still:
+            changed, again = self._outages.look(again[-1])[0] or changed, []
         for silence in dict.fromkeys(found):
             timed_out = silence.times_out[0] < silence.thaws < NEVER
             self._tell_stage(
@@ -306,12 +314,23 @@ class Brokers:
         for time in times:
             if time not in self._looks:
                 self._looks[time] = None
-                self._at(time, self._look, "")
+                self._at(time, partial(self._look_again, time), "")
+
+    def _look_again(self, time: Time) -> None:
+        del self._looks[time]
+        self._look()
 
     def _tell_stage(self, server: str, what: str, until: str, setting: str) -> None:
         simulation = self._simulation
         fact = Stage(server, what, until, setting)
         simulation.observer.fact(simulation.now, server, fact, simulation.root, simulation.handling)
+
+    def _soon(self, time: Time, action: Callable[[], None], label: str) -> None:
+        """What only takes time happens at once where none passes."""
+        if self._simulation.stands_still:
+            action()
+        else:
+            self._at(time, action, label)
 
     def _at(self, time: Time, action: Callable[[], None], label: str) -> None:
         self._simulation.at(time, action, label)

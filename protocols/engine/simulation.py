@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from heapq import heapify, heappop, heappush
 from math import inf
+from typing import ClassVar
 
 from protocols.engine.links import End, Fault, Latency, Link
 from protocols.engine.nodes import Message, Node, Observer, Time, Unobserved
@@ -71,6 +72,9 @@ class Simulation:
     cause. ``ids``: prefix to the ids that are made of it, one after another; all others are made up. What names a
     process that does not run raises `KeyError`. Not thread-safe.
     """
+
+    stands_still: ClassVar[bool] = False
+    """Whether no time passes between what happens, as in the explorer's world."""
 
     def __init__(
         self,
