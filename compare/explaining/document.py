@@ -19,7 +19,7 @@ from compare.running.systems import member_settings
 from compare.running.variants import Variant
 from kafka_coordinator.catalogue import CLASSIC
 from kafka_coordinator.cluster import protocol_of_member, protocol_of_variant
-from protocols.scenario.events import MemberChange
+from protocols.scenario.events import BrokerEvent, MemberChange
 from protocols.scenario.fields import MemberPart, listed
 from protocols.scenario.model import STATIC, Scenario, split_system
 
@@ -45,6 +45,9 @@ def _replication(system: str, variants: Sequence[Variant]) -> Iterator[str]:
     replicas = scenario.replication.get(system, brokers)
     if system == "rocketmq":
         yield "every broker is a master without a replica, so its queues and their records are away while it is down"
+    elif any(isinstance(event, BrokerEvent) for event in scenario.events) and system == "kafka":
+        have = f"every partition has {many(replicas, 'replica')} on {brokers} brokers"
+        yield f"{have}, and producers keep what is not acknowledged, however much it is (buffer.memory is not counted)"
     elif replicas >= brokers:
         yield f"every partition has a replica on each of {brokers} brokers, so that it always has a leader"
     else:

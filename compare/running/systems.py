@@ -173,7 +173,7 @@ def with_own_settings(scenario: Scenario, system: str) -> Scenario:
         return _mine(f"group {name}", group, of_group).model_copy(update={"members": members})
 
     groups = {name: group_of(name, group) for name, group in scenario.groups.items()}
-    changed = {"groups": groups, "events": tuple(map(event_of, scenario.events))}
+    changed: dict[str, object] = {"groups": groups, "events": tuple(map(event_of, scenario.events))}
     if given := scenario.load.producer:
         own, known = (
             frozenset().union(*(each.producer_settings() for each in _asked(asked))) for asked in (system, None)

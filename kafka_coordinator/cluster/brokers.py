@@ -1,4 +1,4 @@
-"""The brokers of a cluster as processes, and how their controller learns that one is away (docs/spec/kafka.md 1.5).
+"""The brokers of a cluster as processes, and how their controller learns that one is away (spec 1.6).
 
 A broker that answers no more is fenced when its session ends: ``broker.session.timeout.ms`` after its last heartbeat,
 at the next of the controller's checks, of which there are eight in that time. Then others lead what it led. If it was
@@ -96,6 +96,10 @@ class Brokers:
         """How many controllers were elected."""
         self._sessions: dict[str, Time] = {}
         """Silent broker that is not fenced to when its session ends; infinite while nobody counts."""
+        self._stopping: dict[str, None] = {}
+        """Brokers that are shutting down."""
+        self._looks: dict[Time, None] = {}
+        """When partitions are looked at again."""
 
     def start_all(self) -> None:
         for broker in self._controller.brokers:
@@ -120,14 +124,22 @@ class Brokers:
         is_broker, runs = name in self._controller.brokers, self._simulation.is_running(name)
         if name in self._quorum.names:
             self._controllers_change(event)
-        if not is_broker or runs == (event.does == "return"):
+        if event.does == "return" and name in self._stopping:
+            self._ended(name)
+            runs = False
+        if not is_broker or runs == (event.does == "return") or name in self._stopping:
             return
         if event.does == "return":
             self._start(name)
             back = max(self._simulation.now, self._sessions.get(name, 0.0)) + self._drawn(name, *CATCH_UP_MS)
             self._at(back, partial(self._return, name), f"{name} has caught up")
         elif event.does == "stop":
-            self._at(self._simulation.now + self._drawn(name, 0, MOVED_MS), partial(self._shut_down, name), "")
+            self._stopping[name] = None
+            self._at(
+                self._simulation.now + self._drawn(name, 0, MOVED_MS),
+                partial(self._shut_down, name),
+                f"{name} hands its leaders over",
+            )
         else:
             self._falls_silent(name, event.for_)
 
@@ -202,15 +214,17 @@ class Brokers:
     def _waiting_words(self, name: str) -> str:
         """What its fencing ends."""
         waiting, every = len(self._outages.waiting), len(list(self._controller.partitions()))
-        some = "" if waiting == every else f"{waiting} of {every} partitions "
-        if self._outages.acknowledged:
-            return (some and f"nothing new is read from {some.strip()}") or "no partition brings new records"
-        return (some and f"{some}are not acknowledged" or "no partition is acknowledged") if waiting else ""
+        unread = self._outages.acknowledged
+        if waiting == every > 0:
+            return "no partition brings new records" if unread else "no partition is acknowledged"
+        what = "bring no new records" if unread else "are not acknowledged"
+        return f"{waiting} of {every} partitions {what}" if waiting else ""
 
     def _shut_down(self, name: str) -> None:
-        if not self._simulation.is_running(name):
+        if name not in self._stopping:
             return
         if self._quorum.active is None:
+            del self._stopping[name]
             self._falls_silent(name, None)
             return
         moved = [each for each in self._controller.partitions() if self._controller.leader(each) == name]
@@ -224,7 +238,8 @@ class Brokers:
         self._written_otherwise()
 
     def _ended(self, name: str) -> None:
-        if self._simulation.is_running(name):
+        if name in self._stopping:
+            del self._stopping[name]
             self._simulation.end(name)
             self._outages.silent[name] = Silence(name, self._simulation.now)
             self._tell_stage(name, FENCES.format(name), "", "")
@@ -269,8 +284,9 @@ class Brokers:
 
     # What is written and read.
 
-    def _look(self, returned: bool = False) -> None:
-        changed, again, found = self._outages.look(self._simulation.now, returned)
+    def _look(self, returned: bool = False, at: Time = 0.0) -> None:
+        # Where time stands still, as in the explorer, what is due at a time is due when its turn comes.
+        changed, again, found = self._outages.look(max(self._simulation.now, at), returned)
         for silence in dict.fromkeys(found):
             timed_out = silence.times_out[0] < silence.thaws < NEVER
             self._tell_stage(
@@ -289,7 +305,13 @@ class Brokers:
 
     def _wait_until(self, times: list[Time]) -> None:
         for time in times:
-            self._at(time, self._look, "")
+            if time not in self._looks:
+                self._looks[time] = None
+                self._at(time, partial(self._look_again, time), "")
+
+    def _look_again(self, time: Time) -> None:
+        self._looks.pop(time, None)
+        self._look(at=time)
 
     def _tell_stage(self, server: str, what: str, until: str, setting: str) -> None:
         simulation = self._simulation

@@ -13,7 +13,7 @@ from kafka_coordinator.cluster.broker import Broker
 from kafka_coordinator.cluster.brokers import Brokers, Quorum
 from kafka_coordinator.cluster.controller import Controller, ControllerSettings
 from kafka_coordinator.cluster.members import GroupConfigs, Members, SettingsByRole
-from kafka_coordinator.cluster.outages import Outages, ProducerSettings
+from kafka_coordinator.cluster.outages import Outages, ProducerSettings, Wait
 from kafka_coordinator.cluster.topics import TopicTable
 from kafka_coordinator.consumer import (
     Close,
@@ -83,7 +83,7 @@ class KafkaCluster:
             self._written_otherwise,
         )
         self.topics = TopicTable(scenario, self.controller, self._outages, where, simulation.now)
-        self._waiting: frozenset[Partition] = frozenset()
+        self._waiting: dict[Partition, Wait] = {}
         """Partitions of which nothing is acknowledged, as the observer has been told."""
         self.topology = Topology.of(scenario, one_node_per_member=True)
         self.members = Members(scenario, system, self.topology, divided.consumer, where)
@@ -245,11 +245,16 @@ class KafkaCluster:
             self.command(node, NewLoad(self.topics.load))
 
     def _written_otherwise(self) -> None:
-        before, self._waiting = self._waiting, frozenset(self._outages.waiting)
-        for partition in sorted(before ^ self._waiting):
-            rate, waits = self.topics.per_second(partition), partition in self._waiting
-            at_most, acknowledged = self._outages.at_most, self._outages.acknowledged
-            fact = Writes(queue_of(partition), rate, waits, at_most, acknowledged=acknowledged)
+        before, self._waiting = self._waiting, dict(self._outages.waiting)
+        for partition in sorted(before.keys() ^ self._waiting.keys()):
+            wait = self._waiting.get(partition) or before[partition]
+            fact = Writes(
+                queue_of(partition),
+                self.topics.per_second(partition),
+                partition in self._waiting,
+                self._outages.at_most(wait),
+                acknowledged=wait.acknowledged,
+            )
             simulation = self.simulation
             simulation.observer.fact(simulation.now, CONTROLLER, fact, simulation.root, simulation.handling)
         self._load_changed()

@@ -1,4 +1,4 @@
-"""What producers can write and consumers can read while a broker fails (docs/spec/kafka.md 1.5).
+"""What producers can write and consumers can read while a broker fails (spec 1.6).
 
 With ``acks=all`` a record is acknowledged when every in-sync replica has it, and nobody reads what these do not all
 have (the high watermark). So a broker that answers no more holds up every partition that it replicates, until the
@@ -10,7 +10,7 @@ Delays without a setting of their own are what real clusters took.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from math import inf
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -36,9 +36,12 @@ class ProducerSettings:
     @classmethod
     def of(cls, given: Mapping[str, object]) -> "ProducerSettings":
         """From Kafka's names (`PRODUCER`); raises `protocols.errors.UserError` for a value that cannot be."""
-        checked = {PRODUCER[name]: _acks(value) if name == "acks" else value for name, value in given.items()}
-        numbers = {each: whole_number(each, checked[each], 1) for each in checked if each != "acks"}
-        return replace(cls(), **{**checked, **numbers})
+        usual = {name: getattr(cls(), field) for name, field in PRODUCER.items()}
+        asked = {**usual, **given}
+        request, delivery = (
+            whole_number(name, asked[name], 1) for name in ("request.timeout.ms", "delivery.timeout.ms")
+        )
+        return cls(_acks(asked["acks"]), request, delivery)
 
 
 PRODUCER: Final[Mapping[str, str]] = {field.name.replace("_", "."): field.name for field in fields(ProducerSettings)}
@@ -90,11 +93,13 @@ class Silence(NamedTuple):
 
 class Wait(NamedTuple):
     """A partition waits from ``since`` on. ``leader``: who led it then and is silent, None where that is not why.
-    ``due``: when it goes on, where that is known."""
+    ``due``: when it goes on, where that is known. ``acknowledged``: whether records are acknowledged all the same, and
+    only cannot be read."""
 
     since: Time
     leader: Silence | None
     due: Time | None = None
+    acknowledged: bool = False
 
 
 class Outages:
@@ -122,10 +127,9 @@ class Outages:
         """Whether a leader alone acknowledges records, which nobody reads before all in-sync replicas have them."""
         return self._producer.acks != "all"
 
-    @property
-    def at_most(self) -> Time:
+    def at_most(self, wait: Wait) -> Time:
         """How long a record waits before its producer gives it up."""
-        return inf if self.acknowledged else self._producer.delivery_timeout_ms
+        return inf if wait.acknowledged else self._producer.delivery_timeout_ms
 
     @property
     def waiting(self) -> Mapping[Partition, Wait]:
@@ -183,7 +187,7 @@ class Outages:
             if self._controller.leader(partition) and partition not in self._writing:
                 own = self._delay(STOPPED, "own", broker, now)
                 due = now + (own if partition in moved else self._delay(STOPPED_ELSEWHERE, "others", broker, now))
-                self._writing[partition] = Wait(now, None, due)
+                self._writing[partition] = Wait(now, None, due, self.acknowledged and partition not in moved)
                 if partition in moved:
                     self._reading[partition] = Wait(now, None, due)
         return self._next(now)
@@ -196,7 +200,7 @@ class Outages:
         leader, if that is silent."""
         writing: dict[Partition, Silence | None] = {}
         reading: dict[Partition, Silence | None] = {}
-        full: dict[tuple[str, str], None] = {}
+        full: dict[str, None] = {}
         for partition in self._controller.partitions():
             leader, in_sync = self._controller.leader(partition), self._controller.in_sync(partition)
             if not leader or leader in self.silent:
@@ -204,10 +208,11 @@ class Outages:
             elif self._stands_still(in_sync) and (len(in_sync) >= self._min_in_sync or not self.acknowledged):
                 writing[partition] = None
                 if any(each in self.silent for each in in_sync):
-                    full[partition[0], leader] = None
-        # A producer's connection to a leader is full of batches that wait: none of other partitions passes.
+                    full[partition[0]] = None
+        # A producer's connection to a leader is full of batches that wait: none of other partitions passes. Kafka
+        # spreads followers so that of a topic with two replicas or more each leader has such partitions.
         for partition in self._controller.partitions() if full and not self.acknowledged else ():
-            if (partition[0], self._controller.leader(partition)) in full:
+            if partition[0] in full:
                 writing.setdefault(partition, None)
         return writing, reading
 
@@ -225,7 +230,8 @@ class Outages:
             wait = waits.get(partition)
             if wait is None:
                 changed = True
-                waits[partition] = Wait(now, leader)
+                lone = self.acknowledged and bool(self._controller.leader(partition)) and leader is None
+                waits[partition] = Wait(now, leader, None, lone)
             else:
                 waits[partition] = wait._replace(due=None, leader=wait.leader or leader)
         for partition, wait in list(waits.items()):
@@ -238,11 +244,11 @@ class Outages:
                 changed = True
                 del waits[partition]
                 if not consumers:
-                    self._close(partition, wait.since, now)
+                    self._close(partition, wait, now)
         return changed
 
-    def _close(self, partition: Partition, since: Time, now: Time) -> None:
-        late = now - self.at_most
+    def _close(self, partition: Partition, wait: Wait, now: Time) -> None:
+        since, late = wait.since, now - self.at_most(wait)
         if late > since:
             self._given_up[partition] = (*self._given_up.get(partition, ()), (since, late))
         self._held[partition] = (*self._held.get(partition, ()), (max(since, late), now))

@@ -88,10 +88,11 @@ class TopicTable:
         return self._unlike.get(partition, self._per_second)
 
     def offsets_at(self, topic: str, time: Time) -> tuple[tuple[Partition, int], ...]:
-        """Of each partition the offset of the first record written at this time or later."""
+        """Of each partition the offset of the first record that was sent at this time or later."""
         load = self.load
         partitions = [(topic, number) for number in range(len(self._brokers_of.get(topic, ())))]
-        return tuple([(partition, load.production(partition).end_offset(time)) for partition in partitions])
+        sent = [load.production(partition)._replace(held=()) for partition in partitions]
+        return tuple([(partition, each.end_offset(time)) for partition, each in zip(partitions, sent, strict=True)])
 
     def grow(self, event: Queues, now: Time) -> None:
         """Topics have more partitions; those that they had keep their numbers and brokers."""

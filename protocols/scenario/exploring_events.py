@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from itertools import count
 from typing import Final, NamedTuple
 
+from protocols import facts
 from protocols.engine.exploration.holdings import Script
 from protocols.engine.exploration.states import CUT, DEAF, GONE, LOSSY
 from protocols.engine.exploration.turn import Turn
@@ -147,13 +148,15 @@ def _what(fault: Fault | None) -> str | None:
 
 
 class _Facts(Unobserved):
-    """Facts that a cluster tells for nodes that cannot: of members that have crashed."""
+    """Facts that a cluster tells for nodes that cannot: of members that have crashed. What it tells of servers and
+    producers is no property's concern."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:
-        self._stage.does("observe", node, fact)
+        if not isinstance(fact, facts.Stage | facts.Writes):
+            self._stage.does("observe", node, fact)
 
 
 class Happening(Script):
