@@ -79,7 +79,13 @@ class Committed(NamedTuple):
 
 class Delivered(NamedTuple):
     """The user's code of the member handled the records with offsets ``first`` to ``end - 1``, evenly between
-    ``since`` (milliseconds of virtual time) and now."""
+    ``since`` (milliseconds of virtual time) and now.
+
+    A loop or a pool begins ``at_once`` of them together, as far as they are there, and the next ones ``turn``
+    milliseconds later at the earliest; each takes ``each`` milliseconds. Where ``turn`` is 0, each of the member's
+    times was observed: it began with all of them at ``since``, or as many as that, and ended now. Else the times are
+    computed: a record may have been written after ``since``.
+    """
 
     group: str
     member: str
@@ -87,6 +93,9 @@ class Delivered(NamedTuple):
     first: int
     end: int
     since: float
+    at_once: int = 1
+    turn: float = 0.0
+    each: float = 0.0
 
 
 class PassedOver(NamedTuple):

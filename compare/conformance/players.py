@@ -1,5 +1,9 @@
-"""The kinds of recorded cases and who plays them, over many files: recordings of clusters take seconds each and are
-played side by side on the processors there are."""
+"""The kinds of recorded cases and who plays them, over many files.
+
+Each kind of recording (answers of a strategy, traces of a coordinator, rebalances and outages of clusters) has one
+player. A file names its kind, so that recordings of your own need no option. Recordings of clusters take seconds
+each and are played side by side on the processors there are; the order of the results is that of the files.
+"""
 
 import os
 from collections.abc import Callable, Generator, Sequence

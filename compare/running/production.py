@@ -7,20 +7,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from compare.running.run_variant import RunResult
 from compare.running.systems import system_of
+from compare.running.variants import Variant
 from protocols import Queue
 from protocols.engine.nodes import TICK, Time
 from protocols.facts import Writes
 from protocols.load import Production
 from protocols.scenario.events import Event
 from protocols.scenario.fields import Brokers, brokers_of, queue_index
+from protocols.scenario.keys import keyed_queues
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
 from protocols.timeline.deliveries import Delivery, Lag, lag_over_time, positions
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
+from protocols.timeline.order import KeyOf
 from protocols.timeline.timeline import Timeline
 
 Span: TypeAlias = tuple[Time, Time]
@@ -31,6 +34,15 @@ def clipped(spans: Iterable[Span], since: Time, until: Time) -> Iterator[Span]:
     for start, end in spans:
         if start < until and end > since:
             yield max(start, since), min(end, until)
+
+
+class Produced(NamedTuple):
+    """The records from ``first`` on were produced one each ``spacing`` milliseconds (0: all at once), beginning ``at``;
+    up to where the next such part begins."""
+
+    first: int
+    at: Time
+    spacing: Time
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +73,10 @@ class ProductionHistory:
 
     def sent(self, now: Time) -> int:
         """The same, with records that have been sent and not been acknowledged yet."""
-        return next((part.end_offset(now) for part in reversed(self.parts) if part.since <= now), 0)
+        for part in reversed(self.parts):
+            if part.since <= now:
+                return part.end_offset(now)
+        return 0
 
     def arrival(self, offset: int, latest: Time) -> Time:
         """When the record with this offset was sent, to a tick; ``latest`` where it was not before that."""
@@ -72,6 +87,19 @@ class ProductionHistory:
             middle = (early + late) / 2
             early, late = (middle, late) if self.sent(middle) <= offset else (early, middle)
         return ceil(late / TICK) * TICK
+
+    def produced(self) -> tuple[Produced, ...]:
+        """When each record was produced, in the order of offsets."""
+        found: list[Produced] = []
+        for part in self.parts:
+            at_once, spacing = 0, 1000 / part.per_second if part.per_second > 0 else 0.0
+            found.append(Produced(part.before, part.since + spacing, spacing))
+            for at, count in part.bursts:
+                evenly = floor((at - part.since) * part.per_second / 1000)
+                found.append(Produced(part.before + evenly + at_once, at, 0.0))
+                at_once += count
+                found.append(Produced(part.before + evenly + at_once, part.since + (evenly + 1) * spacing, spacing))
+        return tuple(found)
 
     def silences(self, since: Time, until: Time) -> list[tuple[Time, Time]]:
         """When nothing could be written, of a queue to which records are written at other times."""
@@ -224,6 +252,24 @@ class _Producers:
         rates = {broker: self.rates.at(topic, broker) if broker else self.rates.of(topic) for broker in brokers}
         for queue in queues:
             yield queue, rates[queue.broker][queue.number]
+
+
+def key_of(variant: Variant) -> KeyOf | None:
+    """The key of every record, and None for records that have none; None where no topic's records have keys."""
+    scenario, keys = variant.scenario, variant.scenario.load.keys
+    if not keys:
+        return None
+    topics = first_topics(scenario, system_of(variant.part.system).numbering)
+    for event in scenario.events:
+        topics |= topics_after(topics, event, system_of(variant.part.system).numbering)
+    keyed = {topic: keyed_queues(keys[topic], len(queues)) for topic, queues in topics.items() if topic in keys}
+    places = {queue: place for topic in keyed for place, queue in enumerate(topics[topic])}
+
+    def of(queue: Queue, offset: int) -> int | None:
+        place = places.get(queue)
+        return None if place is None else keyed[queue.topic].key_of(place, queue, offset, variant.seed)
+
+    return of
 
 
 SAMPLES = 120

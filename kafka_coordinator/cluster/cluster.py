@@ -1,7 +1,9 @@
 """Kafka as a scenario's cluster: brokers with their coordinators, consumers, and what happens to them.
 
 A member's node has the member's name (``group/member`` where that name is in several groups); every member is a
-process of its own, those of one ``process`` die and hang together. Its ``client.id`` is its name.
+process of its own, those of one ``process`` die and hang together. Its ``client.id`` is its name. The controller is
+no node but code that acts from outside, because the raft quorum behind it is not modelled, only what brokers and
+clients see of it.
 """
 
 from functools import partial

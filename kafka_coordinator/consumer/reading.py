@@ -18,7 +18,7 @@ from math import ceil
 from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.consumer import states
 from kafka_coordinator.consumer.state import ConsumerState
-from protocols.engine.nodes import Outbox, Time
+from protocols.engine.nodes import TICK, Outbox, Time
 from protocols.facts import Delivered
 from protocols.load import Reading, moved_on, next_reached, not_beyond, poison_ahead, quickly_made, shared_anew
 
@@ -71,7 +71,9 @@ def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
         after = moved_on(poison, partition, each, now, production) if poison else each.moved_on(now, production)
         start, until = each[0], after[0]
         if until > start:
-            out.observe(_delivered((config.group, config.name, queue_of(partition), start, until, each[1])))
+            _, since, turn, at_once = each
+            what = queue_of(partition), start, until, since, at_once, turn or TICK, config.handle
+            out.observe(_delivered((config.group, config.name, *what)))
             positions[partition] = after
 
 

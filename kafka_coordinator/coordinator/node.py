@@ -1,6 +1,9 @@
 """The coordinator as a node: one per broker, for all groups whose partition of ``__consumer_offsets`` it leads.
 
-In Kafka `GroupCoordinatorService` and `GroupCoordinatorShard`; before 4.0 `GroupCoordinator`.
+In Kafka `GroupCoordinatorService` and `GroupCoordinatorShard`; before 4.0 `GroupCoordinator`. The rules of a group
+are in `group` and in `consumer_groups`, which know neither broker nor clock; this file decides which group a request
+is for, whether this broker may answer, when a timer of a group fires, and what is written to the log before the
+answer goes out. What another broker loads after a fail-over is that log, not this object.
 """
 
 from collections.abc import Callable, Mapping

@@ -75,6 +75,35 @@ def check_rates(scenario: Scenario) -> None:
             )
 
 
+def check_keys(scenario: Scenario) -> None:
+    """Keys are of topics that are there some time and keep their number of queues, which no queue's rate contradicts:
+    else a key's records would go to another queue, which is not modelled."""
+    keys = scenario.load.keys
+    counts = {topic: sum(part.queues.values()) for topic, part in scenario.topics.items()}
+    later = {topic for event in scenario.events for topic in event.queue_changes()}
+    for topic in keys:
+        if topic not in counts and topic not in later:
+            raise PartError(("load", "keys", topic), f"unknown topic {topic!r}, {suggestion(topic, [*counts, *later])}")
+    rates = Rates(scenario)
+    for event in scenario.events:
+        rates.change(event.queue_changes())
+        for topic, per_broker in event.queue_changes().items():
+            count = None if per_broker is None else sum(per_broker.values())
+            if topic in keys and count is not None and counts.get(topic, count) != count:
+                raise PartError(
+                    ("load", "keys", topic),
+                    f"{topic} gets {count} queues by an event, and its keys other queues, which is not modelled;"
+                    " expected a topic that keeps its number of queues",
+                )
+            counts.pop(topic, None) if count is None else counts.update({topic: count})
+    for name, (topic, _) in rates.places.items():
+        if topic in keys:
+            raise PartError(
+                ("load", "rates", name),
+                f"{topic} has keys, which say what each queue gets, expected a rate of the whole topic",
+            )
+
+
 def _check_places(rates: Rates) -> None:
     names: dict[tuple[str, int], str] = {}
     for name, place in rates.places.items():

@@ -11,11 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from protocols.scenario import fields
 from protocols.scenario.events.base import AnyEvent
+from protocols.scenario.keys import keys_text
 from protocols.strategies import ScenarioContext, StrategyRecord
+
+Keys: TypeAlias = Annotated[str, BeforeValidator(keys_text)]
+"""How often the keys of a topic come, as `protocols.scenario.keys` reads it."""
 
 
 class LoadPart(fields.Part):
@@ -33,6 +37,11 @@ class LoadPart(fields.Part):
     selector: Literal["key"] | None = None
     """``key``: a record goes to the queue that its key selects (key % queues), as ordered records do: RocketMQ's
     producers then try no other queue. Left out, they take the queues in turn. For Kafka both are the same."""
+    keys: dict[str, Keys] = Field(default_factory=dict)
+    """Topic to how often its keys come: ``zipf 1.2 of 500`` (the n-th of 500 keys comes 1 / n to the power of 1.2 times
+    as often as the first), ``zipf 1.2`` of 1000 keys, ``500`` that all come as often. A key's records go to one queue,
+    so that the topic's queues get unlike parts of what they get together without keys. Not named: records have no key.
+    ``keys: zipf 1.2`` is short for all topics of the beginning, and ``keys`` may also stand beside ``load``."""
 
     @property
     def writes(self) -> bool:
@@ -83,6 +92,8 @@ class ExpectPart(fields.Part):
     """At most so many records are never handled, because the group goes on behind them."""
     waiting: fields.Count | None = None
     """At the end at most so many records wait, those of the last second left out."""
+    in_order: Annotated[bool, Field(strict=True)] | None = None
+    """``true``: every record is handled in the order of its key, or of its queue where records have no keys."""
 
 
 class Scenario(fields.Part):

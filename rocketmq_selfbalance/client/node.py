@@ -1,7 +1,9 @@
-"""A RocketMQ client as a node: one client instance with the consumers of several groups. (What brokers ask of it, the
-real one takes in its ``ClientRemotingProcessor``.)
+"""A RocketMQ client as a node: one client instance with the consumers of several groups.
 
-This file only says who takes what; the parts are beside it.
+Nobody runs a RocketMQ group, so that everything which Kafka does on a broker happens here: asking for routes and
+member lists, computing the own share, taking and giving up queues, locks, offsets. One instance serves all groups of
+a process, and a notification for one of them wakes all. This file only says who takes what; the parts are beside it.
+(What brokers ask of a client, the real one takes in its ``ClientRemotingProcessor``.)
 """
 
 from collections.abc import Callable, Mapping, Sequence

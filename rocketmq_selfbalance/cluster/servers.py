@@ -117,7 +117,7 @@ class Servers:
         self.topics: dict[str, dict[str, int]] = {topic: dict(part.queues) for topic, part in scenario.topics.items()}
         """Topic to its queues per broker, as the administrator set them last."""
         self._rates = Rates(scenario)
-        self._uneven = bool(scenario.load.rates)
+        self._uneven = bool(scenario.load.rates or scenario.load.keys)
         self._produced: dict[str, float] = {}
         """Topic to what was said last of its queues' load, where that is not the scenario's."""
         self.producers = Producers(

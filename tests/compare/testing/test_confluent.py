@@ -12,9 +12,9 @@ from confluent_kafka.admin import AdminClient
 
 from compare.testing import Group, kafka_group
 from compare.testing.confluent.door import real_package
-from compare.testing.confluent.properties import murmur2
 from compare.testing.handling import Crashed
 from protocols.errors import UserError
+from protocols.java import murmur2
 
 CONFIG: dict[str, Any] = {
     "bootstrap.servers": "kafka:9092",
