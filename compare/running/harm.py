@@ -162,7 +162,11 @@ def why_refused(
         history = production.get(read.queue)
         if history is None:
             continue
-        at_once = [(max(read.since, start), min(end, timeline.end)) for start, end, _ in history.refusals]
+        at_once: list[tuple[float, float]] = []
+        for start, end, _ in history.refusals:
+            # How many are refused may change while it lasts.
+            since = at_once.pop()[0] if at_once and at_once[-1][1] == start else max(read.since, start)
+            at_once.append((since, min(end, timeline.end)))
         for start, end in (*at_once, *clipped(history.given_up, read.since, timeline.end)):
             refused = history.refused(start, end)
             if refused:
