@@ -45,6 +45,8 @@ def _replication(system: str, variants: Sequence[Variant]) -> Iterator[str]:
     if brokers < 2:
         return
     replicas = scenario.replication.get(system, brokers)
+    if system == "rocketmq" and system in scenario.replication:
+        return
     if system == "rocketmq":
         yield "every broker is a master without a replica, so its queues and their records are away while it is down"
     elif any(isinstance(event, BrokerEvent) for event in scenario.events) and system == "kafka":

@@ -15,14 +15,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from compare.documents.comparison import HarmRecord, ReasonRecord, WorkRecord
 from compare.running.checks import is_behind
+from compare.running.outages import what_ended
 from compare.running.phases import Phase
-from compare.running.production import ProductionHistory
+from compare.running.production import ProductionHistory, clipped
 from compare.running.run_variant import RunResult, records_per_second
-from compare.running.stalls import Reason, WhyStalled, in_common, most_important, pauses_of, stalls
+from compare.running.stalls import WAITS, Reason, WhyStalled, in_common, most_important, pauses_of, stalls
 from compare.running.work import Passed, ReadQueue, broadcasting_reads, shared_reads, work_of
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Position, TimedOut
+from protocols.facts import Position, Stage, TimedOut
 from protocols.offsets import OffsetSet
 from protocols.scenario.events import BrokerEvent, Disconnect, Network
 from protocols.scenario.topology import ProcessPeers, Topology
@@ -155,18 +156,28 @@ def why_skipped(
 def why_refused(
     timeline: Timeline, reads: list[ReadQueue], production: Mapping[Queue, ProductionHistory]
 ) -> Iterator[Reason]:
-    """A reason for every queue to which nothing could be written for a while."""
+    """A reason for every queue whose records were refused for a while."""
+    stages = [(each.now, each.fact) for each in timeline.facts if type(each.fact) is Stage]
     for read in reads:
         history = production.get(read.queue)
         if history is None:
             continue
-        for start, end in history.silences(read.since, timeline.end):
+        at_once: list[tuple[float, float]] = []
+        for start, end, _ in history.refusals:
+            # How many are refused may change while it lasts.
+            since = at_once.pop()[0] if at_once and at_once[-1][1] == start else max(read.since, start)
+            at_once.append((since, min(end, timeline.end)))
+        for start, end in (*at_once, *clipped(history.given_up, read.since, timeline.end)):
             refused = history.refused(start, end)
             if refused:
-                event = _event_before(timeline, start)
-                yield Reason(
-                    NO_BROKER, refused, event, read.queue.broker or None, (), end - start, refused, alike=event
-                )
+                event, stage = _event_before(timeline, start), what_ended(stages, start, end)
+                if stage is None:
+                    broker = read.queue.broker or None
+                    yield Reason(NO_BROKER, refused, event, broker, (), end - start, refused, alike=event)
+                else:
+                    setting = f" ({stage.setting})" if stage.setting else ""
+                    text = f"{stage.until} until {stage.what}{setting}"
+                    yield Reason(WAITS, refused, event, text, (), end - start, refused, alike=(event, text))
 
 
 def _event_before(timeline: Timeline, at: float) -> str | None:

@@ -141,7 +141,7 @@ class Producers:
                     broker,
                     f"{broker} stores {sum(kept.values())} records of {topic} that were sent to it meanwhile: "
                     f"{twice} were written elsewhere as well, the others were given up",
-                    "",
+                    "sends to it wait for their time, and are given up or written elsewhere,",
                     f"sendMsgTimeout {self.settings.send_msg_timeout_ms:g} ms",
                 )
                 state.told = replace(state.account)

@@ -12,7 +12,7 @@ from compare.conformance.cases import MalformedCase
 from compare.conformance.recordings import RUNS, play
 
 RECORDINGS = sorted(Path("tests/captures/broker-failures/rocketmq").glob("*.json"))
-QUICK = ("controller-kill-1", "masters-freeze-20s-1", "masters-kill-1", "sync-kill-slave-1")
+QUICK = ("controller-kill-1", "masters-kill-1", "sync-kill-slave-1")
 
 
 def recorded(name: str) -> dict[str, Any]:

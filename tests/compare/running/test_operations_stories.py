@@ -254,4 +254,5 @@ def test_machine_room_knows_no_zones_of_members() -> None:
 
 def test_a_configured_share_is_taken_over_by_nobody() -> None:
     assert [queues_of("rocketmq:CONFIG", at) for at in (59, 61, 119, 350)] == [EAST + WEST, EAST, EAST, EAST + WEST]
-    assert 150 < told(ZONE, "rocketmq:CONFIG")["longest_gap_s"] < 152
+    # A broker that starts registers 3 s or 13 s later.
+    assert 150 < told(ZONE, "rocketmq:CONFIG")["longest_gap_s"] < 165

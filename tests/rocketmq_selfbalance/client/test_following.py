@@ -75,7 +75,7 @@ def test_members_handle_and_commit_the_same_records_as_pull_by_pull(
     assert pulls[0] == pytest.approx(pulls[1], rel=0.01, abs=8)
 
 
-@rows("what", ["join", "kill", "queues"])
+@rows("what", ["join", "queues"])
 def test_queues_with_rates_of_their_own_are_followed_as_well(what: str) -> None:
     rates = {"T-broker-a-1": 7.0, "T-3": 0.2, "T-broker-b-0": 0.0}
     quick, full = (lived(CALAMITIES[what], 3.0, 20.0, rates=rates, full=full) for full in (False, True))
