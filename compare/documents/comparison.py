@@ -98,13 +98,15 @@ class LagRecord(TypedDict):
 class WorkRecord(TypedDict):
     """Records of the queues that the groups share, since each group began: ``written``; ``handled`` at least once;
     ``waiting`` at the end, without those of the last second; ``skipped``, which nobody handles any more because the
-    group goes on behind them (in BROADCASTING groups: a member); ``refused``, which could not be written."""
+    group goes on behind them (in BROADCASTING groups: a member); ``refused``, which could not be written; ``lost``:
+    skipped or refused."""
 
     written: int
     handled: int
     waiting: int
     skipped: int
     refused: int
+    lost: int
 
 
 class ReasonRecord(TypedDict):
@@ -178,6 +180,35 @@ class IntervalRecord(TypedDict):
     generation: int | None
 
 
+class StageRecord(TypedDict):
+    """What happened so long after a server failed, ``until`` which something could not be (what), and the ``setting``
+    that decides when; empty where there is none."""
+
+    what: str
+    after_s: float
+    until: str
+    setting: str
+
+
+class ForHowLong(TypedDict):
+    """Seconds: of the queues that the server led (``its``), and of all others; null without such queues."""
+
+    its: float | None
+    others: float | None
+
+
+class OutageRecord(TypedDict):
+    """A server that fails: its ``stages``, the longest time without an acknowledged record and without a handled one,
+    and how many records producers could not get rid of, from the event to the next failure."""
+
+    event: str
+    at_s: float
+    stages: list[StageRecord]
+    without_send_s: ForHowLong
+    without_read_s: ForHowLong
+    refused: int
+
+
 class TwoOwnersRecord(TypedDict):
     """Time with several owners, summed over queues: ``believed`` by the members (`double_owned_queue_s`), and that in
     which two of them ran and so read."""
@@ -191,7 +222,7 @@ class VariantRecord(TypedDict, Generic[N]):
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
     these a fault of the network lost. ``jitter``: whether start times and event times depend on the seed.
     ``capacity_per_s``: records per second that the members of the beginning can handle (null: handling takes no
-    time)."""
+    time). ``outages``: only where servers fail and records are written."""
 
     label: str
     system: str
@@ -220,6 +251,7 @@ class VariantRecord(TypedDict, Generic[N]):
     settle_s: float
     lag: LagRecord | None
     harm: HarmRecord
+    outages: NotRequired[list[OutageRecord]]
     after: list[AfterRecord[N]]
     checks: list[CheckRecord]
     causes: list[CauseRecord]
@@ -274,11 +306,13 @@ class AssumptionRecord(TypedDict):
 
 class ScenarioDocument(TypedDict):
     """The document of one scenario. ``capacities_equal``: whether the members of all variants can handle as many
-    records per second. ``one_run``: there is one run of each variant, and chance may decide."""
+    records per second. ``one_run``: there is one run of each variant, and chance may decide. ``headline``: who is best
+    at what, in a sentence."""
 
     scenario: str
     one_run: NotRequired[bool]
     capacities_equal: bool
+    headline: str
     assumptions: list[AssumptionRecord]
     variants: list[Record]
     seeds: NotRequired[dict[str, SeedsRecord]]

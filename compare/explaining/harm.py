@@ -47,6 +47,7 @@ from compare.running.stalls import (
     STUCK,
     UNNOTICED,
     UNOWNED,
+    WAITS,
 )
 from protocols.scenario.fields import listed
 from protocols.timeline.properties import SETTLES
@@ -95,10 +96,11 @@ class Telling(Generic[R]):
             if not over or over["known"] < 2:
                 continue
             time = path.endswith("_s") and not path.endswith("queue_s")
-            low, high = (duration(end) if time else amount(end) for end in (over["p5"] or 0.0, over["p95"] or 0.0))
+            told = (over["median"] or 0.0, over["p5"] or 0.0, over["p95"] or 0.0)
+            median, low, high = (duration(each) if time else amount(each) for each in told)
             if low != high:
                 what = _FIGURE_WORDS.get(path, "")
-                return f" ({what}{low} to {high}, the 5th and 95th percentile of {over['known']} seeds)"
+                return f" ({what}median {median}, {low} to {high} over {over['known']} seeds)"
         return ""
 
 
@@ -183,6 +185,11 @@ def _no_broker(reason: ReasonRecord, unit: str) -> str:
     return f"no broker with a replica of the {unit} runs{lasted}{_after(reason)}"
 
 
+def _waits(reason: ReasonRecord, unit: str) -> str:
+    why = reason["text"] or f"records wait for {_lasted(reason)} to be acknowledged"
+    return f"{reason['event']} and {why}" if reason["event"] else why
+
+
 def _away(reason: ReasonRecord, unit: str) -> str:
     if len(reason["members"]) > 1:
         return f"each member keeps its {unit}s while it restarts, and is away for up to {_lasted(reason)}"
@@ -228,6 +235,7 @@ def _time_limit(reason: ReasonRecord, unit: str) -> str:
 
 
 _WORDS: Mapping[str, Callable[[ReasonRecord, str], str]] = {
+    WAITS: _waits,
     DOWN: _no_broker,
     PAUSED: lambda reason, unit: (
         f"{reason['event'] or f'{_members(reason)} stands still'} and keeps its {unit}s for {_lasted(reason)}"

@@ -58,7 +58,7 @@ def is_behind(work: WorkRecord) -> bool:
 def records_lost(record: Record | SharedRecord) -> int:
     """Records that could not be written or that nobody handles any more."""
     work = record["harm"]["work"]
-    return 0 if work is None else work["refused"] + work["skipped"]
+    return 0 if work is None else work["lost"]
 
 
 def did_the_work(record: Record | SharedRecord, least_lost: int = 0) -> bool:
@@ -74,16 +74,11 @@ def usually_settles(record: Record | SharedRecord, spread: Mapping[str, Spread] 
     return record["harm"]["settled"] if spread is None else spread["harm.settled"]["p5"] == 1
 
 
-def usually_lost(spread: Mapping[str, Spread]) -> float:
-    """Of a variant's figures over many seeds: `records_lost`, which 19 of 20 runs do not exceed."""
-    return sum(spread[f"harm.work.{name}"]["p95"] or 0.0 for name in ("refused", "skipped"))
-
-
 def usually_did_the_work(spread: Mapping[str, Spread], least_lost: float = 0.0) -> bool:
     """Of a variant's figures over many seeds: 19 of 20 runs did."""
     waiting, written = (spread[f"harm.work.{name}"] for name in ("waiting", "written"))
     behind = (waiting["p95"] or 0) > (written["median"] or 0) * BEHIND_SHARE
-    lost = usually_lost(spread) > least_lost
+    lost = (spread["harm.work.lost"]["p95"] or 0) > least_lost
     return spread["harm.settled"]["p5"] == 1 and not behind and not lost and usually_ends_complete(spread)
 
 

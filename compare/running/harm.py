@@ -289,12 +289,14 @@ def harm_of(
     shared, alone = shared_reads(timeline, phases), broadcasting_reads(timeline)
     work = work_of(timeline, shared, production)
     passed = (*work.passed, *work_of(timeline, alone, production).passed)
+    skipped = sum(each.end - each.first for each in passed)
     counted: WorkRecord = {
         "written": work.written,
         "handled": work.handled,
         "waiting": work.waiting,
-        "skipped": sum(each.end - each.first for each in passed),
+        "skipped": skipped,
         "refused": work.refused,
+        "lost": work.refused + skipped,
     }
     harm_record["work"] = counted
     if passed:

@@ -10,6 +10,7 @@ from compare.running.ages import Ages, ages_of, handled_per_s
 from compare.running.checks import checks_of, properties_of, settled
 from compare.running.event_outcomes import NOT_SHARED, event_outcomes
 from compare.running.harm import harm_of
+from compare.running.outages import outages_of
 from compare.running.phases import Phase, phases_of
 from compare.running.production import key_of, lag_peak, productions
 from compare.running.run_variant import RunResult, capacity_at_start
@@ -17,6 +18,7 @@ from compare.running.stalls import pauses_of
 from compare.running.systems import system_of
 from protocols import Queue, queue_key
 from protocols.engine.nodes import Time
+from protocols.scenario.events import BrokerEvent
 from protocols.scenario.topology import MemberKey, ProcessPeers, Topology
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.order import out_of_order
@@ -75,6 +77,8 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "causes": [_cause(timeline, rebalance) for rebalance in timeline.rebalances],
         "timeline": _intervals(timeline, ending.names),
     }
+    if any(isinstance(event, BrokerEvent) for event in result.variant.scenario.events):
+        record["outages"] = outages_of(result, productions(result))
     if after[-1]["moves"] is None:
         cast("dict[str, object]", record).update((name, None) for name in NOT_SHARED if name in record)
         record["two_owners"] = {"believed_queue_s": None, "reading_queue_s": None}

@@ -50,6 +50,7 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
         {
             **{name: value for name, value in fields.items() if name not in ("group", "keys")},
             "brokers": brokers,
+            "controllers": shorthands.names(fields.get("controllers", ()), ("controllers",)),
             "topics": topics,
             "groups": starting,
             "load": _load(fields, list(topics)),

@@ -1,13 +1,10 @@
 """Order and age of records in whole runs: arithmetic that anybody can do beside what is told."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from compare.cli import cli
 from compare.running.ages import Ages
 from compare.running.production import ProductionHistory, key_of
 from compare.running.record import run_record
@@ -22,7 +19,6 @@ from protocols.scenario.rates import Rates
 from tests.compare.running.stories import told
 
 ORDERLY = {"system": "rocketmq:AVG", "label": "orderly", "settings": {"orderly": True}}
-EXPECTED = Path(__file__).parents[3] / "examples" / "scenarios" / "in-order.yaml"
 
 
 def made(**more: Any) -> Any:
@@ -136,8 +132,8 @@ def test_keys_that_cannot_be_are_refused(keys: Any, events: list[Any], problem: 
 
 
 def test_the_example_loses_its_order_to_twenty_threads_alone() -> None:
-    found = CliRunner().invoke(cli, ["compare", str(EXPECTED), "--seeds", "1"])
-    assert found.exit_code == 1
-    failed = [line for line in found.stdout.splitlines() if "failed: in_order" in line]
-    assert len(failed) == 1
-    assert failed[0].startswith("concurrent, 20 threads: failed: in_order: 54 records out of the order of their key")
+    labels = ("kafka:range", "kafka:cooperative-sticky", "orderly", "concurrent, 1 thread", "concurrent, 20 threads")
+    checks = {label: told("in-order", label)["checks"][0] for label in labels}
+    assert [label for label, check in checks.items() if not check["held"]] == ["concurrent, 20 threads"]
+    assert all(check["name"] == "in_order" and check["demanded"] for check in checks.values())
+    assert checks["concurrent, 20 threads"]["why"] == "54 records out of the order of their key, expected none"
