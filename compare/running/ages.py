@@ -25,15 +25,15 @@ from protocols.timeline.order import Pace
 
 
 class _Evenly(NamedTuple):
-    """``count`` records, the ages of which rise by ``step`` from ``low`` on."""
+    """``records`` in number, the ages of which rise by ``step`` from ``low`` on."""
 
     low: Time
     step: Time
-    count: int
+    records: int
 
     def up_to(self, age: Time) -> int:
         """How many are at most so old."""
-        return 0 if age < self.low else min(self.count, floor((age - self.low) / self.step) + 1)
+        return 0 if age < self.low else min(self.records, floor((age - self.low) / self.step) + 1)
 
 
 _ALIKE = 1e-6
@@ -72,7 +72,7 @@ class Ages:
             return {"p50": None, "p99": None, "max": None}
         ages = sorted(self._single)
         counts = list(accumulate((self._single[age] for age in ages), initial=0))
-        highest = max([*ages[-1:], *(each.low + each.step * (each.count - 1) for each in self._evenly)])
+        highest = max([*ages[-1:], *(each.low + each.step * (each.records - 1) for each in self._evenly)])
         p50, p99 = (self._at(ceil(self.count * percent / 100), ages, counts, highest) for percent in (50, 99))
         return {"p50": p50, "p99": p99, "max": highest}
 
@@ -86,8 +86,8 @@ class Ages:
             else:
                 low = middle
             # Whatever lies outside is looked at no more.
-            below += sum([each.count for each in evenly if each.low + each.step * each.count <= low])
-            evenly = [each for each in evenly if each.low <= high and each.low + each.step * each.count > low]
+            below += sum([each.records for each in evenly if each.low + each.step * each.records <= low])
+            evenly = [each for each in evenly if each.low <= high and each.low + each.step * each.records > low]
         single = bisect_right(ages, high)
         return max(
             [
@@ -103,14 +103,14 @@ def handled_per_s(ages: Ages, lasted: Time) -> float:
 
 
 class _Linear(NamedTuple):
-    """``count`` records, the first handled ``at``, the others ``step`` later each; their ages from ``age`` on rise by
+    """So many records, the first handled ``at``, the others ``step`` later each; their ages from ``age`` on rise by
     ``older`` each."""
 
     at: Time
     step: Time
     age: Time
     older: Time
-    count: int
+    records: int
 
     def part(self, first: int, end: int) -> "_Linear":
         return _Linear(self.at + first * self.step, self.step, self.age + first * self.older, self.older, end - first)
@@ -157,16 +157,16 @@ _FIRST = itemgetter(0)
 
 def _share_out(linear: _Linear, starts: Sequence[Time], found: Sequence[Ages]) -> None:
     """To the phases in which the records were handled."""
-    last = linear.at + linear.step * (linear.count - 1)
+    last = linear.at + linear.step * (linear.records - 1)
     phase = bisect_right(starts, linear.at)
     while phase < len(starts) and starts[phase] <= last:
-        before = min(linear.count, max(1, ceil((starts[phase] - linear.at) / linear.step)))
+        before = min(linear.records, max(1, ceil((starts[phase] - linear.at) / linear.step)))
         found[phase].add(linear.age, linear.older, before)
-        linear = linear.part(before, linear.count)
-        if not linear.count:
+        linear = linear.part(before, linear.records)
+        if not linear.records:
             return
         phase = bisect_right(starts, linear.at)
-    found[phase].add(linear.age, linear.older, linear.count)
+    found[phase].add(linear.age, linear.older, linear.records)
 
 
 def _linear(delivery: Delivery, first: int, end: int, produced: Sequence[Produced], travel: Time) -> Iterator[_Linear]:
@@ -240,4 +240,4 @@ def _not_below(linear: _Linear, late: Time, spacing: Time) -> Iterator[_Linear]:
     before, after = linear.part(0, above), linear.part(above, count)
     lower = before if older > 0 else after
     for each in (before, after):
-        yield _Linear(each.at - each.age + late, spacing, late, 0.0, each.count) if each is lower else each
+        yield _Linear(each.at - each.age + late, spacing, late, 0.0, each.records) if each is lower else each

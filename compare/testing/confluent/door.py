@@ -18,6 +18,7 @@ from compare.testing.confluent.sending import Process
 from compare.testing.handling import HandlingGroup
 from compare.testing.removed import REMOVED
 from protocols.errors import UserError
+from protocols.java import murmur2
 from protocols.named_modules import module_named
 
 PACKAGE: Final = "confluent_kafka"
@@ -121,7 +122,7 @@ _OWN: Final[Mapping[str, object]] = {
     "OFFSET_INVALID": errors.OFFSET_INVALID,
     "TIMESTAMP_NOT_AVAILABLE": messages.TIMESTAMP_NOT_AVAILABLE,
     "TIMESTAMP_CREATE_TIME": messages.TIMESTAMP_CREATE_TIME,
-    "murmur2": properties.murmur2,
+    "murmur2": murmur2,
     "consistent": properties.consistent,
     "fnv1a": properties.fnv1a,
 }

@@ -43,7 +43,8 @@ def test_a_quiet_run_hurts_nobody(system: str) -> None:
     assert [harm["work"][name] for name in ("waiting", "skipped", "refused")] == [0, 0, 0]
     assert harm["no_progress_queue_s"] == harm["longest_stall_s"] == 0
     assert harm["settled"]
-    assert harm["because"] == {}
+    # What waits in the beginning is begun together by the 20 threads of RocketMQ's own listener.
+    assert list(harm["because"]) == (["out_of_order"] if system == "rocketmq:AVG" else [])
     assert did_the_work(found)  # type: ignore[arg-type]
 
 

@@ -1,0 +1,139 @@
+"""Order and age of records in whole runs: arithmetic that anybody can do beside what is told."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from compare.running.ages import Ages
+from compare.running.production import ProductionHistory, key_of
+from compare.running.record import run_record
+from compare.running.run_variant import run_variant
+from compare.running.systems import scenario
+from compare.running.variants import variants_of
+from protocols import Queue
+from protocols.errors import UserError
+from protocols.load import Production
+from protocols.scenario.keys import keyed_queues
+from protocols.scenario.rates import Rates
+from tests.compare.running.stories import told
+
+ORDERLY = {"system": "rocketmq:AVG", "label": "orderly", "settings": {"orderly": True}}
+
+
+def made(**more: Any) -> Any:
+    given: dict[str, Any] = {
+        "name": "one queue",
+        "topics": {"orders": 1},
+        "group": {"name": "g", "members": {"c1": {"subscribe": ["orders"], "handle": "20ms"}}},
+        "load": {"produce": "10/s"},
+        "run": {"for": "60s", "seed": 1, "latency": "2ms"},
+        "systems": ["kafka:range", "rocketmq:AVG", ORDERLY],
+        "threads": 20,
+    }
+    return scenario({**given, **more})
+
+
+def records(of: Any) -> dict[str, Mapping[str, Any]]:
+    return {each.label: run_record(run_variant(each)) for each in variants_of(of)}
+
+
+def test_what_comes_slowly_is_as_old_as_its_way_and_its_handling() -> None:
+    for label, found in records(made()).items():
+        # 2 ms under way, 20 ms in the user's code; what came before the group began is older.
+        assert found["record_age_ms"]["p50"] == pytest.approx(22, abs=0.1), label
+        assert found["handled_per_s"] == pytest.approx(10, abs=0.1), label
+        assert found["record_age_ms"]["max"] > 500, label
+
+
+def test_threads_lose_the_order_and_an_orderly_listener_keeps_it() -> None:
+    # A record comes each 5 ms and takes 20: a pool begins each while earlier ones are in hand.
+    found = records(made(load={"produce": "200/s"}, expect={"in_order": True}))
+    lost = {label: each["out_of_order"]["queue"] for label, each in found.items()}
+    assert lost["rocketmq:AVG"] > 10_000
+    assert lost["kafka:range"] > 5_000
+    assert lost["orderly"] == 0
+    held = {label: each["checks"][0]["held"] for label, each in found.items()}
+    assert held == {"kafka:range": False, "rocketmq:AVG": False, "orderly": True}
+    assert [each["kind"] for each in found["rocketmq:AVG"]["harm"]["because"]["out_of_order"]] == ["several threads"]
+
+
+def test_a_pause_of_the_loop_ages_what_comes_meanwhile() -> None:
+    events = [{"at": "30s", "stop_polling": "c1", "for": "10s"}]
+    before, after = records(made(threads=1, events=events, systems=["kafka:range"]))["kafka:range"]["after"]
+    assert before["record_age_ms"]["p50"] == pytest.approx(22, abs=0.1)
+    # 10 s x 10 records waited, the first one the whole time; they are handled at 50/s while 10/s come.
+    assert after["record_age_ms"]["max"] == pytest.approx(10_000, abs=250)
+    assert after["record_age_ms"]["p50"] == pytest.approx(22, abs=5_000)
+    assert after["handled_per_s"] == pytest.approx(10, abs=0.2)
+
+
+def test_what_is_handled_again_after_later_ones_is_out_of_order() -> None:
+    found = told("join-crash-leave-commit", "kafka:range")
+    assert 0 < found["out_of_order"]["queue"] <= found["redelivered"]
+    assert found["out_of_order"]["key"] is None
+    assert [each["kind"] for each in found["harm"]["because"]["out_of_order"]] == ["handled again later"]
+
+
+def test_percentiles_are_those_of_the_single_records() -> None:
+    ages, single = Ages(), []
+    for age, step, count in ((5.0, 0.0, 40), (100.0, -2.0, 30), (10.0, 3.0, 25), (7.5, 0.0, 1)):
+        ages.add(age, step, count)
+        single += [age + step * number for number in range(count)]
+    single.sort()
+    assert ages.document() == {
+        "p50": pytest.approx(single[47]),
+        "p99": pytest.approx(single[95]),
+        "max": pytest.approx(single[-1]),
+    }
+
+
+def test_when_a_record_was_produced() -> None:
+    history = ProductionHistory((Production(10.0),)).gets(1050.0, 5).goes_on(2000.0, 0.0).goes_on(3000.0, 20.0)
+    for offset, at in ((0, 100.0), (9, 1000.0), (10, 1050.0), (14, 1050.0), (15, 1100.0), (24, 2000.0), (25, 3050.0)):
+        part = [each for each in history.produced() if each.first <= offset][-1]
+        assert part.at + (offset - part.first) * part.spacing == pytest.approx(at), offset
+        assert history.end_offset(at) > offset >= history.end_offset(at - 1)
+
+
+def test_keys_share_the_topics_records_out_and_every_record_has_one() -> None:
+    of = made(topics={"orders": 4}, keys="zipf 1.2 of 50", systems=["kafka:range", "rocketmq:AVG"])
+    rates = Rates(of).of("orders")
+    assert sum(rates) == pytest.approx(40)
+    assert max(rates) > 10 > min(rates)
+    weights = [(number + 1) ** -1.2 for number in range(50)]
+    keyed = keyed_queues("zipf 1.2 of 50", 4)
+    assert rates == pytest.approx([40 * sum(weights[key] for key in keys) / sum(weights) for keys in keyed.keys])
+    assert sorted(key for keys in keyed.keys for key in keys) == list(range(50))
+    (kafka, _) = variants_of(of)
+    drawn = key_of(kafka)
+    assert drawn is not None
+    hot = next(place for place, keys in enumerate(keyed.keys) if 0 in keys)
+    seen = [drawn(Queue("orders", "", hot), offset) for offset in range(3000)]
+    share = weights[0] / sum(weights[key] for key in keyed.keys[hot])
+    assert seen.count(0) / len(seen) == pytest.approx(share, abs=0.03)
+    for label, found in records(of).items():
+        assert found["harm"]["work"]["written"] == pytest.approx(40 * 59, rel=0.06), label
+        assert found["out_of_order"]["key"] <= found["out_of_order"]["queue"], label
+
+
+@pytest.mark.parametrize(
+    ("keys", "events", "problem"),
+    [
+        ("zipf", [], "no spread of keys, expected one such as zipf 1.2"),
+        ({"other": 5}, [], "unknown topic 'other'"),
+        (0, [], "expected 1 to 1,000,000 keys"),
+        (5, [{"at": "5s", "queues": {"orders": 3}}], "a topic that keeps its number of queues"),
+    ],
+)
+def test_keys_that_cannot_be_are_refused(keys: Any, events: list[Any], problem: str) -> None:
+    with pytest.raises(UserError, match=problem):
+        made(keys=keys, events=events)
+
+
+def test_the_example_loses_its_order_to_twenty_threads_alone() -> None:
+    labels = ("kafka:range", "kafka:cooperative-sticky", "orderly", "concurrent, 1 thread", "concurrent, 20 threads")
+    checks = {label: told("in-order", label)["checks"][0] for label in labels}
+    assert [label for label, check in checks.items() if not check["held"]] == ["concurrent, 20 threads"]
+    assert all(check["name"] == "in_order" and check["demanded"] for check in checks.values())
+    assert checks["concurrent, 20 threads"]["why"] == "54 records out of the order of their key, expected none"
