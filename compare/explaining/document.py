@@ -21,7 +21,7 @@ from compare.running.systems import member_settings
 from compare.running.variants import Variant
 from kafka_coordinator.catalogue import CLASSIC
 from kafka_coordinator.cluster import protocol_of_member, protocol_of_variant
-from protocols.scenario.events import MemberChange
+from protocols.scenario.events import BrokerEvent, MemberChange
 from protocols.scenario.fields import MemberPart, listed
 from protocols.scenario.model import STATIC, Scenario, split_system
 
@@ -47,6 +47,9 @@ def _replication(system: str, variants: Sequence[Variant]) -> Iterator[str]:
     replicas = scenario.replication.get(system, brokers)
     if system == "rocketmq":
         yield "every broker is a master without a replica, so its queues and their records are away while it is down"
+    elif any(isinstance(event, BrokerEvent) for event in scenario.events) and system == "kafka":
+        have = f"every partition has {many(replicas, 'replica')} on {brokers} brokers"
+        yield f"{have}, and producers keep what is not acknowledged, however much it is (buffer.memory is not counted)"
     elif replicas >= brokers:
         yield f"every partition has a replica on each of {brokers} brokers, so that it always has a leader"
     else:
@@ -74,8 +77,6 @@ def _production(system: str, variants: Sequence[Variant]) -> Iterator[str]:
     scenario = variants[0].scenario
     if not scenario.load.writes:
         return
-    if system == "rocketmq" and any(event.broker_changes() for event in scenario.events):
-        yield "producers do not send to other queues what the broker of a queue cannot take while it is down"
     if system != "rocketmq":
         yield "fetching takes neither time nor messages, because what a fetch brings is computed"
 

@@ -202,6 +202,22 @@ _OF_RUNS = (
             "queue-s",
         ),
         Metric("redelivered", "handled twice", "records that were handled more than once", "records"),
+        Metric(
+            "out_of_order.queue",
+            "out of order",
+            "records begun before an earlier one of their queue was handled, or after a later one",
+            "records",
+            -1,
+            "out_of_order",
+        ),
+        Metric(
+            "out_of_order.key",
+            "out of key order",
+            "the same among the records of one key",
+            "records",
+            -1,
+            "out_of_key_order",
+        ),
         Metric("burst", "burst", "the highest rate at which a member was handed records, over its normal one", "ratio"),
         Metric("messages", "messages", "number of messages besides those that fetch records", "messages"),
         Metric(
@@ -211,6 +227,20 @@ _OF_RUNS = (
             " goes on",
             "s",
         ),
+    ),
+    *_by(
+        "compare.running.ages.ages_of",
+        Metric(
+            "record_age_ms.p50",
+            "age p50, ms",
+            "from produced to handled for the first time, half of the records",
+            "ms",
+            -1,
+            "record_age_p50_ms",
+        ),
+        Metric("record_age_ms.p99", "age p99, ms", "the same of 99 in 100", "ms", -1, "record_age_p99_ms"),
+        Metric("record_age_ms.max", "oldest, ms", "the same of the oldest record", "ms", -1, "record_age_max_ms"),
+        Metric("handled_per_s", "handled/s", "records handled for the first time per second", "per second", 1),
     ),
     *_by(
         "compare.running.production.lag_peak",
@@ -270,7 +300,8 @@ NAMES: Final = (*COUNTS, *LOADS)
 ON_CAPACITY: Final = frozenset(
     {
         *("redelivered", "burst", "lag.peak", "lag.drain_s", "harm.work.waiting"),
-        *("harm.no_progress_queue_s", "harm.longest_stall_s"),
+        *("harm.no_progress_queue_s", "harm.longest_stall_s", "handled_per_s"),
+        *("record_age_ms.p50", "record_age_ms.p99", "record_age_ms.max"),
     }
 )
 """Metrics of a run that say little where its members can handle more records per second than another's."""
@@ -291,6 +322,7 @@ DEMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "longest_stall": ("harm.longest_stall_s", "longest time without progress"),
     "skipped": ("harm.work.skipped", "records never handled"),
     "waiting": ("harm.work.waiting", "records waiting at the end"),
+    "in_order": ("out_of_order.queue", "records out of order"),
 }
 """A scenario's expectation to the metric that it limits, and what it calls that."""
 
@@ -301,19 +333,21 @@ _READERS: Final[Mapping[str, str]] = {
     "pauses": "harm.no_progress_queue_s | unowned_queue_s | harm.longest_stall_s | longest_gap_s | lag.peak"
     " | lag.drain_s | settle_s",
     "duplicates": "redelivered | two_owners.reading_queue_s | double_owned_queue_s",
-    "order and age": "",
+    "order and age": "record_age_ms.p99 | record_age_ms.p50 | record_age_ms.max | out_of_order.queue | out_of_order.key"
+    " | handled_per_s",
     "fairness": "fairness.jain | optimum.jain | fairness.members | fairness.idle_members | fairness | optimum"
     " | fairness.max = most",
     "cost": "messages | rebalances | moves | fewest_moves | burst",
     "report events": "rebalances | moves | fewest_moves | unowned_queue_s | longest_gap_s = longest, s"
-    " | double_owned_queue_s | settle_s",
+    " | double_owned_queue_s | settle_s | record_age_ms.p99",
     "report topics": "queues | min = least | max = most | idle_members = idle members | jain"
     " | unowned_queues = no owner | double_owned_queues",
     "spread": "capacity_per_s | fairness.jain | fairness.max_over_mean | fairness.idle_members | fairness.min"
     " | fairness.max"
     " | fairness.unowned_queues | fairness.double_owned_queues | optimum.jain | optimum.moves | rebalances | moves"
     " | fewest_moves | unowned_queue_s | longest_gap_s | double_owned_queue_s | two_owners.reading_queue_s"
-    " | redelivered | burst | messages | settle_s | lag.peak | lag.drain_s | harm.work.written | harm.work.handled"
+    " | redelivered | out_of_order.queue | out_of_order.key | record_age_ms.p50 | record_age_ms.p99 | record_age_ms.max"
+    " | handled_per_s | burst | messages | settle_s | lag.peak | lag.drain_s | harm.work.written | harm.work.handled"
     " | harm.work.lost | harm.work.refused | harm.work.skipped | harm.work.waiting | harm.no_progress_queue_s"
     " | harm.longest_stall_s | harm.settled",
     # A sweep: columns of its rows, columns with median and percentiles of its summary, those of the summary's table.

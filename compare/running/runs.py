@@ -1,7 +1,8 @@
-"""Many runs over the processors of the machine; results come in the order of the plan, whoever is done first.
+"""What a comparison is to run, and the runs themselves over the processors of the machine.
 
-What a comparison is to run: scenarios with their variants and seeds; all runs, to a document per scenario, or after
-Ctrl-C those that are finished.
+A plan is a scenario with its variants and seeds: the run as written, and jittered ones beside it, because one run
+may lie far from the rest. Results come in the order of the plan, whoever is done first, so that output never depends
+on the number of processes. After Ctrl-C there is a document of the scenarios whose runs are finished.
 """
 
 import os

@@ -1,4 +1,10 @@
-"""The verb `compare`."""
+"""The verb `compare`: from scenarios and options to runs, to tables, reports and an exit code.
+
+The verb decides nothing about groups. It reads scenarios, has their variants run with every seed
+(`compare.running`), asks what came of them (`compare.explaining`) and hands both to what shows them
+(`compare.showing`). What is slow is only done for the outputs that were asked for. Other verbs are built the same
+way.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
