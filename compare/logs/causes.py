@@ -1,5 +1,10 @@
 """Why a Kafka group rebalanced: every change of its members and topics, each with a cause that is certain, or with its
 candidates and what would decide.
+
+The broker's line gives the kind of change ("removing member ... on heartbeat expiration"), which several causes
+share: a killed process, a long pause, a broker that stood still. What decides is the member's own log, if it is
+there, covers the moment, and is of a client whose lines for the cause are known. An absent line proves nothing
+without all three.
 """
 
 import re
