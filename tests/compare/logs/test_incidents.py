@@ -3,6 +3,7 @@
 import pytest
 
 from tests.compare.logs.scoring import INCIDENTS, SIDES, Score, logs_of, names, report, score, truth_of
+from tests.rows import rows
 
 UNTIMED = {"frozen-28", "rolling-kafka-python-28", "leave-librdkafka-default-41"}
 """Their clients print no times, or nothing at all: alone they date nothing."""
@@ -148,3 +149,36 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+@rows(
+    ("name", "files", "number", "truth"),
+    [
+        # Members of the classic protocol give up partitions in a group that speaks the new one: no round of their own.
+        ("protocol-upgrade-41", ["client-news-2.log"], 2, "member_joined"),
+        # It stood still, was removed for not joining, and says that it polled too late and that nobody knows it.
+        ("rebalance-timeout-41", ["client-parcel-1.log"], 1, "rebalance_timeout"),
+        ("rebalance-timeout-41", ["client-parcel-1.log"], 2, "member_rejoined_after_fencing"),
+        ("rebalance-timeout-41", ["client-parcel-1.log", "client-parcel-3.log"], 1, "rebalance_timeout"),
+        # The start of the second process stands in the part that is missing.
+        ("mixed-night-41", ["broker.log", "client-checkout-1.log", "client-checkout-1.log.2"], 14, "member_joined"),
+        # The broker closed the connection, which its other log says.
+        (
+            "rmq-frozen-short",
+            ["broker-a.broker.log", "broker-b.broker.log", "client-ad-2.log"],
+            1,
+            "heartbeat_expired",
+        ),
+    ],
+)
+def test_what_a_missing_log_would_tell_is_a_doubt(name: str, files: list[str], number: int, truth: str) -> None:
+    paths = [path for path in logs_of(name, "both") if path.name in files]
+    if name == "mixed-night-41":
+        paths += [path for path in logs_of(name, "both") if path.name.startswith("broker.log.")]
+    assert {path.name for path in paths} >= set(files)
+    group = next(each for each in report(paths)["groups"] if each["group"] == truth_of(name)["group"])
+    found = group["rebalances"][number]
+    others = [
+        each["cause"] for each in found["stated"] if each["cause"] != "member_joined"
+    ]  # of parcel-3, which is true
+    assert (others, [truth in each["candidates"] for each in found["unknown"]["each"]]) == ([], [True])
