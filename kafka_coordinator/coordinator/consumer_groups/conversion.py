@@ -9,7 +9,7 @@ In Kafka `GroupMetadataManager.convertToConsumerGroup`, `convertToClassicGroup`,
 `ClassicGroup.fromConsumerGroup`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import Partition
@@ -25,6 +25,7 @@ from kafka_coordinator.coordinator.consumer_groups.member import (
     observe_member_epoch,
 )
 from kafka_coordinator.coordinator.consumer_groups.storing import erase_group, store_whole
+from kafka_coordinator.coordinator.consumer_groups.uniform_balance import timeline_order
 from kafka_coordinator.coordinator.core import Core, create_group, end_group, store_group
 from kafka_coordinator.coordinator.group import Group, Member
 from kafka_coordinator.coordinator.rebalance import Cause, join_timer, observe_removed, prepare, sync_timer
@@ -49,6 +50,8 @@ def group_for(core: Core, request: messages.ConsumerGroupHeartbeat, now: Time, o
         raise Refused(GROUP_ID_NOT_FOUND)
     classic = core.groups.get(request.group)
     consumer_group = ConsumerGroup(request.group, core.partition_of(request.group))
+    if core.settings.version.groups_begin_at_one:
+        consumer_group.epoch = consumer_group.target_epoch = consumer_group.ended_epoch = 1
     if classic is not None and classic.state != classic_states.EMPTY:
         _check_upgrade(core, classic)
         _answer_parked(core, classic, out)
@@ -66,6 +69,8 @@ def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
         return
     classic = core.groups.get(group.id)
     core.consumer_groups[group.id] = group
+    if group.epoch and not group.members:
+        store_whole(core, group)
     if classic is None:
         return
     group.offsets, group.granted = classic.offsets, classic.granted
@@ -130,8 +135,9 @@ def _members_of(core: Core, classic: Group) -> list[tuple[ConsumerMember, tuple[
             None,
             ClassicPart(member.session_timeout_ms, member.protocols),
         )
-        generation = classic.generation
-        standing = Standing(generation, generation, states.M_STABLE, frozenset(owned))
+        generation, had = classic.generation, frozenset(owned)
+        since = ((generation, had),) if had and core.settings.version.partition_epochs else ()
+        standing = Standing(generation, generation, states.M_STABLE, had, since=since)
         members.append((ConsumerMember(member.id, profile, standing), owned))
     return members
 
@@ -163,20 +169,31 @@ def downgrade(
 ) -> None:
     """The group becomes a classic one without these members, and its members join anew."""
     names = [group.members[name].profile.client_id for name in gone]
-    classic = become_classic(core, group, gone, now, out)
+    classic = become_classic(core, group, gone, group.epoch, group.target, now, out)
     observe_removed(core, classic, names, out)
     prepare(core, classic, Cause(classic_states.DOWNGRADED, ALWAYS, by, words), now, out)
 
 
-def become_classic(core: Core, group: ConsumerGroup, gone: Collection[str], now: Time, out: Outbox) -> Group:
-    """The group is a classic one from now on, stable, in the generation of the group's epoch."""
-    left = [member for member in group.members.values() if member.id not in gone]
+def become_classic(
+    core: Core,
+    group: ConsumerGroup,
+    gone: Collection[str],
+    generation: int,
+    targets: Mapping[str, tuple[Partition, ...]],
+    now: Time,
+    out: Outbox,
+    joining: str | None = None,
+) -> Group:
+    """The group is a classic one from now on, stable, with these targets as assignments. ``joining``: the member whose
+    request it is; the others come in the order in which the coordinator's map lists them."""
+    listed = timeline_order(list(group.members), group.most_members)
+    left = [group.members[each] for each in sorted(listed, key=lambda each: each == joining) if each not in gone]
     end_consumer_group(core, group, states.DOWNGRADED, out)
     classic = Group(group.id, group.partition)
-    classic.generation = group.epoch
+    classic.generation = generation
     classic.transition(classic_states.CONVERTED, ALWAYS, now, out)
     for member in left:
-        profile, assigned = member.profile, group.target.get(member.id, ())
+        profile, assigned = member.profile, targets.get(member.id, ())
         assert profile.classic is not None
         made = Member(
             group.id,

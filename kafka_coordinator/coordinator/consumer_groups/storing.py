@@ -46,7 +46,7 @@ class MemberKey(NamedTuple):
 
 
 class TargetEpochKey(NamedTuple):
-    """Its value is the assignment epoch."""
+    """Its value is the assignment epoch and the time of the target, None where it is unknown."""
 
     group: str
     kind: str = "target epoch"
@@ -97,7 +97,7 @@ def store_target(core: Core, group: ConsumerGroup, member_id: str) -> None:
 
 def store_target_epoch(core: Core, group: ConsumerGroup) -> None:
     """Write for which epoch the target was computed; this comes after all the members' targets."""
-    core.write(group.partition, TargetEpochKey(group.id), group.target_epoch)
+    core.write(group.partition, TargetEpochKey(group.id), (group.target_epoch, group.assigned_at))
 
 
 def store_pattern(core: Core, group: ConsumerGroup, regex: str) -> None:
@@ -195,7 +195,7 @@ def replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> dict[st
         if isinstance(key, EpochKey):
             group.epoch, group.metadata_hash = value
         elif isinstance(key, TargetEpochKey):
-            group.target_epoch = value
+            group.target_epoch, group.assigned_at = value
         elif isinstance(key, TargetKey):
             group.target[key.member_id] = value
         elif isinstance(key, MemberKey):

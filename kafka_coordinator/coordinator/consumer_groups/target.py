@@ -11,6 +11,7 @@ from kafka_coordinator.assignors.translation import topic_id
 from kafka_coordinator.assignors.uniform import SERVER_ASSIGNORS
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
+from kafka_coordinator.coordinator.consumer_groups.sessions import assignment_interval_ms
 from kafka_coordinator.coordinator.consumer_groups.storing import store_target, store_target_epoch
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import (
     IteratedTargets,
@@ -19,27 +20,38 @@ from kafka_coordinator.coordinator.consumer_groups.uniform_balance import (
     voted,
 )
 from kafka_coordinator.coordinator.core import Core
+from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.java import sorted_as_java
 
 
-def compute_target(core: Core, group: ConsumerGroup, caller: ConsumerMember, is_new: bool) -> None:
+def is_due(core: Core, group: ConsumerGroup, now: Time) -> bool:
+    """Whether the group has waited long enough since its last target to get a new one (spec 6.3)."""
+    if group.assigned_at is None or not core.settings.version.assignment_interval:
+        return True
+    return now >= group.assigned_at + assignment_interval_ms(core, group)
+
+
+def compute_target(
+    core: Core, group: ConsumerGroup, caller: ConsumerMember, is_new: bool, alike: bool, now: Time
+) -> None:
     """Compute the target for the group's epoch and store what has changed in it.
 
-    ``caller``: the member whose request it is; ``is_new``: whether it joins with this request. Raises `UserError`
+    ``caller``: the member whose request it is; ``is_new``: whether it joins with this request; ``alike``: whether all
+    members are taken to subscribe alike. Raises `UserError`
     where an assignor of the user's own cannot, or answers with what is no assignment; the released broker would answer
     such a heartbeat with UNKNOWN_SERVER_ERROR, again and again.
     """
     name = voted(group.assignors, caller.profile.assignor) or core.settings.assignors[0]
     newcomer = caller.id if is_new else None
-    if name == "uniform" and group.homogeneous():
+    if name == "uniform" and alike and group.homogeneous():
         changed = _balance(core, group).compute(group.target, group.most_members, newcomer)
     else:
         group.balance = None
-        changed = _assigned(core, group, name, newcomer)
+        changed = _assigned(core, group, name, newcomer, alike)
     for member_id, given in changed.items():
         _take(core, group, member_id, given)
-    group.target_epoch = group.epoch
+    group.target_epoch, group.assigned_at = group.epoch, now
     store_target_epoch(core, group)
 
 
@@ -60,11 +72,13 @@ def _balance(core: Core, group: ConsumerGroup) -> UniformBalance:
     return known
 
 
-def _assigned(core: Core, group: ConsumerGroup, name: str, newcomer: str | None) -> dict[str, list[Partition]]:
+def _assigned(
+    core: Core, group: ConsumerGroup, name: str, newcomer: str | None, alike: bool
+) -> dict[str, list[Partition]]:
     """What the assignor of this name gives to each member."""
     metadata = _input(core, group, member_order(group.members, group.most_members, newcomer))
     try:
-        answer = SERVER_ASSIGNORS[name](metadata, group.homogeneous())
+        answer = SERVER_ASSIGNORS[name](metadata, alike)
         _check(name, answer, metadata)
     except AssignorError as error:
         raise UserError(f"server-side assignor {name} for group {group.id}: {error}") from None
