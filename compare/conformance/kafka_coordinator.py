@@ -146,7 +146,7 @@ class Session:
         got: dict[str, object] = {"n": number, "t": self._now, "op": op, "req": req}
         group_id = req.get("group_id")
         is_known = group_id in self._groups
-        if isinstance(group_id, str) and group_id:
+        if isinstance(group_id, str) and group_id and op != "set_group_config":
             self._groups[group_id] = None
         if op == "advance":
             self._now += get(req, "ms", int)

@@ -137,6 +137,7 @@ def _changes_nothing(
         and standing.epoch == group.target_epoch == group.epoch
         and not group.stale
         and not group.patterns
+        and len(group.assignors) < 2
         and profile.host == f"/{sender}"
         and profile.client_id == (request.client_id or profile.client_id)
         and profile.instance_id == request.instance_id

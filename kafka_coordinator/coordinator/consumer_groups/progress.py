@@ -80,14 +80,16 @@ def raise_epoch(
     whether subscriptions were looked at anew. ``bumped``: whether the epoch must go up in any case."""
     before = member.profile
     named_others = profile.topics != before.topics
+    version, assignors = core.settings.version, core.settings.assignors
+    preferred = group.preferred_assignor() or assignors[0]
     if profile != before:
-        preferred = group.preferred_assignor()
         group.set_profile(member, profile)
         storing.store_profile(core, group, member)
         if before.regex and before.regex != profile.regex and before.regex not in group.resolved:
             storing.store_pattern(core, group, before.regex)
-        if core.settings.version.assignor_change_raises_epoch and profile.assignor != before.assignor:
-            bumped = bumped or voted(group.assignors, profile.assignor) != preferred
+    if version.assignor_change_raises_epoch and group.assignors:
+        # Of names with equal counts this vote may come first, and then its member raises the epoch again and again.
+        bumped = bumped or (voted(group.assignors, profile.assignor) or assignors[0]) != preferred
     if not (bumped or named_others or group.stale):
         return False
     changed = refresh_hash(core, group)

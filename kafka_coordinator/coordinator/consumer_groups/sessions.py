@@ -29,6 +29,11 @@ def session_timeout_ms(core: Core, group: ConsumerGroup, member: ConsumerMember)
     """After how long a silence the member is removed."""
     if member.profile.classic is not None:
         return member.profile.classic.session_timeout_ms
+    return own_timeout_ms(core, group)
+
+
+def own_timeout_ms(core: Core, group: ConsumerGroup) -> int:
+    """The session timeout of members of the consumer protocol."""
     settings = core.settings
     own = core.group_settings.get(group.id, {}).get(SESSION_TIMEOUT, settings.group_consumer_session_timeout_ms)
     least, most = settings.group_consumer_min_session_timeout_ms, settings.group_consumer_max_session_timeout_ms

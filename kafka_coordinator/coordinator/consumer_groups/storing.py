@@ -21,6 +21,7 @@ from kafka_coordinator.coordinator.consumer_groups import sessions, states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import JOINING, ConsumerMember, Profile, observe_member_epoch
 from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.log import Key, Value
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded, Transition
@@ -216,8 +217,9 @@ def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
         after = states.MEMBER.next_state(states.ABSENT, states.LOADED, states.member_guard(state))
         out.observe(Transition(states.MEMBER.name, member.called, states.ABSENT, states.LOADED, after))
         observe_member_epoch(group.id, member, out)
-        sessions.restart_session(core, group, member, now, out)
-        if state == states.UNREVOKED and member.profile.classic is None:
+        # Of classic members, too, whatever session timeout they have asked for.
+        out.set_timer(session_timer(group.id, member.id), now + sessions.own_timeout_ms(core, group))
+        if state == states.UNREVOKED:
             member.revoking_at = member.standing.epoch
             out.set_timer(sessions.revocation_timer(group.id, member.id), now + member.profile.rebalance_timeout_ms)
     group.settle(states.LOADED, out)

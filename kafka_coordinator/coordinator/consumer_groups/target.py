@@ -59,7 +59,8 @@ def _balance(core: Core, group: ConsumerGroup) -> UniformBalance:
     """The targets as they were computed last, or made anew where topics have changed or others computed them."""
     counts, ids = _topics(core, group)
     known = group.balance
-    if known is None or known.counts != counts or known.ids != ids:
+    named = sorted_as_java(group.subscribed())
+    if known is None or known.counts != counts or known.ids != ids or known.named != named:
         targets = {
             member_id: tuple([each for each in group.target.get(member_id, ()) if each[1] < counts.get(each[0], 0)])
             for member_id in group.members
@@ -68,7 +69,7 @@ def _balance(core: Core, group: ConsumerGroup) -> UniformBalance:
             if len(target) != len(group.target.get(member_id, ())):
                 group.target[member_id] = target
                 store_target(core, group, member_id)
-        known = group.balance = UniformBalance(counts, ids, targets)
+        known = group.balance = UniformBalance(counts, ids, named, targets)
     return known
 
 
@@ -95,14 +96,23 @@ def _partitions(counts: tuple[tuple[str, int], ...]) -> list[Partition]:
 
 
 def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partition]) -> None:
-    """The member's target from now on; what it keeps stays in its order."""
+    """The member's target from now on; what it keeps stays in its order. A topic that is new to the member comes first:
+    Java's `computeIfAbsent` puts it before those that share its slot, and so `iterated` must find it."""
     before = group.target.get(member_id)
     if before is not None and len(before) == len(given) and (before == tuple(given) or set(before) == set(given)):
         return
     wanted = set(given)
     kept = [partition for partition in before or () if partition in wanted]
     had = set(kept)
-    group.target[member_id] = (*kept, *[partition for partition in given if partition not in had])
+    added = [partition for partition in given if partition not in had]
+    topics = dict.fromkeys([topic for topic, _ in added])
+    if len(topics) > 1 or kept:
+        known = {topic for topic, _ in kept}
+        first = [topic for topic in reversed(topics) if topic not in known]
+        newest = [partition for topic in first for partition in added if partition[0] == topic]
+        added = [partition for partition in added if partition[0] in known]
+        kept = [*newest, *kept]
+    group.target[member_id] = (*kept, *added)
     store_target(core, group, member_id)
 
 
