@@ -33,7 +33,7 @@ def describe_consumer_group(
     core: Core, now: Time, sender: str, request: messages.ConsumerGroupDescribe, out: Outbox
 ) -> None:
     """Epochs, state and members; partitions of topics that are gone are left out."""
-    group = core.consumer_groups.get(request.group)
+    group = core.readable(request.group)
     if group is None:
         out.send(sender, refusal(request, GROUP_ID_NOT_FOUND))
         return

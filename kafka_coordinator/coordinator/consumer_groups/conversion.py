@@ -71,6 +71,8 @@ def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
     core.consumer_groups[group.id] = group
     if group.epoch and not group.members:
         store_whole(core, group)
+    if group.id in core.forgotten:
+        group.offsets = core.forgotten.pop(group.id).offsets
     if classic is None:
         return
     group.offsets, group.granted = classic.offsets, classic.granted
@@ -230,13 +232,24 @@ def end_consumer_group(core: Core, group: ConsumerGroup, event: str, out: Outbox
 def replace_empty(core: Core, group: ConsumerGroup, now: Time, request: messages.JoinGroup, out: Outbox) -> None:
     """A classic client asks for a group of this id, and the one that there is has no members: it makes room for an
     empty classic one, which has its offsets. A request that is refused before anybody looks for its group changes
-    nothing."""
+    nothing. One that names a member finds no group then, and none is made for it."""
     settings = core.settings
     if not settings.group_min_session_timeout_ms <= request.session_timeout_ms <= settings.group_max_session_timeout_ms:
         return
+    if request.member_id != NO_MEMBER:
+        _forget(core, group, out)
+        return
     end_consumer_group(core, group, states.REPLACED_BY_CLASSIC, out)
-    if request.member_id == NO_MEMBER or group.offsets:
-        # Only who has no member id yet can make a group; else there is none from now on.
-        made = create_group(core, group.id, now, out)
-        made.offsets = group.offsets
-        store_group(core, made)
+    made = create_group(core, group.id, now, out)
+    made.offsets = group.offsets
+    store_group(core, made)
+
+
+def _forget(core: Core, group: ConsumerGroup, out: Outbox) -> None:
+    """Only who has no member id yet can make a group, but the coordinator has made room already, and has written
+    nothing of it: its log still has the group."""
+    forgotten = group.copy()
+    forgotten.forgotten_at = core.log(group.partition).end
+    group.end(states.REPLACED_BY_CLASSIC, out)
+    del core.consumer_groups[group.id]
+    core.forgotten[group.id] = forgotten

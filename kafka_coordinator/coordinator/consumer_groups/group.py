@@ -86,6 +86,8 @@ class ConsumerGroup(NodeState):
     """Epoch to how many members are stable at it."""
     _alike: bool | None = True
     """`alike` as it was counted last; None: to be counted."""
+    forgotten_at: int = 0
+    """End of the log when the group was forgotten; see `Core.forgotten`."""
     image_hash: tuple[int, frozenset[str], str] | None = None
     """The hash that was computed last, with what it was computed from."""
 

@@ -230,6 +230,7 @@ def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
 
 def resign(core: Core, partition: int, out: Outbox) -> None:
     """Another broker leads the partition: its groups are dead here."""
+    core.forgotten = {name: group for name, group in core.forgotten.items() if group.partition != partition}
     for group in [
         consumer_group for consumer_group in core.consumer_groups.values() if consumer_group.partition == partition
     ]:
