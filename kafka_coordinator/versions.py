@@ -58,9 +58,7 @@ class Version:
     replacing_resets_partition_epochs: bool = _rule(
         "4.3", "Who takes a static member's place may commit its partitions with any epoch.", "4.3.1"
     )
-    describes_pending: bool = _rule(
-        "4.3", "A member's described assignment has what it must still give up.", "4.4.0"
-    )
+    describes_pending: bool = _rule("4.3", "A member's described assignment has what it must still give up.", "4.4.0")
     assignor_change_raises_epoch: bool = _rule(
         "4.4", "The group epoch rises when another assignor is preferred.", "4.4.0"
     )
@@ -73,7 +71,9 @@ class Version:
         "4.4.0",
     )
     classic_rejoins_for_target: bool = _rule(
-        "4.3", "A classic member is told to join again when there is a new target, not a new group epoch.", "KAFKA-20272"
+        "4.3",
+        "A classic member is told to join again when there is a new target, not a new group epoch.",
+        "KAFKA-20272",
     )
     disabled_policy_refuses_classic: bool = _rule(
         "4.2", "With migration policy `disabled` no classic member joins a group of the consumer protocol.", "4.2.2"

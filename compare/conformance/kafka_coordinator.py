@@ -16,16 +16,16 @@ from compare.conformance.kafka_coordinator_shapes import (
     answer,
     consumer_group_state,
     group_state,
-    inner_state,
     request,
     with_blank_rack,
 )
 from compare.json_types import Json
 from kafka_coordinator.catalogue import topic_id
 from kafka_coordinator.cluster import (
+    GROUP_SETTINGS,
     INVALID_REQUEST,
     BrokerSettings,
-    GROUP_SETTINGS,
+    ConsumerGroup,
     ConsumerGroupHeartbeat,
     Coordinator,
     Core,
@@ -38,6 +38,7 @@ from kafka_coordinator.cluster import (
 from protocols.engine.nodes import Time
 from protocols.engine.single import SingleNode
 from protocols.errors import StrategyError, UserError
+from protocols.java import sorted_as_java
 
 LONGEST_MS = 100 * 24 * 3_600_000
 """Of a trace, in virtual time; a longer one is damaged rather than recorded."""
@@ -49,7 +50,19 @@ _UNCHANGED = "unchanged"
 _MISSING = "nothing"
 
 _LINE_FIELDS = ("trace_id", "kafka", "protocol", "scenario", "config", "topics", "topic_ids", "ids", "steps")
-_STEP_FIELDS = ("n", "t", "op", "req", "resp", "pending", "completed", "state", "inner", "timeline", "completed_at_step")
+_STEP_FIELDS = (
+    "n",
+    "t",
+    "op",
+    "req",
+    "resp",
+    "pending",
+    "completed",
+    "state",
+    "inner",
+    "timeline",
+    "completed_at_step",
+)
 
 _READS = frozenset(("heartbeat", "offset_fetch", "describe_group", "consumer_group_describe"))
 """Operations that change no group: a trace has thousands of them, and looking at all members takes its time."""
@@ -232,7 +245,7 @@ class Session:
         if not self._tells_inner:
             return {}
         groups = self.world.node.core.consumer_groups
-        inner = {group_id: inner_state(groups[group_id]) for group_id in self._groups if group_id in groups}
+        inner = {group_id: _inner(groups[group_id]) for group_id in self._groups if group_id in groups}
         if inner == self._inner:
             return {}
         self._inner = inner
@@ -279,6 +292,20 @@ class Session:
             # Sorted in the recording, but by symbol.
             return sorted(described, key=lambda each: str(each.get("member_id")))
         return listed
+
+
+def _inner(group: ConsumerGroup) -> Json:
+    """What a recording tells of a group besides: when its target was computed, since which epoch each partition has
+    been its member's, what patterns match."""
+    epochs = {
+        member.id: sorted([topic, number, member.standing.since_epoch((topic, number))] for topic, number in held)
+        for member in group.members.values()
+        if (held := member.standing.held)
+    }
+    inner: dict[str, Json] = {"assigned_at": group.assigned_at, "partition_epochs": epochs}
+    if group.resolved:
+        inner["regexes"] = {regex: sorted_as_java(each.topics) for regex, each in group.resolved.items()}
+    return inner
 
 
 def _refused_as_invalid(step: Mapping[str, Json]) -> bool:

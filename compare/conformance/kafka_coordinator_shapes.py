@@ -365,20 +365,6 @@ _MEMBER_STATES: Mapping[str, str] = {
 }
 
 
-def inner_state(group: ConsumerGroup) -> Json:
-    """What a recording tells of a group besides: when its target was computed, since which epoch each partition has
-    been its member's, what patterns match."""
-    epochs = {
-        member.id: sorted([topic, number, member.standing.since_epoch((topic, number))] for topic, number in held)
-        for member in group.members.values()
-        if (held := member.standing.held)
-    }
-    inner: dict[str, Json] = {"assigned_at": group.assigned_at, "partition_epochs": epochs}
-    if group.resolved:
-        inner["regexes"] = {regex: sorted_as_java(each.topics) for regex, each in group.resolved.items()}
-    return inner
-
-
 def consumer_group_state(group: ConsumerGroup) -> Json:
     """A group of the consumer protocol in the form of the recording."""
     return {

@@ -44,7 +44,13 @@ if TYPE_CHECKING:
     from kafka_coordinator.consumer.state.consumer import ConsumerState
     from kafka_coordinator.consumer.state.reading import ListenerCall
     from kafka_coordinator.consumer.states import CONSUMER
-    from kafka_coordinator.coordinator.commands import GroupSettings, OffsetsDecided, OffsetsLeaders, RebalanceGroup, Topics
+    from kafka_coordinator.coordinator.commands import (
+        GroupSettings,
+        OffsetsDecided,
+        OffsetsLeaders,
+        RebalanceGroup,
+        Topics,
+    )
     from kafka_coordinator.coordinator.consumer_groups import states as consumer_groups_states
     from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_request
     from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup

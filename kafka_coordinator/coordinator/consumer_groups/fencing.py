@@ -10,7 +10,13 @@ from kafka_coordinator.coordinator.consumer_groups.checks import Refused
 from kafka_coordinator.coordinator.consumer_groups.conversion import downgrade, may_downgrade
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import NOTHING, ConsumerMember, observe_member_epoch
-from kafka_coordinator.coordinator.consumer_groups.sessions import cancel_timers, refresh_hash, rejoin_timer, revocation_timer, sync_timer
+from kafka_coordinator.coordinator.consumer_groups.sessions import (
+    cancel_timers,
+    refresh_hash,
+    rejoin_timer,
+    revocation_timer,
+    sync_timer,
+)
 from kafka_coordinator.coordinator.consumer_groups.storing import bump
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
@@ -29,9 +35,9 @@ def fence(
     gone = dict.fromkeys(member.id for member in members)
     by = members[0].profile.client_id
     converts = may_downgrade(core, group, gone)
-    if converts and not core.settings.version.downgrades_without_target:
-        if any(each not in group.target for each in group.members if each not in gone):
-            raise Refused(UNKNOWN_SERVER_ERROR)
+    lacks_target = any(each not in group.target for each in group.members if each not in gone)
+    if converts and lacks_target and not core.settings.version.downgrades_without_target:
+        raise Refused(UNKNOWN_SERVER_ERROR)
     for member in members:
         state = member.standing.state
         after = states.MEMBER.next_state(state, states.LEFT, ALWAYS)
@@ -64,7 +70,11 @@ def leave_for_a_while(core: Core, group: ConsumerGroup, member: ConsumerMember, 
     state = member.standing.state
     after = states.MEMBER.next_state(state, states.AWAY, ALWAYS)
     out.observe(Transition(states.MEMBER.name, member.called, state, states.AWAY, after))
-    since = ((0, member.standing.assigned),) if core.settings.version.replacing_resets_partition_epochs else member.standing.since
+    since = (
+        ((0, member.standing.assigned),)
+        if core.settings.version.replacing_resets_partition_epochs
+        else member.standing.since
+    )
     group.set_standing(member, member.standing._replace(epoch=LEAVES_FOR_A_WHILE, pending=NOTHING, since=since))
     observe_member_epoch(group.id, member, out)
     storing.store_standing(core, group, member)

@@ -13,7 +13,7 @@ from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.states import M_STABLE, UNRELEASED, UNREVOKED
 from kafka_coordinator.coordinator.group import Protocols
 from kafka_coordinator.messages import LEAVES_FOR_A_WHILE
-from kafka_coordinator.versions import Version
+from kafka_coordinator.versions import DEFAULT, Version
 from protocols.engine.nodes import Outbox
 from protocols.facts import Epoch
 from protocols.load import quickly_made
@@ -61,7 +61,7 @@ class Goal(NamedTuple):
     """The partitions that the heartbeat says the member owns; None: it does not say."""
     is_free: Callable[[Partition], bool]
     """Whether no member has the partition assigned or pending revocation."""
-    version: Version
+    version: Version = DEFAULT
     topics: Collection[str] = ()
     """To which the member subscribes, and that there are."""
     cut: bool = False
@@ -123,9 +123,7 @@ def _next(member: Standing, epoch: int, goal: Goal) -> Standing:
     return Standing(goal.epoch, member.epoch, state, keep | free, NOTHING, since)
 
 
-def _kept(
-    since: tuple[tuple[int, Partitions], ...], partitions: Partitions
-) -> tuple[tuple[int, Partitions], ...]:
+def _kept(since: tuple[tuple[int, Partitions], ...], partitions: Partitions) -> tuple[tuple[int, Partitions], ...]:
     return tuple([(epoch, kept) for epoch, had in since if (kept := had & partitions)])
 
 

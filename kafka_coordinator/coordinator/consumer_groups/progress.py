@@ -109,7 +109,14 @@ def _why(profile: Profile, by_member: bool) -> tuple[str, bool]:
 
 
 def move(
-    core: Core, group: ConsumerGroup, member: ConsumerMember, owned: Owned, target: Target, now: Time, out: Outbox, cut: bool
+    core: Core,
+    group: ConsumerGroup,
+    member: ConsumerMember,
+    owned: Owned,
+    target: Target,
+    now: Time,
+    out: Outbox,
+    cut: bool,
 ) -> bool:
     """Reconcile the member towards this target; whether it stands elsewhere now. ``cut``: whether its subscription has
     changed."""
