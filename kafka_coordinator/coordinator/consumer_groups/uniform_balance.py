@@ -143,8 +143,8 @@ Key = tuple[int, int, int, str]
 
 class UniformBalance:
     """``counts``: topic to its partitions, for the topics to which everybody subscribes; ``ids``: their ids; ``named``:
-    all topics that they name, whether there are such or not; the three must stay what they are. ``targets``: member id to
-    its target, in the order in which the members came."""
+    all topics that they name, whether there are such or not; all three must stay what they are. ``targets``: member id
+    to its target, in the order in which the members came."""
 
     def __init__(
         self,
