@@ -140,8 +140,8 @@ class Session:
         in_order = sorted(self.ids, key=_number_of)
         self._unused = [self.ids[symbol] for symbol in in_order if self.ids[symbol] not in chosen]
         try:
-            named = version_named(version or OLDEST_RECORDED, "kafka")
-            settings = with_settings(BrokerSettings(load_ms=0, version=named), {**_ONE_SHARD, **config}, "config")
+            base = BrokerSettings(load_ms=0, version=version_named(version or OLDEST_RECORDED, "kafka"))
+            settings = with_settings(base, {**_ONE_SHARD, **config}, "config")
         except UserError as error:
             raise MalformedCase("config or kafka", "settings of a broker and its version", str(error)) from None
         self._tells_inner = version is not None
@@ -167,8 +167,8 @@ class Session:
                 raise MalformedCase(f"steps[{number}].req.ms", f"a trace of 0 to {LONGEST_MS} ms", req["ms"])
             got["timeline"] = list(self._timeline(self._now))
         elif op == "set_group_config":
-            own = get(req, "config", dict)
-            settings = {name: int(str(own[name])) for name in own if name in GROUP_SETTINGS}
+            config = get(req, "config", dict)
+            settings = {name: int(str(config[name])) for name in config if name in GROUP_SETTINGS}
             self.world.command(self._now, GroupSettings({str(group_id): settings}))
             return got
         else:

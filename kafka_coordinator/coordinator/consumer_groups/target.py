@@ -105,15 +105,17 @@ def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partitio
     kept = [partition for partition in before or () if partition in wanted]
     had = set(kept)
     added = [partition for partition in given if partition not in had]
-    topics = dict.fromkeys([topic for topic, _ in added])
-    if len(topics) > 1 or kept:
-        known = {topic for topic, _ in kept}
-        first = [topic for topic in reversed(topics) if topic not in known]
-        newest = [partition for topic in first for partition in added if partition[0] == topic]
-        added = [partition for partition in added if partition[0] in known]
+    topics = [topic for topic in dict.fromkeys([topic for topic, _ in added]) if not _has(kept, topic)]
+    if topics:
+        newest = [partition for topic in reversed(topics) for partition in added if partition[0] == topic]
+        added = [partition for partition in added if partition[0] not in topics]
         kept = [*newest, *kept]
     group.target[member_id] = (*kept, *added)
     store_target(core, group, member_id)
+
+
+def _has(partitions: Iterable[Partition], topic: str) -> bool:
+    return any(partition[0] == topic for partition in partitions)
 
 
 def _topics(core: Core, group: ConsumerGroup) -> tuple[dict[str, int], dict[str, int]]:
