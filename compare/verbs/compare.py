@@ -15,7 +15,7 @@ from compare.running.parquet import write_runs
 from compare.running.record import run_record
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.runs import MeasuredRun, Plan, RunOrder, SeedChoice, failures, run_all
-from compare.running.systems import read, variant_names
+from compare.running.systems import read, variant_names, version_notes, with_kafka_version
 from compare.running.variants import Variant
 from compare.showing.comparison.tables import print_comparison
 from compare.showing.console import print_json, print_text, run_progress
@@ -51,6 +51,11 @@ class _NamesStrategies(click.Command):
     help="System or variant to run instead of the scenario's systems: kafka:sticky, kafka:range+static,"
     " kafka-zookeeper:range, rocketmq:AVG, a label of the scenario, or several in one word: kafka,"
     " kafka-zookeeper, rocketmq, all. May be given several times.",
+)
+@click.option(
+    "--kafka-version",
+    metavar="VERSION",
+    help="Kafka's version, 4.1 to 4.4, in place of the scenario's (left out: 4.1).",
 )
 @click.option(
     "--seed", "seeds", type=int, multiple=True, help="Replace the scenario's seed. May be given several times."
@@ -114,6 +119,7 @@ def compare(
     scenarios: tuple[str, ...],
     format: str,
     systems: tuple[str, ...],
+    kafka_version: str | None,
     seeds: tuple[int, ...],
     many: int | None,
     jitter: str | None,
@@ -136,7 +142,9 @@ def compare(
     if many is not None and len(seeds) > 1:
         raise UserError("--seeds counts up from one seed: expected --seed at most once")
     chosen = SeedChoice(seeds, many, None if jitter is None else jitter == "on")
-    read_in = [read(path) for path in scenarios]
+    read_in = [with_kafka_version(read(path), kafka_version) for path in scenarios]
+    for note in dict.fromkeys(note for each in read_in for note in version_notes(each)):
+        click.echo(note, err=True)
     if before is not None:
         check_same(before, [scenario.name for scenario in read_in], str(baseline))
         check_jitter(before, chosen.jitter, str(baseline))

@@ -103,6 +103,8 @@ if TYPE_CHECKING:
         SyncGroup,
         SyncGroupAnswer,
     )
+    from kafka_coordinator.versions import COMPARED as COMPARED_VERSIONS
+    from kafka_coordinator.versions import NAMES as VERSIONS
     from kafka_coordinator.versions import version_named
     from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
     from kafka_coordinator.zookeeper.exploration import rules as zookeeper_exploration_rules

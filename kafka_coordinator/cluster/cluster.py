@@ -26,6 +26,7 @@ from kafka_coordinator.consumer import (
     Thaw,
 )
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from kafka_coordinator.versions import DEFAULT, version_named
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.scenario import events
@@ -51,7 +52,8 @@ class KafkaCluster:
         self.scenario, self.simulation = scenario, simulation
         where = system.label or system.system
         divided = SettingsByRole(system.settings, where)
-        settings = with_settings(BrokerSettings(), divided.coordinator, where)
+        version = version_named(scenario.versions.get("kafka", DEFAULT.name), "versions: kafka")
+        settings = with_settings(BrokerSettings(version=version), divided.coordinator, where)
         timing = ControllerSettings.of(divided.controller)
         self.group_configs = GroupConfigs(scenario, settings)
         replicas = scenario.replication.get("kafka")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from protocols.scenario import fields
 from protocols.scenario.events.base import AnyEvent
@@ -78,6 +78,11 @@ class ExpectPart(fields.Part):
     """At the end at most so many records wait, those of the last second left out."""
 
 
+def _version(given: object) -> object:
+    """YAML reads ``4.4`` as a number."""
+    return str(given) if isinstance(given, float) else given
+
+
 class Scenario(fields.Part):
     """A cluster, the events, and the systems to run."""
 
@@ -96,6 +101,9 @@ class Scenario(fields.Part):
     """System to the number of replicas of each queue. ``kafka: 2``: a partition is on its broker and the next one in
     order, and is neither written nor read while both are down. Left out, a Kafka partition is on every broker and never
     lacks a leader; RocketMQ's brokers are masters without replicas (1, and no other number is modelled)."""
+    versions: dict[str, Annotated[str, BeforeValidator(_version)]] = Field(default_factory=dict)
+    """System to the version whose rules hold, as in ``kafka: 4.4`` (4.1, 4.2, 4.3 or 4.4). Left out: 4.1. Those of 4.1
+    and 4.4 were compared with released brokers, those between are composed of rules whose first version is known."""
     load: LoadPart = LoadPart()
     """What is produced."""
     threads: fields.Number | Literal["real"] = 1
@@ -123,6 +131,8 @@ class SystemStrategies:
 
     records: tuple[StrategyRecord[Any], ...]
     static_members: bool = False
+    versions: tuple[str, ...] = ()
+    """Versions that a scenario may name."""
 
     @property
     def names(self) -> tuple[str, ...]:
