@@ -1,10 +1,8 @@
-"""Versions of Kafka as data: which rule of the group coordinator holds since which version (spec versions).
+"""Versions of Kafka as data: which rule of the group coordinator holds since which version (spec 11).
 
 A version is what its rules say: code asks for a rule by its name and never compares a number. The rules of 4.1.0 and of
 4.4.0 were compared with the released brokers; a version between them is composed of the rules whose first version is
 known.
-
-Share groups, brokers' requests and clients have rows of their own where they differ.
 """
 
 from collections.abc import Iterator, Mapping

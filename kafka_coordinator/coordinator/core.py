@@ -56,7 +56,7 @@ class Core(NodeState):
     """The groups of the consumer protocol; an id is that of one group, of either kind."""
     forgotten: dict[str, ConsumerGroup] = field(default_factory=dict)
     """Emptied groups of the consumer protocol that made room for a classic one which never came to be. The log still
-    has them; what only reads sees them until the next write (spec 6.9)."""
+    has them; what only reads sees them until the next write (spec 10)."""
     group_settings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Group to its own settings, under Kafka's names."""
     closes: dict[str, int] = field(default_factory=dict)

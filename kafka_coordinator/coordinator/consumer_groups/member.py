@@ -1,5 +1,5 @@
 """A member of a group of the consumer protocol as its coordinator knows it (spec 6.2), and the rule by which it moves
-towards its target assignment: a pure function of what is known (spec 6.4).
+towards its target assignment: a pure function of what is known (spec 6.4, 11.3).
 
 In Kafka `ConsumerGroupMember` and `CurrentAssignmentBuilder`.
 """

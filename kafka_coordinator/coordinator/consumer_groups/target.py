@@ -26,7 +26,7 @@ from protocols.java import sorted_as_java
 
 
 def is_due(core: Core, group: ConsumerGroup, now: Time) -> bool:
-    """Whether the group has waited long enough since its last target to get a new one (spec 6.3)."""
+    """Whether the group has waited long enough since its last target to get a new one (spec 11.2)."""
     if group.assigned_at is None or not core.settings.version.assignment_interval:
         return True
     return now >= group.assigned_at + assignment_interval_ms(core, group)
