@@ -142,9 +142,7 @@ def compare(
     if many is not None and len(seeds) > 1:
         raise UserError("--seeds counts up from one seed: expected --seed at most once")
     chosen = SeedChoice(seeds, many, None if jitter is None else jitter == "on")
-    read_in = [with_kafka_version(read(path), kafka_version) for path in scenarios]
-    for note in dict.fromkeys(note for each in read_in for note in version_notes(each)):
-        click.echo(note, err=True)
+    read_in = _read(scenarios, kafka_version)
     if before is not None:
         check_same(before, [scenario.name for scenario in read_in], str(baseline))
         check_jitter(before, chosen.jitter, str(baseline))
@@ -176,6 +174,13 @@ def compare(
         save_report(report, write_comparison(found))
     runs = ((scenario, run) for scenario, runs_, _ in found for run in runs_)
     return _exit_code(line for scenario, run in runs for line in _failed_checks(scenario, run.variant, run.failed))
+
+
+def _read(paths: Iterable[Path | str], kafka_version: str | None) -> list[Scenario]:
+    found = [with_kafka_version(read(path), kafka_version) for path in paths]
+    for note in dict.fromkeys(note for scenario in found for note in version_notes(scenario)):
+        click.echo(note, err=True)
+    return found
 
 
 def _exit_code(failed: Iterable[str]) -> int:
