@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What makes a system's cluster, the names of its members' and of its groups' settings, its strategies, what tells
-    the explorer of its nodes, and how it numbers queues. ``also``: variants for which its bare name stands besides
-    those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static;
+    """What makes a system's cluster, the names of its members', groups' and producers' settings, its strategies, what
+    tells the explorer of its nodes, and how it numbers queues. ``also``: variants for which its bare name stands
+    besides those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static;
     ``versions``: those that a scenario may name."""
 
     cluster: Callable[[], MakeCluster]
@@ -43,6 +43,7 @@ class System:
     strategies: Callable[[], Registry[Any]]
     exploration_rules: "Callable[[bool], NodeRules]"
     numbering: Numbering
+    producer_settings: Callable[[], frozenset[str]] = frozenset
     also: tuple[str, ...] = ()
     static_members: bool = False
     versions: Callable[[], tuple[str, ...]] = tuple
@@ -56,6 +57,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: KAFKA_STRATEGIES,
         lambda brokers_end: kafka.exploration_rules(brokers_end=brokers_end),
         THROUGHOUT,
+        lambda: kafka.producer_settings(),
         also=(f"kafka:range{STATIC}", "kafka-zookeeper:range"),
         static_members=True,
         versions=lambda: kafka.VERSIONS,
@@ -75,6 +77,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: ROCKETMQ_STRATEGIES,
         lambda brokers_end: rocketmq.exploration_rules(brokers_end=brokers_end),
         PER_BROKER,
+        lambda: frozenset(rocketmq.PRODUCER_SETTINGS),
     ),
 }
 
@@ -190,7 +193,17 @@ def with_own_settings(scenario: Scenario, system: str) -> Scenario:
         return _mine(f"group {name}", group, of_group).model_copy(update={"members": members})
 
     groups = {name: group_of(name, group) for name, group in scenario.groups.items()}
-    return scenario.model_copy(update={"groups": groups, "events": tuple(map(event_of, scenario.events))})
+    changed: dict[str, object] = {"groups": groups, "events": tuple(map(event_of, scenario.events))}
+    if given := scenario.load.producer:
+        own, known = (
+            frozenset().union(*(each.producer_settings() for each in _asked(asked))) for asked in (system, None)
+        )
+        for name in given:
+            if name not in known:
+                raise UserError(f"load: unknown setting {name!r} of producers, {suggestion(name, sorted(known))}")
+        producer = {name: value for name, value in given.items() if name in own}
+        changed["load"] = scenario.load.model_copy(update={"producer": producer})
+    return scenario.model_copy(update=changed)
 
 
 def _mine(what: str, part: P, known: Known) -> P:
