@@ -193,8 +193,12 @@ def compare(
         from compare.showing.comparison.page import write_comparison
 
         save_report(report, write_comparison(found))
-    runs = ((scenario, run) for scenario, runs_, _ in found for run in runs_)
-    return _exit_code(line for scenario, run in runs for line in _failed_checks(scenario, run.variant, run.failed))
+    return _exit_code(
+        line
+        for scenario, runs, _ in found
+        for run in runs
+        for line in _failed_checks(scenario, run.variant, run.failed)
+    )
 
 
 def _read(paths: Iterable[Path | str], kafka_version: str | None) -> list[Scenario]:
