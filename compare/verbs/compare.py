@@ -160,9 +160,7 @@ def compare(
     expectation of a scenario fails.
     """
     before = None if baseline is None else read_baseline(baseline, "compare", documents_of)
-    if many is not None and len(seeds) > 1:
-        raise UserError("--seeds counts up from one seed: expected --seed at most once")
-    chosen = SeedChoice(seeds, many, None if jitter is None else jitter == "on")
+    chosen = _chosen(seeds, many, jitter)
     read_in = _read(scenarios, kafka_version)
     if before is not None:
         check_same(before, [scenario.name for scenario in read_in], str(baseline))
@@ -193,12 +191,14 @@ def compare(
         from compare.showing.comparison.page import write_comparison
 
         save_report(report, write_comparison(found))
-    return _exit_code(
-        line
-        for scenario, runs, _ in found
-        for run in runs
-        for line in _failed_checks(scenario, run.variant, run.failed)
-    )
+    runs = ((scenario, run) for scenario, runs_, _ in found for run in runs_)
+    return _exit_code(line for scenario, run in runs for line in _failed_checks(scenario, run.variant, run.failed))
+
+
+def _chosen(seeds: tuple[int, ...], many: int | None, jitter: str | None) -> SeedChoice:
+    if many is not None and len(seeds) > 1:
+        raise UserError("--seeds counts up from one seed: expected --seed at most once")
+    return SeedChoice(seeds, many, None if jitter is None else jitter == "on")
 
 
 def _read(paths: Iterable[Path | str], kafka_version: str | None) -> list[Scenario]:
