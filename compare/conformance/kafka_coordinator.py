@@ -22,34 +22,56 @@ from compare.conformance.kafka_coordinator_shapes import (
 from compare.json_types import Json
 from kafka_coordinator.catalogue import topic_id
 from kafka_coordinator.cluster import (
+    GROUP_SETTINGS,
     INVALID_REQUEST,
     BrokerSettings,
+    ConsumerGroup,
     ConsumerGroupHeartbeat,
     Coordinator,
     Core,
+    GroupSettings,
+    OffsetsLeaders,
     Topics,
+    version_named,
     with_settings,
 )
 from protocols.engine.nodes import Time
 from protocols.engine.single import SingleNode
 from protocols.errors import StrategyError, UserError
+from protocols.java import sorted_as_java
 
 LONGEST_MS = 100 * 24 * 3_600_000
 """Of a trace, in virtual time; a longer one is damaged rather than recorded."""
 
 _CLIENT = "client"
 _BROKER = "broker"
+_NOBODY = ""
 _UNCHANGED = "unchanged"
 _MISSING = "nothing"
 
-_LINE_FIELDS = ("trace_id", "protocol", "scenario", "config", "topics", "topic_ids", "ids", "steps")
-_STEP_FIELDS = ("n", "t", "op", "req", "resp", "pending", "completed", "state", "timeline", "completed_at_step")
+_LINE_FIELDS = ("trace_id", "kafka", "protocol", "scenario", "config", "topics", "topic_ids", "ids", "steps")
+_STEP_FIELDS = (
+    "n",
+    "t",
+    "op",
+    "req",
+    "resp",
+    "pending",
+    "completed",
+    "state",
+    "inner",
+    "timeline",
+    "completed_at_step",
+)
 
 _READS = frozenset(("heartbeat", "offset_fetch", "describe_group", "consumer_group_describe"))
 """Operations that change no group: a trace has thousands of them, and looking at all members takes its time."""
 
 _OF_A_MEMBER = {"metadata", "target_assignment"}
 """Fields that only the description of a member has."""
+
+OLDEST_RECORDED = "4.1.0"
+"""The version of recordings that name none."""
 
 _ONE_SHARD = {"offsets.topic.num.partitions": 1}
 """The recording ran all groups on one partition of ``__consumer_offsets``."""
@@ -68,7 +90,8 @@ def play(line: Line) -> list[Difference]:
     for name in ("protocol", "scenario"):
         get(line, name, str)
     topic_ids = get(line, "topic_ids", dict) if "topic_ids" in line else {}
-    trace = Session(get(line, "ids", dict), get(line, "config", dict), get(line, "topics", dict), topic_ids, steps)
+    topics, version = get(line, "topics", dict), get(line, "kafka", str) if "kafka" in line else None
+    trace = Session(get(line, "ids", dict), get(line, "config", dict), topics, topic_ids, steps, version)
     for number, step in enumerate(steps):
         recorded = trace.resolved({name: value for name, value in step.items() if name != "completed_at_step"})
         got = trace.resolved(trace.step(number, step))
@@ -99,6 +122,7 @@ class Session:
         topics: Mapping[str, Json],
         topic_ids: Mapping[str, Json],
         steps: Sequence[Mapping[str, Json]],
+        version: str | None = None,
     ) -> None:
         for step in steps:
             get(step, "op", str)
@@ -107,6 +131,7 @@ class Session:
         """Step of a parked request to the step that answered it."""
         self._groups: dict[str, None] = {}
         self._reported: object = None
+        self._inner: object = {}
         self._now = 0
         self.ids: dict[str, str] = {symbol: get(ids, symbol, str) for symbol in ids}
         named = {member_id for step in steps for member_id in _member_ids(get(step, "req", dict))}
@@ -115,9 +140,11 @@ class Session:
         in_order = sorted(self.ids, key=_number_of)
         self._unused = [self.ids[symbol] for symbol in in_order if self.ids[symbol] not in chosen]
         try:
-            settings = with_settings(BrokerSettings(), {**_ONE_SHARD, **config}, "config")
+            base = BrokerSettings(load_ms=0, version=version_named(version or OLDEST_RECORDED, "kafka"))
+            settings = with_settings(base, {**_ONE_SHARD, **config}, "config")
         except UserError as error:
-            raise MalformedCase("config", "settings of a broker", str(error)) from None
+            raise MalformedCase("config or kafka", "settings of a broker and its version", str(error)) from None
+        self._tells_inner = version is not None
         self.world = SingleNode(Coordinator(_BROKER, settings), new_id=self._new_id)
         self.world.start()
         try:
@@ -132,13 +159,18 @@ class Session:
         got: dict[str, object] = {"n": number, "t": self._now, "op": op, "req": req}
         group_id = req.get("group_id")
         is_known = group_id in self._groups
-        if isinstance(group_id, str) and group_id:
+        if isinstance(group_id, str) and group_id and op != "set_group_config":
             self._groups[group_id] = None
         if op == "advance":
             self._now += get(req, "ms", int)
             if not 0 <= self._now <= LONGEST_MS:
                 raise MalformedCase(f"steps[{number}].req.ms", f"a trace of 0 to {LONGEST_MS} ms", req["ms"])
             got["timeline"] = list(self._timeline(self._now))
+        elif op == "set_group_config":
+            config = get(req, "config", dict)
+            settings = {name: int(str(config[name])) for name in config if name in GROUP_SETTINGS}
+            self.world.command(self._now, GroupSettings({str(group_id): settings}))
+            return got
         else:
             self._request(op, number, req, step)
         answers = self._answers(number)
@@ -151,15 +183,27 @@ class Session:
         if op != "advance":
             state = None if op in _READS and is_known else self._state()
             got["state"] = _UNCHANGED if state is None else state
+            got |= self._changed_inner()
         return got
 
     def _set_topics(self, topics: Mapping[str, Json]) -> None:
         counts = {topic: get(topics, topic, int) for topic in topics}
+        core = self.world.node.core
+        offsets = {group.id: dict(group.offsets) for group in core.consumer_groups.values()}
         self.world.command(self._now, Topics(counts, ids=self._topic_ids))
+        if not self._tells_inner:
+            # These recordings told the coordinator the new metadata alone: a broker deletes offsets of deleted topics.
+            for group in core.consumer_groups.values():
+                group.offsets.update(offsets[group.id])
 
     def _request(self, op: str, number: int, req: Mapping[str, Json], step: Mapping[str, Json]) -> None:
         if op == "set_topics":
             self._set_topics(get(req, "topics", dict))
+            return
+        if op == "fail_over":
+            for leader in (_NOBODY, _BROKER):
+                self.world.command(self._now, OffsetsLeaders((leader,)))
+            self.world.advance(self._now)
             return
         if op not in REQUESTS:
             raise MalformedCase(f"steps[{number}].op", f"one of {', '.join([*REQUESTS, 'set_topics', 'advance'])}", op)
@@ -185,7 +229,7 @@ class Session:
                 self.world.advance(until)
             state = self._state() if running or self._reported is None else None
             if state is not None:
-                yield {"t": _whole(self.world.now), "state": state}
+                yield {"t": _whole(self.world.now), "state": state, **self._changed_inner()}
 
     def _state(self) -> object:
         """All groups that any request has named so far; None if nothing is new since the last report."""
@@ -195,6 +239,17 @@ class Session:
             return None
         self._reported = state
         return state
+
+    def _changed_inner(self) -> dict[str, object]:
+        """What no request shows of the groups, if it is new since the last report."""
+        if not self._tells_inner:
+            return {}
+        groups = self.world.node.core.consumer_groups
+        inner = {group_id: _inner(groups[group_id]) for group_id in self._groups if group_id in groups}
+        if inner == self._inner:
+            return {}
+        self._inner = inner
+        return {"inner": inner}
 
     @staticmethod
     def _shown(core: Core, group_id: str) -> Json:
@@ -222,7 +277,7 @@ class Session:
     def resolved(self, value: object, name: str = "") -> object:
         """The value with real ids for symbols, and in one order where the recording's is arbitrary."""
         if isinstance(value, dict):
-            keys = self.ids if name == "members" else {}
+            keys = self.ids if name in ("members", "partition_epochs") else {}
             return {keys.get(key, key): self.resolved(each, key) for key, each in value.items()}
         if name in ("member_id", "leader"):
             return self.ids.get(value, value) if isinstance(value, str) else value
@@ -237,6 +292,20 @@ class Session:
             # Sorted in the recording, but by symbol.
             return sorted(described, key=lambda each: str(each.get("member_id")))
         return listed
+
+
+def _inner(group: ConsumerGroup) -> Json:
+    """What a recording tells of a group besides: when its target was computed, since which epoch each partition has
+    been its member's, what patterns match."""
+    epochs = {
+        member.id: sorted([topic, number, member.standing.since_epoch((topic, number))] for topic, number in held)
+        for member in group.members.values()
+        if (held := member.standing.held)
+    }
+    inner: dict[str, Json] = {"assigned_at": group.assigned_at, "partition_epochs": epochs}
+    if group.resolved:
+        inner["regexes"] = {regex: sorted_as_java(each.topics) for regex, each in group.resolved.items()}
+    return inner
 
 
 def _refused_as_invalid(step: Mapping[str, Json]) -> bool:

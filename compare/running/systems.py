@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 class System:
     """What makes a system's cluster, the names of its members', groups' and producers' settings, its strategies, what
     tells the explorer of its nodes, and how it numbers queues. ``also``: variants for which its bare name stands
-    besides those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static."""
+    besides those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static;
+    ``versions``: those that a scenario may name."""
 
     cluster: Callable[[], MakeCluster]
     member_settings: Callable[[], frozenset[str]]
@@ -45,6 +46,7 @@ class System:
     producer_settings: Callable[[], frozenset[str]] = frozenset
     also: tuple[str, ...] = ()
     static_members: bool = False
+    versions: Callable[[], tuple[str, ...]] = tuple
 
 
 SYSTEMS: Mapping[str, System] = {
@@ -58,6 +60,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: kafka.producer_settings(),
         also=(f"kafka:range{STATIC}", "kafka-zookeeper:range"),
         static_members=True,
+        versions=lambda: kafka.VERSIONS,
     ),
     "kafka-zookeeper": System(
         lambda: kafka.ZooKeeperCluster,
@@ -120,7 +123,7 @@ def known_strategies() -> dict[str, SystemStrategies]:
     for name, system in SYSTEMS.items():
         strategies = system.strategies()
         records = tuple(strategies[strategy] for strategy in strategies)
-        found[name] = SystemStrategies(records, system.static_members)
+        found[name] = SystemStrategies(records, system.static_members, system.versions())
     return found
 
 
@@ -150,6 +153,23 @@ Known = tuple[frozenset[str], frozenset[str]]
 def own_part(part: P, own: Collection[str]) -> P:
     """The same with those settings only."""
     return part.model_copy(update={"settings": {name: part.settings[name] for name in part.settings if name in own}})
+
+
+def with_kafka_version(scenario: Scenario, version: str | None) -> Scenario:
+    """The scenario with Kafka of this version (None: as it is)."""
+    if version is None:
+        return scenario
+    named = kafka.version_named(version, "--kafka-version").name
+    return scenario.model_copy(update={"versions": {**scenario.versions, "kafka": named}})
+
+
+def version_notes(scenario: Scenario) -> list[str]:
+    """A line for each version in the scenario whose answers nobody has compared with a broker's."""
+    return [
+        f"note: {system} {version} is composed of rules whose first version is known; not compared with a broker"
+        for system, version in scenario.versions.items()
+        if version not in kafka.COMPARED_VERSIONS
+    ]
 
 
 def with_own_settings(scenario: Scenario, system: str) -> Scenario:

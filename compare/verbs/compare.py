@@ -23,7 +23,7 @@ from compare.running.reached import Reached
 from compare.running.record import run_record
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.runs import MeasuredRun, Plan, RunOrder, SeedChoice, failures, run_all
-from compare.running.systems import read, variant_names
+from compare.running.systems import read, variant_names, version_notes, with_kafka_version
 from compare.running.variants import Variant
 from compare.showing.comparison.tables import print_comparison
 from compare.showing.console import print_json, print_text, run_progress
@@ -68,6 +68,11 @@ class _NamesStrategies(click.Command):
     help="System or variant to run instead of the scenario's systems: kafka:sticky, kafka:range+static,"
     " kafka-zookeeper:range, rocketmq:AVG, a label of the scenario, or several in one word: kafka,"
     " kafka-zookeeper, rocketmq, all. May be given several times.",
+)
+@click.option(
+    "--kafka-version",
+    metavar="VERSION",
+    help="Kafka's version, 4.1 to 4.4, in place of the scenario's (left out: 4.1).",
 )
 @click.option(
     "--seed", "seeds", type=int, multiple=True, help="Replace the scenario's seed. May be given several times."
@@ -133,6 +138,7 @@ def compare(
     scenarios: tuple[str, ...],
     format: str,
     systems: tuple[str, ...],
+    kafka_version: str | None,
     seeds: tuple[int, ...],
     many: int | None,
     jitter: str | None,
@@ -154,10 +160,8 @@ def compare(
     expectation of a scenario fails.
     """
     before = None if baseline is None else read_baseline(baseline, "compare", documents_of)
-    if many is not None and len(seeds) > 1:
-        raise UserError("--seeds counts up from one seed: expected --seed at most once")
-    chosen = SeedChoice(seeds, many, None if jitter is None else jitter == "on")
-    read_in = [read(path) for path in scenarios]
+    chosen = _chosen(seeds, many, jitter)
+    read_in = _read(scenarios, kafka_version)
     if before is not None:
         check_same(before, [scenario.name for scenario in read_in], str(baseline))
         check_jitter(before, chosen.jitter, str(baseline))
@@ -189,6 +193,19 @@ def compare(
         save_report(report, write_comparison(found))
     runs = ((scenario, run) for scenario, runs_, _ in found for run in runs_)
     return _exit_code(line for scenario, run in runs for line in _failed_checks(scenario, run.variant, run.failed))
+
+
+def _chosen(seeds: tuple[int, ...], many: int | None, jitter: str | None) -> SeedChoice:
+    if many is not None and len(seeds) > 1:
+        raise UserError("--seeds counts up from one seed: expected --seed at most once")
+    return SeedChoice(seeds, many, None if jitter is None else jitter == "on")
+
+
+def _read(paths: Iterable[Path | str], kafka_version: str | None) -> list[Scenario]:
+    found = [with_kafka_version(read(path), kafka_version) for path in paths]
+    for note in dict.fromkeys(note for scenario in found for note in version_notes(scenario)):
+        click.echo(note, err=True)
+    return found
 
 
 def _exit_code(failed: Iterable[str]) -> int:

@@ -156,6 +156,9 @@ def serve(
     if initial_delay is not None:
         settings = {"group.initial.rebalance.delay.ms": _milliseconds(initial_delay)}
     given = None if scenario is None else read(scenario, served=True)
+    if given is not None and given.versions.get("kafka", SERVED_KAFKA) != SERVED_KAFKA:
+        named = given.versions["kafka"]
+        raise UserError(f"{scenario}: versions: kafka: {named}, but only brokers of {SERVED_KAFKA} are served")
     there = _topics(system, topics, given)
     journal = None if record is None or system != "kafka" else record.with_name(f"{record.name}.jsonl")
     served, end = asyncio.run(_serve(system, given, there, (host, advertise), port, settings, journal, report))
@@ -172,6 +175,9 @@ def serve(
         raise
     return 0
 
+
+SERVED_KAFKA = "4.1"
+"""Version of the brokers that are served."""
 
 _DEFAULT_BROKER: Mapping[str, str] = {"kafka": "broker-1", "rocketmq": "broker-a"}
 

@@ -12,6 +12,7 @@ In Kafka the classes that the setting ``group.consumer.assignors`` names (`Consu
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import TypeAlias
@@ -126,6 +127,11 @@ targets before. `kafka_coordinator.assignors.inputs.AssignorError` where it cann
 
 
 def _range(group: inputs.GroupMetadata, same_subscriptions: bool) -> inputs.Assignment:
+    """`server_range`; members that are taken to subscribe alike all share the topics of the first in S-order."""
+    if same_subscriptions and group.members:
+        first = group.members[inputs.static_order(group.members)[0]].topics
+        if any(member.topics != first for member in group.members):
+            group = replace(group, members=tuple([replace(member, topics=first) for member in group.members]))
     return server_range(group)
 
 

@@ -46,17 +46,24 @@ if TYPE_CHECKING:
     from kafka_coordinator.consumer.state.consumer import ConsumerState
     from kafka_coordinator.consumer.state.reading import ListenerCall
     from kafka_coordinator.consumer.states import CONSUMER
-    from kafka_coordinator.coordinator.commands import OffsetsDecided, RebalanceGroup, Topics
+    from kafka_coordinator.coordinator.commands import (
+        GroupSettings,
+        OffsetsDecided,
+        OffsetsLeaders,
+        RebalanceGroup,
+        Topics,
+    )
     from kafka_coordinator.coordinator.consumer_groups import states as consumer_groups_states
     from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_request
     from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-    from kafka_coordinator.coordinator.consumer_groups.member import JOINING, Standing, reconcile
+    from kafka_coordinator.coordinator.consumer_groups.member import JOINING, Goal, Standing, reconcile
     from kafka_coordinator.coordinator.core import Core
     from kafka_coordinator.coordinator.group import Group
     from kafka_coordinator.coordinator.log import offsets_partition
     from kafka_coordinator.coordinator.node import Coordinator, offsets_topic
     from kafka_coordinator.coordinator.offsets import transactional_commit_error
     from kafka_coordinator.coordinator.refusals import REFUSE, refusal
+    from kafka_coordinator.coordinator.settings import DEFAULTS as GROUP_SETTINGS
     from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
     from kafka_coordinator.coordinator.states import GROUP
     from kafka_coordinator.errors import (
@@ -99,6 +106,9 @@ if TYPE_CHECKING:
         SyncGroup,
         SyncGroupAnswer,
     )
+    from kafka_coordinator.versions import COMPARED as COMPARED_VERSIONS
+    from kafka_coordinator.versions import NAMES as VERSIONS
+    from kafka_coordinator.versions import version_named
     from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
     from kafka_coordinator.zookeeper.exploration import rules as zookeeper_exploration_rules
     from kafka_coordinator.zookeeper.settings import STRATEGIES as ZOOKEEPER_STRATEGIES

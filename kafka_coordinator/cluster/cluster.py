@@ -32,6 +32,7 @@ from kafka_coordinator.consumer import (
 )
 from kafka_coordinator.consumer.settings import ConsumerSettings, whole_number
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from kafka_coordinator.versions import DEFAULT, version_named
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.facts import Writes
@@ -61,7 +62,8 @@ class KafkaCluster:
         self.scenario, self.simulation = scenario, simulation
         where = system.label or system.system
         divided = SettingsByRole(system.settings, where)
-        settings = with_settings(BrokerSettings(), divided.coordinator, where)
+        version = version_named(scenario.versions.get("kafka", DEFAULT.name), "versions: kafka")
+        settings = with_settings(BrokerSettings(version=version), divided.coordinator, where)
         timing = ControllerSettings.of(divided.controller)
         self.group_configs = GroupConfigs(scenario, settings)
         self.controller = Controller(

@@ -70,6 +70,9 @@ class Core(NodeState):
     """The classic groups of all partitions that this broker leads and has loaded."""
     consumer_groups: dict[str, ConsumerGroup] = field(default_factory=dict)
     """The groups of the consumer protocol; an id is that of one group, of either kind."""
+    forgotten: dict[str, ConsumerGroup] = field(default_factory=dict)
+    """Emptied groups of the consumer protocol that made room for a classic one which never came to be. The log still
+    has them; what only reads sees them until the next write (spec 10)."""
     group_settings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Group to its own settings, under Kafka's names."""
     closes: dict[str, int] = field(default_factory=dict)
@@ -100,6 +103,13 @@ class Core(NodeState):
 
     def write(self, partition: int, key: Key, value: Value | None) -> None:
         self.log(partition).append(key, value)
+
+    def readable(self, group_id: str) -> ConsumerGroup | None:
+        """The group of the consumer protocol that a request sees that only reads."""
+        forgotten = self.forgotten.get(group_id)
+        if forgotten is not None and forgotten.forgotten_at == self.log(forgotten.partition).end:
+            return forgotten
+        return self.consumer_groups.get(group_id)
 
     def parked(self, sender: str, correlation: int) -> Parked:
         return _parked((sender, correlation, self.closes.get(sender, 0)))
@@ -164,6 +174,8 @@ class WithOffsets(Protocol):
 def create_group(core: Core, group_id: str, now: Time, out: Outbox) -> Group:
     """A group that did not exist begins, empty; nothing is written yet."""
     group = core.groups[group_id] = Group(group_id, core.partition_of(group_id))
+    if group_id in core.forgotten:
+        group.offsets = core.forgotten.pop(group_id).offsets
     group.transition(states.CREATED, ALWAYS, now, out)
     return group
 

@@ -64,10 +64,12 @@ def list_groups(core: Core, now: Time, sender: str, request: messages.ListGroups
     wanted = {state.lower() for state in request.states}
     types = {kind.lower() for kind in request.types}
     groups = []
-    for group_id in sorted_as_java([*core.groups, *core.consumer_groups]):
-        classic = core.groups.get(group_id)
-        if classic is None:
-            listed = (group_id, messages.CONSUMER_PROTOCOL_TYPE, core.consumer_groups[group_id].state, CONSUMER)
+    for group_id in sorted_as_java({*core.groups, *core.consumer_groups, *core.forgotten}):
+        classic, other = core.groups.get(group_id), core.readable(group_id)
+        if other is not None:
+            listed = (group_id, messages.CONSUMER_PROTOCOL_TYPE, other.state, CONSUMER)
+        elif classic is None:
+            continue
         else:
             listed = (group_id, classic.protocol_type or "", classic.state, CLASSIC)
         if (not wanted or listed[2].lower() in wanted) and (not types or listed[3].lower() in types):

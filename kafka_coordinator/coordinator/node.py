@@ -86,6 +86,9 @@ _OF_A_CONSUMER_GROUP: Mapping[type[Message], Callable[[Core, ConsumerGroup, Time
 }
 """The same requests about a group of the consumer protocol; those that are not here do not mind what kind it is."""
 
+_READS = frozenset((messages.OffsetFetch, messages.DescribeGroup, messages.ConsumerGroupDescribe))
+"""Requests that see what has been written, not what is to be."""
+
 
 def _find(core: Core, now: Time, sender: str, request: messages.FindCoordinator, out: Outbox) -> None:
     leader = core.leaders[core.partition_of(request.group)]
@@ -196,7 +199,7 @@ class Coordinator(NodeState):
             _OF_ANY_BROKER[kind](core, now, sender, message, out)
             return
         group_id = message.group  # type: ignore[attr-defined]
-        group = core.consumer_groups.get(group_id)
+        group = core.readable(group_id) if kind in _READS else core.consumer_groups.get(group_id)
         if group is not None:
             if isinstance(message, messages.JoinGroup) and not group.members:
                 replace_empty(core, group, now, message, out)

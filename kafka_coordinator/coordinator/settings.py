@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from typing import Final
 
 from kafka_coordinator.assignors.uniform import SERVER_ASSIGNORS
+from kafka_coordinator.versions import DEFAULT, Version
 from protocols.errors import UserError
 from protocols.load import changed
 
@@ -46,6 +47,10 @@ class BrokerSettings:
     group_consumer_heartbeat_interval_ms: int = 5_000
     group_consumer_min_heartbeat_interval_ms: int = 5_000
     group_consumer_max_heartbeat_interval_ms: int = 15_000
+    group_consumer_assignment_interval_ms: int = 1_000
+    """How long after a new target a group waits for the next one, in versions that let it wait."""
+    group_consumer_min_assignment_interval_ms: int = 0
+    group_consumer_max_assignment_interval_ms: int = 15_000
     group_consumer_max_size: int = _MOST
     """Members of one group of the consumer protocol, at least 1."""
     group_consumer_assignors: str = "uniform,range"
@@ -68,6 +73,8 @@ class BrokerSettings:
     """Patterns of a group are not resolved again before; fixed in Kafka's code."""
     resolve_regex_ms: int = field(default=0, metadata=_OWN)
     """How long a broker takes to match all topics against the patterns of a group."""
+    version: Version = field(default=DEFAULT, metadata=_OWN)
+    """Of the broker: which rules hold."""
 
     @property
     def assignors(self) -> tuple[str, ...]:
@@ -105,6 +112,8 @@ _ORDERED = (
     ("group.consumer.session.timeout.ms", "group.consumer.max.session.timeout.ms"),
     ("group.consumer.min.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms"),
     ("group.consumer.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"),
+    ("group.consumer.min.assignment.interval.ms", "group.consumer.assignment.interval.ms"),
+    ("group.consumer.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"),
 )
 """Of each two settings the first must not exceed the second."""
 
@@ -163,10 +172,12 @@ def _checked_list(name: str, value: object, where: str) -> str:
 
 SESSION_TIMEOUT: Final = "consumer.session.timeout.ms"
 HEARTBEAT_INTERVAL: Final = "consumer.heartbeat.interval.ms"
+ASSIGNMENT_INTERVAL: Final = "consumer.assignment.interval.ms"
 
 DEFAULTS: Final[Mapping[str, int]] = {
     SESSION_TIMEOUT: BrokerSettings().group_consumer_session_timeout_ms,
     HEARTBEAT_INTERVAL: BrokerSettings().group_consumer_heartbeat_interval_ms,
+    ASSIGNMENT_INTERVAL: BrokerSettings().group_consumer_assignment_interval_ms,
 }
 """Name of a setting to what Kafka 4.1.0 takes it for where it checks settings that leave it out: Kafka's own default,
 also where the broker has another one. In use, the broker's counts."""

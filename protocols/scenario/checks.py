@@ -112,6 +112,18 @@ def _check_places(rates: Rates) -> None:
             raise PartError(("load", "rates", name), f"{name!r} is the same queue as {other!r}, expected one of them")
 
 
+def check_versions(scenario: Scenario, systems: Systems | None) -> None:
+    """Versions are of systems that have some, and of those that there are."""
+    having = {name: system.versions for name, system in (systems or {}).items() if system.versions}
+    for system, version in scenario.versions.items() if systems is not None else ():
+        if system not in having:
+            raise PartError(("versions", system), f"{system!r} has no versions to choose, {suggestion(system, having)}")
+        if version not in having[system]:
+            raise PartError(
+                ("versions", system), f"unknown version {version!r}, expected one of {', '.join(having[system])}"
+            )
+
+
 def check_replication(scenario: Scenario, systems: Systems | None) -> None:
     """Replicas are of systems that there are (None: any), and a queue has at most one on each broker."""
     most = len(scenario.brokers)

@@ -96,6 +96,11 @@ class ExpectPart(fields.Part):
     """``true``: every record is handled in the order of its key, or of its queue where records have no keys."""
 
 
+def _version(given: object) -> object:
+    """YAML reads ``4.4`` as a number."""
+    return str(given) if isinstance(given, float) else given
+
+
 class Scenario(fields.Part):
     """A cluster, the events, and the systems to run."""
 
@@ -117,6 +122,9 @@ class Scenario(fields.Part):
     """System to the number of replicas of each queue. ``kafka: 2``: a partition is on its broker and the next one in
     order; left out, on every broker. ``rocketmq: 2``: each broker is a master with one slave; left out, without any.
     ``rocketmq_controller: true``: RocketMQ's controller makes a slave the master when that fails."""
+    versions: dict[str, Annotated[str, BeforeValidator(_version)]] = Field(default_factory=dict)
+    """System to the version whose rules hold, as in ``kafka: 4.4`` (4.1, 4.2, 4.3 or 4.4). Left out: 4.1. Those of 4.1
+    and 4.4 were compared with released brokers, those between are composed of rules whose first version is known."""
     load: LoadPart = LoadPart()
     """What is produced."""
     threads: fields.Number | Literal["real"] = 1
@@ -161,6 +169,8 @@ class SystemStrategies:
 
     records: tuple[StrategyRecord[Any], ...]
     static_members: bool = False
+    versions: tuple[str, ...] = ()
+    """Versions that a scenario may name."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from compare.lessons.checks.kinds import called, is_whole, several
 from compare.lessons.runs import every_seed
 from kafka_coordinator import assign
 from kafka_coordinator.catalogue import Partition
-from kafka_coordinator.cluster import JOINING, Standing, reconcile
+from kafka_coordinator.cluster import JOINING, Goal, Standing, reconcile
 from protocols import Allocation, Group
 
 _TOPIC = "orders"
@@ -59,7 +59,7 @@ def heartbeats(seed: int) -> Iterator[Heartbeat]:
         before = standings[member]
         free = _ALL.difference(*(standing.assigned | standing.pending for standing in standings.values()))
         wanted = frozenset((queue.topic, queue.number) for queue in target[member])
-        after = reconcile(before, epoch, wanted, before.assigned, free.__contains__)
+        after = reconcile(before, Goal(epoch, wanted, before.assigned, free.__contains__, topics=(_TOPIC,)))
         standings[member] = after
         yield Heartbeat(number, member, *map(_numbers, (before.assigned, wanted, free, after.assigned)))
 

@@ -33,7 +33,7 @@ def describe_consumer_group(
     core: Core, now: Time, sender: str, request: messages.ConsumerGroupDescribe, out: Outbox
 ) -> None:
     """Epochs, state and members; partitions of topics that are gone are left out."""
-    group = core.consumer_groups.get(request.group)
+    group = core.readable(request.group)
     if group is None:
         out.send(sender, refusal(request, GROUP_ID_NOT_FOUND))
         return
@@ -59,7 +59,7 @@ def _described(core: Core, group: ConsumerGroup, member: ConsumerMember) -> mess
         profile.classic is not None,
         profile.topics,
         profile.regex,
-        _known(core, member.standing.assigned),
+        _known(core, member.standing.held if core.settings.version.describes_pending else member.standing.assigned),
         _known(core, group.target.get(member.id, ())),
     )
 
@@ -91,7 +91,7 @@ def commit(
     core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.OffsetCommit, out: Outbox
 ) -> None:
     """Store offsets of a member that names its very epoch."""
-    error = _commit_error(group, request)
+    error = _commit_error(core, group, request)
     member = group.members.get(request.member_id)
     name = None if member is None else member.profile.client_id
     if error == NONE:
@@ -100,7 +100,7 @@ def commit(
         refuse_commit(core, request, name, error, sender, out)
 
 
-def _commit_error(group: ConsumerGroup, request: messages.OffsetCommit) -> str:
+def _commit_error(core: Core, group: ConsumerGroup, request: messages.OffsetCommit) -> str:
     if request.generation < 0 and not group.members:
         return NONE
     member = group.members.get(request.member_id)
@@ -108,6 +108,11 @@ def _commit_error(group: ConsumerGroup, request: messages.OffsetCommit) -> str:
         return UNKNOWN_MEMBER_ID
     if member.profile.classic is None and request.version < MEMBER_EPOCHS_SINCE:
         return UNSUPPORTED_VERSION
+    standing = member.standing
+    if core.settings.version.partition_epochs and request.generation < standing.epoch:
+        since = [standing.since_epoch(partition) for partition, *_ in request.offsets]
+        if all(epoch is not None and request.generation >= epoch for epoch in since):
+            return NONE
     return _epoch_error(group, request.member_id, request.generation)
 
 

@@ -51,8 +51,10 @@ def _is_valid(request: ConsumerGroupHeartbeat) -> bool:
     return True
 
 
-def check_room(settings: BrokerSettings, group: ConsumerGroup, member_id: str) -> None:
+def check_room(settings: BrokerSettings, group: ConsumerGroup, member_id: str, instance_id: str | None) -> None:
     """`Refused` for one too many."""
+    if settings.version.static_return_finds_room and instance_id in group.static_members:
+        return
     if len(group.members) >= settings.group_consumer_max_size and member_id not in group.members:
         raise Refused(errors.GROUP_MAX_SIZE_REACHED)
 

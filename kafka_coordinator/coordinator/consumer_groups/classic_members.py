@@ -9,16 +9,19 @@ and `classicGroupLeaveToConsumerGroup`.
 
 from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator import states as classic_states
 from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.checks import Refused, check_room, existing
 from kafka_coordinator.coordinator.consumer_groups.conversion import become_classic, may_downgrade
 from kafka_coordinator.coordinator.consumer_groups.fencing import fence
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ClassicPart, ConsumerMember, Profile
-from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, seat, update
+from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, raise_epoch, seat
 from kafka_coordinator.coordinator.consumer_groups.sessions import rejoin_timer, restart_session, sync_timer
+from kafka_coordinator.coordinator.consumer_groups.target import compute_target, is_due
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.join import MEMBER_ID_REQUIRED_SINCE
+from kafka_coordinator.coordinator.rebalance import Cause, prepare
 from kafka_coordinator.coordinator.refusals import NO_MEMBER, join_refused, sync_refused
 from kafka_coordinator.errors import (
     ILLEGAL_GENERATION,
@@ -32,6 +35,7 @@ from kafka_coordinator.errors import (
 )
 from protocols.engine.nodes import Outbox, Time
 from protocols.load import quickly_made
+from protocols.state_machine import ALWAYS
 
 _heard = quickly_made(messages.HeartbeatAnswer)
 
@@ -53,8 +57,8 @@ def join(core: Core, group: ConsumerGroup, now: Time, sender: str, request: mess
 def _joined(
     core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.JoinGroup, out: Outbox
 ) -> messages.JoinGroupAnswer:
-    check_room(core.settings, group, request.member_id)
-    if not _supports(group, request):
+    check_room(core.settings, group, request.member_id, request.instance_id)
+    if not _supports(core, group, request):
         raise Refused(INCONSISTENT_GROUP_PROTOCOL)
     has_no_id = request.member_id == NO_MEMBER
     if has_no_id and request.instance_id is None and request.version >= MEMBER_ID_REQUIRED_SINCE:
@@ -62,25 +66,45 @@ def _joined(
     old = _replaced(group, request)
     metadata = request.protocols[0][1]
     if not isinstance(metadata, messages.ConsumerMetadata):
-        raise Refused(UNKNOWN_SERVER_ERROR)
+        is_inconsistent = core.settings.version.malformed_subscription_is_inconsistent
+        raise Refused(INCONSISTENT_GROUP_PROTOCOL if is_inconsistent else UNKNOWN_SERVER_ERROR)
     # Before anything changes: whether the last member of the consumer protocol is the one that is replaced.
     ends = old is not None and old.profile.classic is None and may_downgrade(core, group, {old.id}, joining=1)
     member_id = out.new_id("") if has_no_id else request.member_id
     known = old or group.members.get(member_id)
     is_new = known is None or old is not None
-    profile = _told(known.profile if known is not None else Profile(), metadata, request, sender)
+    profile = _told(core, known.profile if known is not None else Profile(), metadata, request, sender)
     epochs = group.epoch, group.target_epoch
+    alike = group.epoch <= group.target_epoch or group.alike
+    is_unknown = request.instance_id is not None and request.instance_id not in group.static_members
     member = seat(core, group, member_id, old, profile, out)
-    update(core, group, member, profile, is_new, False, out)
+    targets = dict(group.target) if ends else {}
+    before = member.profile
+    takes_pattern_back = profile.regex != before.regex
+    if raise_epoch(core, group, member, profile, takes_pattern_back, out):
+        alike = group.homogeneous()
+    if ends and core.settings.version.replacement_downgrades_first and group.epoch > group.target_epoch:
+        classic = become_classic(core, group, (), epochs[0], targets, now, out, joining=member.id)
+        words = f"{profile.client_id} replaces the last member of the consumer protocol"
+        prepare(core, classic, Cause(classic_states.DOWNGRADED, ALWAYS, profile.client_id, words), now, out)
+        return _answer(request, member)
+    target = group.target.get(member.id, ())
+    if group.epoch > group.target_epoch and is_due(core, group, now):
+        compute_target(core, group, member, is_new, alike, now)
+        target = group.target.get(member.id, ())
+    elif is_unknown:
+        target = ()
     owned = [partition for partition in metadata.owned if partition[0] in core.partition_counts]
-    moved = move(core, group, member, owned, now, out)
+    cut = takes_pattern_back or profile.topics != before.topics
+    moved = move(core, group, member, owned, target, now, out, cut)
     answer = _answer(request, member)
     if is_new:
         observe(core, group, member, states.MEMBER_JOINED, out)
     elif moved or epochs != (group.epoch, group.target_epoch):
         observe(core, group, member, states.MEMBER_RECONCILED, out)
     if ends:
-        become_classic(core, group, (), now, out)
+        # What has just been computed is not written yet, and the classic group is made of what is.
+        become_classic(core, group, (), epochs[0], targets, now, out, joining=member.id)
         return answer
     member.must_rejoin = False
     out.cancel_timer(rejoin_timer(group.id, member.id))
@@ -89,8 +113,11 @@ def _joined(
     return answer
 
 
-def _supports(group: ConsumerGroup, request: messages.JoinGroup) -> bool:
-    """Whether the member has a protocol in common with all classic members."""
+def _supports(core: Core, group: ConsumerGroup, request: messages.JoinGroup) -> bool:
+    """Whether the member may join, and has a protocol in common with all classic members."""
+    settings = core.settings
+    if settings.version.disabled_policy_refuses_classic and settings.group_consumer_migration_policy == "disabled":
+        return False
     if request.protocol_type != messages.CONSUMER_PROTOCOL_TYPE:
         return False
     names = [
@@ -112,14 +139,16 @@ def _replaced(group: ConsumerGroup, request: messages.JoinGroup) -> ConsumerMemb
     return None if known is None else group.members[known]
 
 
-def _told(profile: Profile, metadata: messages.ConsumerMetadata, request: messages.JoinGroup, sender: str) -> Profile:
+def _told(
+    core: Core, profile: Profile, metadata: messages.ConsumerMetadata, request: messages.JoinGroup, sender: str
+) -> Profile:
     return Profile(
         profile.instance_id if request.instance_id is None else request.instance_id,
         metadata.rack or profile.rack,
         request.client_id,
         f"/{sender}",
         tuple(sorted(set(metadata.topics))),
-        profile.regex,
+        "" if core.settings.version.classic_member_has_no_pattern else profile.regex,
         request.rebalance_timeout_ms,
         profile.assignor,
         ClassicPart(request.session_timeout_ms, request.protocols),
@@ -155,7 +184,7 @@ def sync(core: Core, group: ConsumerGroup, now: Time, sender: str, request: mess
     try:
         member = _classic(group, request.member_id, request.instance_id, request.generation)
         _check_protocol(member, request)
-        if group.epoch > member.standing.epoch and member.standing.state != states.UNREVOKED:
+        if _due_epoch(core, group) > member.standing.epoch and member.standing.state != states.UNREVOKED:
             _must_rejoin(group, member, now, out)
             raise Refused(REBALANCE_IN_PROGRESS)
     except Refused as refused:
@@ -187,11 +216,18 @@ def heartbeat(
         return
     restart_session(core, group, member, now, out)
     rejoin = (
-        member.standing.epoch < group.epoch or member.standing.state == states.UNREVOKED or _released(group, member)
+        member.standing.epoch < _due_epoch(core, group)
+        or member.standing.state == states.UNREVOKED
+        or _released(group, member)
     )
     if rejoin:
         _must_rejoin(group, member, now, out)
     out.send(sender, _heard((request.correlation, REBALANCE_IN_PROGRESS if rejoin else NONE)))
+
+
+def _due_epoch(core: Core, group: ConsumerGroup) -> int:
+    """The epoch below which a classic member must join again."""
+    return group.target_epoch if core.settings.version.classic_rejoins_for_target else group.epoch
 
 
 def _released(group: ConsumerGroup, member: ConsumerMember) -> bool:
@@ -229,7 +265,11 @@ def leave(core: Core, group: ConsumerGroup, now: Time, sender: str, request: mes
     if leaving:
         members = list(leaving.values())
         words = f"{', '.join(member.profile.client_id for member in members)} left"
-        fence(core, group, members, states.MEMBER_LEFT, words, now, out)
+        try:
+            fence(core, group, members, states.MEMBER_LEFT, words, now, out)
+        except Refused as refused:
+            out.send(sender, messages.LeaveGroupAnswer(request.correlation, refused.error, ()))
+            return
     out.send(sender, messages.LeaveGroupAnswer(request.correlation, NONE, answered))
 
 

@@ -9,7 +9,7 @@ In Kafka `GroupMetadataManager.convertToConsumerGroup`, `convertToClassicGroup`,
 `ClassicGroup.fromConsumerGroup`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from kafka_coordinator import messages
 from kafka_coordinator.assignors.inputs import Partition
@@ -25,6 +25,7 @@ from kafka_coordinator.coordinator.consumer_groups.member import (
     observe_member_epoch,
 )
 from kafka_coordinator.coordinator.consumer_groups.storing import erase_group, store_whole
+from kafka_coordinator.coordinator.consumer_groups.uniform_balance import timeline_order
 from kafka_coordinator.coordinator.core import Core, create_group, end_group, store_group
 from kafka_coordinator.coordinator.group import Group, Member
 from kafka_coordinator.coordinator.rebalance import Cause, join_timer, observe_removed, prepare, sync_timer
@@ -49,6 +50,8 @@ def group_for(core: Core, request: messages.ConsumerGroupHeartbeat, now: Time, o
         raise Refused(GROUP_ID_NOT_FOUND)
     classic = core.groups.get(request.group)
     consumer_group = ConsumerGroup(request.group, core.partition_of(request.group))
+    if core.settings.version.groups_begin_at_one:
+        consumer_group.epoch = consumer_group.target_epoch = consumer_group.ended_epoch = 1
     if classic is not None and classic.state != classic_states.EMPTY:
         _check_upgrade(core, classic)
         _answer_parked(core, classic, out)
@@ -66,6 +69,10 @@ def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
         return
     classic = core.groups.get(group.id)
     core.consumer_groups[group.id] = group
+    if group.epoch and not group.members:
+        store_whole(core, group)
+    if group.id in core.forgotten:
+        group.offsets = core.forgotten.pop(group.id).offsets
     if classic is None:
         return
     group.offsets, group.granted = classic.offsets, classic.granted
@@ -130,8 +137,9 @@ def _members_of(core: Core, classic: Group) -> list[tuple[ConsumerMember, tuple[
             None,
             ClassicPart(member.session_timeout_ms, member.protocols),
         )
-        generation = classic.generation
-        standing = Standing(generation, generation, states.M_STABLE, frozenset(owned))
+        generation, had = classic.generation, frozenset(owned)
+        since = ((generation, had),) if had and core.settings.version.partition_epochs else ()
+        standing = Standing(generation, generation, states.M_STABLE, had, since=since)
         members.append((ConsumerMember(member.id, profile, standing), owned))
     return members
 
@@ -163,20 +171,31 @@ def downgrade(
 ) -> None:
     """The group becomes a classic one without these members, and its members join anew."""
     names = [group.members[name].profile.client_id for name in gone]
-    classic = become_classic(core, group, gone, now, out)
+    classic = become_classic(core, group, gone, group.epoch, group.target, now, out)
     observe_removed(core, classic, names, out)
     prepare(core, classic, Cause(classic_states.DOWNGRADED, ALWAYS, by, words), now, out)
 
 
-def become_classic(core: Core, group: ConsumerGroup, gone: Collection[str], now: Time, out: Outbox) -> Group:
-    """The group is a classic one from now on, stable, in the generation of the group's epoch."""
-    left = [member for member in group.members.values() if member.id not in gone]
+def become_classic(
+    core: Core,
+    group: ConsumerGroup,
+    gone: Collection[str],
+    generation: int,
+    targets: Mapping[str, tuple[Partition, ...]],
+    now: Time,
+    out: Outbox,
+    joining: str | None = None,
+) -> Group:
+    """The group is a classic one from now on, stable, with these targets as assignments. ``joining``: the member whose
+    request it is; the others come in the order in which the coordinator's map lists them."""
+    listed = timeline_order(list(group.members), group.most_members)
+    left = [group.members[each] for each in sorted(listed, key=lambda each: each == joining) if each not in gone]
     end_consumer_group(core, group, states.DOWNGRADED, out)
     classic = Group(group.id, group.partition)
-    classic.generation = group.epoch
+    classic.generation = generation
     classic.transition(classic_states.CONVERTED, ALWAYS, now, out)
     for member in left:
-        profile, assigned = member.profile, group.target.get(member.id, ())
+        profile, assigned = member.profile, targets.get(member.id, ())
         assert profile.classic is not None
         made = Member(
             group.id,
@@ -213,13 +232,24 @@ def end_consumer_group(core: Core, group: ConsumerGroup, event: str, out: Outbox
 def replace_empty(core: Core, group: ConsumerGroup, now: Time, request: messages.JoinGroup, out: Outbox) -> None:
     """A classic client asks for a group of this id, and the one that there is has no members: it makes room for an
     empty classic one, which has its offsets. A request that is refused before anybody looks for its group changes
-    nothing."""
+    nothing. One that names a member finds no group then, and none is made for it."""
     settings = core.settings
     if not settings.group_min_session_timeout_ms <= request.session_timeout_ms <= settings.group_max_session_timeout_ms:
         return
+    if request.member_id != NO_MEMBER:
+        _forget(core, group, out)
+        return
     end_consumer_group(core, group, states.REPLACED_BY_CLASSIC, out)
-    if request.member_id == NO_MEMBER or group.offsets:
-        # Only who has no member id yet can make a group; else there is none from now on.
-        made = create_group(core, group.id, now, out)
-        made.offsets = group.offsets
-        store_group(core, made)
+    made = create_group(core, group.id, now, out)
+    made.offsets = group.offsets
+    store_group(core, made)
+
+
+def _forget(core: Core, group: ConsumerGroup, out: Outbox) -> None:
+    """Only who has no member id yet can make a group, but the coordinator has made room already, and has written
+    nothing of it: its log still has the group."""
+    forgotten = group.copy()
+    forgotten.forgotten_at = core.log(group.partition).end
+    group.end(states.REPLACED_BY_CLASSIC, out)
+    del core.consumer_groups[group.id]
+    core.forgotten[group.id] = forgotten

@@ -6,12 +6,21 @@ In Kafka `consumerGroupFenceMembers`, `consumerGroupStaticMemberGroupLeave` and 
 from collections.abc import Sequence
 
 from kafka_coordinator.coordinator.consumer_groups import states, storing
+from kafka_coordinator.coordinator.consumer_groups.checks import Refused
 from kafka_coordinator.coordinator.consumer_groups.conversion import downgrade, may_downgrade
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import NOTHING, ConsumerMember, observe_member_epoch
-from kafka_coordinator.coordinator.consumer_groups.sessions import cancel_timers, refresh_hash
+from kafka_coordinator.coordinator.consumer_groups.sessions import (
+    cancel_timers,
+    refresh_hash,
+    rejoin_timer,
+    revocation_timer,
+    sync_timer,
+)
 from kafka_coordinator.coordinator.consumer_groups.storing import bump
 from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.group import session_timer
+from kafka_coordinator.errors import UNKNOWN_SERVER_ERROR
 from kafka_coordinator.messages import LEAVES_FOR_A_WHILE
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
@@ -25,12 +34,16 @@ def fence(
     group, if it may."""
     gone = dict.fromkeys(member.id for member in members)
     by = members[0].profile.client_id
+    converts = may_downgrade(core, group, gone)
+    lacks_target = any(each not in group.target for each in group.members if each not in gone)
+    if converts and lacks_target and not core.settings.version.downgrades_without_target:
+        raise Refused(UNKNOWN_SERVER_ERROR)
     for member in members:
         state = member.standing.state
         after = states.MEMBER.next_state(state, states.LEFT, ALWAYS)
         out.observe(Transition(states.MEMBER.name, member.called, state, states.LEFT, after))
         cancel_timers(group, member.id, out)
-    if may_downgrade(core, group, gone):
+    if converts:
         downgrade(core, group, gone, by, words, now, out)
         return
     for member in members:
@@ -43,6 +56,9 @@ def fence(
     stale = group.stale
     bump(core, group, by, words, out)
     group.stale = stale
+    if not group.members and core.settings.version.emptied_group_starts_anew:
+        group.target_epoch, group.assigned_at = group.epoch, None
+        storing.store_target_epoch(core, group)
     group.settle(event, out)
     for member in members:
         storing.observe_grant(core, group, member, out)
@@ -54,7 +70,12 @@ def leave_for_a_while(core: Core, group: ConsumerGroup, member: ConsumerMember, 
     state = member.standing.state
     after = states.MEMBER.next_state(state, states.AWAY, ALWAYS)
     out.observe(Transition(states.MEMBER.name, member.called, state, states.AWAY, after))
-    group.set_standing(member, member.standing._replace(epoch=LEAVES_FOR_A_WHILE, pending=NOTHING))
+    since = (
+        ((0, member.standing.assigned),)
+        if core.settings.version.replacing_resets_partition_epochs
+        else member.standing.since
+    )
+    group.set_standing(member, member.standing._replace(epoch=LEAVES_FOR_A_WHILE, pending=NOTHING, since=since))
     observe_member_epoch(group.id, member, out)
     storing.store_standing(core, group, member)
     group.settle(states.LEFT_FOR_A_WHILE, out)
@@ -63,7 +84,9 @@ def leave_for_a_while(core: Core, group: ConsumerGroup, member: ConsumerMember, 
 def timed_out(core: Core, group_id: str, member_id: str, event: str, now: Time, out: Outbox) -> None:
     """A timer of a member is due; one to revoke counts only at the epoch at which it was set."""
     group = core.consumer_groups[group_id]
-    member = group.members[member_id]
+    member = group.members.get(member_id)
+    if member is None:
+        return
     if event == states.REVOCATION_EXPIRED and member.revoking_at != member.standing.epoch:
         return
     name = member.profile.client_id
@@ -73,4 +96,17 @@ def timed_out(core: Core, group_id: str, member_id: str, event: str, now: Time, 
         states.REJOIN_EXPIRED: f"no JoinGroup from {name}",
         states.SYNC_EXPIRED: f"no SyncGroup from {name}",
     }
-    fence(core, group, [member], event, words[event], now, out)
+    try:
+        fence(core, group, [member], event, words[event], now, out)
+    except Refused:
+        out.set_timer(_TIMERS[event](group_id, member_id), now + _RETRY_MS)
+
+
+_TIMERS = {
+    states.SESSION_EXPIRED: session_timer,
+    states.REVOCATION_EXPIRED: revocation_timer,
+    states.REJOIN_EXPIRED: rejoin_timer,
+    states.SYNC_EXPIRED: sync_timer,
+}
+_RETRY_MS = 500
+"""After which a timer's event that failed is tried again; fixed in Kafka's code."""

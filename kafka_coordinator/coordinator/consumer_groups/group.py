@@ -39,6 +39,8 @@ class ConsumerGroup(NodeState):
     epoch: int = 0
     target_epoch: int = 0
     """The group epoch for which the target assignment was computed."""
+    assigned_at: Time | None = None
+    """When it was computed; None: unknown, and the next one need not wait."""
     metadata_hash: str = ""
     """Stands for all that is known of the subscribed topics; empty: none of them exists."""
     stale: bool = True
@@ -82,6 +84,10 @@ class ConsumerGroup(NodeState):
     """As the observer saw them last."""
     _standing_at: uniform_balance.Counts[int] = field(default_factory=dict)
     """Epoch to how many members are stable at it."""
+    _alike: bool | None = True
+    """`alike` as it was counted last; None: to be counted."""
+    forgotten_at: int = 0
+    """End of the log when the group was forgotten; see `Core.forgotten`."""
     image_hash: tuple[int, frozenset[str], str] | None = None
     """The hash that was computed last, with what it was computed from."""
 
@@ -116,6 +122,7 @@ class ConsumerGroup(NodeState):
     # Members.
 
     def put(self, member: ConsumerMember) -> None:
+        self._alike = None
         self.members[member.id] = member
         self.most_members = max(self.most_members, len(self.members))
         self._count(member.profile, 1)
@@ -128,6 +135,7 @@ class ConsumerGroup(NodeState):
 
     def remove(self, member: ConsumerMember) -> None:
         """A member leaves with its target; what it had is free at once."""
+        self._alike = None
         del self.members[member.id]
         target = self.target.pop(member.id, ())
         if self.balance is not None:
@@ -142,6 +150,7 @@ class ConsumerGroup(NodeState):
             self.forget_unused(member.profile.regex)
 
     def set_profile(self, member: ConsumerMember, profile: Profile) -> None:
+        self._alike = None
         before = member.profile
         self._count(before, -1)
         self._count(profile, 1)
@@ -152,6 +161,7 @@ class ConsumerGroup(NodeState):
             self.forget_unused(before.regex)
 
     def set_standing(self, member: ConsumerMember, standing: Standing) -> None:
+        self._alike = None
         before = member.standing
         self._count_standing(before, -1)
         self._count_standing(standing, 1)
@@ -196,6 +206,7 @@ class ConsumerGroup(NodeState):
     # Subscriptions.
 
     def resolve(self, regex: str, resolved: Resolved) -> None:
+        self.alike  # noqa: B018 - as it was counted before: what patterns match does not count it anew
         before = self.resolved.get(regex)
         for topic in before.topics if before else ():
             uniform_balance.count(self.by_pattern, topic, -1)
@@ -215,6 +226,14 @@ class ConsumerGroup(NodeState):
 
     def subscribes(self, topic: str) -> bool:
         return topic in self.by_name or topic in self.by_pattern
+
+    @property
+    def alike(self) -> bool:
+        """`homogeneous` as of the last record of a member: that is what a target is computed with where nothing but
+        an older change asks for it."""
+        if self._alike is None:
+            self._alike = self.homogeneous()
+        return self._alike
 
     def homogeneous(self) -> bool:
         """Whether all members subscribe alike, as the coordinator counts (spec 6.8)."""

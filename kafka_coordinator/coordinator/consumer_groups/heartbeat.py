@@ -13,9 +13,10 @@ from kafka_coordinator.coordinator.consumer_groups.conversion import group_for, 
 from kafka_coordinator.coordinator.consumer_groups.fencing import fence, leave_for_a_while
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember, Profile
-from kafka_coordinator.coordinator.consumer_groups.patterns import Patterns, check_pattern, refresh_if_due
-from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, seat, update
+from kafka_coordinator.coordinator.consumer_groups.patterns import Patterns, check_pattern, is_resolved, refresh_if_due
+from kafka_coordinator.coordinator.consumer_groups.progress import move, observe, raise_epoch, seat
 from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_interval_ms, restart_session
+from kafka_coordinator.coordinator.consumer_groups.target import compute_target, is_due
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, NONE
@@ -39,8 +40,8 @@ def _answer(
     if request.member_epoch in (messages.LEAVES, messages.LEAVES_FOR_A_WHILE):
         return _leave(core, now, request, out)
     group = group_for(core, request, now, out)
-    checks.check_room(core.settings, group, request.member_id)
-    caller = _caller(group, request)
+    checks.check_room(core.settings, group, request.member_id, request.instance_id)
+    caller = _caller(core, group, request)
     check_pattern(group, request.regex or "")
     install(core, group, now, out)
     return _proceed(core, group, caller, now, sender, request, out)
@@ -55,7 +56,7 @@ class _Caller(NamedTuple):
     """The static member whose place it takes."""
 
 
-def _caller(group: ConsumerGroup, request: messages.ConsumerGroupHeartbeat) -> _Caller:
+def _caller(core: Core, group: ConsumerGroup, request: messages.ConsumerGroupHeartbeat) -> _Caller:
     """Find the sender and check its epoch; `Refused` if it must not speak."""
     if request.member_epoch != messages.JOINS:
         member = checks.existing(group, request.member_id, request.instance_id)
@@ -63,7 +64,7 @@ def _caller(group: ConsumerGroup, request: messages.ConsumerGroupHeartbeat) -> _
         return _Caller(member, None)
     known = group.members.get(request.member_id)
     if request.instance_id is None:
-        if known is not None:
+        if known is not None and not core.settings.version.epoch_zero_is_never_fenced:
             checks.check_epoch(known, request)
         return _Caller(known, None)
     static_id = group.static_members.get(request.instance_id)
@@ -90,13 +91,23 @@ def _proceed(
     is_new = known is None or caller.replaces is not None
     had = known.standing.assigned if known is not None else frozenset()
     epochs, patterns = (group.epoch, group.target_epoch), Patterns.of(group)
+    alike = group.epoch <= group.target_epoch or group.alike
+    is_unknown = request.instance_id is not None and request.instance_id not in group.static_members
     member = seat(core, group, member_id, caller.replaces, profile, out)
-    before = member.profile.regex
-    is_new_pattern = bool(profile.regex) and profile.regex != before and profile.regex not in group.patterns
-    joins_pattern = profile.regex != before and profile.regex in group.resolved and not is_new_pattern
-    update(core, group, member, profile, is_new, group.epoch == 0 or joins_pattern, out)
+    before, regex = member.profile, profile.regex
+    is_new_pattern = bool(regex) and regex != before.regex and regex not in group.patterns
+    changes_pattern = regex != before.regex and not is_new_pattern and is_resolved(core, group, regex)
+    if raise_epoch(core, group, member, profile, group.epoch == 0 or changes_pattern, out):
+        alike = group.homogeneous()
     refresh_if_due(core, group, patterns, is_new_pattern, now, out)
-    moved = move(core, group, member, request.owned, now, out)
+    target = group.target.get(member.id, ())
+    if group.epoch > group.target_epoch and is_due(core, group, now):
+        compute_target(core, group, member, is_new, alike, now)
+        target = group.target.get(member.id, ())
+    elif is_unknown:
+        target = ()
+    cut = regex != before.regex or profile.topics != before.topics
+    moved = move(core, group, member, request.owned, target, now, out, cut)
     restart_session(core, group, member, now, out)
     if is_new:
         observe(core, group, member, states.MEMBER_JOINED, out)
@@ -126,6 +137,7 @@ def _changes_nothing(
         and standing.epoch == group.target_epoch == group.epoch
         and not group.stale
         and not group.patterns
+        and len(group.assignors) < 2
         and profile.host == f"/{sender}"
         and profile.client_id == (request.client_id or profile.client_id)
         and profile.instance_id == request.instance_id

@@ -1,5 +1,5 @@
 """A member of a group of the consumer protocol as its coordinator knows it (spec 6.2), and the rule by which it moves
-towards its target assignment: a pure function of what is known (spec 6.4).
+towards its target assignment: a pure function of what is known (spec 6.4, 11.3).
 
 In Kafka `ConsumerGroupMember` and `CurrentAssignmentBuilder`.
 """
@@ -13,6 +13,7 @@ from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.states import M_STABLE, UNRELEASED, UNREVOKED
 from kafka_coordinator.coordinator.group import Protocols
 from kafka_coordinator.messages import LEAVES_FOR_A_WHILE
+from kafka_coordinator.versions import DEFAULT, Version
 from protocols.engine.nodes import Outbox
 from protocols.facts import Epoch
 from protocols.load import quickly_made
@@ -33,54 +34,97 @@ class Standing(NamedTuple):
     assigned: Partitions
     pending: Partitions = NOTHING
     """Partitions that it must give up and has not yet."""
+    since: tuple[tuple[int, Partitions], ...] = ()
+    """Assignment epochs, each with the partitions that it has had since then; empty where the version keeps none."""
+
+    @property
+    def held(self) -> Partitions:
+        """All that it has, and that nobody else may have."""
+        return self.assigned | self.pending if self.pending else self.assigned
+
+    def since_epoch(self, partition: Partition) -> int | None:
+        """The epoch since which it has the partition; None: it does not have it."""
+        return next((epoch for epoch, partitions in self.since if partition in partitions), None)
 
 
 JOINING = Standing(0, 0, M_STABLE, NOTHING)
 """A member before its first reconciliation."""
 
 
-def reconcile(
-    member: Standing,
-    target_epoch: int,
-    target: Partitions,
-    owned: Collection[Partition] | None,
-    is_free: Callable[[Partition], bool],
-) -> Standing:
-    """Where the member stands after its heartbeat; the same object where nothing changes.
+class Goal(NamedTuple):
+    """What a member moves towards, and what is known when its heartbeat comes."""
 
-    ``owned``: the partitions that the heartbeat says the member owns, None where it does not say. ``is_free``: whether
-    no member has the partition assigned or pending revocation.
-    """
+    epoch: int
+    """For which the target was computed."""
+    target: Partitions
+    owned: Collection[Partition] | None
+    """The partitions that the heartbeat says the member owns; None: it does not say."""
+    is_free: Callable[[Partition], bool]
+    """Whether no member has the partition assigned or pending revocation."""
+    version: Version = DEFAULT
+    topics: Collection[str] = ()
+    """To which the member subscribes, and that there are."""
+    cut: bool = False
+    """Whether the heartbeat has changed the subscription, and the version cuts what the member has to it."""
+
+    def must_revoke(self, pending: Partitions) -> bool:
+        """Whether the member has not yet given up what it must."""
+        return bool(pending) and (self.owned is None or not pending.isdisjoint(self.owned))
+
+
+def reconcile(member: Standing, goal: Goal) -> Standing:
+    """Where the member stands after its heartbeat; the same object where nothing changes."""
     if member.state == M_STABLE:
-        return (
-            member
-            if member.epoch == target_epoch
-            else _next(member, member.epoch, target_epoch, target, owned, is_free)
-        )
+        if member.epoch != goal.epoch:
+            return _next(member, member.epoch, goal)
+        return _cut(member, goal) if goal.cut else member
     if member.state == UNRELEASED:
-        return _next(member, member.epoch, target_epoch, target, owned, is_free)
-    if owned is None or not member.pending.isdisjoint(owned):
+        return _next(member, member.epoch, goal)
+    if goal.cut:
+        member = _cut(member, goal)
+    if goal.owned is None or not member.pending.isdisjoint(goal.owned):
         return member
-    return _next(member, member.epoch + 1, target_epoch, target, owned, is_free)
+    return _next(member, member.epoch if goal.version.revoked_at_old_epoch else member.epoch + 1, goal)
 
 
-def _next(
-    member: Standing,
-    epoch: int,
-    target_epoch: int,
-    target: Partitions,
-    owned: Collection[Partition] | None,
-    is_free: Callable[[Partition], bool],
-) -> Standing:
+def _cut(member: Standing, goal: Goal) -> Standing:
+    """The member without partitions of topics to which it does not subscribe any more, at the same epoch."""
+    keep = frozenset([partition for partition in member.assigned if partition[0] in goal.topics])
+    if len(keep) == len(member.assigned):
+        return member
+    pending = member.pending | (member.assigned - keep)
+    if goal.must_revoke(pending):
+        return Standing(member.epoch, member.epoch, UNREVOKED, keep, pending, member.since)
+    since = _kept(member.since, keep | member.pending)
+    return member._replace(previous_epoch=member.epoch, assigned=keep, since=since)
+
+
+def _next(member: Standing, epoch: int, goal: Goal) -> Standing:
     """NEXT(epoch) of the specification."""
+    version, target = goal.version, goal.target
+    if version.cuts_to_subscription and not {topic for topic, _ in target}.issubset(goal.topics):
+        target = frozenset([partition for partition in target if partition[0] in goal.topics])
     keep = member.assigned & target
     pending = member.assigned - keep
-    if pending and (owned is None or not pending.isdisjoint(owned)):
-        return Standing(epoch, member.epoch, UNREVOKED, keep, pending)
+    if goal.must_revoke(pending):
+        since = _kept(member.since, member.assigned) if member.pending else member.since
+        return Standing(epoch, member.epoch, UNREVOKED, keep, pending, since)
     missing = target - keep
-    free = frozenset(filter(is_free, missing))
+    free = frozenset(filter(goal.is_free, missing))
+    if member.pending and version.own_partitions_are_free:
+        free |= missing & member.pending
     state = M_STABLE if len(free) == len(missing) else UNRELEASED
-    return Standing(target_epoch, member.epoch, state, keep | free)
+    since = member.since
+    if version.partition_epochs:
+        if pending or member.pending:
+            since = _kept(since, keep)
+        if free:
+            since = (*since, (goal.epoch, free))
+    return Standing(goal.epoch, member.epoch, state, keep | free, NOTHING, since)
+
+
+def _kept(since: tuple[tuple[int, Partitions], ...], partitions: Partitions) -> tuple[tuple[int, Partitions], ...]:
+    return tuple([(epoch, kept) for epoch, had in since if (kept := had & partitions)])
 
 
 class ClassicPart(NamedTuple):

@@ -90,6 +90,11 @@ def check_pattern(group: ConsumerGroup, regex: str) -> None:
             raise Refused(INVALID_REGULAR_EXPRESSION) from None
 
 
+def is_resolved(core: Core, group: ConsumerGroup, regex: str) -> bool:
+    """Whether it is known what the pattern matches, so that a member that changes to it needs a new target."""
+    return regex in group.resolved or (not regex and core.settings.version.pattern_taken_away_raises_epoch)
+
+
 class Patterns(NamedTuple):
     """What a group knows of its patterns before a heartbeat: that is what decides whether they are resolved anew."""
 

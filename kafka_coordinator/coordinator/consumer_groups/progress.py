@@ -12,13 +12,15 @@ from kafka_coordinator.coordinator.consumer_groups import states, storing
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import (
     ConsumerMember,
+    Goal,
     Profile,
     Standing,
     observe_member_epoch,
     reconcile,
 )
 from kafka_coordinator.coordinator.consumer_groups.sessions import cancel_timers, refresh_hash, revocation_timer
-from kafka_coordinator.coordinator.consumer_groups.target import compute_target
+from kafka_coordinator.coordinator.consumer_groups.storing import Target
+from kafka_coordinator.coordinator.consumer_groups.uniform_balance import voted
 from kafka_coordinator.coordinator.core import Core
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Transition
@@ -45,14 +47,18 @@ def seat(
 
 
 def _replace(core: Core, group: ConsumerGroup, old: ConsumerMember, member_id: str, out: Outbox) -> ConsumerMember:
-    """A static member is back, maybe with another id: it inherits all, and begins at epoch 0."""
+    """A static member is back, maybe with another id: it inherits all, and begins at epoch 0. The timers of its last
+    life run on, and find it if it has kept its id."""
     target = group.target.get(old.id, ())
     resolved = dict(group.resolved)
     _step(old, old.standing.state, states.LEFT, ALWAYS, out)
-    cancel_timers(group, old.id, out)
     storing.erase_member(core, group, old.id)
     group.remove(old)
     member = ConsumerMember(member_id, old.profile, old.standing._replace(epoch=0, previous_epoch=0))
+    if member_id == old.id:
+        member.must_rejoin, member.revoking_at = old.must_rejoin, old.revoking_at
+    else:
+        cancel_timers(group, old.id, out)
     group.put(member)
     for regex, each in resolved.items():
         if regex not in group.resolved:
@@ -67,29 +73,33 @@ def _replace(core: Core, group: ConsumerGroup, old: ConsumerMember, member_id: s
     return member
 
 
-def update(
-    core: Core, group: ConsumerGroup, member: ConsumerMember, profile: Profile, is_new: bool, bumped: bool, out: Outbox
-) -> None:
-    """Take over what the member has told, raise the epoch if that or the topics' metadata ask for it, and compute the
-    target if it is older than the epoch. ``is_new``: whether the member joins with this request;
-    ``bumped``: whether the epoch must go up in any case."""
+def raise_epoch(
+    core: Core, group: ConsumerGroup, member: ConsumerMember, profile: Profile, bumped: bool, out: Outbox
+) -> bool:
+    """Take over what the member has told, and raise the epoch if that or the topics' metadata ask for it; returns
+    whether subscriptions were looked at anew. ``bumped``: whether the epoch must go up in any case."""
     before = member.profile
+    named_others = profile.topics != before.topics
+    version, assignors = core.settings.version, core.settings.assignors
+    preferred = group.preferred_assignor() or assignors[0]
     if profile != before:
         group.set_profile(member, profile)
         storing.store_profile(core, group, member)
         if before.regex and before.regex != profile.regex and before.regex not in group.resolved:
             storing.store_pattern(core, group, before.regex)
-    named_others = profile.topics != before.topics
-    if bumped or named_others or group.stale:
-        changed = refresh_hash(core, group)
-        if bumped or named_others or changed:
-            words, of_topics = _why(profile, bumped or named_others)
-            storing.bump(
-                core, group, profile.client_id if bumped or named_others else None, words, out, of_topics=of_topics
-            )
-        group.stale = False
-    if group.epoch > group.target_epoch:
-        compute_target(core, group, member, is_new)
+    if version.assignor_change_raises_epoch and group.assignors:
+        # Of names with equal counts this vote may come first, and then its member raises the epoch again and again.
+        bumped = bumped or (voted(group.assignors, profile.assignor) or assignors[0]) != preferred
+    if not (bumped or named_others or group.stale):
+        return False
+    changed = refresh_hash(core, group)
+    if bumped or named_others or changed:
+        words, of_topics = _why(profile, bumped or named_others)
+        storing.bump(
+            core, group, profile.client_id if bumped or named_others else None, words, out, of_topics=of_topics
+        )
+    group.stale = False
+    return True
 
 
 def _why(profile: Profile, by_member: bool) -> tuple[str, bool]:
@@ -98,13 +108,25 @@ def _why(profile: Profile, by_member: bool) -> tuple[str, bool]:
     return "a subscribed topic has changed", True
 
 
-def move(core: Core, group: ConsumerGroup, member: ConsumerMember, owned: Owned, now: Time, out: Outbox) -> bool:
-    """Reconcile the member; whether it stands elsewhere now."""
-    before = member.standing
-    if before.state == states.M_STABLE and before.epoch == group.target_epoch:
+def move(
+    core: Core,
+    group: ConsumerGroup,
+    member: ConsumerMember,
+    owned: Owned,
+    target: Target,
+    now: Time,
+    out: Outbox,
+    cut: bool,
+) -> bool:
+    """Reconcile the member towards this target; whether it stands elsewhere now. ``cut``: whether its subscription has
+    changed."""
+    before, version = member.standing, core.settings.version
+    cut = cut and version.cuts_to_subscription
+    if before.state == states.M_STABLE and before.epoch == group.target_epoch and not cut:
         return False
-    target = frozenset(group.target.get(member.id, ()))
-    after = reconcile(before, group.target_epoch, target, owned, group.is_free)
+    topics = _subscribed(core, group, member.profile) if version.cuts_to_subscription else ()
+    goal = Goal(group.target_epoch, frozenset(target), owned, group.is_free, version, topics, cut)
+    after = reconcile(before, goal)
     if after == before:
         return False
     stand(core, group, member, after, out)
@@ -116,6 +138,13 @@ def move(core: Core, group: ConsumerGroup, member: ConsumerMember, owned: Owned,
         else:
             out.cancel_timer(timer)
     return True
+
+
+def _subscribed(core: Core, group: ConsumerGroup, profile: Profile) -> frozenset[str]:
+    """The topics that there are of those to which a member subscribes; an unresolved pattern matches none."""
+    resolved = group.resolved.get(profile.regex) if profile.regex else None
+    named = (*profile.topics, *resolved.topics) if resolved else profile.topics
+    return frozenset([topic for topic in named if topic in core.partition_counts])
 
 
 def stand(core: Core, group: ConsumerGroup, member: ConsumerMember, after: Standing, out: Outbox) -> None:

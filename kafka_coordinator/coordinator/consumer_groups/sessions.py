@@ -20,7 +20,7 @@ from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
-from kafka_coordinator.coordinator.settings import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from kafka_coordinator.coordinator.settings import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
 from protocols.engine.nodes import Outbox, Time, TimerName
 from protocols.java import sorted_as_java
 
@@ -29,6 +29,11 @@ def session_timeout_ms(core: Core, group: ConsumerGroup, member: ConsumerMember)
     """After how long a silence the member is removed."""
     if member.profile.classic is not None:
         return member.profile.classic.session_timeout_ms
+    return own_timeout_ms(core, group)
+
+
+def own_timeout_ms(core: Core, group: ConsumerGroup) -> int:
+    """The session timeout of members of the consumer protocol."""
     settings = core.settings
     own = core.group_settings.get(group.id, {}).get(SESSION_TIMEOUT, settings.group_consumer_session_timeout_ms)
     least, most = settings.group_consumer_min_session_timeout_ms, settings.group_consumer_max_session_timeout_ms
@@ -39,6 +44,14 @@ def heartbeat_interval_ms(core: Core, group: ConsumerGroup) -> int:
     settings = core.settings
     own = core.group_settings.get(group.id, {}).get(HEARTBEAT_INTERVAL, settings.group_consumer_heartbeat_interval_ms)
     least, most = settings.group_consumer_min_heartbeat_interval_ms, settings.group_consumer_max_heartbeat_interval_ms
+    return max(least, min(own, most))
+
+
+def assignment_interval_ms(core: Core, group: ConsumerGroup) -> int:
+    """How long after a new target the group waits for the next one."""
+    settings = core.settings
+    own = core.group_settings.get(group.id, {}).get(ASSIGNMENT_INTERVAL, settings.group_consumer_assignment_interval_ms)
+    least, most = settings.group_consumer_min_assignment_interval_ms, settings.group_consumer_max_assignment_interval_ms
     return max(least, min(own, most))
 
 

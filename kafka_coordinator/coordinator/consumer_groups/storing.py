@@ -21,6 +21,7 @@ from kafka_coordinator.coordinator.consumer_groups import sessions, states
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import JOINING, ConsumerMember, Profile, observe_member_epoch
 from kafka_coordinator.coordinator.core import Core
+from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.log import Key, Value
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Granted, RebalanceBegan, RebalanceEnded, Transition
@@ -46,7 +47,7 @@ class MemberKey(NamedTuple):
 
 
 class TargetEpochKey(NamedTuple):
-    """Its value is the assignment epoch."""
+    """Its value is the assignment epoch and the time of the target, None where it is unknown."""
 
     group: str
     kind: str = "target epoch"
@@ -97,7 +98,7 @@ def store_target(core: Core, group: ConsumerGroup, member_id: str) -> None:
 
 def store_target_epoch(core: Core, group: ConsumerGroup) -> None:
     """Write for which epoch the target was computed; this comes after all the members' targets."""
-    core.write(group.partition, TargetEpochKey(group.id), group.target_epoch)
+    core.write(group.partition, TargetEpochKey(group.id), (group.target_epoch, group.assigned_at))
 
 
 def store_pattern(core: Core, group: ConsumerGroup, regex: str) -> None:
@@ -195,7 +196,7 @@ def replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> dict[st
         if isinstance(key, EpochKey):
             group.epoch, group.metadata_hash = value
         elif isinstance(key, TargetEpochKey):
-            group.target_epoch = value
+            group.target_epoch, group.assigned_at = value
         elif isinstance(key, TargetKey):
             group.target[key.member_id] = value
         elif isinstance(key, MemberKey):
@@ -216,8 +217,9 @@ def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
         after = states.MEMBER.next_state(states.ABSENT, states.LOADED, states.member_guard(state))
         out.observe(Transition(states.MEMBER.name, member.called, states.ABSENT, states.LOADED, after))
         observe_member_epoch(group.id, member, out)
-        sessions.restart_session(core, group, member, now, out)
-        if state == states.UNREVOKED and member.profile.classic is None:
+        # Of classic members, too, whatever session timeout they have asked for.
+        out.set_timer(session_timer(group.id, member.id), now + sessions.own_timeout_ms(core, group))
+        if state == states.UNREVOKED:
             member.revoking_at = member.standing.epoch
             out.set_timer(sessions.revocation_timer(group.id, member.id), now + member.profile.rebalance_timeout_ms)
     group.settle(states.LOADED, out)
@@ -228,6 +230,7 @@ def take_over(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
 
 def resign(core: Core, partition: int, out: Outbox) -> None:
     """Another broker leads the partition: its groups are dead here."""
+    core.forgotten = {name: group for name, group in core.forgotten.items() if group.partition != partition}
     for group in [
         consumer_group for consumer_group in core.consumer_groups.values() if consumer_group.partition == partition
     ]:

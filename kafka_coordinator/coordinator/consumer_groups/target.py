@@ -11,6 +11,7 @@ from kafka_coordinator.assignors.translation import topic_id
 from kafka_coordinator.assignors.uniform import SERVER_ASSIGNORS
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
+from kafka_coordinator.coordinator.consumer_groups.sessions import assignment_interval_ms
 from kafka_coordinator.coordinator.consumer_groups.storing import store_target, store_target_epoch
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import (
     IteratedTargets,
@@ -19,27 +20,38 @@ from kafka_coordinator.coordinator.consumer_groups.uniform_balance import (
     voted,
 )
 from kafka_coordinator.coordinator.core import Core
+from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.java import sorted_as_java
 
 
-def compute_target(core: Core, group: ConsumerGroup, caller: ConsumerMember, is_new: bool) -> None:
+def is_due(core: Core, group: ConsumerGroup, now: Time) -> bool:
+    """Whether the group has waited long enough since its last target to get a new one (spec 11.2)."""
+    if group.assigned_at is None or not core.settings.version.assignment_interval:
+        return True
+    return now >= group.assigned_at + assignment_interval_ms(core, group)
+
+
+def compute_target(
+    core: Core, group: ConsumerGroup, caller: ConsumerMember, is_new: bool, alike: bool, now: Time
+) -> None:
     """Compute the target for the group's epoch and store what has changed in it.
 
-    ``caller``: the member whose request it is; ``is_new``: whether it joins with this request. Raises `UserError`
+    ``caller``: the member whose request it is; ``is_new``: whether it joins with this request; ``alike``: whether all
+    members are taken to subscribe alike. Raises `UserError`
     where an assignor of the user's own cannot, or answers with what is no assignment; the released broker would answer
     such a heartbeat with UNKNOWN_SERVER_ERROR, again and again.
     """
     name = voted(group.assignors, caller.profile.assignor) or core.settings.assignors[0]
     newcomer = caller.id if is_new else None
-    if name == "uniform" and group.homogeneous():
+    if name == "uniform" and alike and group.homogeneous():
         changed = _balance(core, group).compute(group.target, group.most_members, newcomer)
     else:
         group.balance = None
-        changed = _assigned(core, group, name, newcomer)
+        changed = _assigned(core, group, name, newcomer, alike)
     for member_id, given in changed.items():
         _take(core, group, member_id, given)
-    group.target_epoch = group.epoch
+    group.target_epoch, group.assigned_at = group.epoch, now
     store_target_epoch(core, group)
 
 
@@ -47,7 +59,8 @@ def _balance(core: Core, group: ConsumerGroup) -> UniformBalance:
     """The targets as they were computed last, or made anew where topics have changed or others computed them."""
     counts, ids = _topics(core, group)
     known = group.balance
-    if known is None or known.counts != counts or known.ids != ids:
+    named = sorted_as_java(group.subscribed())
+    if known is None or known.counts != counts or known.ids != ids or known.named != named:
         targets = {
             member_id: tuple([each for each in group.target.get(member_id, ()) if each[1] < counts.get(each[0], 0)])
             for member_id in group.members
@@ -56,15 +69,17 @@ def _balance(core: Core, group: ConsumerGroup) -> UniformBalance:
             if len(target) != len(group.target.get(member_id, ())):
                 group.target[member_id] = target
                 store_target(core, group, member_id)
-        known = group.balance = UniformBalance(counts, ids, targets)
+        known = group.balance = UniformBalance(counts, ids, named, targets)
     return known
 
 
-def _assigned(core: Core, group: ConsumerGroup, name: str, newcomer: str | None) -> dict[str, list[Partition]]:
+def _assigned(
+    core: Core, group: ConsumerGroup, name: str, newcomer: str | None, alike: bool
+) -> dict[str, list[Partition]]:
     """What the assignor of this name gives to each member."""
     metadata = _input(core, group, member_order(group.members, group.most_members, newcomer))
     try:
-        answer = SERVER_ASSIGNORS[name](metadata, group.homogeneous())
+        answer = SERVER_ASSIGNORS[name](metadata, alike)
         _check(name, answer, metadata)
     except AssignorError as error:
         raise UserError(f"server-side assignor {name} for group {group.id}: {error}") from None
@@ -81,15 +96,26 @@ def _partitions(counts: tuple[tuple[str, int], ...]) -> list[Partition]:
 
 
 def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partition]) -> None:
-    """The member's target from now on; what it keeps stays in its order."""
+    """The member's target from now on; what it keeps stays in its order. A topic that is new to the member comes first:
+    Java's `computeIfAbsent` puts it before those that share its slot, and so `iterated` must find it."""
     before = group.target.get(member_id)
     if before is not None and len(before) == len(given) and (before == tuple(given) or set(before) == set(given)):
         return
     wanted = set(given)
     kept = [partition for partition in before or () if partition in wanted]
     had = set(kept)
-    group.target[member_id] = (*kept, *[partition for partition in given if partition not in had])
+    added = [partition for partition in given if partition not in had]
+    topics = [topic for topic in dict.fromkeys([topic for topic, _ in added]) if not _has(kept, topic)]
+    if topics:
+        newest = [partition for topic in reversed(topics) for partition in added if partition[0] == topic]
+        added = [partition for partition in added if partition[0] not in topics]
+        kept = [*newest, *kept]
+    group.target[member_id] = (*kept, *added)
     store_target(core, group, member_id)
+
+
+def _has(partitions: Iterable[Partition], topic: str) -> bool:
+    return any(partition[0] == topic for partition in partitions)
 
 
 def _topics(core: Core, group: ConsumerGroup) -> tuple[dict[str, int], dict[str, int]]:

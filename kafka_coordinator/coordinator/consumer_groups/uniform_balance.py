@@ -20,7 +20,16 @@ from typing import Final, TypeAlias, TypeVar
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.assignors.uniform import id_hash
-from protocols.java import entry_order, grown_size, number_entry_order, size_for_set_of, spread, string_hash
+from protocols.java import (
+    entry_order,
+    grown_size,
+    number_entry_order,
+    size_for_set_of,
+    sorted_as_java,
+    spread,
+    string_entry_order,
+    string_hash,
+)
 
 T = TypeVar("T")
 
@@ -133,14 +142,20 @@ Key = tuple[int, int, int, str]
 
 
 class UniformBalance:
-    """``counts``: topic to its partitions, for the topics to which everybody subscribes; ``ids``: their ids; both must
-    stay what they are. ``targets``: member id to its target, in the order in which the members came."""
+    """``counts``: topic to its partitions, for the topics to which everybody subscribes; ``ids``: their ids; ``named``:
+    all topics that they name, whether there are such or not; all three must stay what they are. ``targets``: member id
+    to its target, in the order in which the members came."""
 
     def __init__(
-        self, counts: Mapping[str, int], ids: Mapping[str, int], targets: Mapping[str, tuple[Partition, ...]]
+        self,
+        counts: Mapping[str, int],
+        ids: Mapping[str, int],
+        named: Sequence[str],
+        targets: Mapping[str, tuple[Partition, ...]],
     ) -> None:
         self.counts, self.ids = counts, ids
-        self._place = {topic: place for place, topic in enumerate(_walked(list(counts), ids))}
+        self.named = named
+        self._place = {topic: place for place, topic in enumerate(topic_order(named, ids))}
         self._total = sum(counts.values())
         self._numbers = {member_id: number for number, member_id in enumerate(targets)}
         self._next = len(targets)
@@ -251,7 +266,9 @@ class UniformBalance:
         self._sizes[position] = self._sizes_of[self._keys[position][3]] = size
 
 
-def _walked(topics: list[str], ids: Mapping[str, int]) -> list[str]:
-    """The order in which the assignor walks the topics."""
-    by_id = {ids[topic]: topic for topic in topics}
-    return [by_id[each] for each in entry_order(list(by_id), id_hash, size_for_set_of(len(by_id)))]
+def topic_order(named: Sequence[str], ids: Mapping[str, int]) -> list[str]:
+    """The order in which the assignor walks the topics of a subscription: a HashSet of the ids, made from one of all
+    names, of which those without an id drop out."""
+    size = size_for_set_of(len(named))
+    by_id = {ids[topic]: topic for topic in string_entry_order(sorted_as_java(named), size) if topic in ids}
+    return [by_id[each] for each in entry_order(list(by_id), id_hash, size)]

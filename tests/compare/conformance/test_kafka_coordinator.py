@@ -1,6 +1,7 @@
 """Traces of Kafka's real coordinator are met, every one; and a trace that is changed anywhere is noticed."""
 
 import copy
+import dataclasses
 import gzip
 import itertools
 import json
@@ -16,6 +17,7 @@ from compare.conformance.kafka_coordinator import play, recognises
 from compare.conformance.players import PLAYERS
 from kafka_coordinator.coordinator import join
 from kafka_coordinator.messages import ConsumerGroupHeartbeat
+from kafka_coordinator.versions import VERSIONS, rules
 
 
 class IllegalStateException(Exception):  # noqa: N818 - the name of the one that Kafka's code throws
@@ -42,17 +44,52 @@ def traces(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-@pytest.mark.parametrize(("path", "count"), [(CLASSIC, 144), (HARD, 6)])
-def test_every_classic_trace_is_met(path: Path, count: int) -> None:
-    result = play_file(path, PLAYERS)
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("classic", 144),
+        ("classic-hard", 6),
+        ("consumer", 130),
+        ("hard-2", 42),
+        ("classic-4.4", 138),
+        ("consumer-4.4", 313),
+    ],
+)
+def test_every_trace_is_met_by_the_version_that_it_names(name: str, count: int) -> None:
+    result = play_file(GOLDEN / f"coordinator-{name}.jsonl.gz", PLAYERS)
     assert result.differences == []
     assert (result.passed, result.failed, result.skipped) == (count, 0, 0)
 
 
-def test_every_trace_of_the_consumer_protocol_is_met() -> None:
-    result = play_file(CONSUMER, PLAYERS)
-    assert result.differences == []
-    assert (result.passed, result.failed, result.skipped) == (130, 0, 0)
+RULES_SEEN = {
+    "groups_begin_at_one": 27,
+    "assignment_interval": 57,
+    "emptied_group_starts_anew": 49,
+    "cuts_to_subscription": 52,
+    "revoked_at_old_epoch": 15,
+    "own_partitions_are_free": 52,
+    "epoch_zero_is_never_fenced": 77,
+    "pattern_taken_away_raises_epoch": 72,
+    "partition_epochs": 27,
+    "replacing_resets_partition_epochs": 97,
+    "describes_pending": 82,
+    "classic_rejoins_for_target": 95,
+    "disabled_policy_refuses_classic": 90,
+    "downgrades_without_target": 95,
+    "replacement_downgrades_first": 100,
+}
+"""Rule to the number of a short trace of 4.4.0 that nobody can meet without it."""
+
+
+def test_a_trace_fails_without_the_rule_that_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripts = {trace["trace_id"]: trace for trace in traces(GOLDEN / "coordinator-consumer-4.4.jsonl.gz")}
+    for rule, number in RULES_SEEN.items():
+        without = dataclasses.replace(VERSIONS["4.4"], **{rule: False})
+        with monkeypatch.context() as patch:
+            patch.setattr(kafka_coordinator, "version_named", lambda name, where, made=without: made)
+            assert play(scripts[f"pub44-consumer-script-{number:03}"]), rule
+    unseen = {"assignor_change_raises_epoch", "static_return_finds_room", "malformed_subscription_is_inconsistent"}
+    assert {rule.name for rule in rules()} == RULES_SEEN.keys() | unseen | {"classic_member_has_no_pattern"}
 
 
 def test_one_recorded_heartbeat_was_refused_for_a_field_that_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from kafka_coordinator.consumer.state import ConsumerState, protocol_member
 from kafka_coordinator.coordinator.consumer_groups import classic_members, fencing, heartbeat, states
 from kafka_coordinator.coordinator.consumer_groups import member as reconciliation
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
-from kafka_coordinator.coordinator.consumer_groups.member import Standing
+from kafka_coordinator.coordinator.consumer_groups.member import Goal, Standing
 from kafka_coordinator.coordinator.refusals import sync_refused
 from kafka_coordinator.errors import REBALANCE_IN_PROGRESS
 from kafka_coordinator.messages import JOINS, ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
@@ -22,10 +22,10 @@ def _granted_before_its_release(patch: pytest.MonkeyPatch) -> None:
 def _silence_is_a_release(patch: pytest.MonkeyPatch) -> None:
     original = reconciliation.reconcile
 
-    def reconcile(member, target_epoch, target, owned, is_free) -> Standing:  # type: ignore[no-untyped-def]
-        if owned is None and member.state == states.UNREVOKED:
-            owned = ()
-        return original(member, target_epoch, target, owned, is_free)
+    def reconcile(member: Standing, goal: Goal) -> Standing:
+        if goal.owned is None and member.state == states.UNREVOKED:
+            goal = goal._replace(owned=())
+        return original(member, goal)
 
     replace(patch, original, reconcile)
 

@@ -21,6 +21,7 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
+from kafka_coordinator.versions import version_named
 from protocols.engine.nodes import Message, Time
 from protocols.engine.single import SingleNode
 from protocols.facts import Transition
@@ -41,7 +42,9 @@ class Requests:
         name: str = "broker",
         leaders: tuple[str, ...] | None = None,
     ) -> None:
-        self.settings = with_settings(BrokerSettings(), {**ONE_PARTITION, **(settings or {})}, "test")
+        given = dict(settings or {})
+        version = version_named(given.pop("version", "4.1"), "test")
+        self.settings = with_settings(BrokerSettings(version=version), {**ONE_PARTITION, **given}, "test")
         self.world = SingleNode(Coordinator(name, self.settings, storage, leaders))
         self.world.start()
 

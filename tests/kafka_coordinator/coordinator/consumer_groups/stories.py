@@ -2,7 +2,14 @@
 
 from collections.abc import Callable
 
-from kafka_coordinator.coordinator.consumer_groups.states import ASSIGNING, EMPTY, RECONCILING, STABLE, UNRELEASED
+from kafka_coordinator.coordinator.consumer_groups.states import (
+    ASSIGNING,
+    EMPTY,
+    RECONCILING,
+    STABLE,
+    UNRELEASED,
+    UNREVOKED,
+)
 from tests.kafka_coordinator.coordinator.consumer_groups.consumer_group_desk import ConsumerDesk, partitions
 
 ALL = partitions("t", 0, 1, 2, 3)
@@ -186,6 +193,19 @@ def replaced_while_it_waits() -> ConsumerDesk:
     return desk
 
 
+def subscribes_to_less_while_it_gives_up() -> ConsumerDesk:
+    desk = ConsumerDesk({"version": "4.4"}, {"t": 4, "u": 2})
+    desk.join("A", ("t", "u"))
+    desk.advance(1000)
+    desk.join("B", ("t", "u"))
+    desk.beat("A")
+    assert desk.standing("A") == (2, UNREVOKED)
+    desk.beat("A", topics=("other",))
+    assert desk.standing("A") == (2, UNREVOKED)
+    assert not desk.group.members["A"].standing.assigned
+    return desk
+
+
 DIRECTED: tuple[Callable[[], ConsumerDesk], ...] = (
     does_not_come_again_while_assigning,
     the_last_one_does_not_come_again_while_assigning,
@@ -201,5 +221,6 @@ DIRECTED: tuple[Callable[[], ConsumerDesk], ...] = (
     an_administrator_removes_a_member_that_is_away,
     downgraded_while_stable,
     replaced_while_it_waits,
+    subscribes_to_less_while_it_gives_up,
 )
 """Stories for edges that random play takes rarely or, with one broker's settings, never."""

@@ -23,11 +23,13 @@ class Play(RuleBasedStateMachine):
     """Four clients, two of them static; each has an id that the next process of it changes."""
 
     edges: ClassVar[dict[EdgeTaken, None]]
+    version: ClassVar[str]
 
     def __init__(self) -> None:
         super().__init__()
         self.desk = ConsumerDesk(
             {
+                "version": self.version,
                 "group.consumer.session.timeout.ms": 45_000,
                 "offsets.retention.minutes": 1,
                 "offsets.retention.check.interval.ms": 60_000,
@@ -146,10 +148,11 @@ def of_tables() -> set[EdgeTaken]:
 
 def test_random_play_and_a_few_stories_take_every_edge(capsys: pytest.CaptureFixture[str]) -> None:
     played: dict[EdgeTaken, None] = {}
-    machine = type("Playing", (Play,), {"edges": played})
-    run_state_machine_as_test(
-        machine, settings=settings(max_examples=150, stateful_step_count=60, deadline=None, derandomize=True)
-    )
+    for version in ("4.1", "4.3"):
+        machine = type("Playing", (Play,), {"edges": played, "version": version})
+        run_state_machine_as_test(
+            machine, settings=settings(max_examples=150, stateful_step_count=60, deadline=None, derandomize=True)
+        )
     edges = of_tables()
     assert len(edges) == sum(len(machine.edges) for machine in MACHINES)
     told = {edge for story in DIRECTED for edge in story().edges}

@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.coordinator.consumer_groups.member import Standing, reconcile
+from kafka_coordinator.coordinator.consumer_groups.member import Goal, Standing, reconcile
 from kafka_coordinator.coordinator.consumer_groups.states import M_STABLE, UNRELEASED, UNREVOKED
+from kafka_coordinator.versions import VERSIONS, Version
 
 
 def of(*numbers: int) -> frozenset[Partition]:
@@ -25,6 +26,7 @@ NUMBERS = st.frozensets(st.integers(0, 5)).map(lambda numbers: of(*numbers))
     NUMBERS,
     st.none() | NUMBERS,
     NUMBERS,
+    st.sampled_from(list(VERSIONS.values())),
 )
 def test_nothing_is_given_that_another_has_and_nothing_new_before_all_is_given_up(
     state: str,
@@ -33,11 +35,12 @@ def test_nothing_is_given_that_another_has_and_nothing_new_before_all_is_given_u
     target: frozenset[Partition],
     owned: frozenset[Partition] | None,
     others: frozenset[Partition],
+    version: Version,
 ) -> None:
     others -= assigned | pending
     before = Standing(3, 2, state, assigned, pending - assigned if state == UNREVOKED else of())
     held = others | before.assigned | before.pending
-    after = reconcile(before, 5, target, owned, lambda partition: partition not in held)
+    after = reconcile(before, Goal(5, target, owned, lambda partition: partition not in held, version, ("t",)))
     assert not after.assigned & others
     assert after == before or after.assigned <= target
     if after.pending:
