@@ -90,14 +90,17 @@ class WorkRecord(TypedDict):
 class ReasonRecord(TypedDict):
     """What led to a harm, and how much of it this explains (``weight``: queue-milliseconds, records or rebalances).
 
-    ``event`` of the scenario, ``text`` (what a system or client noticed), ``members``, how long it ``lasted_s``, how
-    many ``records`` and how many ``times``: as far as the ``kind`` has them. The kinds are named in
-    `compare.running.harm`; `compare.explaining.harm` says them in words.
+    ``event`` of the scenario (events that were written as one range are one), ``mechanism`` in words, and the
+    ``setting`` that would change it, by its real name and with its value, several with commas; what no setting changes
+    is told as what does. ``text`` (what a system or client noticed), ``members``, how long it ``lasted_s``, how many
+    ``records`` and how many ``times``: as far as the ``kind`` has them. The kinds are in `compare.running.reasons`.
     """
 
     kind: str
     weight: float
-    event: str | None
+    event: str
+    mechanism: str
+    setting: str
     text: str | None
     members: list[str]
     lasted_s: float | None
@@ -109,7 +112,8 @@ class HarmRecord(TypedDict):
     """What hurts. ``work`` and the times are null without load; times without progress count queues in which records
     waited for at least a second while nobody handled any, whoever owned them: summed over queues, the longest, and how
     many queues. ``settled``: whether ownership came to rest with one owner for every queue. ``because``: reasons of
-    ``refused``, ``skipped``, ``redelivered``, ``no_progress``, ``waiting`` and ``unsettled``, the main one first."""
+    every harm that there is, the main one first: ``refused``, ``skipped``, ``redelivered``, ``no_progress``,
+    ``waiting``, ``unowned``, ``two_owners``, ``unsettled``, and of failed expectations by their names."""
 
     work: WorkRecord | None
     no_progress_queue_s: float | None

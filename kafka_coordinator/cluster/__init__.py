@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from kafka_coordinator.coordinator.node import Coordinator, offsets_topic
     from kafka_coordinator.coordinator.offsets import transactional_commit_error
     from kafka_coordinator.coordinator.refusals import REFUSE, refusal
+    from kafka_coordinator.coordinator.settings import NAMES as BROKER_NAMES
     from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
     from kafka_coordinator.coordinator.states import GROUP
     from kafka_coordinator.errors import (
@@ -98,7 +99,9 @@ if TYPE_CHECKING:
     )
     from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
     from kafka_coordinator.zookeeper.exploration import rules as zookeeper_exploration_rules
+    from kafka_coordinator.zookeeper.settings import NAMES as ZOOKEEPER_NAMES
     from kafka_coordinator.zookeeper.settings import STRATEGIES as ZOOKEEPER_STRATEGIES
+    from kafka_coordinator.zookeeper.settings import ConsumerSettings as ZooKeeperSettings
     from kafka_coordinator.zookeeper.settings import group_settings as zookeeper_group_settings
     from kafka_coordinator.zookeeper.settings import member_settings as zookeeper_member_settings
 

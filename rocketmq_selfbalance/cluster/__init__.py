@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from rocketmq_selfbalance.broker.node import BrokerNode
     from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table, parse, stored_of, text_of
+    from rocketmq_selfbalance.broker.state import REAL_NAMES as BROKER_NAMES
     from rocketmq_selfbalance.broker.state import (
         Broker,
         BrokerSettings,
@@ -47,12 +48,14 @@ if TYPE_CHECKING:
     from rocketmq_selfbalance.client.rebalance_service import DoRebalance
     from rocketmq_selfbalance.client.removal import Commit, Persist, PersistAll, RemoveOffset, RemoveProcessQueue
     from rocketmq_selfbalance.client.requests import consumer_data
+    from rocketmq_selfbalance.client.settings import REAL_NAMES as CLIENT_NAMES
     from rocketmq_selfbalance.client.settings import (
         CHOICES,
         PUSH,
         VERSIONS,
         ClientSettings,
         PullSettings,
+        field_of,
         with_settings,
     )
     from rocketmq_selfbalance.client.threads import (
