@@ -108,8 +108,8 @@ def never_owned(record: SharedRecord, least_s: float) -> tuple[str, int] | None:
 
 
 def because(record: Record | SharedRecord, harm: str) -> str:
-    """ ", because c1 hangs for 90s (session.timeout.ms: 45s) and ..."; empty where there is no such harm."""
-    told = (f"{each['mechanism']} ({each['setting']})" for each in record["harm"]["because"].get(harm, ()))
+    """ ", because c1 hangs for 90s [session.timeout.ms: 45s] and ..."; empty where there is no such harm."""
+    told = (f"{each['mechanism']} [{each['setting']}]" for each in record["harm"]["because"].get(harm, ()))
     return because_clause(list(dict.fromkeys(told)))
 
 

@@ -10,7 +10,7 @@ What hurts in a run, as the document has it.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from compare.documents.comparison import After, HarmRecord, ReasonRecord, WorkRecord
+from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record, WorkRecord
 from compare.running.doings import Doings
 from compare.running.phases import Phase
 from compare.running.production import ProductionHistory, productions
@@ -18,6 +18,7 @@ from compare.running.reasons import (
     BEGINS_BEHIND,
     COMMITTED_PAST,
     DOWN,
+    EXPECTED,
     HOT_QUEUE,
     OVERLOAD,
     PASSED_OVER,
@@ -32,13 +33,13 @@ from compare.running.reasons import (
 )
 from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
-from compare.running.stalls import WhyStalled, event_before, pauses_of, stalls
+from compare.running.stalls import WhyStalled, brokers_down, event_before, pauses_of, stalls
 from compare.running.work import Passed, ReadQueue, broadcasting_reads, shared_reads, work_of
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.facts import Position, TimedOut
 from protocols.scenario.events import BrokerEvent, Disconnect, Network
-from protocols.scenario.topology import ProcessPeers, Topology
+from protocols.scenario.topology import ProcessPeers, Topology, listed_members
 from protocols.timeline import Timeline
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.properties import FEWEST_CHANGES
@@ -137,13 +138,15 @@ def why_waiting(
 ) -> Iterator[Reason]:
     """Groups that get more than they can handle; queues that get more than their one reader can; else
     unrest, or just that time was lost."""
-    event = event_before(result.timeline, result.timeline.end)
-    capacity = records_per_second(result.variant, result.ending)
-    found = False
+    last, found = event_before(result.timeline, result.timeline.end), False
+    capacity = records_per_second(result.variant, result.ending.members)
+    at_first = records_per_second(result.variant, listed_members(result.variant.scenario))
     for group in result.ending.groups:
         members = {key: capacity[key] for key in result.ending.members if key.group == group}
         rates = {read.queue: production[read.queue].rate for read in reads if read.reader == group}
         coming, possible = sum(rates.values()), sum(members.values())
+        # Who could not keep up from the beginning needs no event for it.
+        event = last if coming <= sum(each for key, each in at_first.items() if key.group == group) else None
         if coming > possible:
             found = True
             text = f"{coming:g} records per second come and the members of {group} can handle {possible:g}"
@@ -154,7 +157,7 @@ def why_waiting(
             if rate > most:
                 found = True
                 text = f"{rate:g} records per second come to {queue_name(queue)} and one member can handle {most:g}"
-                yield Reason(HOT_QUEUE, rate, event, text=f"{text}: it never catches up", alike=queue)
+                yield Reason(HOT_QUEUE, rate, text=f"{text}: it never catches up", alike=queue)
         for key, possible in members.items():
             owned = result.timeline.owned.get((group, key.member), ())
             comes = [rates[queue] for queue in owned if queue in rates and rates[queue] <= most]
@@ -162,9 +165,9 @@ def why_waiting(
                 found = True
                 name = result.ending.names[key]
                 text = f"{name} handles {possible:g}/s and gets {sum(comes):g}/s: it never catches up"
-                yield Reason(OVERLOAD, sum(comes), event, text=text, members=(name,), alike=key)
+                yield Reason(OVERLOAD, sum(comes), text=text, members=(name,), alike=key)
     if not found:
-        yield Reason(STALLED if settled else RESTLESS, waiting, event)
+        yield Reason(STALLED if settled else RESTLESS, waiting, last)
 
 
 MOST_EXPLAINED = 200
@@ -191,7 +194,8 @@ def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool, last: Aft
     shared, alone = shared_reads(timeline, phases), broadcasting_reads(timeline)
     stalled = stalls(timeline, shared, production, pauses) if production else []
     longest = sorted(stalled, key=lambda each: -each.lasted)[:MOST_EXPLAINED]
-    explain = WhyStalled(timeline, production, pauses, longest, doings, links_break=breaks)
+    down = brokers_down(scenario.events, timeline.end)
+    explain = WhyStalled(timeline, production, pauses, longest, doings, links_break=breaks, down=down)
     gaps = [
         (gap, time_existing(timeline.lives, gap.queue, gap.since, timeline.end if gap.until is None else gap.until))
         for gap in timeline.gaps
@@ -237,3 +241,26 @@ def _never(timeline: Timeline, last: After) -> Reason:
     if last["fairness"]["unowned_queues"]:
         return Reason(UNOWNED, 1.0, event, "; and ".join(last["why_unowned"]) or None)
     return Reason(RESTLESS, 1.0, event)
+
+
+EXPECTATIONS: Mapping[str, str] = {
+    "settles_within": "unsettled",
+    "longest_gap": "unowned",
+    "double_owned_queue_s": "two_owners",
+    "redelivered": "redelivered",
+    "longest_stall": "no_progress",
+    "skipped": "skipped",
+    "waiting": "waiting",
+}
+"""What a scenario may expect to the harm that breaks it."""
+
+
+def add_failed(result: RunResult, record: Record) -> None:
+    """The reasons of the expectations that failed: those of the harm, or what was found instead."""
+    because, timeline = record["harm"]["because"], result.timeline
+    event = event_before(timeline, timeline.end)
+    for check in record["checks"]:
+        if check["demanded"] and not check["held"]:
+            why = Reason(EXPECTED, 1.0, event, check["why"])
+            found = because.get(EXPECTATIONS.get(check["name"], ""))
+            because[check["name"]] = found or Telling.of(result.variant).documents([why])

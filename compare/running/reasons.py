@@ -106,15 +106,15 @@ def ranges(events: Iterable[Event]) -> dict[str, str]:
         if what is not None:
             alike.setdefault((type(event), event.group, what, ends), []).append(event)
     found: dict[str, str] = {}
-    restarts = {tuple(sorted(_names(same))) for same in alike.values() if _restart(same) and _regular(same)}
-    for same in alike.values():
+    together = [part for same in alike.values() for part in _written_together(same)]
+    restarts = {frozenset(_names(same)) for same in together if same[0].member_change is MemberChange.RESTARTS}
+    for same in together:
         names = list(dict.fromkeys(_names(same)))
-        if len(names) < 2 or not _regular(same):
-            continue
-        rolls = tuple(sorted(_names(same))) in restarts and len({event.at for event in same}) > 1
-        text = "the rolling restart of" if rolls else ""
-        told = f"{text} {listed_members(names)}" if rolls else f"{listed_members(names)} {same[0].what(several=True)}"
-        found.update((event.describe(), told) for event in same)
+        if len(names) > 1:
+            rolls = frozenset(names) in restarts and same[0].at != same[-1].at
+            members, what = listed_members(names), same[0].what(several=True)
+            told = f"the rolling restart of {members}" if rolls else f"{members} {what}"
+            found.update((event.describe(), told) for event in same)
     return found
 
 
@@ -122,13 +122,17 @@ def _names(events: Iterable[Event]) -> list[str]:
     return [name for event in events for name in event.members()]
 
 
-def _restart(events: Sequence[Event]) -> bool:
-    return events[0].member_change is MemberChange.RESTARTS
-
-
-def _regular(events: Sequence[Event]) -> bool:
-    times = sorted({event.at for event in events})
-    return len({round(later - earlier) for earlier, later in pairwise(times)}) < 2
+def _written_together(events: Sequence[Event]) -> list[list[Event]]:
+    """All of them where they are at three or more times of equal distance with as many at each; else those of each
+    time."""
+    batches: dict[Time, list[Event]] = {}
+    for event in sorted(events, key=lambda each: each.at):
+        batches.setdefault(event.at, []).append(event)
+    even = len({round(later - earlier) for earlier, later in pairwise(batches)}) == 1
+    sizes = {len(batch) for batch in list(batches.values())[:-1]}
+    if len(batches) > 2 and even and len(sizes) == 1:
+        return [[event for batch in batches.values() for event in batch]]
+    return list(batches.values())
 
 
 def in_common(since: Time, until: Time, start: Time, end: Time) -> Time:
@@ -156,12 +160,13 @@ TWO_OWNERS, SET_BACK, NOT_COMMITTED = "two owners", "offsets set back", "not com
 BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER = "begins behind", "committed past", "passed over"
 TIME_LIMIT, SESSION, REBALANCES = "time limit", "session timed out", "rebalances"
 OVERLOAD, HOT_QUEUE, RESTLESS, STALLED = "overload", "hot queue", "no rest", "stalled before"
+BUSY = "owner busy with other queues"
 EXPECTED, UNKNOWN = "expected", "unknown"
 
 KAFKA, CONSUMER, ZOOKEEPER, ROCKETMQ, ORDERLY = "kafka", "consumer protocol", "zookeeper", "rocketmq", "orderly"
 
 
-def _all(*names: str, **others: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+def _all(*names: str, **others: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Settings of both protocols of Kafka and, where nothing else is told, of the others."""
     given = {KAFKA: names, CONSUMER: names, ZOOKEEPER: names, ROCKETMQ: names, ORDERLY: names}
     given[CONSUMER] = others.get("consumer", given[CONSUMER])
@@ -199,6 +204,8 @@ SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     UNOWNED: _all("subscriptions of the members"),
     NEVER_OWNED: _all("subscriptions of the members"),
     AGAIN: _COMMITS,
+    BUSY: _all("time per record", "max.poll.records", rocketmq=("consumeThreadMax", "consumeMessageBatchMaxSize"))
+    | {ORDERLY: ("consumeThreadMax", "rocketmq.client.maxTimeConsumeContinuously")},
     REFUSED: _all("reconnect.backoff.max.ms", rocketmq=("heartbeatBrokerInterval",)),
     TWO_OWNERS: _all(
         *_SESSION[KAFKA],
@@ -231,7 +238,9 @@ def _lasted(reason: Reason) -> str:
 
 def _members(reason: Reason) -> str:
     members = reason.members
-    return f"{len(members)} members" if len(members) > MOST_NAMED else listed(members) or "a member"
+    if not members:
+        return "a member"
+    return f"{len(members)} members" if len(members) > MOST_NAMED else listed(members)
 
 
 def _verb(reason: Reason, of_one: str, of_several: str) -> str:
@@ -282,9 +291,11 @@ def _locked(reason: Reason, unit: str) -> str:
 
 def _rebalancing(reason: Reason, unit: str) -> str:
     which = "first rebalance" if reason.event == BEGINNING else f"rebalance{_after(reason)}"
-    waiting = f", most of it until {_members(reason)} {_verb(reason, 'joins', 'join')}" if reason.members else ""
+    last = "the last member" if len(reason.members) > 1 else _members(reason)
+    waiting = f", most of it until {last} joins" if reason.members else ""
     busy = f", which {reason.text}" if reason.members and reason.text else ""
-    return f"the {which} takes {_lasted(reason)}{waiting}{busy}"
+    up_to = "up to " if reason.times > 1 else ""
+    return f"the {which} takes {up_to}{_lasted(reason)}{waiting}{busy}"
 
 
 def _refused(reason: Reason, unit: str) -> str:
@@ -307,7 +318,7 @@ def _two_owners(reason: Reason, unit: str) -> str:
 def _set_back(reason: Reason, unit: str) -> str:
     if not reason.members:
         return "" if reason.event is None else reason.event
-    return f"{_members(reason)} {_verb(reason, 'commits', 'commit')} an older offset{_after(reason)}"
+    return f"{_members(reason)} {_verb(reason, 'commits', 'commit')} an older offset{_after(reason)}{_colon(reason)}"
 
 
 def _not_committed(reason: Reason, unit: str) -> str:
@@ -339,6 +350,9 @@ _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
     UNOWNED: lambda reason, unit: f"no member takes the {unit}s{_after(reason)}{_colon(reason)}",
     NEVER_OWNED: lambda reason, unit: f"the {unit}s have not had any owner by then",
     AGAIN: lambda reason, unit: f"{_members(reason)} only {_verb(reason, 'handles', 'handle')} old records again",
+    BUSY: lambda reason, unit: (
+        f"{_members(reason)} {_verb(reason, 'handles', 'handle')} records of other {unit}s for up to {_lasted(reason)}"
+    ),
     REFUSED: _refused,
     TWO_OWNERS: _two_owners,
     SET_BACK: _set_back,

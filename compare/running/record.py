@@ -8,7 +8,7 @@ from typing import cast
 from compare.documents.comparison import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record, TwoOwnersRecord
 from compare.running.checks import checks_of, properties_of, settled
 from compare.running.event_outcomes import NOT_SHARED, event_outcomes
-from compare.running.harm import harm_of
+from compare.running.harm import add_failed, harm_of
 from compare.running.phases import Phase, phases_of
 from compare.running.production import lag_peak
 from compare.running.run_variant import RunResult, capacity_at_start
@@ -70,6 +70,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         cast("dict[str, object]", record).update((name, None) for name in NOT_SHARED if name in record)
         record["two_owners"] = {"believed_queue_s": None, "reading_queue_s": None}
     record["checks"] = [check.document() for check in checks_of(result, measured, record)]
+    add_failed(result, record)
     return record
 
 

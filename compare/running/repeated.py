@@ -73,7 +73,9 @@ class _Repeats:
         for commit in self._back.get(key, ()):
             if commit.at <= again.since and commit.offset <= again.first:
                 who = () if commit.member is None else (commit.member,)
-                return Reason(SET_BACK, count, self._events.before(commit.at, commit.group), None, who, records=count)
+                earlier = self._events.before(commit.at, commit.group)
+                text, _ = self._doings.why_back(commit)
+                return Reason(SET_BACK, count, earlier, text or None, who, records=count)
         before = next((was for was in reversed(handled) if was.first < again.end and again.first < was.end), None)
         text, settings = Why() if before is None else self._doings.why_not_committed(again, before)
         return Reason(NOT_COMMITTED, count, event, text or None, (again.member,), records=count, settings=settings)

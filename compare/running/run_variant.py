@@ -134,10 +134,10 @@ KIND, PUSH = "consumer", "push"
 """The setting that says which of RocketMQ's consumers a member is, and the one with a pool."""
 
 
-def records_per_second(variant: Variant, ending: Ending) -> dict[MemberKey, float]:
-    """Each member that is there at the end to the records that its code handles per second at most; infinite where
-    handling takes no time."""
-    return {key: _records_per_second(variant, part) for key, part in ending.members.items()}
+def records_per_second(variant: Variant, members: Mapping[MemberKey, MemberPart]) -> dict[MemberKey, float]:
+    """Each of the members to the records that its code handles per second at most; infinite where handling takes no
+    time."""
+    return {key: _records_per_second(variant, part) for key, part in members.items()}
 
 
 def threads_of(variant: Variant, part: MemberPart) -> int:

@@ -2,7 +2,8 @@
 
 import kafka_coordinator.cluster as kafka
 import rocketmq_selfbalance.cluster as rocketmq
-from compare.running.variants import Variant
+from compare.running.run_variant import threads_of
+from compare.running.variants import THREADS, Variant
 from protocols.scenario.fields import duration_text
 from protocols.scenario.model import STATIC, split_system
 
@@ -20,11 +21,17 @@ def family_of(variant: Variant) -> str:
 
 def value_of(variant: Variant, name: str) -> str:
     """The setting's value in words; empty for what is no setting of a client or broker, or has several values."""
-    field, default = _default(split_system(variant.part.system)[0], name)
+    system, strategy = split_system(variant.part.system)
+    if name == "partition.assignment.strategy":
+        return strategy.removesuffix(STATIC)
+    field, default = _default(system, name)
     parts = [part for group in variant.scenario.groups.values() for part in group.members.values()]
-    values = {str(part.settings.get(name, variant.part.settings.get(name, default))) for part in parts}
-    value = values.pop() if len(values) == 1 else "None"
-    if value == "None":
+    if name == THREADS:
+        values = {str(threads_of(variant, part)) for part in parts}
+    else:
+        values = {str(part.settings.get(name, variant.part.settings.get(name, default))).lower() for part in parts}
+    value = values.pop() if len(values) == 1 else "none"
+    if value == "none":
         return ""
     is_time = field.endswith("_ms") and value.replace(".", "", 1).isdigit()
     return duration_text(float(value)) if is_time else value

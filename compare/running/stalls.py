@@ -12,6 +12,7 @@ from compare.running.production import ProductionHistory
 from compare.running.reasons import (
     AGAIN,
     AWAY,
+    BUSY,
     DOWN,
     LOCKED,
     NEVER_OWNED,
@@ -38,6 +39,14 @@ from protocols.timeline.trace import queue_name
 
 LEAST_MS: Time = 1000.0
 """Records that wait for less are on their way: fetches, commits and short rebalances take their time in any system."""
+
+
+class Down(NamedTuple):
+    """A broker does not run from ``since`` to ``until`` (milliseconds) after the event ``text``."""
+
+    since: Time
+    until: Time
+    text: str
 
 
 class Stall(NamedTuple):
@@ -146,10 +155,12 @@ class WhyStalled:
         doings: Doings,
         *,
         links_break: bool,
+        down: Mapping[str, Sequence[Down]],
     ) -> None:
-        """``links_break``: whether anything happens in the run that makes links or brokers fail."""
+        """``links_break``: whether anything happens in the run that makes links or brokers fail; ``down``: broker to
+        when it does not run."""
         self._timeline, self._production, self._pauses = timeline, production, pauses
-        self._doings, self._links_break = doings, links_break
+        self._doings, self._links_break, self._brokers_down = doings, links_break, down
         stalled = {(stall.read.reader, stall.read.queue) for stall in stalls}
         self._beliefs: dict[tuple[str, Queue], list[Interval]] = {key: [] for key in stalled}
         self._gaps: dict[tuple[str, Queue], list[Gap]] = {key: [] for key in stalled}
@@ -185,6 +196,7 @@ class WhyStalled:
             *self._never_owned(stall),
             *self._again(stall),
             *self._refused(stall),
+            *self._busy(stall),
         ]
         mostly = (each for each in found if each.covers >= stall.lasted / 2)
         best = next(mostly, None) or max(found, key=lambda each: each.covers, default=None)
@@ -252,24 +264,29 @@ class WhyStalled:
         lasted = until - gap.since
         if gap.until is None:
             return Reason(UNOWNED, 0.0, event_before(self._timeline, gap.since), lasted=lasted)
+        for since, returned, text in self._brokers_down.get(gap.queue.broker, ()):
+            if in_common(since, returned, gap.since, until) >= lasted / 2:
+                return Reason(DOWN, 0.0, text, gap.queue.broker, lasted=lasted)
         over = latest is None or (latest.ended is not None and latest.ended < gap.since)
         if latest is None or over or latest.cause.event.at > gap.since + lasted / 2:
             # Nobody else takes it: the owner itself comes back, as a static member does, or the last one of a group.
             event = self._latest_event(gap.since, gap.before)
+            if event is None:
+                return Reason(UNOWNED, 0.0, event_before(self._timeline, gap.since), lasted=lasted)
             return Reason(AWAY, 0.0, event, members=(gap.before,), lasted=lasted)
         event = latest.cause.event.text
         if any("a lock was refused" in trigger for trigger in latest.triggers):
             return Reason(LOCKED, 0.0, event, lasted=lasted)
         waited = latest.began - gap.since
         if waited >= lasted / 2:
-            return Reason(UNNOTICED, 0.0, event, latest.trigger, lasted=waited)
+            return Reason(UNNOTICED, 0.0, event, latest.trigger, lasted=waited, settings=_of_trigger(latest, waited))
         slow = self._last_to_join(latest, until)
         busy = self._doings.busy(latest.group, slow[0], latest.began, until) if slow else ""
         return Reason(
             REBALANCING,
             0.0,
             event,
-            f"{busy} before it polls again" if busy else None,
+            busy or None,
             slow,
             lasted,
             settings=("max.poll.records", "max.poll.interval.ms") if busy else (),
@@ -316,6 +333,15 @@ class WhyStalled:
                 lasted, Reason(REFUSED, 0.0, event_before(self._timeline, stall.since), why, members, lasted)
             )
 
+    def _busy(self, stall: Stall) -> Iterator[Explained]:
+        """The owner handles records of its other queues meanwhile."""
+        for belief in self._beliefs[stall.read.reader, stall.read.queue]:
+            since, until = max(belief.since, stall.since), min(belief.until or self._timeline.end, stall.until)
+            if since < until:
+                covers = self._doings.handles(belief.group, belief.member, since, until, stall.read.queue)
+                event = event_before(self._timeline, stall.since)
+                yield Explained(covers, Reason(BUSY, 0.0, event, members=(belief.member,), lasted=stall.lasted))
+
     def _latest_event(self, at: Time, member: str) -> str | None:
         """The latest event until this time that is about the member."""
         about = [
@@ -324,6 +350,34 @@ class WhyStalled:
             if happening.at <= at and member in happening.members
         ]
         return about[-1] if about else None
+
+
+def brokers_down(events: Iterable[Event], end: Time) -> dict[str, list[Down]]:
+    """Broker to when it does not run, by events of the scenario."""
+    found: dict[str, list[Down]] = {}
+    for event in sorted(events, key=lambda each: each.at):
+        for broker, runs in event.broker_changes().items():
+            spans = found.setdefault(broker, [])
+            if runs and spans:
+                spans[-1] = spans[-1]._replace(until=event.at)
+            elif not runs:
+                spans.append(Down(event.at, end, event.describe()))
+    return found
+
+
+def _of_trigger(rebalance: Rebalance, waited: Time) -> tuple[str, ...]:
+    """What decides when a rebalance begins that follows upon something late, by what began it; nothing where that is a
+    session that has run out."""
+    trigger = rebalance.trigger
+    if "rejoined with other" in trigger:
+        return ("max.poll.records", "partition.assignment.strategy")
+    if rebalance.members and waited < SCAN_MS:
+        return ("rocketmq.client.rebalance.minInterval", "rocketmq.client.rebalance.waitInterval")
+    return ()
+
+
+SCAN_MS: Time = 30_000.0
+"""Members that share for themselves learn within this time of what their brokers know already."""
 
 
 def event_before(timeline: Timeline, at: Time) -> str | None:
