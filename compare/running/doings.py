@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
+from compare.documents.comparison import After
 from compare.formatting import duration
 from compare.running.reasons import in_common
 from protocols import Queue
@@ -48,6 +49,15 @@ class Why(NamedTuple):
 
     text: str = ""
     settings: tuple[str, ...] = ()
+
+
+def what_keeps(after: Sequence[After], since: Time, until: Time, *, unowned: bool) -> str:
+    """What keeps members that share for themselves from giving a queue one owner, where it has had none (or several)
+    in this time when the next event, or the end, came; empty where nothing does."""
+    for each in after:
+        if since < each["until_s"] * 1000 <= until and (why := each["why_unowned" if unowned else "why_shared"]):
+            return "; and ".join(why)
+    return ""
 
 
 class Doings:

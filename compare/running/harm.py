@@ -174,10 +174,10 @@ MOST_EXPLAINED = 200
 """Stalls for which reasons are looked for: the longest ones."""
 
 
-def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool, last: After) -> HarmRecord:
-    """All of it; times in seconds. ``settled``: whether the run ended so, which its checks say; ``last``: what came of
-    the last event, with what keeps queues without an owner or with several."""
-    timeline, scenario = result.timeline, result.variant.scenario
+def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool, after: Sequence[After]) -> HarmRecord:
+    """All of it; times in seconds. ``settled``: whether the run ended so, which its checks say; ``after``: what
+    came of each event, with what keeps queues without an owner or with several."""
+    timeline, scenario, last = result.timeline, result.variant.scenario, after[-1]
     production = productions(result)
     pauses = pauses_of(scenario.events, ProcessPeers.of(Topology.of(scenario)).in_process)
     doings, documents = Doings(timeline, pauses), Telling.of(result.variant).documents
@@ -201,9 +201,9 @@ def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool, last: Aft
         for gap in timeline.gaps
     ]
     found: dict[str, Iterable[Reason]] = {
-        "unowned": (explain.unowned(gap, lived, last["why_unowned"]) for gap, lived in gaps if lived),
-        "two_owners": why_two_owners(timeline, doings, last["why_shared"]),
-        "redelivered": why_repeated(timeline, doings, last["why_shared"]) if timeline.redelivered else (),
+        "unowned": (explain.unowned(gap, lived, after) for gap, lived in gaps if lived),
+        "two_owners": why_two_owners(timeline, doings, after),
+        "redelivered": why_repeated(timeline, doings, after) if timeline.redelivered else (),
         "no_progress": map(explain.reason, longest),
     }
     if production:

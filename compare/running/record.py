@@ -60,7 +60,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "lost_messages": dict(timeline.lost),
         "settle_s": _s(timeline.settle),
         "lag": _lag(result),
-        "harm": harm_of(result, cut, settled(measured), after[-1]),
+        "harm": harm_of(result, cut, settled(measured), after),
         "after": after,
         "checks": [],
         "causes": [_cause(timeline, rebalance) for rebalance in timeline.rebalances],

@@ -6,7 +6,8 @@ Why queues had two owners at once.
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from compare.running.doings import Doings, Why
+from compare.documents.comparison import After
+from compare.running.doings import Doings, Why, what_keeps
 from compare.running.reasons import NOT_COMMITTED, SET_BACK, TWO_OWNERS, Reason, in_common
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -16,6 +17,9 @@ from protocols.timeline.deliveries import Delivery, positions
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.ownership import Double
 from protocols.timeline.timeline import Commit
+
+MEMBERS_DIFFER = ("client id, subscription and strategy of the members",)
+"""What keeps members that share for themselves from agreeing."""
 
 
 class _Events:
@@ -52,8 +56,8 @@ class _Events:
 class _Repeats:
     """Reasons of the records of one run that were handled again."""
 
-    def __init__(self, timeline: Timeline, doings: Doings, why_shared: Sequence[str]) -> None:
-        self._timeline, self._doings, self._why_shared = timeline, doings, why_shared
+    def __init__(self, timeline: Timeline, doings: Doings, after: Sequence[After]) -> None:
+        self._timeline, self._doings, self._after = timeline, doings, after
         self._events = _Events(timeline)
         self._doubles: dict[tuple[str, Queue], list[Double]] = {}
         for double in timeline.doubles:
@@ -84,16 +88,14 @@ class _Repeats:
         until = self._timeline.end if double.until is None else double.until
         lasted = in_common(double.since, until, 0.0, self._timeline.end)
         event = self._events.before(double.since, double.group)
-        if double.until is None and self._why_shared:
-            why = Why("; and ".join(self._why_shared), ("client id, subscription and strategy of the members",))
-        else:
-            why = self._doings.why_two(double)
+        standing = what_keeps(self._after, double.since, until, unowned=False)
+        why = Why(standing, MEMBERS_DIFFER) if standing else self._doings.why_two(double)
         return Reason(TWO_OWNERS, lasted, event, why.text or None, double.members, lasted, settings=why.settings)
 
 
-def why_repeated(timeline: Timeline, doings: Doings, why_shared: Sequence[str]) -> Iterator[Reason]:
+def why_repeated(timeline: Timeline, doings: Doings, after: Sequence[After]) -> Iterator[Reason]:
     """A reason for every stretch of records that were handled again, weighted with how many there were."""
-    repeats = _Repeats(timeline, doings, why_shared)
+    repeats = _Repeats(timeline, doings, after)
     for of_queue in positions(timeline.deliveries_by_reader()).values():
         known = OffsetSet()
         handled: list[Delivery] = []
@@ -105,9 +107,9 @@ def why_repeated(timeline: Timeline, doings: Doings, why_shared: Sequence[str]) 
             handled.append(each)
 
 
-def why_two_owners(timeline: Timeline, doings: Doings, why_shared: Sequence[str]) -> Iterator[Reason]:
+def why_two_owners(timeline: Timeline, doings: Doings, after: Sequence[After]) -> Iterator[Reason]:
     """A reason for every time with several owners, weighted with the milliseconds of it."""
-    repeats = _Repeats(timeline, doings, why_shared)
+    repeats = _Repeats(timeline, doings, after)
     for double in timeline.doubles:
         until = timeline.end if double.until is None else double.until
         lived = time_existing(timeline.lives, double.queue, double.since, until)

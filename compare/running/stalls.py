@@ -7,7 +7,8 @@ records.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from compare.running.doings import JOIN_SENT, Doings, Pauses
+from compare.documents.comparison import After
+from compare.running.doings import JOIN_SENT, Doings, Pauses, what_keeps
 from compare.running.production import ProductionHistory
 from compare.running.reasons import (
     AGAIN,
@@ -204,12 +205,13 @@ class WhyStalled:
             return Reason(UNKNOWN, stall.lasted, event_before(self._timeline, stall.since), SLOW_START)
         return best.reason._replace(weight=stall.lasted)
 
-    def unowned(self, gap: Gap, lived: Time, why: Sequence[str]) -> Reason:
-        """Why a queue had no owner for a while of which it existed for ``lived`` milliseconds; ``why``: what keeps
-        queues so at the end."""
+    def unowned(self, gap: Gap, lived: Time, after: Sequence[After]) -> Reason:
+        """Why a queue had no owner for a while of which it existed for ``lived`` milliseconds; ``after``: what came of
+        each event."""
         until = self._timeline.end if gap.until is None else gap.until
         found = self._why_unowned(gap, until)._replace(weight=lived)
-        return found._replace(text="; and ".join(why)) if found.kind == UNOWNED and why else found
+        keeps = what_keeps(after, gap.since, until, unowned=True)
+        return found._replace(kind=UNOWNED, text=keeps, settings=()) if keeps else found
 
     def _down(self, stall: Stall) -> Iterator[Explained]:
         silences = self._production[stall.read.queue].silences(stall.since, stall.until)
