@@ -49,6 +49,8 @@ class Why(NamedTuple):
 
     text: str = ""
     settings: tuple[str, ...] = ()
+    paused: bool = False
+    """Whether the member that it is about stands still."""
 
 
 def what_keeps(after: Sequence[After], since: Time, until: Time, *, unowned: bool) -> str:
@@ -163,15 +165,15 @@ class Doings:
         new = max(there, key=lambda each: each.since, default=None)
         if old is None or new is None or old.member == new.member:
             return Why()
-        if self.stands_still(old.member, double.since, until):
-            return Why(f"{old.member} stands still and has not heard that {new.member} has them")
-        passes = self._triggers.get((double.group, new.member))
-        if passes is not None:
-            return self._of_passes(double, old, new, until)
         for limit in self._timeline.facts:
             fact = limit.fact
             if type(fact) is TimedOut and fact.member == old.member and old.since <= limit.now <= double.since:
                 return Why(f"{old.member} {fact.then}: {fact.why} than {fact.setting}", (fact.setting,))
+        if self.stands_still(old.member, double.since, until):
+            return Why(f"{old.member} stands still and has not heard that {new.member} has them", paused=True)
+        passes = self._triggers.get((double.group, new.member))
+        if passes is not None:
+            return self._of_passes(double, old, new, until)
         for at, events in self._put_out.get((double.group, old.member), ()):
             if not old.since <= at <= double.since:
                 continue

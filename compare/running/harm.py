@@ -117,7 +117,7 @@ def why_unsettled(timeline: Timeline, doings: Doings) -> Iterator[Reason]:
             continue
         members = () if each.by is None else (each.by,)
         if each.trigger.startswith("session of") and each.by is not None:
-            text, settings = doings.why_session(each.group, each.by, each.began)
+            text, settings, _ = doings.why_session(each.group, each.by, each.began)
             yield Reason(SESSION, 1.0, event, text, members, settings=settings)
         else:
             yield Reason(REBALANCES, 1.0, event, each.trigger, members)

@@ -156,7 +156,12 @@ LOCKED, REBALANCING, UNOWNED, NEVER_OWNED, AGAIN, REFUSED = (
     "handled again",
     "pulls refused",
 )
-TWO_OWNERS, SET_BACK, NOT_COMMITTED = "two owners", "offsets set back", "not committed"
+TWO_OWNERS, PAUSED_OWNER, SET_BACK, NOT_COMMITTED = (
+    "two owners",
+    "an earlier owner stands still",
+    "offsets set back",
+    "not committed",
+)
 BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER = "begins behind", "committed past", "passed over"
 TIME_LIMIT, SESSION, REBALANCES = "time limit", "session timed out", "rebalances"
 OVERLOAD, HOT_QUEUE, RESTLESS, STALLED = "overload", "hot queue", "no rest", "stalled before"
@@ -213,6 +218,7 @@ SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         zookeeper=_SESSION[ZOOKEEPER],
         rocketmq=("rocketmq.client.rebalance.waitInterval", "orderly"),
     ),
+    PAUSED_OWNER: _SESSION,
     SET_BACK: _all("auto.commit.interval.ms", rocketmq=("persistConsumerOffsetInterval",)),
     NOT_COMMITTED: _COMMITS,
     BEGINS_BEHIND: _START,
@@ -355,6 +361,7 @@ _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
     ),
     REFUSED: _refused,
     TWO_OWNERS: _two_owners,
+    PAUSED_OWNER: _two_owners,
     SET_BACK: _set_back,
     NOT_COMMITTED: _not_committed,
     BEGINS_BEHIND: _begins_behind,

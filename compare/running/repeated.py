@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from compare.documents.comparison import After
 from compare.running.doings import Doings, Why, what_keeps
-from compare.running.reasons import NOT_COMMITTED, SET_BACK, TWO_OWNERS, Reason, in_common
+from compare.running.reasons import NOT_COMMITTED, PAUSED_OWNER, SET_BACK, TWO_OWNERS, Reason, in_common
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.offsets import OffsetSet
@@ -17,6 +17,8 @@ from protocols.timeline.deliveries import Delivery, positions
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.ownership import Double
 from protocols.timeline.timeline import Commit
+
+NOT_SAID = "the run does not say what kept the earlier owner from giving them up; candidates: an answer on its way, the network"
 
 MEMBERS_DIFFER = ("client id, subscription and strategy of the members",)
 """What keeps members that share for themselves from agreeing."""
@@ -78,10 +80,10 @@ class _Repeats:
             if commit.at <= again.since and commit.offset <= again.first:
                 who = () if commit.member is None else (commit.member,)
                 earlier = self._events.before(commit.at, commit.group)
-                text, _ = self._doings.why_back(commit)
+                text = self._doings.why_back(commit).text
                 return Reason(SET_BACK, count, earlier, text or None, who, records=count)
         before = next((was for was in reversed(handled) if was.first < again.end and again.first < was.end), None)
-        text, settings = Why() if before is None else self._doings.why_not_committed(again, before)
+        text, settings, _ = Why() if before is None else self._doings.why_not_committed(again, before)
         return Reason(NOT_COMMITTED, count, event, text or None, (again.member,), records=count, settings=settings)
 
     def of_double(self, double: Double) -> Reason:
@@ -90,7 +92,10 @@ class _Repeats:
         event = self._events.before(double.since, double.group)
         standing = what_keeps(self._after, double.since, until, unowned=False)
         why = Why(standing, MEMBERS_DIFFER) if standing else self._doings.why_two(double)
-        return Reason(TWO_OWNERS, lasted, event, why.text or None, double.members, lasted, settings=why.settings)
+        if not why.text:
+            why = Why(NOT_SAID, ("not known",))
+        kind = PAUSED_OWNER if why.paused else TWO_OWNERS
+        return Reason(kind, lasted, event, why.text, double.members, lasted, settings=why.settings)
 
 
 def why_repeated(timeline: Timeline, doings: Doings, after: Sequence[After]) -> Iterator[Reason]:

@@ -283,7 +283,7 @@ class WhyStalled:
         if waited >= lasted / 2:
             return Reason(UNNOTICED, 0.0, event, latest.trigger, lasted=waited, settings=_of_trigger(latest, waited))
         slow = self._last_to_join(latest, until)
-        busy = self._doings.busy(latest.group, slow[0], latest.began, until) if slow else ""
+        busy = self._doings.busy(latest.group, slow[0], max(latest.began, gap.since), until) if slow else ""
         return Reason(
             REBALANCING,
             0.0,
