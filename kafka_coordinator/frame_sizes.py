@@ -172,10 +172,17 @@ _ANSWERS: Mapping[type[Message], Callable[[Any], int]] = {
 }
 
 
-def frame_size(message: Message, client_id: str) -> int | None:
-    """Bytes of the frame, its length included; None for what is no message of a group's client or of its coordinator.
-    ``client_id``: the client's, from whom or to whom it goes."""
+REQUESTS = frozenset(_REQUESTS)
+"""Messages that clients send."""
+
+
+def frame_size(message: Message, client_id: str) -> int:
+    """Bytes of the frame, its length included. ``client_id``: the client's, from whom or to whom it goes."""
     kind = type(message)
     if kind in _REQUESTS:
         return _REQUEST + len(client_id.encode()) + _REQUESTS[kind](message) + _TAGS
-    return _ANSWER + _ANSWERS[kind](message) + _TAGS if kind in _ANSWERS else None
+    return _ANSWER + _ANSWERS[kind](message) + _TAGS
+
+
+SIZES = dict.fromkeys((*_REQUESTS, *_ANSWERS), frame_size)
+"""Messages between a group's clients and brokers to the sizes of their frames."""

@@ -169,10 +169,33 @@ class TwoOwnersRecord(TypedDict):
     reading_queue_s: float | None
 
 
+class ServerTrafficRecord(TypedDict):
+    """Of a server, at rest: requests that clients send to it, and bytes of their frames and of its own. Null where
+    nothing was at rest for 30 s."""
+
+    requests_per_s: float | None
+    bytes_per_s: float | None
+
+
+class SecondRecord(TypedDict):
+    """The second of a run in which most was asked."""
+
+    requests: int
+    bytes: int
+
+
+class TrafficRecord(ServerTrafficRecord):
+    """What the groups' clients ask of all servers together, without fetches and pulls of records."""
+
+    worst_second: SecondRecord
+    servers: dict[str, ServerTrafficRecord]
+
+
 class VariantRecord(TypedDict, Generic[N]):
     """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
-    these a fault of the network lost. ``jitter``: whether start times and event times depend on the seed.
+    these a fault of the network lost. ``traffic``: null where the frames of the system are not
+    known. ``jitter``: whether start times and event times depend on the seed.
     ``capacity_per_s``: records per second that the members of the beginning can handle (null: handling takes no
     time)."""
 
@@ -197,6 +220,7 @@ class VariantRecord(TypedDict, Generic[N]):
     burst: float | None
     messages: dict[str, int]
     lost_messages: dict[str, int]
+    traffic: TrafficRecord | None
     settle_s: float
     lag: LagRecord | None
     harm: HarmRecord

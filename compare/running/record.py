@@ -14,6 +14,7 @@ from compare.running.production import lag_peak
 from compare.running.run_variant import RunResult, capacity_at_start
 from compare.running.stalls import pauses_of
 from compare.running.systems import system_of
+from compare.running.traffic import traffic_of
 from protocols import Queue, queue_key
 from protocols.engine.nodes import Time
 from protocols.scenario.topology import MemberKey, ProcessPeers, Topology
@@ -58,6 +59,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "burst": timeline.burst,
         "messages": dict(timeline.messages),
         "lost_messages": dict(timeline.lost),
+        "traffic": traffic_of(result.traffic, after),
         "settle_s": _s(timeline.settle),
         "lag": _lag(result),
         "harm": harm_of(result, cut, settled(measured), after),

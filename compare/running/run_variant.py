@@ -19,6 +19,7 @@ from compare.catalogues import UNCOUNTED
 from compare.running.systems import cluster_of, member_settings, own_part, system_of, with_own_settings
 from compare.running.variants import THREADS, Variant
 from protocols import Allocation, Group, Member, Queue
+from protocols.engine.traffic import Load, Traffic
 from protocols.scenario.events import MemberChange
 from protocols.scenario.fields import MemberPart
 from protocols.scenario.model import Scenario, split_system
@@ -29,6 +30,7 @@ from protocols.timeline.lifetimes import last_topics
 from rocketmq_selfbalance import allocate
 from rocketmq_selfbalance.cluster import (
     BROADCASTING,
+    NAME_SERVER,
     Members,
     Standing,
     configuration,
@@ -233,6 +235,8 @@ class RunResult:
     variant: Variant
     timeline: Timeline
     ending: Ending
+    traffic: Mapping[str, Sequence[Load]] | None = None
+    """Server to what it was asked and what went over its connections in every second; None where that is not known."""
 
 
 def run_variant(variant: Variant, *, tracing: bool = False, full: bool = False) -> RunResult:
@@ -254,7 +258,12 @@ def run_variant(variant: Variant, *, tracing: bool = False, full: bool = False) 
     own = with_own_settings(scenario, part.system)
     run = Run.of(
         own, part, make, observer=recorder, tracing=tracing, full=full, seed=variant.seed, beginning=variant.beginning
-    ).run()
+    )
+    sizes, requests = system_of(part.system).traffic()
+    traffic = Traffic(sizes, requests, (*scenario.brokers, NAME_SERVER)) if sizes else None
+    run.simulation.traffic = traffic
+    run.run()
     timeline = recorder.timeline(run.end, run.calls, run.simulation.messages)
     run.simulation.dissolve()
-    return RunResult(variant, timeline, ending(scenario, numbering))
+    by_second = None if traffic is None else traffic.by_second(run.end)
+    return RunResult(variant, timeline, ending(scenario, numbering), by_second)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import kafka_coordinator.cluster as kafka
 import rocketmq_selfbalance.cluster as rocketmq
 from kafka_coordinator import STRATEGIES as KAFKA_STRATEGIES
+from protocols.engine.nodes import Message
+from protocols.engine.traffic import Sizes
 from protocols.errors import UserError
 from protocols.scenario import reading
 from protocols.scenario.cluster_states import MakeCluster
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class System:
     """What makes a system's cluster, the names of its members' and of its groups' settings, its strategies, what tells
-    the explorer of its nodes, and how it numbers queues. ``also``: variants for which its bare name stands besides
+    the explorer of its nodes, how it numbers queues, and the sizes of frames with the messages that clients send (no
+    sizes: they are not known). ``also``: variants for which its bare name stands besides
     those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static."""
 
     cluster: Callable[[], MakeCluster]
@@ -42,6 +45,7 @@ class System:
     strategies: Callable[[], Registry[Any]]
     exploration_rules: "Callable[[bool], NodeRules]"
     numbering: Numbering
+    traffic: Callable[[], tuple[Sizes, Collection[type[Message]]]]
     also: tuple[str, ...] = ()
     static_members: bool = False
 
@@ -54,6 +58,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: KAFKA_STRATEGIES,
         lambda brokers_end: kafka.exploration_rules(brokers_end=brokers_end),
         THROUGHOUT,
+        lambda: (kafka.SIZES, kafka.REQUESTS),
         also=(f"kafka:range{STATIC}", "kafka-zookeeper:range"),
         static_members=True,
     ),
@@ -64,6 +69,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: kafka.ZOOKEEPER_STRATEGIES,
         lambda brokers_end: kafka.zookeeper_exploration_rules(brokers_end=brokers_end),
         THROUGHOUT,
+        lambda: ({}, ()),
     ),
     "rocketmq": System(
         lambda: rocketmq.RocketMQCluster,
@@ -72,6 +78,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: ROCKETMQ_STRATEGIES,
         lambda brokers_end: rocketmq.exploration_rules(brokers_end=brokers_end),
         PER_BROKER,
+        lambda: (rocketmq.SIZES, rocketmq.REQUESTS),
     ),
 }
 

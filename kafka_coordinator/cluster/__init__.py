@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         NOT_COORDINATOR,
         UNKNOWN_MEMBER_ID,
     )
+    from kafka_coordinator.frame_sizes import REQUESTS, SIZES
     from kafka_coordinator.messages import (
         CONSUMER_PROTOCOL_TYPE,
         ConsumerGroupDescribe,

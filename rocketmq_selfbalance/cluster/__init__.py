@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from rocketmq_selfbalance.client.rebalance_service import DoRebalance
     from rocketmq_selfbalance.client.removal import Commit, Persist, PersistAll, RemoveOffset, RemoveProcessQueue
     from rocketmq_selfbalance.client.requests import consumer_data
-    from rocketmq_selfbalance.client.settings import REAL_NAMES as CLIENT_NAMES
     from rocketmq_selfbalance.client.settings import (
         CHOICES,
         PUSH,
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
         field_of,
         with_settings,
     )
+    from rocketmq_selfbalance.client.settings import REAL_NAMES as CLIENT_NAMES
     from rocketmq_selfbalance.client.threads import (
         AskMaxOffset,
         AskMembers,
@@ -102,6 +102,7 @@ if TYPE_CHECKING:
         SUCCESS,
         TOPIC_NOT_EXIST,
     )
+    from rocketmq_selfbalance.frame_sizes import REQUESTS, SIZES
     from rocketmq_selfbalance.messages.membership import (
         ConsumerData,
         GetConsumerListByGroup,

@@ -166,9 +166,12 @@ def _count(simulation: Simulation, process: Process, schedule: list[ScheduledExc
     messages = simulation.messages
     for scheduled, rounds in zip(schedule, passed.rounds, strict=True):
         for call in scheduled.exchange.calls if rounds else ():
-            messages[call.request] = messages.get(call.request, 0) + rounds
-            if call.answer is not None:
-                messages[call.answer] = messages.get(call.answer, 0) + rounds
+            for kind in (call.request, call.answer):
+                if kind is not None:
+                    messages[kind] = messages.get(kind, 0) + rounds
+                    if simulation.traffic is not None:
+                        period = scheduled.exchange.period
+                        simulation.traffic.repeated(kind, process.name, call.peers, rounds, simulation.now, period)
     for link, number, arrival in passed.cursors:
         link.sent = number
         link.last_arrival = arrival
