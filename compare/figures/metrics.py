@@ -213,6 +213,18 @@ _OF_RUNS = (
         ),
     ),
     *_by(
+        "compare.running.traffic.traffic_of",
+        Metric(
+            "traffic.requests_per_s",
+            "requests/s",
+            "what the groups' clients ask of all servers at rest, without fetching records",
+            "requests per s",
+        ),
+        Metric("traffic.bytes_per_s", "bytes/s", "the bytes of these requests and of their answers", "bytes per s"),
+        Metric("traffic.worst_second.requests", "most requests/s", "the same requests in the worst second", "messages"),
+        Metric("traffic.worst_second.bytes", "most bytes/s", "the bytes of the worst second", "messages"),
+    ),
+    *_by(
         "compare.running.production.lag_peak",
         Metric(
             "lag.peak", "lag peak", "the largest lag from the first event on, in records", "records", -1, "lag_peak"
@@ -296,9 +308,9 @@ _READERS: Final[Mapping[str, str]] = {
     " | harm.longest_stall_s | unowned_queue_s | longest_gap_s | two_owners.reading_queue_s | lag.peak | lag.drain_s"
     " | harm.work.waiting",
     "shares": "fairness.members | fairness.idle_members | fairness | optimum | fairness.jain | optimum.jain"
-    " | rebalances | moves | fewest_moves | messages | burst",
+    " | rebalances | moves | fewest_moves | traffic.requests_per_s | traffic.bytes_per_s | burst",
     "report": "fairness.jain | optimum.jain | fairness.idle_members | fairness.max = most | rebalances | moves"
-    " | fewest_moves | double_owned_queue_s | messages",
+    " | fewest_moves | double_owned_queue_s | traffic.requests_per_s | traffic.bytes_per_s",
     "report events": "rebalances | moves | fewest_moves | unowned_queue_s | longest_gap_s = longest, s"
     " | double_owned_queue_s | settle_s",
     "report topics": "queues | min = least | max = most | idle_members = idle members | jain"
@@ -307,7 +319,9 @@ _READERS: Final[Mapping[str, str]] = {
     " | fairness.max"
     " | fairness.unowned_queues | fairness.double_owned_queues | optimum.jain | optimum.moves | rebalances | moves"
     " | fewest_moves | unowned_queue_s | longest_gap_s | double_owned_queue_s | two_owners.reading_queue_s"
-    " | redelivered | burst | messages | settle_s | lag.peak | lag.drain_s | harm.work.written | harm.work.handled"
+    " | redelivered | burst | messages | traffic.requests_per_s | traffic.bytes_per_s"
+    " | traffic.worst_second.requests | traffic.worst_second.bytes | settle_s | lag.peak | lag.drain_s"
+    " | harm.work.written | harm.work.handled"
     " | harm.work.refused | harm.work.skipped | harm.work.waiting | harm.no_progress_queue_s | harm.longest_stall_s"
     " | harm.settled",
     # A sweep: columns of its rows, columns with median and percentiles of its summary, those of the summary's table.

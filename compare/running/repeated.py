@@ -18,7 +18,7 @@ from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.ownership import Double
 from protocols.timeline.timeline import Commit
 
-NOT_SAID = "the run does not say what kept the earlier owner from giving them up; candidates: an answer on its way, the network"
+NOT_SAID = "the run does not say what kept the earlier owner; candidates: an answer on its way, the network"
 
 MEMBERS_DIFFER = ("client id, subscription and strategy of the members",)
 """What keeps members that share for themselves from agreeing."""

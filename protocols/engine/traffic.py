@@ -3,7 +3,7 @@
 Only messages whose size is known count. Rounds of quiet times that are not simulated are spread evenly over their time.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -12,6 +12,10 @@ from protocols.engine.nodes import Message, Time
 
 Sizes = Mapping[type[Message], Callable[[Any, str], int]]
 """Type of message to the bytes of its frame, by the message and the name of the client."""
+
+
+MOST_KEPT = 64
+"""Sizes of so many of the latest messages are kept of a kind and a client."""
 
 
 class Load(NamedTuple):
@@ -34,25 +38,38 @@ class Traffic:
         self._of_second: dict[tuple[int, str], Load] = {}
         self._changes: dict[str, dict[int, Load]] = defaultdict(dict)
         """Server to the seconds from which on its evenly spread load is another, and by how much."""
-        self._latest: dict[tuple[type[Message], str], int] = {}
-        """Type of message and client to the bytes of the latest one."""
+        self._latest: dict[tuple[type[Message], str], deque[int]] = {}
+        """Type of message and client to the bytes of the latest ones: of routes, each is about another topic."""
 
     def sent(self, now: Time, sender: str, to: str, message: Message) -> None:
         """A message whose type has a size was sent at this time (milliseconds)."""
         asked = to in self._servers
         server, client = (to, sender) if asked else (sender, to)
-        size = self._latest[type(message), client] = self.sizes[type(message)](message, client)
+        size = self.sizes[type(message)](message, client)
+        of_kind = type(message), client
+        if of_kind not in self._latest:
+            self._latest[of_kind] = deque(maxlen=MOST_KEPT)
+        self._latest[of_kind].append(size)
         key = int(now // 1000), server
         self._of_second[key] = self._of_second.get(key, Load()).plus(Load(float(asked), size))
 
     def repeated(
-        self, kind: type[Message], client: str, servers: tuple[str, ...], rounds: int, since: Time, period: Time
+        self,
+        kind: type[Message],
+        client: str,
+        servers: tuple[str, ...],
+        rounds: int,
+        since: Time,
+        period: Time,
+        alike: int,
     ) -> None:
-        """So many more of a message's kind, between a client and any of these servers, each a period after the other:
-        they are like the latest one."""
-        size = self._latest.get((kind, client))
-        if kind not in self.sizes or size is None:
+        """So many more of a message's kind, between a client and any of these servers, each a period after the
+        other: a round has ``alike`` of the kind, and they are like the latest ones."""
+        sizes = self._latest.get((kind, client))
+        if sizes is None:
             return
+        latest = list(sizes)[-alike:]
+        size = sum(latest) / len(latest)
         asked = kind in self._requests
         begin, end = int(since // 1000), int((since + rounds * period) // 1000)
         share = rounds / len(servers) / max(1, end - begin)
