@@ -12,9 +12,8 @@ from typing import Generic, TypeVar
 
 from compare.documents.comparison import Record, SharedRecord, Spread
 from compare.figures import Figure
-from compare.figures.metrics import DEMANDS
 from compare.formatting import amount, duration, many, unit, variant_name
-from compare.running.checks import is_behind
+from compare.running.checks import demanded_figure, is_behind
 from compare.running.spread import figure, value_at
 from protocols.scenario.fields import listed
 from protocols.timeline.properties import SETTLES
@@ -63,10 +62,11 @@ class Telling(Generic[R]):
             if not over or over["known"] < 2:
                 continue
             time = path.endswith("_s") and not path.endswith("queue_s")
-            low, high = (duration(end) if time else amount(end) for end in (over["p5"] or 0.0, over["p95"] or 0.0))
+            told = (over["median"] or 0.0, over["p5"] or 0.0, over["p95"] or 0.0)
+            median, low, high = (duration(each) if time else amount(each) for each in told)
             if low != high:
                 what = _FIGURE_WORDS.get(path, "")
-                return f" ({what}{low} to {high}, the 5th and 95th percentile of {over['known']} seeds)"
+                return f" ({what}median {median}, {low} to {high} over {over['known']} seeds)"
         return ""
 
 
@@ -137,6 +137,15 @@ def repeated(told: Telling[Record]) -> Iterator[Sentence]:
         yield told.resting(text + because(told.record, "redelivered"), "redelivered")
 
 
+def disordered(told: Telling[Record]) -> Iterator[Sentence]:
+    """Records that were handled out of order, though not only because they were handled again."""
+    count, by_key = told.record["out_of_order"]["queue"], told.record["out_of_order"]["key"]
+    if count > told.record["redelivered"]:
+        keys = "" if by_key is None else f", {by_key:,} of them out of the order of their key"
+        text = f"handles {many(count, 'record')} out of order{keys}{because(told.record, 'out_of_order')}"
+        yield told.resting(text, "out_of_order.queue", "out_of_order.key")
+
+
 def stalled(told: Telling[Record]) -> Iterator[Sentence]:
     """Queues in which records waited for long and nobody handled any."""
     harm = told.record["harm"]
@@ -184,7 +193,7 @@ def failed(told: Telling[Record]) -> Iterator[Sentence]:
     """What the scenario expects and what was found instead."""
     for check in told.record["checks"]:
         if check["demanded"] and not check["held"]:
-            path, _ = DEMANDS[check["name"]]
+            path, _ = demanded_figure(check["name"], told.record)
             text = f"{told.name} fails the expectation {check['name']}: {check['why']}."
             yield Sentence(text, {path: told.at(path)})
 
@@ -198,6 +207,7 @@ def harm(told: Telling[Record]) -> Iterator[Sentence]:
 _TELLERS: Sequence[Callable[[Telling[Record]], Iterator[Sentence]]] = (
     unread,
     repeated,
+    disordered,
     stalled,
     behind,
     unsettled,

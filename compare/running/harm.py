@@ -13,13 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record, WorkRecord
 from compare.running.doings import Doings
 from compare.running.phases import Phase
-from compare.running.production import ProductionHistory, productions
+from compare.running.production import ProductionHistory
 from compare.running.reasons import (
+    AT_ONCE,
     BEGINS_BEHIND,
     COMMITTED_PAST,
     DOWN,
     EXPECTED,
     HOT_QUEUE,
+    LATER,
+    OVERLAPPING,
     OVERLOAD,
     PASSED_OVER,
     REBALANCES,
@@ -42,8 +45,21 @@ from protocols.scenario.events import BrokerEvent, Disconnect, Network
 from protocols.scenario.topology import ProcessPeers, Topology, listed_members
 from protocols.timeline import Timeline
 from protocols.timeline.lifetimes import time_existing
+from protocols.timeline.order import OutOfOrder
 from protocols.timeline.properties import FEWEST_CHANGES
 from protocols.timeline.trace import queue_name
+
+
+def why_out_of_order(timeline: Timeline, found: OutOfOrder) -> Iterator[Reason]:
+    """Records that were handled again, and those that began together in several threads, or with several members."""
+    event = event_before(timeline, timeline.end)
+    if found.again:
+        yield Reason(LATER, found.again, event, records=found.again)
+    if found.queue > found.again:
+        parallel = {each.member for each in timeline.deliveries if each.at_once > 1 and each.end > each.first + 1}
+        kind, members = (AT_ONCE, tuple(sorted(parallel))) if parallel else (OVERLAPPING, ())
+        since = None if parallel else event
+        yield Reason(kind, found.queue - found.again, since, members=members, records=found.queue - found.again)
 
 
 def why_skipped(
@@ -174,11 +190,17 @@ MOST_EXPLAINED = 200
 """Stalls for which reasons are looked for: the longest ones."""
 
 
-def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool, after: Sequence[After]) -> HarmRecord:
-    """All of it; times in seconds. ``settled``: whether the run ended so, which its checks say; ``after``: what
-    came of each event, with what keeps queues without an owner or with several."""
+def harm_of(
+    result: RunResult,
+    phases: Sequence[Phase],
+    production: Mapping[Queue, ProductionHistory],
+    disorder: OutOfOrder,
+    settled: bool,
+    after: Sequence[After],
+) -> HarmRecord:
+    """All of it; times in seconds. ``production`` and ``disorder``: of the run; ``settled``: whether it ended so, which
+    its checks say; ``after``: what came of each event, with what keeps queues without an owner or with several."""
     timeline, scenario, last = result.timeline, result.variant.scenario, after[-1]
-    production = productions(result)
     pauses = pauses_of(scenario.events, ProcessPeers.of(Topology.of(scenario)).in_process)
     doings, documents = Doings(timeline, pauses), Telling.of(result.variant).documents
     because: dict[str, list[ReasonRecord]] = {}
@@ -205,16 +227,19 @@ def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool, after: Se
         "two_owners": why_two_owners(timeline, doings, after),
         "redelivered": why_repeated(timeline, doings, after) if timeline.redelivered else (),
         "no_progress": map(explain.reason, longest),
+        "out_of_order": why_out_of_order(timeline, disorder) if disorder.queue else (),
     }
     if production:
         work = work_of(timeline, shared, production)
         passed = (*work.passed, *work_of(timeline, alone, production).passed)
+        skipped = sum(each.end - each.first for each in passed)
         counted: WorkRecord = {
             "written": work.written,
             "handled": work.handled,
             "waiting": work.waiting,
-            "skipped": sum(each.end - each.first for each in passed),
+            "skipped": skipped,
             "refused": work.refused,
+            "lost": work.refused + skipped,
         }
         harm_record["work"] = counted
         found["skipped"] = why_skipped(timeline, passed, production)

@@ -165,7 +165,8 @@ TWO_OWNERS, PAUSED_OWNER, SET_BACK, NOT_COMMITTED = (
 BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER = "begins behind", "committed past", "passed over"
 TIME_LIMIT, SESSION, REBALANCES = "time limit", "session timed out", "rebalances"
 OVERLOAD, HOT_QUEUE, RESTLESS, STALLED = "overload", "hot queue", "no rest", "stalled before"
-BUSY = "owner busy with other queues"
+BUSY, WAITS = "owner busy with other queues", "not acknowledged"
+AT_ONCE, LATER, OVERLAPPING = "several threads", "handled again later", "several members"
 EXPECTED, UNKNOWN = "expected", "unknown"
 
 KAFKA, CONSUMER, ZOOKEEPER, ROCKETMQ, ORDERLY = "kafka", "consumer protocol", "zookeeper", "rocketmq", "orderly"
@@ -200,6 +201,10 @@ _MEMBERS = _all("number of members", "time per record", rocketmq=("number of mem
 
 SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     DOWN: _REPLICAS,
+    WAITS: _all("broker.session.timeout.ms", rocketmq=("pollNameServerInterval",)),
+    AT_ONCE: _all("threads", rocketmq=("orderly", "consumeThreadMax")),
+    LATER: _COMMITS,
+    OVERLAPPING: _SESSION,
     PAUSED: _SESSION,
     STUCK: _RETRIES,
     AWAY: _SESSION,
@@ -267,6 +272,16 @@ def _no_broker(reason: Reason, unit: str) -> str:
     if reason.text:
         return f"no broker serves the {unit}s of {reason.text}{lasted}{_after(reason)}"
     return f"no broker with a replica of the {unit} runs{lasted}{_after(reason)}"
+
+
+def _waits(reason: Reason, unit: str) -> str:
+    why = reason.text or f"records wait for {_lasted(reason)} to be acknowledged"
+    return why if reason.event in (None, BEGINNING) else f"{reason.event} and {why}"
+
+
+def _again(reason: Reason) -> str:
+    count = reason.records or 0
+    return f"{many(count, 'record')} {'was' if count == 1 else 'were'} handled again"
 
 
 def _paused(reason: Reason, unit: str) -> str:
@@ -347,6 +362,12 @@ def _rebalances(reason: Reason, unit: str) -> str:
 
 _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
     DOWN: _no_broker,
+    WAITS: _waits,
+    AT_ONCE: lambda reason, unit: (
+        f"{_members(reason)} {_verb(reason, 'hands', 'hand')} records of one {unit} to several threads"
+    ),
+    LATER: lambda reason, unit: f"later ones had been handled when {_again(reason)}",
+    OVERLAPPING: lambda reason, unit: f"several members handle records of one {unit} at a time",
     PAUSED: _paused,
     STUCK: _stuck,
     AWAY: _away,

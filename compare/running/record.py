@@ -6,19 +6,23 @@ from itertools import pairwise
 from typing import cast
 
 from compare.documents.comparison import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record, TwoOwnersRecord
+from compare.running.ages import Ages, ages_of, handled_per_s
 from compare.running.checks import checks_of, properties_of, settled
 from compare.running.event_outcomes import NOT_SHARED, event_outcomes
 from compare.running.harm import add_failed, harm_of
+from compare.running.outages import outages_of
 from compare.running.phases import Phase, phases_of
-from compare.running.production import lag_peak
+from compare.running.production import key_of, lag_peak, productions
 from compare.running.run_variant import RunResult, capacity_at_start
 from compare.running.stalls import pauses_of
 from compare.running.systems import system_of
 from compare.running.traffic import traffic_of
 from protocols import Queue, queue_key
 from protocols.engine.nodes import Time
+from protocols.scenario.events import BrokerEvent
 from protocols.scenario.topology import MemberKey, ProcessPeers, Topology
 from protocols.timeline.lifetimes import time_existing
+from protocols.timeline.order import out_of_order
 from protocols.timeline.ownership import Interval as Belief
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.story import causal_chain
@@ -32,7 +36,11 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     """
     timeline, ending = result.timeline, result.ending
     cut = phases or phases_of(result.variant.scenario, system_of(result.variant.part.system).numbering)
-    after = event_outcomes(result, cut)
+    production = productions(result)
+    of_phases = ages_of(result, production, cut)
+    disorder = out_of_order(timeline.deliveries_by_reader(), timeline.lives, key_of(result.variant))
+    ages = Ages.together(of_phases)
+    after = event_outcomes(result, cut, of_phases)
     measured = properties_of(result)
     record: Record = {
         "label": result.variant.label,
@@ -56,18 +64,23 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "two_owners": _two_owners(result),
         "longest_gap_s": _s(timeline.ownership.longest_gap),
         "redelivered": timeline.redelivered,
+        "out_of_order": {"queue": disorder.queue, "key": disorder.key},
+        "record_age_ms": ages.document(),
+        "handled_per_s": handled_per_s(ages, timeline.end),
         "burst": timeline.burst,
         "messages": dict(timeline.messages),
         "lost_messages": dict(timeline.lost),
         "traffic": traffic_of(result.traffic, after),
         "settle_s": _s(timeline.settle),
         "lag": _lag(result),
-        "harm": harm_of(result, cut, settled(measured), after),
+        "harm": harm_of(result, cut, production, disorder, settled(measured), after),
         "after": after,
         "checks": [],
         "causes": [_cause(timeline, rebalance) for rebalance in timeline.rebalances],
         "timeline": _intervals(timeline, ending.names),
     }
+    if any(isinstance(event, BrokerEvent) for event in result.variant.scenario.events):
+        record["outages"] = outages_of(result, productions(result))
     if after[-1]["moves"] is None:
         cast("dict[str, object]", record).update((name, None) for name in NOT_SHARED if name in record)
         record["two_owners"] = {"believed_queue_s": None, "reading_queue_s": None}

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from compare.documents.comparison import After
 from compare.running.doings import JOIN_SENT, Doings, Pauses, what_keeps
-from compare.running.production import ProductionHistory
+from compare.running.outages import what_ended
+from compare.running.production import ProductionHistory, clipped
 from compare.running.reasons import (
     AGAIN,
     AWAY,
@@ -24,13 +25,14 @@ from compare.running.reasons import (
     UNKNOWN,
     UNNOTICED,
     UNOWNED,
+    WAITS,
     Reason,
     in_common,
 )
 from compare.running.work import ReadQueue
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import StandsStill, Transition
+from protocols.facts import Stage, StandsStill, Transition
 from protocols.scenario.events import Event, MemberChange
 from protocols.timeline import Timeline
 from protocols.timeline.deliveries import Delivery, positions
@@ -119,7 +121,7 @@ def _working(delivery: Delivery, pauses: Sequence[tuple[Time, Time]]) -> Iterato
 
 def _waiting(read: ReadQueue, history: ProductionHistory, reached: int, since: Time, until: Time) -> Iterator[Stall]:
     """From when the next record is there, if that is long enough before ``until``."""
-    if history.end_offset(until - LEAST_MS) > reached:
+    if history.sent(until - LEAST_MS) > reached:
         yield Stall(read, max(since, history.arrival(reached, until)), until)
 
 
@@ -175,6 +177,7 @@ class WhyStalled:
         self._standing = [
             (fact.now, fact.fact) for fact in (timeline.facts if stalls else ()) if type(fact.fact) is StandsStill
         ]
+        self._stages = [(each.now, each.fact) for each in timeline.facts if type(each.fact) is Stage]
         self._joins = self._steps(JOIN_SENT)
         self._failed_pulls = self._steps(PULL_FAILED)
 
@@ -190,6 +193,7 @@ class WhyStalled:
         """The first that explains more than half of it, or else what explains most of it, weighted with the
         milliseconds that it lasted; where nothing does, what may."""
         found = [
+            *self._waits(stall),
             *self._down(stall),
             *self._paused(stall),
             *self._stuck(stall),
@@ -212,6 +216,19 @@ class WhyStalled:
         found = self._why_unowned(gap, until)._replace(weight=lived)
         keeps = what_keeps(after, gap.since, until, unowned=True)
         return found._replace(kind=UNOWNED, text=keeps, settings=()) if keeps else found
+
+    def _waits(self, stall: Stall) -> Iterator[Explained]:
+        """Producers wait for the acknowledgement of what they have sent, and nobody can read it before."""
+        for since, until in clipped(self._production[stall.read.queue].held, 0.0, self._timeline.end):
+            covers = in_common(since, until, stall.since, stall.until)
+            if covers:
+                stage = what_ended(self._stages, since, until)
+                event = event_before(self._timeline, since)
+                names = (stage.setting,) if stage is not None and stage.setting else ()
+                text = None if stage is None else f"{stage.until} until {stage.what}"
+                yield Explained(
+                    covers, Reason(WAITS, 0.0, event, text, lasted=until - since, alike=text, settings=names)
+                )
 
     def _down(self, stall: Stall) -> Iterator[Explained]:
         silences = self._production[stall.read.queue].silences(stall.since, stall.until)

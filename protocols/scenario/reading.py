@@ -28,7 +28,7 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
     Raises `protocols.scenario.validation.PartError` for the first thing that cannot be.
     """
     fields = dict(mapping(given, ()))
-    known(fields, (*field_names(Scenario), "group"), ())
+    known(fields, (*field_names(Scenario), "group", "keys"), ())
     if served:
         fields = {**_SERVED, **fields}
     for name in ("name", "topics", "run"):
@@ -41,17 +41,19 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
         raise PartError(("brokers",), "no broker, expected at least one")
     groups, members = ({}, {}) if served and not {"group", "groups"} & fields.keys() else _groups(fields)
     events = _events(fields.get("events", ()), brokers)
+    topics = shorthands.topics(fields["topics"], brokers, ("topics",))
     variants = shorthands.items(fields.get("systems", ()), ("systems",))
     membership = Membership(groups, events)
     starting = membership.starting()
     scenario = validated(
         Scenario,
         {
-            **{name: value for name, value in fields.items() if name != "group"},
+            **{name: value for name, value in fields.items() if name not in ("group", "keys")},
             "brokers": brokers,
-            "topics": shorthands.topics(fields["topics"], brokers, ("topics",)),
+            "controllers": shorthands.names(fields.get("controllers", ()), ("controllers",)),
+            "topics": topics,
             "groups": starting,
-            "load": validated(LoadPart, fields.get("load", {}), ("load",)),
+            "load": _load(fields, list(topics)),
             "run": validated(RunPart, fields["run"], ("run",)),
             "expect": None if fields.get("expect") is None else validated(ExpectPart, fields["expect"], ("expect",)),
             "systems": tuple(_system(variant, ("systems", number)) for number, variant in enumerate(variants)),
@@ -65,6 +67,8 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
         need_strategies(groups[key.group].members[key.member].strategy, checks.strategies_of(systems), path)
     _check_events(scenario, events, members, systems)
     checks.check_rates(scenario)
+    if scenario.load.keys:
+        checks.check_keys(scenario)
     if scenario.systems or systems is None:
         return scenario
     return scenario.model_copy(update={"systems": systems_left_out(scenario, systems)})
@@ -128,6 +132,20 @@ def _groups(fields: Mapping[str, object]) -> tuple[dict[str, GroupPart], dict[Me
         groups[name], members = shorthands.group(each, path)
         paths |= {MemberKey(name, member): place for member, place in members.items()}
     return groups, paths
+
+
+def _load(fields: Mapping[str, object], topics: Sequence[str]) -> LoadPart:
+    """What is produced. ``keys`` may stand beside it, and one spread for all topics."""
+    path: Path = ("keys",) if "keys" in fields else ("load", "keys")
+    load = dict(mapping(fields.get("load", {}), ("load",)))
+    if "keys" in fields:
+        if "keys" in load:
+            raise PartError(path, "stands in load, too, expected it once")
+        load["keys"] = fields["keys"]
+    keys = load.get("keys", {})
+    if isinstance(keys, str | int):
+        load["keys"] = dict.fromkeys(topics, keys)
+    return validated(LoadPart, load, ("load",))
 
 
 def _system(given: object, path: Path) -> SystemPart:

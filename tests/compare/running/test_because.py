@@ -26,6 +26,7 @@ HARMS = {
     "waiting": "harm.work.waiting",
     "skipped": "harm.work.skipped",
     "refused": "harm.work.refused",
+    "out_of_order": "out_of_order.queue",
 }
 
 

@@ -43,8 +43,8 @@ def test_a_quiet_run_hurts_nobody(system: str) -> None:
     assert [harm["work"][name] for name in ("waiting", "skipped", "refused")] == [0, 0, 0]
     assert harm["no_progress_queue_s"] == harm["longest_stall_s"] == 0
     assert harm["settled"]
-    # ZooKeeper's members take over from each other while the group forms.
-    assert set(harm["because"]) <= {"unowned"}
+    # While the group forms, ZooKeeper's members take over from each other, and RocketMQ's read some records twice.
+    assert set(harm["because"]) <= {"unowned", "out_of_order"}
     assert did_the_work(found)  # type: ignore[arg-type]
 
 
