@@ -10,7 +10,7 @@ What hurts in a run, as the document has it.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record, WorkRecord
+from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record
 from compare.running.doings import Doings
 from compare.running.phases import Phase
 from compare.running.production import ProductionHistory
@@ -230,23 +230,7 @@ def harm_of(
         "out_of_order": why_out_of_order(timeline, disorder) if disorder.queue else (),
     }
     if production:
-        work = work_of(timeline, shared, production)
-        passed = (*work.passed, *work_of(timeline, alone, production).passed)
-        skipped = sum(each.end - each.first for each in passed)
-        counted: WorkRecord = {
-            "written": work.written,
-            "handled": work.handled,
-            "waiting": work.waiting,
-            "skipped": skipped,
-            "refused": work.refused,
-            "lost": work.refused + skipped,
-        }
-        harm_record["work"] = counted
-        found["skipped"] = why_skipped(timeline, passed, production)
-        if work.refused:
-            found["refused"] = why_refused(timeline, shared, production)
-        if work.waiting:
-            found["waiting"] = why_waiting(result, shared, production, waiting=work.waiting, settled=settled)
+        found |= _of_work(result, production, harm_record, shared, alone)
         if shared:
             harm_record["no_progress_queue_s"] = sum(each.lasted for each in stalled) / 1000
             harm_record["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
@@ -258,6 +242,35 @@ def harm_of(
             documents(why_unsettled(timeline, doings)) or lasting or documents([_never(timeline, last)])
         )
     return harm_record
+
+
+def _of_work(
+    result: RunResult,
+    production: Mapping[Queue, ProductionHistory],
+    harm_record: HarmRecord,
+    shared: list[ReadQueue],
+    alone: list[ReadQueue],
+) -> dict[str, Iterable[Reason]]:
+    """The reasons of what was not handled, or not written; the record is told of the work."""
+    timeline = result.timeline
+    work = work_of(timeline, shared, production)
+    passed = (*work.passed, *work_of(timeline, alone, production).passed)
+    skipped = sum(each.end - each.first for each in passed)
+    harm_record["work"] = {
+        "written": work.written,
+        "handled": work.handled,
+        "waiting": work.waiting,
+        "skipped": skipped,
+        "refused": work.refused,
+        "lost": work.refused + skipped,
+    }
+    found: dict[str, Iterable[Reason]] = {"skipped": why_skipped(timeline, passed, production)}
+    if work.refused:
+        found["refused"] = why_refused(timeline, shared, production)
+    if work.waiting:
+        settled = harm_record["settled"]
+        found["waiting"] = why_waiting(result, shared, production, waiting=work.waiting, settled=settled)
+    return found
 
 
 def _never(timeline: Timeline, last: After) -> Reason:

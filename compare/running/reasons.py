@@ -1,6 +1,4 @@
-"""Reasons of harm as data, the same form for all: which event led to it, by what mechanism, and which setting would
-change that. The words are made here, so that whoever reads the document reads what the verdict says.
-"""
+"""Reasons of harm as data: which event led to it, by what mechanism, and which setting would change that."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -107,19 +105,19 @@ def ranges(events: Iterable[Event]) -> dict[str, str]:
             alike.setdefault((type(event), event.group, what, ends), []).append(event)
     found: dict[str, str] = {}
     together = [part for same in alike.values() for part in _written_together(same)]
-    restarts = {frozenset(_names(same)) for same in together if same[0].member_change is MemberChange.RESTARTS}
+    restarts = {
+        frozenset(name for event in same for name in event.members())
+        for same in together
+        if same[0].member_change is MemberChange.RESTARTS
+    }
     for same in together:
-        names = list(dict.fromkeys(_names(same)))
+        names = list(dict.fromkeys(name for event in same for name in event.members()))
         if len(names) > 1:
             rolls = frozenset(names) in restarts and same[0].at != same[-1].at
             members, what = listed_members(names), same[0].what(several=True)
             told = f"the rolling restart of {members}" if rolls else f"{members} {what}"
             found.update((event.describe(), told) for event in same)
     return found
-
-
-def _names(events: Iterable[Event]) -> list[str]:
-    return [name for event in events for name in event.members()]
 
 
 def _written_together(events: Sequence[Event]) -> list[list[Event]]:
@@ -239,8 +237,7 @@ SETTINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     EXPECTED: _SHARING,
     UNKNOWN: _all("not known"),
 }
-"""Kind of reason to the settings that would change it, by real names, for each family of systems. What no setting of
-a system changes is told as what does: members, keys, time per record."""
+"""Kind of reason to the settings that would change it, by family of systems; where none does, what does."""
 
 
 def _lasted(reason: Reason) -> str:
@@ -356,8 +353,7 @@ def _session(reason: Reason, unit: str) -> str:
 
 
 def _rebalances(reason: Reason, unit: str) -> str:
-    count = f"{many(reason.times, 'rebalance')} {'follows' if reason.times == 1 else 'follow'} the last event"
-    return f"{count} ({reason.text})" if reason.text else count
+    return f"{many(reason.times, 'rebalance')} after the last event" + (f" ({reason.text})" if reason.text else "")
 
 
 _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
@@ -402,4 +398,3 @@ _WORDS: Mapping[str, Callable[[Reason, str], str]] = {
     EXPECTED: lambda reason, unit: reason.text or "",
     UNKNOWN: lambda reason, unit: f"the run does not say why; candidates: {reason.text}",
 }
-"""Kind of reason to its mechanism in words; the second argument is what the system calls a queue."""

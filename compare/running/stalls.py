@@ -385,18 +385,13 @@ def brokers_down(events: Iterable[Event], end: Time) -> dict[str, list[Down]]:
 
 
 def _of_trigger(rebalance: Rebalance, waited: Time) -> tuple[str, ...]:
-    """What decides when a rebalance begins that follows upon something late, by what began it; nothing where that is a
-    session that has run out."""
+    """What decides when a late rebalance begins, by what began it; nothing where that is a session that ran out."""
     trigger = rebalance.trigger
     if "rejoined with other" in trigger:
         return ("max.poll.records", "partition.assignment.strategy")
-    if rebalance.members and waited < SCAN_MS:
+    if rebalance.members and waited < 30_000.0:
         return ("rocketmq.client.rebalance.minInterval", "rocketmq.client.rebalance.waitInterval")
     return ()
-
-
-SCAN_MS: Time = 30_000.0
-"""Members that share for themselves learn within this time of what their brokers know already."""
 
 
 def event_before(timeline: Timeline, at: Time) -> str | None:
