@@ -45,7 +45,7 @@ _SHORT = struct.Struct(">h")
 _START = struct.Struct(">iI")
 _WORD = struct.Struct(">I")
 # Made once: `json.dumps` and `json.loads` find out their settings at every call.
-_json_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+json_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class FrameError(Exception):
@@ -126,7 +126,7 @@ def _json_header(frame: Frame) -> bytes:
     }
     if frame.remark is not None:
         header["remark"] = frame.remark
-    return _json_text(header).encode()
+    return json_text(header).encode()
 
 
 def _from_json(header: bytes, body: bytes) -> Frame:

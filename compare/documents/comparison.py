@@ -112,14 +112,17 @@ class WorkRecord(TypedDict):
 class ReasonRecord(TypedDict):
     """What led to a harm, and how much of it this explains (``weight``: queue-milliseconds, records or rebalances).
 
-    ``event`` of the scenario, ``text`` (what a system or client noticed), ``members``, how long it ``lasted_s``, how
-    many ``records`` and how many ``times``: as far as the ``kind`` has them. The kinds are named in
-    `compare.running.harm`; `compare.explaining.harm` says them in words.
+    ``event`` of the scenario (events that were written as one range are one), ``mechanism`` in words, and the
+    ``setting`` that would change it, by its real name and with its value, several with commas; what no setting changes
+    is told as what does. ``text`` (what a system or client noticed), ``members``, how long it ``lasted_s``, how many
+    ``records`` and how many ``times``: as far as the ``kind`` has them. The kinds are in `compare.running.reasons`.
     """
 
     kind: str
     weight: float
-    event: str | None
+    event: str
+    mechanism: str
+    setting: str
     text: str | None
     members: list[str]
     lasted_s: float | None
@@ -131,8 +134,9 @@ class HarmRecord(TypedDict):
     """What hurts. ``work`` and the times are null without load; times without progress count queues in which records
     waited for at least a second while nobody handled any, whoever owned them: summed over queues, the longest, and how
     many queues. ``settled``: whether ownership came to rest with one owner for every queue. ``because``: reasons of
-    ``refused``, ``skipped``, ``redelivered``, ``out_of_order``, ``no_progress``, ``waiting`` and ``unsettled``, the
-    main one first."""
+    every harm that there is, the main one first: ``refused``, ``skipped``, ``redelivered``, ``out_of_order``,
+    ``no_progress``, ``waiting``, ``unowned``, ``two_owners``, ``unsettled``, and of failed expectations by their
+    names."""
 
     work: WorkRecord | None
     no_progress_queue_s: float | None
@@ -217,10 +221,33 @@ class TwoOwnersRecord(TypedDict):
     reading_queue_s: float | None
 
 
+class ServerTrafficRecord(TypedDict):
+    """Of a server, at rest: requests that clients send to it, and bytes of their frames and of its own. Null where
+    nothing was at rest for 30 s."""
+
+    requests_per_s: float | None
+    bytes_per_s: float | None
+
+
+class SecondRecord(TypedDict):
+    """The second of a run in which most was asked."""
+
+    requests: int
+    bytes: int
+
+
+class TrafficRecord(ServerTrafficRecord):
+    """What the groups' clients ask of all servers together, without fetches and pulls of records."""
+
+    worst_second: SecondRecord
+    servers: dict[str, ServerTrafficRecord]
+
+
 class VariantRecord(TypedDict, Generic[N]):
     """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
-    these a fault of the network lost. ``jitter``: whether start times and event times depend on the seed.
+    these a fault of the network lost. ``traffic``: null where the frames of the system are not
+    known. ``jitter``: whether start times and event times depend on the seed.
     ``capacity_per_s``: records per second that the members of the beginning can handle (null: handling takes no
     time). ``outages``: only where servers fail and records are written."""
 
@@ -248,6 +275,7 @@ class VariantRecord(TypedDict, Generic[N]):
     burst: float | None
     messages: dict[str, int]
     lost_messages: dict[str, int]
+    traffic: TrafficRecord | None
     settle_s: float
     lag: LagRecord | None
     harm: HarmRecord

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from compare.auditing.score import PER_TOPIC
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Record, SharedAfter, SharedFairness, SharedRecord, Spread
-from compare.explaining.harm import LONG_S, R, Sentence, Telling, because_clause, harm, never_owned, some
+from compare.explaining.harm import LONG_S, R, Sentence, Telling, because, because_clause, harm, never_owned, some
 from compare.formatting import amount, duration, many, often, unit
 from compare.running.checks import OPEN_ENDS, ends_complete, shares
 from protocols.scenario.events import EVENT_KINDS, MemberChange
@@ -223,13 +223,12 @@ def _doubling(told: Telling[SharedRecord]) -> Iterator[Sentence]:
     each = record["after"][worst]
     lasting = each["fairness"]["double_owned_queues"] > 0
     when = _when(each, "from the beginning") if lasting else _when(each)
-    why = because_clause(each["why_shared"]) if lasting else ""
     total = f"{amount(record['double_owned_queue_s'])} queue-seconds"
     reading = record["two_owners"]["reading_queue_s"] or 0.0
     both = "never" if reading < NOTICED_S else f"for {amount(reading)}"
     yield told.resting(
         f"has {told.unit}s with two owners for {total} in total ({both} while both run and read), mostly {when}, in"
-        f" {many(each['shared_queues'], told.unit)}{why}",
+        f" {many(each['shared_queues'], told.unit)}{because(record, 'two_owners')}",
         "double_owned_queue_s",
         "two_owners.reading_queue_s",
         f"after.{worst}.shared_queues",

@@ -196,6 +196,18 @@ _OF_RUNS = (
         ),
     ),
     *_by(
+        "compare.running.traffic.traffic_of",
+        Metric(
+            "traffic.requests_per_s",
+            "requests/s",
+            "what the groups' clients ask of all servers at rest, without fetching records",
+            "requests per s",
+        ),
+        Metric("traffic.bytes_per_s", "bytes/s", "the bytes of these requests and of their answers", "bytes per s"),
+        Metric("traffic.worst_second.requests", "most requests/s", "the same requests in the worst second", "messages"),
+        Metric("traffic.worst_second.bytes", "most bytes/s", "the bytes of the worst second", "messages"),
+    ),
+    *_by(
         "compare.running.ages.ages_of",
         Metric(
             "record_age_ms.p50",
@@ -304,7 +316,7 @@ _READERS: Final[Mapping[str, str]] = {
     " | handled_per_s",
     "fairness": "fairness.jain | optimum.jain | fairness.members | fairness.idle_members | fairness | optimum"
     " | fairness.max = most",
-    "cost": "messages | rebalances | moves | fewest_moves | burst",
+    "cost": "traffic.requests_per_s | traffic.bytes_per_s | messages | rebalances | moves | fewest_moves | burst",
     "report events": "rebalances | moves | fewest_moves | unowned_queue_s | longest_gap_s = longest, s"
     " | double_owned_queue_s | settle_s | record_age_ms.p99",
     "report topics": "queues | min = least | max = most | idle_members = idle members | jain"
@@ -314,7 +326,9 @@ _READERS: Final[Mapping[str, str]] = {
     " | fairness.unowned_queues | fairness.double_owned_queues | optimum.jain | optimum.moves | rebalances | moves"
     " | fewest_moves | unowned_queue_s | longest_gap_s | double_owned_queue_s | two_owners.reading_queue_s"
     " | redelivered | out_of_order.queue | out_of_order.key | record_age_ms.p50 | record_age_ms.p99 | record_age_ms.max"
-    " | handled_per_s | burst | messages | settle_s | lag.peak | lag.drain_s | harm.work.written | harm.work.handled"
+    " | handled_per_s | burst | messages | traffic.requests_per_s | traffic.bytes_per_s"
+    " | traffic.worst_second.requests | traffic.worst_second.bytes | settle_s | lag.peak | lag.drain_s"
+    " | harm.work.written | harm.work.handled"
     " | harm.work.lost | harm.work.refused | harm.work.skipped | harm.work.waiting | harm.no_progress_queue_s"
     " | harm.longest_stall_s | harm.settled",
     # A sweep: columns of its rows, columns with median and percentiles of its summary, those of the summary's table.

@@ -1,6 +1,4 @@
-"""Why records were handled more than once: two owners at once, progress that was not committed, offsets set back.
-
-Why records are never handled: the group begins behind them, or commits past them, or the user's code cannot handle
+"""Why records are never handled: the group begins behind them, or commits past them, or the user's code cannot handle
 them; or nobody could write them.
 
 Why a group goes on rebalancing: limits of time that its members exceed again and again.
@@ -10,119 +8,60 @@ Why records still wait at the end: more come than the members can handle, or the
 What hurts in a run, as the document has it.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from compare.documents.comparison import HarmRecord, ReasonRecord, WorkRecord
-from compare.running.checks import is_behind
+from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record
+from compare.running.doings import Doings
 from compare.running.outages import what_ended
 from compare.running.phases import Phase
 from compare.running.production import ProductionHistory, clipped
+from compare.running.reasons import (
+    AT_ONCE,
+    BEGINS_BEHIND,
+    COMMITTED_PAST,
+    DOWN,
+    EXPECTED,
+    HOT_QUEUE,
+    LATER,
+    OVERLAPPING,
+    OVERLOAD,
+    PASSED_OVER,
+    REBALANCES,
+    RESTLESS,
+    SESSION,
+    STALLED,
+    TIME_LIMIT,
+    UNOWNED,
+    WAITS,
+    Reason,
+    Telling,
+)
+from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
-from compare.running.stalls import WAITS, Reason, WhyStalled, in_common, most_important, pauses_of, stalls
+from compare.running.stalls import WhyStalled, brokers_down, event_before, pauses_of, stalls
 from compare.running.work import Passed, ReadQueue, broadcasting_reads, shared_reads, work_of
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.facts import Position, Stage, TimedOut
-from protocols.offsets import OffsetSet
 from protocols.scenario.events import BrokerEvent, Disconnect, Network
-from protocols.scenario.topology import ProcessPeers, Topology
+from protocols.scenario.topology import ProcessPeers, Topology, listed_members
 from protocols.timeline import Timeline
-from protocols.timeline.deliveries import Delivery, positions
+from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.order import OutOfOrder
-from protocols.timeline.ownership import Double
 from protocols.timeline.properties import FEWEST_CHANGES
-from protocols.timeline.timeline import Commit
 from protocols.timeline.trace import queue_name
-
-TWO_OWNERS, SET_BACK, NOT_COMMITTED = "two owners", "offsets set back", "not committed"
-"""Kinds of reasons, see `compare.documents.comparison.ReasonRecord`."""
-
-
-class _Events:
-    """The events of a run before any time. What is found depends only on how many events and rebalances there were by
-    then, so that it is looked for once, however many records were handled again meanwhile."""
-
-    def __init__(self, timeline: Timeline) -> None:
-        self._timeline = timeline
-        begun = (rebalance.began for rebalance in timeline.rebalances)
-        self._times = sorted({*begun, *(happening.at for happening in timeline.causes.happenings)})
-        self._found: dict[tuple[int, str, str | None], str | None] = {}
-
-    def before(self, at: Time, group: str, member: str | None = None) -> str | None:
-        """The event that caused the group's latest rebalance before this time, or a later one that is about the member;
-        without a rebalance, the first event or a later one that is about the member."""
-        key = bisect_right(self._times, at), group, member
-        if key not in self._found:
-            self._found[key] = self._look_for(at, group, member)
-        return self._found[key]
-
-    def _look_for(self, at: Time, group: str, member: str | None) -> str | None:
-        rebalances = [
-            rebalance for rebalance in self._timeline.rebalances if rebalance.group == group and rebalance.began <= at
-        ]
-        events = {rebalance.began: rebalance.cause.event for rebalance in rebalances}
-        latest = events[max(events)] if events else None
-        for happening in self._timeline.causes.happenings:
-            about = member in happening.members or (latest is None and happening.follows is None)
-            if about and happening.at <= at and (latest is None or happening.at >= latest.at):
-                latest = happening.event
-        return None if latest is None else latest.text
-
-
-def why_repeated(timeline: Timeline) -> Iterator[Reason]:
-    """A reason for every stretch of records that were handled again, weighted with how many there were."""
-    doubles: dict[tuple[str, Queue], list[Double]] = {}
-    for double in timeline.doubles:
-        doubles.setdefault((double.group, double.queue), []).append(double)
-    back: dict[tuple[str, Queue], list[Commit]] = {}
-    for commit in timeline.commits:
-        if commit.back:
-            back.setdefault((commit.group, commit.queue), []).append(commit)
-    events = _Events(timeline)
-    for key, of_queue in positions(timeline.deliveries_by_reader()).items():
-        known = OffsetSet()
-        for each in of_queue:
-            again = known.count(each.first, each.end)
-            known.add(each.first, each.end)
-            if again:
-                yield _reason(timeline.end, events, each, again, doubles.get(key, ()), back.get(key, ()))
-
-
-def _reason(
-    end: Time, events: _Events, again: Delivery, count: int, doubles: Iterable[Double], back: Iterable[Commit]
-) -> Reason:
-    for double in doubles:
-        until = end if double.until is None else double.until
-        if double.since <= again.until and again.since <= until:
-            event = events.before(double.since, double.group)
-            lasted = in_common(double.since, until, 0.0, end)
-            return Reason(TWO_OWNERS, count, event, None, double.members, lasted, count, alike=event)
-    event = events.before(again.since, again.group, again.member)
-    for commit in back:
-        if commit.at <= again.since and commit.offset <= again.first:
-            who = () if commit.member is None else (commit.member,)
-            event = events.before(commit.at, commit.group)
-            return Reason(SET_BACK, count, event, None, who, None, count, alike=event)
-    return Reason(NOT_COMMITTED, count, event, None, (again.member,), None, count, alike=event)
-
-
-AT_ONCE, LATER, OVERLAPPING = "several threads", "handled again later", "several members"
-"""Kinds of reasons, see `compare.documents.comparison.ReasonRecord`."""
 
 
 def why_out_of_order(timeline: Timeline, found: OutOfOrder) -> Iterator[Reason]:
     """Records that were handled again, and those that began together in several threads, or with several members."""
+    event = event_before(timeline, timeline.end)
     if found.again:
-        yield Reason(LATER, found.again, records=found.again)
+        yield Reason(LATER, found.again, event, records=found.again)
     if found.queue > found.again:
         parallel = {each.member for each in timeline.deliveries if each.at_once > 1 and each.end > each.first + 1}
         kind, members = (AT_ONCE, tuple(sorted(parallel))) if parallel else (OVERLAPPING, ())
-        yield Reason(kind, found.queue - found.again, members=members, records=found.queue - found.again)
-
-
-BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER, NO_BROKER = "begins behind", "committed past", "passed over", "no broker"
-"""Kinds of reasons, see `compare.documents.comparison.ReasonRecord`."""
+        since = None if parallel else event
+        yield Reason(kind, found.queue - found.again, since, members=members, records=found.queue - found.again)
 
 
 def why_skipped(
@@ -140,17 +79,18 @@ def why_skipped(
         count = each.end - each.first
         if each.fact is not None:
             why, who = each.fact.why, each.fact.member
-            yield Reason(PASSED_OVER, count, None, why, (who,), records=count, alike=why)
+            event = event_before(timeline, timeline.end)
+            yield Reason(PASSED_OVER, count, event, why, (who,), records=count, alike=why)
             continue
         key = each.read.reader, each.read.queue
         found = next(((at, who, fact) for at, who, fact in begun.get(key, ()) if fact.offset >= each.end), None)
         if found is None:
-            yield Reason(COMMITTED_PAST, count, records=count)
+            yield Reason(COMMITTED_PAST, count, event_before(timeline, timeline.end), records=count)
             continue
         at, who, fact = found
         waited = at - production[each.read.queue].arrival(each.first, at)
-        event = _event_before(timeline, at)
-        yield Reason(BEGINS_BEHIND, count, event, fact.why, (who,), waited, count, alike=(event, fact.why))
+        event = event_before(timeline, at)
+        yield Reason(BEGINS_BEHIND, count, event, fact.why, (who,), waited, count, alike=fact.why)
 
 
 def why_refused(
@@ -170,61 +110,51 @@ def why_refused(
         for start, end in (*at_once, *clipped(history.given_up, read.since, timeline.end)):
             refused = history.refused(start, end)
             if refused:
-                event, stage = _event_before(timeline, start), what_ended(stages, start, end)
+                event, stage = event_before(timeline, start), what_ended(stages, start, end)
                 if stage is None:
-                    broker = read.queue.broker or None
-                    yield Reason(NO_BROKER, refused, event, broker, (), end - start, refused, alike=event)
+                    yield Reason(DOWN, refused, event, read.queue.broker or None, (), end - start, refused)
                 else:
-                    setting = f" ({stage.setting})" if stage.setting else ""
-                    text = f"{stage.until} until {stage.what}{setting}"
-                    yield Reason(WAITS, refused, event, text, (), end - start, refused, alike=(event, text))
+                    text = f"{stage.until} until {stage.what}"
+                    names = (stage.setting,) if stage.setting else ()
+                    yield Reason(WAITS, refused, event, text, (), end - start, refused, alike=text, settings=names)
 
 
-def _event_before(timeline: Timeline, at: float) -> str | None:
-    before = [happening for happening in timeline.causes.happenings if happening.at <= at and happening.follows is None]
-    return before[-1].text if before else None
-
-
-TIME_LIMIT, SESSION, REBALANCES = "time limit", "session timed out", "rebalances"
-"""Kinds of reasons, see `compare.documents.comparison.ReasonRecord`."""
-
-
-def why_unsettled(timeline: Timeline) -> Iterator[Reason]:
+def why_unsettled(timeline: Timeline, doings: Doings) -> Iterator[Reason]:
     """A reason for every rebalance after the last event: the limit that a client exceeded before, a session that ran
     out, or just what began it. Fewer than `FEWEST_CHANGES` are no reason: then something else keeps queues from having
     one owner."""
     last_event = max(
         (happening.at for happening in timeline.causes.happenings if happening.at <= timeline.end), default=0.0
     )
+    event = event_before(timeline, timeline.end)
     limits = [(each.now, each.fact) for each in timeline.facts if type(each.fact) is TimedOut and each.now > last_event]
     for _, fact in limits:
         yield Reason(
             TIME_LIMIT,
             2.0,
-            fact.then,
+            event,
             f"{fact.why} than {fact.setting}",
             (fact.member,),
             fact.limit,
-            alike=(fact.then, fact.setting),
+            alike=fact.then,
+            settings=(fact.setting, "max.poll.records") if fact.setting == "max.poll.interval.ms" else (fact.setting,),
         )
     exceeded = [(at, fact.group, fact.member) for at, fact in limits]
     later = [rebalance for rebalance in timeline.rebalances if rebalance.began > last_event]
     for each in later if len(later) >= FEWEST_CHANGES else ():
         if _follows(exceeded, each.began, each.group, each.by):
             continue
-        kind = SESSION if each.trigger.startswith("session of") else REBALANCES
         members = () if each.by is None else (each.by,)
-        text = None if kind == SESSION else each.trigger
-        yield Reason(kind, 1.0, None, text, members, alike=kind)
+        if each.trigger.startswith("session of") and each.by is not None:
+            text, settings, _ = doings.why_session(each.group, each.by, each.began)
+            yield Reason(SESSION, 1.0, event, text, members, settings=settings)
+        else:
+            yield Reason(REBALANCES, 1.0, event, each.trigger, members)
 
 
 def _follows(exceeded: list[tuple[Time, str, str]], at: Time, group: str, by: str | None) -> bool:
     """Whether the member who brought the rebalance about had exceeded a limit before: it left, and joins again."""
     return any(when <= at and (group, by) == (of, member) for when, of, member in exceeded)
-
-
-OVERLOAD, HOT_QUEUE, RESTLESS, STALLED = "overload", "hot queue", "no rest", "stalled before"
-"""Kinds of reasons, see `compare.documents.comparison.ReasonRecord`."""
 
 
 def why_waiting(
@@ -237,16 +167,19 @@ def why_waiting(
 ) -> Iterator[Reason]:
     """Groups that get more than they can handle; queues that get more than their one reader can; else
     unrest, or just that time was lost."""
-    capacity = records_per_second(result.variant, result.ending)
-    found = False
+    last, found = event_before(result.timeline, result.timeline.end), False
+    capacity = records_per_second(result.variant, result.ending.members)
+    at_first = records_per_second(result.variant, listed_members(result.variant.scenario))
     for group in result.ending.groups:
         members = {key: capacity[key] for key in result.ending.members if key.group == group}
         rates = {read.queue: production[read.queue].rate for read in reads if read.reader == group}
         coming, possible = sum(rates.values()), sum(members.values())
+        # Who could not keep up from the beginning needs no event for it.
+        event = last if coming <= sum(each for key, each in at_first.items() if key.group == group) else None
         if coming > possible:
             found = True
             text = f"{coming:g} records per second come and the members of {group} can handle {possible:g}"
-            yield Reason(OVERLOAD, waiting, text=f"{text}: they never catch up", alike=group)
+            yield Reason(OVERLOAD, waiting, event, text=f"{text}: they never catch up", alike=group)
             continue
         most = max(members.values(), default=0.0)
         for queue, rate in rates.items():
@@ -263,7 +196,7 @@ def why_waiting(
                 text = f"{name} handles {possible:g}/s and gets {sum(comes):g}/s: it never catches up"
                 yield Reason(OVERLOAD, sum(comes), text=text, members=(name,), alike=key)
     if not found:
-        yield Reason(STALLED if settled else RESTLESS, waiting)
+        yield Reason(STALLED if settled else RESTLESS, waiting, last)
 
 
 MOST_EXPLAINED = 200
@@ -276,10 +209,13 @@ def harm_of(
     production: Mapping[Queue, ProductionHistory],
     disorder: OutOfOrder,
     settled: bool,
+    after: Sequence[After],
 ) -> HarmRecord:
     """All of it; times in seconds. ``production`` and ``disorder``: of the run; ``settled``: whether it ended so, which
-    its checks say."""
-    timeline, scenario = result.timeline, result.variant.scenario
+    its checks say; ``after``: what came of each event, with what keeps queues without an owner or with several."""
+    timeline, scenario, last = result.timeline, result.variant.scenario, after[-1]
+    pauses = pauses_of(scenario.events, ProcessPeers.of(Topology.of(scenario)).in_process)
+    doings, documents = Doings(timeline, pauses), Telling.of(result.variant).documents
     because: dict[str, list[ReasonRecord]] = {}
     harm_record: HarmRecord = {
         "work": None,
@@ -289,19 +225,51 @@ def harm_of(
         "settled": settled,
         "because": because,
     }
-    if not settled:
-        because["unsettled"] = _documents(why_unsettled(timeline))
-    if timeline.redelivered:
-        because["redelivered"] = _documents(why_repeated(timeline))
-    if disorder.queue:
-        because["out_of_order"] = _documents(why_out_of_order(timeline, disorder))
-    if not production:
-        return harm_record
+    breaks = any(isinstance(event, Network | Disconnect | BrokerEvent) for event in scenario.events)
     shared, alone = shared_reads(timeline, phases), broadcasting_reads(timeline)
+    stalled = stalls(timeline, shared, production, pauses) if production else []
+    longest = sorted(stalled, key=lambda each: -each.lasted)[:MOST_EXPLAINED]
+    down = brokers_down(scenario.events, timeline.end)
+    explain = WhyStalled(timeline, production, pauses, longest, doings, links_break=breaks, down=down)
+    gaps = [
+        (gap, time_existing(timeline.lives, gap.queue, gap.since, timeline.end if gap.until is None else gap.until))
+        for gap in timeline.gaps
+    ]
+    found: dict[str, Iterable[Reason]] = {
+        "unowned": (explain.unowned(gap, lived, after) for gap, lived in gaps if lived),
+        "two_owners": why_two_owners(timeline, doings, after),
+        "redelivered": why_repeated(timeline, doings, after) if timeline.redelivered else (),
+        "no_progress": map(explain.reason, longest),
+        "out_of_order": why_out_of_order(timeline, disorder) if disorder.queue else (),
+    }
+    if production:
+        found |= _of_work(result, production, harm_record, shared, alone)
+        if shared:
+            harm_record["no_progress_queue_s"] = sum(each.lasted for each in stalled) / 1000
+            harm_record["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
+            harm_record["stalled_queues"] = len({each.read for each in stalled})
+    because.update((harm, told) for harm, reasons in found.items() if (told := documents(reasons)))
+    if not settled:
+        lasting = because.get("unowned" if last["fairness"]["unowned_queues"] else "two_owners", [])
+        because["unsettled"] = (
+            documents(why_unsettled(timeline, doings)) or lasting or documents([_never(timeline, last)])
+        )
+    return harm_record
+
+
+def _of_work(
+    result: RunResult,
+    production: Mapping[Queue, ProductionHistory],
+    harm_record: HarmRecord,
+    shared: list[ReadQueue],
+    alone: list[ReadQueue],
+) -> dict[str, Iterable[Reason]]:
+    """The reasons of what was not handled, or not written; the record is told of the work."""
+    timeline = result.timeline
     work = work_of(timeline, shared, production)
     passed = (*work.passed, *work_of(timeline, alone, production).passed)
     skipped = sum(each.end - each.first for each in passed)
-    counted: WorkRecord = {
+    harm_record["work"] = {
         "written": work.written,
         "handled": work.handled,
         "waiting": work.waiting,
@@ -309,27 +277,41 @@ def harm_of(
         "refused": work.refused,
         "lost": work.refused + skipped,
     }
-    harm_record["work"] = counted
-    if passed:
-        because["skipped"] = _documents(why_skipped(timeline, passed, production))
+    found: dict[str, Iterable[Reason]] = {"skipped": why_skipped(timeline, passed, production)}
     if work.refused:
-        because["refused"] = _documents(why_refused(timeline, shared, production))
-    if is_behind(counted):
-        because["waiting"] = _documents(why_waiting(result, shared, production, waiting=work.waiting, settled=settled))
-    if shared:
-        pauses = pauses_of(scenario.events, ProcessPeers.of(Topology.of(scenario)).in_process)
-        stalled = stalls(timeline, shared, production, pauses)
-        harm_record["no_progress_queue_s"] = sum(each.lasted for each in stalled) / 1000
-        harm_record["longest_stall_s"] = max((each.lasted for each in stalled), default=0.0) / 1000
-        harm_record["stalled_queues"] = len({each.read for each in stalled})
-        if stalled:
-            longest = sorted(stalled, key=lambda each: -each.lasted)[:MOST_EXPLAINED]
-            breaks = any(isinstance(event, Network | Disconnect | BrokerEvent) for event in scenario.events)
-            explain = WhyStalled(timeline, production, pauses, longest, links_break=breaks)
-            reasons = [reason for each in longest if (reason := explain.reason(each)) is not None]
-            because["no_progress"] = _documents(reasons)
-    return harm_record
+        found["refused"] = why_refused(timeline, shared, production)
+    if work.waiting:
+        settled = harm_record["settled"]
+        found["waiting"] = why_waiting(result, shared, production, waiting=work.waiting, settled=settled)
+    return found
 
 
-def _documents(reasons: Iterable[Reason]) -> list[ReasonRecord]:
-    return [each.document() for each in most_important(reasons)]
+def _never(timeline: Timeline, last: After) -> Reason:
+    """Why queues never had an owner, or ownership has changed too lately to have come to rest."""
+    event = event_before(timeline, timeline.end)
+    if last["fairness"]["unowned_queues"]:
+        return Reason(UNOWNED, 1.0, event, "; and ".join(last["why_unowned"]) or None)
+    return Reason(RESTLESS, 1.0, event)
+
+
+EXPECTATIONS: Mapping[str, str] = {
+    "settles_within": "unsettled",
+    "longest_gap": "unowned",
+    "double_owned_queue_s": "two_owners",
+    "redelivered": "redelivered",
+    "longest_stall": "no_progress",
+    "skipped": "skipped",
+    "waiting": "waiting",
+}
+"""What a scenario may expect to the harm that breaks it."""
+
+
+def add_failed(result: RunResult, record: Record) -> None:
+    """The reasons of the expectations that failed: those of the harm, or what was found instead."""
+    because, timeline = record["harm"]["because"], result.timeline
+    event = event_before(timeline, timeline.end)
+    for check in record["checks"]:
+        if check["demanded"] and not check["held"]:
+            why = Reason(EXPECTED, 1.0, event, check["why"])
+            found = because.get(EXPECTATIONS.get(check["name"], ""))
+            because[check["name"]] = found or Telling.of(result.variant).documents([why])

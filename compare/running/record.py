@@ -9,13 +9,14 @@ from compare.documents.comparison import CausedRecord, CauseRecord, IntervalReco
 from compare.running.ages import Ages, ages_of, handled_per_s
 from compare.running.checks import checks_of, properties_of, settled
 from compare.running.event_outcomes import NOT_SHARED, event_outcomes
-from compare.running.harm import harm_of
+from compare.running.harm import add_failed, harm_of
 from compare.running.outages import outages_of
 from compare.running.phases import Phase, phases_of
 from compare.running.production import key_of, lag_peak, productions
 from compare.running.run_variant import RunResult, capacity_at_start
 from compare.running.stalls import pauses_of
 from compare.running.systems import system_of
+from compare.running.traffic import traffic_of
 from protocols import Queue, queue_key
 from protocols.engine.nodes import Time
 from protocols.scenario.events import BrokerEvent
@@ -69,9 +70,10 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "burst": timeline.burst,
         "messages": dict(timeline.messages),
         "lost_messages": dict(timeline.lost),
+        "traffic": traffic_of(result.traffic, after),
         "settle_s": _s(timeline.settle),
         "lag": _lag(result),
-        "harm": harm_of(result, cut, production, disorder, settled(measured)),
+        "harm": harm_of(result, cut, production, disorder, settled(measured), after),
         "after": after,
         "checks": [],
         "causes": [_cause(timeline, rebalance) for rebalance in timeline.rebalances],
@@ -83,6 +85,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         cast("dict[str, object]", record).update((name, None) for name in NOT_SHARED if name in record)
         record["two_owners"] = {"believed_queue_s": None, "reading_queue_s": None}
     record["checks"] = [check.document() for check in checks_of(result, measured, record)]
+    add_failed(result, record)
     return record
 
 

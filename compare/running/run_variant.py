@@ -20,6 +20,7 @@ from compare.running.reached import Clock
 from compare.running.systems import cluster_of, member_settings, own_part, system_of, with_own_settings
 from compare.running.variants import THREADS, Variant
 from protocols import Allocation, Group, Member, Queue
+from protocols.engine.traffic import Load, Traffic
 from protocols.scenario.events import MemberChange
 from protocols.scenario.fields import MemberPart
 from protocols.scenario.model import Scenario, split_system
@@ -30,6 +31,7 @@ from protocols.timeline.lifetimes import last_topics
 from rocketmq_selfbalance import allocate
 from rocketmq_selfbalance.cluster import (
     BROADCASTING,
+    NAME_SERVER,
     Members,
     Standing,
     configuration,
@@ -135,10 +137,10 @@ KIND, PUSH = "consumer", "push"
 """The setting that says which of RocketMQ's consumers a member is, and the one with a pool."""
 
 
-def records_per_second(variant: Variant, ending: Ending) -> dict[MemberKey, float]:
-    """Each member that is there at the end to the records that its code handles per second at most; infinite where
-    handling takes no time."""
-    return {key: _records_per_second(variant, part) for key, part in ending.members.items()}
+def records_per_second(variant: Variant, members: Mapping[MemberKey, MemberPart]) -> dict[MemberKey, float]:
+    """Each of the members to the records that its code handles per second at most; infinite where handling takes no
+    time."""
+    return {key: _records_per_second(variant, part) for key, part in members.items()}
 
 
 def threads_of(variant: Variant, part: MemberPart) -> int:
@@ -234,6 +236,8 @@ class RunResult:
     variant: Variant
     timeline: Timeline
     ending: Ending
+    traffic: Mapping[str, Sequence[Load]] | None = None
+    """Server to what it was asked and what went over its connections in every second; None where that is not known."""
 
 
 def run_variant(
@@ -262,9 +266,13 @@ def run_variant(
     run = Run.of(
         own, part, make, observer=recorder, tracing=tracing, full=full, seed=variant.seed, beginning=variant.beginning
     )
+    sizes, requests = system_of(part.system).traffic()
+    traffic = Traffic(sizes, requests, (*scenario.brokers, NAME_SERVER)) if sizes else None
+    run.simulation.traffic = traffic
     if begins is not None:
         begins(lambda: run.simulation.now / run.end)
     run.run()
     timeline = recorder.timeline(run.end, run.calls, run.simulation.messages)
     run.simulation.dissolve()
-    return RunResult(variant, timeline, ending(scenario, numbering))
+    by_second = None if traffic is None else traffic.by_second(run.end)
+    return RunResult(variant, timeline, ending(scenario, numbering), by_second)

@@ -1,17 +1,34 @@
-"""Reasons of harm as data, the same form for all; `compare.explaining.harm` says them in words.
-
-Time without progress: records wait in a queue, and nobody handles any of it, whoever owns it.
+"""Time without progress: records wait in a queue, and nobody handles any of it, whoever owns it.
 
 Why nobody handled what waited in a queue: nobody owned it, its owner stood still, or all were busy with old
 records.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from compare.documents.comparison import ReasonRecord
+from compare.documents.comparison import After
+from compare.running.doings import JOIN_SENT, Doings, Pauses, what_keeps
 from compare.running.outages import what_ended
 from compare.running.production import ProductionHistory, clipped
+from compare.running.reasons import (
+    AGAIN,
+    AWAY,
+    BUSY,
+    DOWN,
+    LOCKED,
+    NEVER_OWNED,
+    PAUSED,
+    REBALANCING,
+    REFUSED,
+    STUCK,
+    UNKNOWN,
+    UNNOTICED,
+    UNOWNED,
+    WAITS,
+    Reason,
+    in_common,
+)
 from compare.running.work import ReadQueue
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -23,75 +40,16 @@ from protocols.timeline.ownership import Gap, Interval
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.trace import queue_name
 
-MOST_REASONS = 2
-"""Reasons that are told of one harm: those that explain most of it."""
-
-LEAST_SHARE = 0.1
-"""A reason that explains less of a harm than this part is left out."""
-
-
-class Reason(NamedTuple):
-    """Fields as in `compare.documents.comparison.ReasonRecord`; times in milliseconds. ``alike``: reasons with an equal
-    kind and an equal value of this are one."""
-
-    kind: str
-    weight: float
-    event: str | None = None
-    text: str | None = None
-    members: tuple[str, ...] = ()
-    lasted: Time | None = None
-    records: int | None = None
-    times: int = 1
-    alike: object = None
-
-    def document(self) -> ReasonRecord:
-        """As in the document, in seconds."""
-        return {
-            "kind": self.kind,
-            "weight": self.weight,
-            "event": self.event,
-            "text": self.text,
-            "members": list(self.members),
-            "lasted_s": None if self.lasted is None else self.lasted / 1000,
-            "records": self.records,
-            "times": self.times,
-        }
-
-
-def most_important(found: Iterable[Reason]) -> list[Reason]:
-    """Reasons that are alike become one, told as the one of the greatest weight, with weights, records and times added
-    up; the greatest first, at most `MOST_REASONS`."""
-    groups: dict[object, list[Reason]] = {}
-    for each in found:
-        groups.setdefault((each.kind, each.alike), []).append(each)
-    merged = [_merged(group) for group in groups.values()]
-    total = sum(each.weight for each in merged)
-    ordered = sorted(merged, key=lambda each: -each.weight)
-    return [each for each in ordered if each.weight >= total * LEAST_SHARE][:MOST_REASONS]
-
-
-def _merged(alike: Sequence[Reason]) -> Reason:
-    heaviest = max(reversed(alike), key=lambda each: each.weight)
-    members = dict.fromkeys(member for each in alike for member in each.members)
-    records = [each.records for each in alike if each.records is not None]
-    return heaviest._replace(
-        weight=sum(each.weight for each in alike),
-        members=tuple(sorted(members)),
-        records=sum(records) if records else None,
-        times=sum(each.times for each in alike),
-    )
-
-
-def in_common(since: Time, until: Time, start: Time, end: Time) -> Time:
-    """Milliseconds that two spans have in common."""
-    return max(0.0, min(until, end) - max(since, start))
-
-
 LEAST_MS: Time = 1000.0
 """Records that wait for less are on their way: fetches, commits and short rebalances take their time in any system."""
 
-Pauses: TypeAlias = Mapping[str, Sequence[tuple[Time, Time]]]
-"""Member to when it stands still, in order, milliseconds."""
+
+class Down(NamedTuple):
+    """A broker does not run from ``since`` to ``until`` (milliseconds) after the event ``text``."""
+
+    since: Time
+    until: Time
+    text: str
 
 
 class Stall(NamedTuple):
@@ -167,30 +125,15 @@ def _waiting(read: ReadQueue, history: ProductionHistory, reached: int, since: T
         yield Stall(read, max(since, history.arrival(reached, until)), until)
 
 
-WAITS, DOWN, PAUSED, STUCK, AWAY, UNNOTICED, REBALANCING, UNOWNED, NEVER_OWNED, AGAIN, REFUSED = (
-    "not acknowledged",
-    "no broker",
-    "owner stands still",
-    "owner stuck",
-    "owner away",
-    "no owner until noticed",
-    "no owner during rebalance",
-    "no owner",
-    "never owned",
-    "handled again",
-    "pulls refused",
-)
-"""Kinds of reasons, see `compare.documents.comparison.ReasonRecord`."""
-
-JOIN_SENT = "join sent"
-"""How a Kafka client's state machine names that it asks to join: the coordinator waits for all members to do so."""
-
 NOT_LATEST = "subscription unknown or not latest"
 """Why a RocketMQ broker refuses pulls of a member whose allocation has just changed, or whose group it knows by another
 member's topics."""
 
 PULL_FAILED = "pull failed"
 """How the state machine of a RocketMQ process queue names an answer that is an error."""
+
+SLOW_START = "fetches under way, records before these, a member that had just begun"
+"""What may keep an owner that runs from handling anything for a while, where no fact says what did."""
 
 LEAST_PART = 0.2
 """What explains less of a stall than this part does not explain it."""
@@ -212,12 +155,15 @@ class WhyStalled:
         production: Mapping[Queue, ProductionHistory],
         pauses: Pauses,
         stalls: Sequence[Stall],
+        doings: Doings,
         *,
         links_break: bool,
+        down: Mapping[str, Sequence[Down]],
     ) -> None:
-        """``links_break``: whether anything happens in the run that makes links or brokers fail."""
+        """``links_break``: whether anything happens in the run that makes links or brokers fail; ``down``: broker to
+        when it does not run."""
         self._timeline, self._production, self._pauses = timeline, production, pauses
-        self._links_break = links_break
+        self._doings, self._links_break, self._brokers_down = doings, links_break, down
         stalled = {(stall.read.reader, stall.read.queue) for stall in stalls}
         self._beliefs: dict[tuple[str, Queue], list[Interval]] = {key: [] for key in stalled}
         self._gaps: dict[tuple[str, Queue], list[Gap]] = {key: [] for key in stalled}
@@ -243,9 +189,9 @@ class WhyStalled:
             if type(observed.fact) is Transition and observed.fact.event == event
         ]
 
-    def reason(self, stall: Stall) -> Reason | None:
+    def reason(self, stall: Stall) -> Reason:
         """The first that explains more than half of it, or else what explains most of it, weighted with the
-        milliseconds that it lasted; None where nothing does."""
+        milliseconds that it lasted; where nothing does, what may."""
         found = [
             *self._waits(stall),
             *self._down(stall),
@@ -255,12 +201,21 @@ class WhyStalled:
             *self._never_owned(stall),
             *self._again(stall),
             *self._refused(stall),
+            *self._busy(stall),
         ]
         mostly = (each for each in found if each.covers >= stall.lasted / 2)
         best = next(mostly, None) or max(found, key=lambda each: each.covers, default=None)
         if best is None or best.covers < stall.lasted * LEAST_PART:
-            return None
+            return Reason(UNKNOWN, stall.lasted, event_before(self._timeline, stall.since), SLOW_START)
         return best.reason._replace(weight=stall.lasted)
+
+    def unowned(self, gap: Gap, lived: Time, after: Sequence[After]) -> Reason:
+        """Why a queue had no owner for a while of which it existed for ``lived`` milliseconds; ``after``: what came of
+        each event."""
+        until = self._timeline.end if gap.until is None else gap.until
+        found = self._why_unowned(gap, until)._replace(weight=lived)
+        keeps = what_keeps(after, gap.since, until, unowned=True)
+        return found._replace(kind=UNOWNED, text=keeps, settings=()) if keeps else found
 
     def _waits(self, stall: Stall) -> Iterator[Explained]:
         """Producers wait for the acknowledgement of what they have sent, and nobody can read it before."""
@@ -268,26 +223,19 @@ class WhyStalled:
             covers = in_common(since, until, stall.since, stall.until)
             if covers:
                 stage = what_ended(self._stages, since, until)
-                event = next(
-                    (each.text for each in reversed(self._timeline.causes.happenings) if each.at <= since), None
+                event = event_before(self._timeline, since)
+                names = (stage.setting,) if stage is not None and stage.setting else ()
+                text = None if stage is None else f"{stage.until} until {stage.what}"
+                yield Explained(
+                    covers, Reason(WAITS, 0.0, event, text, lasted=until - since, alike=text, settings=names)
                 )
-                setting = f" ({stage.setting})" if stage is not None and stage.setting else ""
-                text = None if stage is None else f"{stage.until} until {stage.what}{setting}"
-                yield Explained(covers, Reason(WAITS, 0.0, event, text, lasted=until - since, alike=(event, text)))
 
     def _down(self, stall: Stall) -> Iterator[Explained]:
         silences = self._production[stall.read.queue].silences(stall.since, stall.until)
         covers = sum(end - start for start, end in silences)
         if covers:
-            event = next(
-                (
-                    happening.text
-                    for happening in reversed(self._timeline.causes.happenings)
-                    if happening.at <= silences[0][0]
-                ),
-                None,
-            )
-            yield Explained(covers, Reason(DOWN, 0.0, event, stall.read.queue.broker or None, alike=event))
+            event = event_before(self._timeline, silences[0][0])
+            yield Explained(covers, Reason(DOWN, 0.0, event, stall.read.queue.broker or None))
 
     def _paused(self, stall: Stall) -> Iterator[Explained]:
         end = self._timeline.end
@@ -297,9 +245,7 @@ class WhyStalled:
                 covers = in_common(max(belief.since, start), min(until, stop), stall.since, stall.until)
                 if covers:
                     event = self._latest_event(start, belief.member)
-                    yield Explained(
-                        covers, Reason(PAUSED, 0.0, event, members=(belief.member,), lasted=covers, alike=event)
-                    )
+                    yield Explained(covers, Reason(PAUSED, 0.0, event, members=(belief.member,), lasted=covers))
 
     def _stuck(self, stall: Stall) -> Iterator[Explained]:
         """The owner's code has come to a record that it cannot handle; it goes on when it handles the next one."""
@@ -311,7 +257,8 @@ class WhyStalled:
                     covers = in_common(max(at, belief.since), until, stall.since, stall.until)
                     text = f"record {fact.offset} of {queue_name(fact.queue)}"
                     if covers:
-                        yield Explained(covers, Reason(STUCK, 0.0, None, text, (fact.member,), covers, alike=text))
+                        event = event_before(self._timeline, at)
+                        yield Explained(covers, Reason(STUCK, 0.0, event, text, (fact.member,), covers, alike=text))
 
     def _begins(self, fact: StandsStill, stall: Stall) -> Iterator[Time]:
         """When the member began to handle anything; of the queue itself, where other queues of it go on."""
@@ -335,18 +282,34 @@ class WhyStalled:
                 latest = rebalance
         lasted = until - gap.since
         if gap.until is None:
-            return Reason(UNOWNED, 0.0, lasted=lasted)
+            return Reason(UNOWNED, 0.0, event_before(self._timeline, gap.since), lasted=lasted)
+        for since, returned, text in self._brokers_down.get(gap.queue.broker, ()):
+            if in_common(since, returned, gap.since, until) >= lasted / 2:
+                return Reason(DOWN, 0.0, text, gap.queue.broker, lasted=lasted)
         over = latest is None or (latest.ended is not None and latest.ended < gap.since)
         if latest is None or over or latest.cause.event.at > gap.since + lasted / 2:
             # Nobody else takes it: the owner itself comes back, as a static member does, or the last one of a group.
             event = self._latest_event(gap.since, gap.before)
+            if event is None:
+                return Reason(UNOWNED, 0.0, event_before(self._timeline, gap.since), lasted=lasted)
             return Reason(AWAY, 0.0, event, members=(gap.before,), lasted=lasted)
         event = latest.cause.event.text
+        if any("a lock was refused" in trigger for trigger in latest.triggers):
+            return Reason(LOCKED, 0.0, event, lasted=lasted)
         waited = latest.began - gap.since
         if waited >= lasted / 2:
-            return Reason(UNNOTICED, 0.0, event, latest.trigger, lasted=waited, alike=event)
+            return Reason(UNNOTICED, 0.0, event, latest.trigger, lasted=waited, settings=_of_trigger(latest, waited))
         slow = self._last_to_join(latest, until)
-        return Reason(REBALANCING, 0.0, event, members=slow, lasted=lasted, alike=event)
+        busy = self._doings.busy(latest.group, slow[0], max(latest.began, gap.since), until) if slow else ""
+        return Reason(
+            REBALANCING,
+            0.0,
+            event,
+            busy or None,
+            slow,
+            lasted,
+            settings=("max.poll.records", "max.poll.interval.ms") if busy else (),
+        )
 
     def _last_to_join(self, rebalance: Rebalance, until: Time) -> tuple[str, ...]:
         """Whose JoinGroup the coordinator waited for longest, if that was most of the rebalance."""
@@ -371,7 +334,8 @@ class WhyStalled:
         if covers:
             count = sum(each.end - each.first for each in during)
             members = tuple(sorted({each.member for each in during}))
-            yield Explained(min(covers, stall.lasted), Reason(AGAIN, 0.0, members=members, records=count))
+            event = event_before(self._timeline, stall.since)
+            yield Explained(min(covers, stall.lasted), Reason(AGAIN, 0.0, event, members=members, records=count))
 
     def _refused(self, stall: Stall) -> Iterator[Explained]:
         """Pulls of the queue fail: where no link and no broker does, because the broker does not know the member's
@@ -384,7 +348,18 @@ class WhyStalled:
             members = tuple(sorted({of.removesuffix(f" {name}") for _, of in failed}))
             lasted = stall.until - failed[0][0]
             why = None if self._links_break else NOT_LATEST
-            yield Explained(lasted, Reason(REFUSED, 0.0, None, why, members, lasted))
+            yield Explained(
+                lasted, Reason(REFUSED, 0.0, event_before(self._timeline, stall.since), why, members, lasted)
+            )
+
+    def _busy(self, stall: Stall) -> Iterator[Explained]:
+        """The owner handles records of its other queues meanwhile."""
+        for belief in self._beliefs[stall.read.reader, stall.read.queue]:
+            since, until = max(belief.since, stall.since), min(belief.until or self._timeline.end, stall.until)
+            if since < until:
+                covers = self._doings.handles(belief.group, belief.member, since, until, stall.read.queue)
+                event = event_before(self._timeline, stall.since)
+                yield Explained(covers, Reason(BUSY, 0.0, event, members=(belief.member,), lasted=stall.lasted))
 
     def _latest_event(self, at: Time, member: str) -> str | None:
         """The latest event until this time that is about the member."""
@@ -394,3 +369,32 @@ class WhyStalled:
             if happening.at <= at and member in happening.members
         ]
         return about[-1] if about else None
+
+
+def brokers_down(events: Iterable[Event], end: Time) -> dict[str, list[Down]]:
+    """Broker to when it does not run, by events of the scenario."""
+    found: dict[str, list[Down]] = {}
+    for event in sorted(events, key=lambda each: each.at):
+        for broker, runs in event.broker_changes().items():
+            spans = found.setdefault(broker, [])
+            if runs and spans:
+                spans[-1] = spans[-1]._replace(until=event.at)
+            elif not runs:
+                spans.append(Down(event.at, end, event.describe()))
+    return found
+
+
+def _of_trigger(rebalance: Rebalance, waited: Time) -> tuple[str, ...]:
+    """What decides when a late rebalance begins, by what began it; nothing where that is a session that ran out."""
+    trigger = rebalance.trigger
+    if "rejoined with other" in trigger:
+        return ("max.poll.records", "partition.assignment.strategy")
+    if rebalance.members and waited < 30_000.0:
+        return ("rocketmq.client.rebalance.minInterval", "rocketmq.client.rebalance.waitInterval")
+    return ()
+
+
+def event_before(timeline: Timeline, at: Time) -> str | None:
+    """The latest event of the scenario until this time."""
+    before = [happening for happening in timeline.causes.happenings if happening.at <= at and happening.follows is None]
+    return before[-1].text if before else None

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import kafka_coordinator.cluster as kafka
 import rocketmq_selfbalance.cluster as rocketmq
 from kafka_coordinator import STRATEGIES as KAFKA_STRATEGIES
+from protocols.engine.nodes import Message
+from protocols.engine.traffic import Sizes
 from protocols.errors import UserError
 from protocols.scenario import reading
 from protocols.scenario.cluster_states import MakeCluster
@@ -33,9 +35,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class System:
     """What makes a system's cluster, the names of its members', groups' and producers' settings, its strategies, what
-    tells the explorer of its nodes, and how it numbers queues. ``also``: variants for which its bare name stands
-    besides those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static;
-    ``versions``: those that a scenario may name."""
+    tells the explorer of its nodes, how it numbers queues, and the sizes of frames with the messages that clients send
+    (no sizes: they are not known). ``also``: variants for which its bare name stands besides those that a scenario
+    without ``systems`` has of it. ``static_members``: whether members can be static; ``versions``: those that a scenario
+    may name."""
 
     cluster: Callable[[], MakeCluster]
     member_settings: Callable[[], frozenset[str]]
@@ -43,6 +46,7 @@ class System:
     strategies: Callable[[], Registry[Any]]
     exploration_rules: "Callable[[bool], NodeRules]"
     numbering: Numbering
+    traffic: Callable[[], tuple[Sizes, Collection[type[Message]]]]
     producer_settings: Callable[[], frozenset[str]] = frozenset
     also: tuple[str, ...] = ()
     static_members: bool = False
@@ -57,6 +61,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: KAFKA_STRATEGIES,
         lambda brokers_end: kafka.exploration_rules(brokers_end=brokers_end),
         THROUGHOUT,
+        lambda: (kafka.SIZES, kafka.REQUESTS),
         lambda: kafka.producer_settings(),
         also=(f"kafka:range{STATIC}", "kafka-zookeeper:range"),
         static_members=True,
@@ -69,6 +74,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: kafka.ZOOKEEPER_STRATEGIES,
         lambda brokers_end: kafka.zookeeper_exploration_rules(brokers_end=brokers_end),
         THROUGHOUT,
+        lambda: ({}, ()),
     ),
     "rocketmq": System(
         lambda: rocketmq.RocketMQCluster,
@@ -77,6 +83,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: ROCKETMQ_STRATEGIES,
         lambda brokers_end: rocketmq.exploration_rules(brokers_end=brokers_end),
         PER_BROKER,
+        lambda: (rocketmq.SIZES, rocketmq.REQUESTS),
         lambda: frozenset(rocketmq.PRODUCER_SETTINGS),
     ),
 }

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from kafka_coordinator.coordinator.offsets import transactional_commit_error
     from kafka_coordinator.coordinator.refusals import REFUSE, refusal
     from kafka_coordinator.coordinator.settings import DEFAULTS as GROUP_SETTINGS
+    from kafka_coordinator.coordinator.settings import NAMES as BROKER_NAMES
     from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
     from kafka_coordinator.coordinator.states import GROUP
     from kafka_coordinator.errors import (
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         NOT_COORDINATOR,
         UNKNOWN_MEMBER_ID,
     )
+    from kafka_coordinator.frame_sizes import REQUESTS, SIZES
     from kafka_coordinator.messages import (
         CONSUMER_PROTOCOL_TYPE,
         ConsumerGroupDescribe,
@@ -111,7 +113,9 @@ if TYPE_CHECKING:
     from kafka_coordinator.versions import version_named
     from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
     from kafka_coordinator.zookeeper.exploration import rules as zookeeper_exploration_rules
+    from kafka_coordinator.zookeeper.settings import NAMES as ZOOKEEPER_NAMES
     from kafka_coordinator.zookeeper.settings import STRATEGIES as ZOOKEEPER_STRATEGIES
+    from kafka_coordinator.zookeeper.settings import ConsumerSettings as ZooKeeperSettings
     from kafka_coordinator.zookeeper.settings import group_settings as zookeeper_group_settings
     from kafka_coordinator.zookeeper.settings import member_settings as zookeeper_member_settings
 

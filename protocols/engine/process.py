@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, final
 from protocols.engine.links import Latency, Link
 from protocols.engine.nodes import OPERATOR, Message, Node, Observer, Time, TimerName
 from protocols.engine.randomness import Choices
+from protocols.engine.traffic import Traffic
 
 T = TypeVar("T")
 
@@ -51,6 +52,8 @@ class Happening:
 
 class World(Protocol):
     """What a process asks of the simulation, which builds on it and on links."""
+
+    traffic: Traffic | None
 
     seed: int
     now: Time
@@ -122,6 +125,9 @@ class Process:
             messages[kind] += 1
         except KeyError:
             messages[kind] = 1
+        traffic = simulation.traffic
+        if traffic is not None and kind in traffic.sizes:
+            traffic.sent(simulation.now, self.name, to, message)
         link = self.links.get(to)
         if link is None or link.fault is not None or simulation.tracing:
             self._send_with_care(to, link, message)

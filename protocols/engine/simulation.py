@@ -28,6 +28,7 @@ from protocols.engine.process import (
     Process,
 )
 from protocols.engine.randomness import Choices, uuid_like
+from protocols.engine.traffic import Traffic
 
 
 @contextmanager
@@ -99,6 +100,8 @@ class Simulation:
         """The processes that run, in the order of their start."""
         self.messages: dict[type[Message], int] = {}
         """Type of message to how many were sent."""
+        self.traffic: Traffic | None = None
+        """Told of every message whose size it knows."""
         self.choices: dict[str, dict[str, Choices]] = {}
         """Process and label to the choices made of it."""
         self.ids_given: dict[tuple[str, str], int] = {}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from rocketmq_selfbalance.broker.node import BrokerNode
     from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table, parse, stored_of, text_of
+    from rocketmq_selfbalance.broker.state import REAL_NAMES as BROKER_NAMES
     from rocketmq_selfbalance.broker.state import (
         Broker,
         BrokerSettings,
@@ -53,8 +54,10 @@ if TYPE_CHECKING:
         VERSIONS,
         ClientSettings,
         PullSettings,
+        field_of,
         with_settings,
     )
+    from rocketmq_selfbalance.client.settings import REAL_NAMES as CLIENT_NAMES
     from rocketmq_selfbalance.client.threads import (
         AskMaxOffset,
         AskMembers,
@@ -100,6 +103,7 @@ if TYPE_CHECKING:
         SUCCESS,
         TOPIC_NOT_EXIST,
     )
+    from rocketmq_selfbalance.frame_sizes import REQUESTS, SIZES
     from rocketmq_selfbalance.messages.membership import (
         ConsumerData,
         GetConsumerListByGroup,

@@ -165,10 +165,15 @@ def _count(simulation: Simulation, process: Process, schedule: list[ScheduledExc
     """Messages, choices and latency numbers as if nothing had been left out."""
     messages = simulation.messages
     for scheduled, rounds in zip(schedule, passed.rounds, strict=True):
-        for call in scheduled.exchange.calls if rounds else ():
-            messages[call.request] = messages.get(call.request, 0) + rounds
-            if call.answer is not None:
-                messages[call.answer] = messages.get(call.answer, 0) + rounds
+        calls, period = scheduled.exchange.calls, scheduled.exchange.period
+        for call in calls if rounds else ():
+            alike = sum(each.request is call.request for each in calls)
+            for kind in (call.request, call.answer):
+                if kind is not None:
+                    messages[kind] = messages.get(kind, 0) + rounds
+                    if simulation.traffic is not None:
+                        now = simulation.now
+                        simulation.traffic.repeated(kind, process.name, call.peers, rounds, now, period, alike)
     for link, number, arrival in passed.cursors:
         link.sent = number
         link.last_arrival = arrival

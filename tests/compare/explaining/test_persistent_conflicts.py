@@ -30,7 +30,7 @@ def test_queues_that_nobody_owns_until_an_event_are_told_with_what_kept_them_so(
         f"RocketMQ AVG leaves {queues} of 8 queues without a first owner for 60 s, until c2 crashes, because c2 and"
         " c3 do not have unique client ids, and members with the same id take the same share."
     ) in told
-    assert [sentence for sentence in told if "because c2 and c3 have the client id 'same', and each takes" in sentence]
+    assert [sentence for sentence in told if ": c2 and c3 have the client id 'same', and each takes" in sentence]
 
 
 def test_different_subscriptions_are_the_reason_of_what_nobody_owns_to_the_end() -> None:

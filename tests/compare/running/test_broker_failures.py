@@ -24,7 +24,7 @@ def test_a_killed_broker_is_told_with_event_mechanism_and_setting() -> None:
     assert short["without_read_s"]["its"] < 5
     assert because(told("broker-dies", USUAL), "no_progress") == (  # type: ignore[arg-type]
         ", because b1 is killed and no partition is acknowledged until the controller fences b1"
-        " (broker.session.timeout.ms 9000)"
+        " [broker.session.timeout.ms 9000]"
     )
     for record in variants.values():
         assert record["harm"]["work"]["waiting"] == record["redelivered"] == record["rebalances"] - 1 == 0

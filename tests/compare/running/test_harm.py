@@ -43,8 +43,8 @@ def test_a_quiet_run_hurts_nobody(system: str) -> None:
     assert [harm["work"][name] for name in ("waiting", "skipped", "refused")] == [0, 0, 0]
     assert harm["no_progress_queue_s"] == harm["longest_stall_s"] == 0
     assert harm["settled"]
-    # What waits in the beginning is begun together by the 20 threads of RocketMQ's own listener.
-    assert list(harm["because"]) == (["out_of_order"] if system == "rocketmq:AVG" else [])
+    # While the group forms, ZooKeeper's members take over from each other, and RocketMQ's read some records twice.
+    assert set(harm["because"]) <= {"unowned", "out_of_order"}
     assert did_the_work(found)  # type: ignore[arg-type]
 
 
@@ -126,7 +126,8 @@ def test_a_record_that_ends_among_the_dead_letters_is_not_handled_and_waits_no_m
     (why,) = found["harm"]["because"]["skipped"]
     assert (why["kind"], why["text"], why["members"]) == ("passed over", "given back to its broker", ["c1"])
     assert said(found, "never handles") == [
-        "RocketMQ AVG never handles 1 record, because c1 cannot handle it: given back to its broker."
+        "RocketMQ AVG never handles 1 record, because c1 cannot handle it: given back to its broker"
+        " [maxReconsumeTimes: 2]."
     ]
     assert found["harm"]["longest_stall_s"] == (pytest.approx(2, abs=0.1) if orderly else 0)
 

@@ -78,7 +78,7 @@ def test_a_variant_that_leaves_queues_to_nobody_is_no_fair_one_and_best_at_nothi
         record["label"]: {cell.metric.heading for cell in row if cell.best}
         for record, row in zip([first, second], rows([first, second], {}), strict=True)
     }
-    assert {"Jain", "idle", "most", "moves", "rebalances", "settled, s", "messages"} <= best["kafka:range"]
+    assert {"Jain", "idle", "most", "moves", "rebalances", "settled, s", "requests/s"} <= best["kafka:range"]
     assert not best["open"]
     assert "no owner, queue-s" not in best["kafka:range"], "the other one suffers less"
     sentences = [each.text for each in verdict(second)]

@@ -1,0 +1,280 @@
+"""What a member did at a time, as far as the facts of a run say: it stood still, waited in a rebalance or had work.
+
+From this follows why its session ran out, why it kept a queue that another one had, why its progress was not committed.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+from compare.documents.comparison import After
+from compare.formatting import duration
+from compare.running.reasons import in_common
+from protocols import Queue
+from protocols.engine.nodes import Time
+from protocols.facts import Granted, Position, RebalanceBegan, TimedOut, Transition
+from protocols.timeline import Timeline
+from protocols.timeline.deliveries import Delivery
+from protocols.timeline.ownership import Double, Interval
+from protocols.timeline.timeline import Commit
+
+Pauses: TypeAlias = Mapping[str, Sequence[tuple[Time, Time]]]
+"""Member to when it stands still, in order, milliseconds."""
+
+JOIN_SENT = "join sent"
+"""How a Kafka client's state machine names that it asks to join: the coordinator waits for all members to do so."""
+
+SILENT = frozenset({"PREPARING_REBALANCE"})
+"""Its state until the answer has been read: no heartbeat leaves the client (spec kafka 4.2)."""
+
+SESSION_OVER, JOINS_OVER = "session timed out", "join phase ended"
+"""How the state machine of a group at its coordinator names that a member's session ran out, and that it waits for no
+more members."""
+
+UNSYNCED = frozenset({"PREPARING_REBALANCE", "COMPLETING_REBALANCE"})
+"""Its states until it has its share: nothing is committed."""
+
+LIMITS = ("max.poll.records", "session.timeout.ms")
+"""What decides whether a loop comes back to its poll before the session runs out."""
+
+
+LATE_MS: Time = 10_000.0
+"""A commit within so long of the last record that was handled is the one of that record."""
+
+
+class Why(NamedTuple):
+    """A mechanism in words, and the settings that would change it, where these are others than the kind's."""
+
+    text: str = ""
+    settings: tuple[str, ...] = ()
+    paused: bool = False
+    """Whether the member that it is about stands still."""
+
+
+def what_keeps(after: Sequence[After], since: Time, until: Time, *, unowned: bool) -> str:
+    """What keeps members that share for themselves from giving a queue one owner, where it has had none (or several)
+    in this time when the next event, or the end, came; empty where nothing does."""
+    for each in after:
+        if since < each["until_s"] * 1000 <= until and (why := each["why_unowned" if unowned else "why_shared"]):
+            return "; and ".join(why)
+    return ""
+
+
+class Doings:
+    """Answers for all members of a run."""
+
+    def __init__(self, timeline: Timeline, pauses: Pauses) -> None:
+        self._timeline, self._pauses = timeline, pauses
+
+    @cached_property
+    def _states(self) -> dict[str, list[tuple[Time, str]]]:
+        found: dict[str, list[tuple[Time, str]]] = {}
+        for observed in self._timeline.facts:
+            fact = observed.fact
+            if type(fact) is Transition and fact.machine in ("consumer", "client"):
+                found.setdefault(fact.of, []).append((observed.now, fact.after))
+        return found
+
+    @cached_property
+    def _deliveries(self) -> dict[tuple[str, str], list[Delivery]]:
+        found: dict[tuple[str, str], list[Delivery]] = {}
+        for delivery in self._timeline.deliveries:
+            found.setdefault((delivery.group, delivery.member), []).append(delivery)
+        return found
+
+    @cached_property
+    def _beliefs(self) -> dict[tuple[str, Queue], list[Interval]]:
+        found: dict[tuple[str, Queue], list[Interval]] = {}
+        for belief in self._timeline.beliefs:
+            found.setdefault((belief.group, belief.queue), []).append(belief)
+        return found
+
+    @cached_property
+    def _triggers(self) -> dict[tuple[str, str | None], list[tuple[Time, str]]]:
+        """(Group, member who rebalances by itself, or None) to what its rebalances began with."""
+        found: dict[tuple[str, str | None], list[tuple[Time, str]]] = {}
+        for observed in self._timeline.facts:
+            fact = observed.fact
+            if type(fact) is RebalanceBegan:
+                found.setdefault((fact.group, fact.member), []).append((observed.now, fact.trigger))
+        return found
+
+    @cached_property
+    def _commits(self) -> dict[tuple[str, Queue], list[Commit]]:
+        found: dict[tuple[str, Queue], list[Commit]] = {}
+        for commit in self._timeline.commits:
+            found.setdefault((commit.group, commit.queue), []).append(commit)
+        return found
+
+    def stands_still(self, member: str, since: Time, until: Time) -> bool:
+        """Whether it does so at any moment of this time."""
+        return any(start < until and stop > since for start, stop in self._pauses.get(member, ()))
+
+    def waits_since(self, member: str, at: Time, waiting: frozenset[str]) -> Time | None:
+        """Since when it has been in these states then; None where it is not."""
+        states = self._states.get(member, [])
+        place = bisect_right(states, at, key=lambda each: each[0])
+        began = None
+        for when, state in reversed(states[:place]):
+            if state not in waiting:
+                break
+            began = when
+        return began
+
+    def handles(self, group: str, member: str, since: Time, until: Time, without: Queue | None = None) -> Time:
+        """For how many milliseconds of this time it handles records, those of one queue left out."""
+        of_member = self._deliveries.get((group, member), [])
+        place = bisect_left(of_member, since, key=lambda each: each.until)
+        lasted, reached = 0.0, since
+        for each in sorted(of_member[place:], key=lambda each: each.since):
+            if each.since < until and each.queue != without:
+                lasted += max(0.0, min(each.until, until) - max(each.since, reached))
+                reached = max(reached, each.until)
+        return lasted
+
+    def busy(self, group: str, member: str, since: Time, until: Time) -> str:
+        """ "is busy with records for 1 min 40 s of that", where that is at least half of the time; else empty."""
+        lasted = self.handles(group, member, since, until)
+        return f"is busy with records for {duration(lasted / 1000)} of that" if lasted >= (until - since) / 2 else ""
+
+    def why_session(self, group: str, member: str, at: Time) -> Why:
+        """Why the session of the member ran out at this time."""
+        if self.stands_still(member, at - 1, at):
+            return Why(f"{member} stands still and sends no heartbeats")
+        joining = self.waits_since(member, at, SILENT)
+        if joining is not None:
+            loop = self.busy(group, member, joining, at)
+            busy = f"its loop {loop}, and a" if loop else "a"
+            return Why(
+                f"{member} has asked to rejoin {duration((at - joining) / 1000)} before and has not read the answer:"
+                f" {busy} client sends no heartbeats until it has",
+                LIMITS,
+            )
+        if self._timeline.causes.ended_between(member, 0.0, at):
+            return Why(f"the process of {member} is gone")
+        return Why(f"the run does not say why; candidates: the network, a stopped broker, {member} itself")
+
+    def why_two(self, double: Double) -> Why:
+        """Why two members owned the queue at once: what kept the earlier one from giving it up."""
+        until = self._timeline.end if double.until is None else double.until
+        beliefs = self._beliefs.get((double.group, double.queue), ())
+        there = [each for each in beliefs if each.since <= double.since < (until if each.until is None else each.until)]
+        old = min(there, key=lambda each: each.since, default=None)
+        new = max(there, key=lambda each: each.since, default=None)
+        if old is None or new is None or old.member == new.member:
+            return Why()
+        for limit in self._timeline.facts:
+            fact = limit.fact
+            if type(fact) is TimedOut and fact.member == old.member and old.since <= limit.now <= double.since:
+                return Why(f"{old.member} {fact.then}: {fact.why} than {fact.setting}", (fact.setting,))
+        if self.stands_still(old.member, double.since, until):
+            return Why(f"{old.member} stands still and has not heard that {new.member} has them", paused=True)
+        passes = self._triggers.get((double.group, new.member))
+        if passes is not None:
+            return self._of_passes(double, old, new, until)
+        for at, events in self._put_out.get((double.group, old.member), ()):
+            if not old.since <= at <= double.since:
+                continue
+            if SESSION_OVER in events:
+                why = self.why_session(double.group, old.member, at)
+                return Why(f"the coordinator puts {old.member} out, whose session runs out: {why.text}", why.settings)
+            if JOINS_OVER in events and self.waits_since(old.member, at, UNSYNCED) is None:
+                text = f"the coordinator gives them away without {old.member}, which has not asked to rejoin"
+                return Why(text, ("max.poll.interval.ms", "max.poll.records"))
+        return Why()
+
+    @cached_property
+    def _put_out(self) -> dict[tuple[str, str], list[tuple[Time, set[str]]]]:
+        """(Group, member) to when a coordinator took everything from it, and what happened to the group then."""
+        found: dict[tuple[str, str], list[tuple[Time, set[str]]]] = {}
+        events: dict[tuple[str, Time], set[str]] = {}
+        for observed in self._timeline.facts:
+            fact = observed.fact
+            if type(fact) is Transition and fact.machine in ("group", "consumer group"):
+                events.setdefault((fact.of, observed.now), set()).add(fact.event)
+        for observed in self._timeline.facts:
+            fact = observed.fact
+            if type(fact) is Granted and not fact.queues:
+                then = events.get((fact.group, observed.now), set())
+                found.setdefault((fact.group, fact.member), []).append((observed.now, then))
+        return found
+
+    def _of_passes(self, double: Double, old: Interval, new: Interval, until: Time) -> Why:
+        """Members that share for themselves: the earlier owner gives a queue up in a pass of its own."""
+        passes = self._triggers.get((double.group, old.member), [])
+        place = bisect_right(passes, until, key=lambda each: each[0])
+        began = passes[place - 1] if place else None
+        text = f"{new.member} takes them in its own pass, and {old.member} keeps them until"
+        if self._timeline.causes.ended_between(old.member, old.since, until):
+            return Why(f"{text} its shutdown is over")
+        if double.until is None or began is None or began[0] < old.since:
+            return Why(f"{text} a pass of its own takes them away")
+        return Why(f"{text} its own ({began[1].partition(',')[0]})")
+
+    def why_back(self, back: Commit) -> Why:
+        """Why a member committed an offset before the one that stood there."""
+        earlier = [each for each in self._commits[back.group, back.queue] if each.at <= back.at and each.taken]
+        stood = next((each for each in reversed(earlier) if each.offset == back.before), None)
+        began = max(
+            (
+                at
+                for at, member in self._begun.get((back.group, back.queue), ())
+                if member == back.member and at <= back.at
+            ),
+            default=None,
+        )
+        if stood is None or began is None or stood.member is None:
+            return Why()
+        if stood.at >= began and stood.member != back.member:
+            return Why(f"{stood.member} commits further after {back.member} has asked where to begin")
+        if stood.at < began:
+            return Why(
+                f"{back.member} is told an older offset than the {back.before} that {stood.member} had committed"
+            )
+        return Why()
+
+    @cached_property
+    def _begun(self) -> dict[tuple[str, Queue], list[tuple[Time, str]]]:
+        """When members asked where to begin in a queue."""
+        found: dict[tuple[str, Queue], list[tuple[Time, str]]] = {}
+        for observed in self._timeline.facts:
+            fact = observed.fact
+            if type(fact) is Position:
+                found.setdefault((fact.group, fact.queue), []).append((observed.now, fact.member))
+        return found
+
+    def why_not_committed(self, again: Delivery, handled: Delivery) -> Why:
+        """Why the offset at which reading began was behind what had been handled before."""
+        before, part = handled.member, max(0, again.first - handled.first) / max(1, handled.end - handled.first)
+        since = handled.since + part * (handled.until - handled.since)
+        commits = self._commits.get((again.group, again.queue), ())
+        mine = [each for each in commits if each.member == before and since <= each.at]
+        refused = next((each for each in mine if each.error and each.at <= again.until), None)
+        if refused is not None:
+            return Why(f"the commits of {before} are refused ({refused.error})", LIMITS)
+        if self.waits_since(before, since, UNSYNCED) is not None:
+            return Why(f"{before} waits in a rebalance, hands out what it has read, and cannot commit", LIMITS)
+        if self._timeline.causes.ended_between(before, since, again.since):
+            return Why(f"{before} ends before its next commit")
+        if self.stands_still(before, since, again.since):
+            return Why(f"{before} stands still before its next commit")
+        late = any(not each.error and again.since < each.at < handled.until + LATE_MS for each in mine)
+        if late and before != again.member:
+            return Why(f"{before} commits only after {again.member} has asked where to begin")
+        last = max((each.at for each in commits if each.taken and each.at <= again.since), default=None)
+        if last is None:
+            return Why()
+        joining = self._unsynced(before, last, again.since)
+        if joining >= (again.since - last) / 2:
+            of = f"{duration(joining / 1000)} of the {duration((again.since - last) / 1000)}"
+            return Why(f"{before} waits in a rebalance for {of} since the last commit, and cannot commit then", LIMITS)
+        return Why(f"the last commit before is {duration((again.since - last) / 1000)} old")
+
+    def _unsynced(self, member: str, since: Time, until: Time) -> Time:
+        """For how long of this time the member has no share and so commits nothing."""
+        states = [*self._states.get(member, []), (self._timeline.end, "")]
+        return sum(
+            in_common(at, then, since, until) for (at, state), (then, _) in pairwise(states) if state in UNSYNCED
+        )

@@ -1,0 +1,136 @@
+"""Every harm of a run has a reason that names event, mechanism and setting, whatever happens in whatever system."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from compare.explaining.verdict import verdict
+from compare.running.reasons import ranges
+from tests.compare.compared import made, ran
+from tests.rows import rows
+
+SYSTEMS = (
+    "kafka:range",
+    "kafka:cooperative-sticky",
+    "kafka:cooperative-sticky+static",
+    "kafka:uniform",
+    "rocketmq:AVG",
+    "kafka-zookeeper:range",
+)
+HARMS = {
+    "unowned": "unowned_queue_s",
+    "redelivered": "redelivered",
+    "no_progress": "harm.no_progress_queue_s",
+    "two_owners": "double_owned_queue_s",
+    "waiting": "harm.work.waiting",
+    "skipped": "harm.work.skipped",
+    "refused": "harm.work.refused",
+    "out_of_order": "out_of_order.queue",
+}
+
+
+def _random_scenario(seed: int, system: str) -> dict[str, Any]:
+    """Three to five members, and events of all kinds that a system can have."""
+    random = Random(seed)
+    members = {f"c{n}": {"subscribe": ["X"], "handle": f"{random.choice((0, 5, 50, 300))}ms"} for n in range(1, 4)}
+    kinds = ["crash", "lose", "restart", "leave", "hang", "stop_polling", "produce", "broker", "disconnect", "poison"]
+    picked = [kind for kind in random.sample(kinds, 4) if system != "kafka-zookeeper:range" or kind != "lose"]
+    events: list[dict[str, Any]] = []
+    for number, kind in enumerate(sorted(picked)):
+        at = f"{30 + 25 * number}s"
+        match kind:
+            case "produce":
+                events.append({"at": at, "produce": {"X": 800}})
+            case "poison":
+                events.append({"at": at, "poison": "X-1" if "rocketmq" not in system else "X-a-1"})
+            case "broker":
+                events += [
+                    {"at": at, "broker": "b", "does": "stop"},
+                    {"at": f"{50 + 25 * number}s", "broker": "b", "does": "return"},
+                ]
+            case "hang" | "stop_polling":
+                events.append({"at": at, kind: "c1", "for": f"{random.choice((3, 60))}s"})
+            case "crash" | "lose" | "leave":
+                if not any("crash" in each or "lose" in each or "leave" in each for each in events):
+                    events.append({"at": at, kind: "c2"})
+            case _:
+                events.append({"at": at, kind: "c3"})
+    # What limits a member stays below the length of the run, so that it is exceeded.
+    events.append({"at": "150s", "join": "c4", "subscribe": ["X"], "handle": "5ms"})
+    return {
+        "brokers": ["a", "b"],
+        "topics": {"X": {"queues": {"a": 2, "b": 2}}},
+        "group": {"name": "g", "members": members},
+        "load": {"produce": f"{random.choice((1, 5, 20))}/s"},
+        "events": sorted(events, key=lambda each: int(each["at"][:-1])),
+        "run": {"for": "200s", "seed": seed},
+        "systems": [system],
+        "expect": {"longest_stall": "2s", "redelivered": 0, "longest_gap": "1s"},
+    }
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_harm_has_event_mechanism_and_setting(system: str) -> None:
+    harms = 0
+    for seed in range(4):
+        (found,) = ran(made(**_random_scenario(seed, system)))[1]["variants"]
+        because = found["harm"]["because"]
+        expected = [harm for harm, path in HARMS.items() if _at(found, path)]
+        expected += [] if found["harm"]["settled"] else ["unsettled"]
+        expected += [check["name"] for check in found["checks"] if check["demanded"] and not check["held"]]
+        assert set(expected) == set(because), (seed, system)
+        harms += len(expected)
+        for reason in (each for reasons in because.values() for each in reasons):
+            assert reason["event"], reason
+            assert reason["mechanism"], reason
+            assert reason["setting"], reason
+    assert harms > 8
+
+
+def _at(record: Any, path: str) -> Any:
+    for name in path.split("."):
+        record = record[name]
+    return record
+
+
+def test_a_slow_member_that_is_put_out_during_a_rejoin_is_told_with_its_chain() -> None:
+    """No heartbeats while its loop is busy during a rejoin: its session runs out although its process lives."""
+    slow = {"c1": "5ms", "c2": "5ms", "c3": "400ms"}
+    scenario = made(
+        topics={"X": 6},
+        group={"name": "g", "members": {name: {"subscribe": ["X"], "handle": how} for name, how in slow.items()}},
+        load={"produce": "5/s"},
+        events=[{"at": "120s", "join": "c4", "subscribe": ["X"], "handle": "5ms"}],
+        run={"for": "12min", "seed": 1},
+        systems=["kafka:cooperative-sticky"],
+    )
+    (found,) = ran(scenario)[1]["variants"]
+    two, *_ = found["harm"]["because"]["two_owners"]
+    assert two["event"] == "c4 joins"
+    assert "the coordinator puts c3 out, whose session runs out: c3 has asked to rejoin 45 s before" in two["mechanism"]
+    assert "a client sends no heartbeats until it has" in two["mechanism"]
+    assert two["setting"] == "max.poll.records: 500, session.timeout.ms: 45s"
+    told = [each.text for each in verdict(found) if "more than once" in each.text]
+    assert len(told) == 1
+    assert ", because " in told[0]
+
+
+@rows(
+    "events, told",
+    [
+        ([{"at": "20s", "crash": "c1..c3"}], {"c1 crashes": "c1, c2 and c3 crash"}),
+        (
+            [{"at": "20s", "rolling": "c1..c3", "gap": "10s", "downtime": "5s"}],
+            {
+                "c2 leaves": "the rolling restart of c1, c2 and c3",
+                "c3 restarts": "the rolling restart of c1, c2 and c3",
+            },
+        ),
+        ([{"at": "20s", "crash": "c1"}, {"at": "40s", "crash": "c2"}], {"c1 crashes": None}),
+    ],
+)
+def test_events_that_were_written_as_one_are_told_as_one(events: list[Any], told: dict[str, str | None]) -> None:
+    scenario = made(group={"name": "g", "members": {f"c{n}": ["X"] for n in range(1, 5)}}, events=events)
+    found = ranges(scenario.events)
+    assert {name: found.get(name) for name in told} == told

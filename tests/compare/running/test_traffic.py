@@ -1,0 +1,60 @@
+"""What a group costs its servers: requests and bytes at rest and in the worst second."""
+
+from typing import Any
+
+import pytest
+
+from compare.running.run_variant import run_variant
+from compare.running.variants import variants_of
+from tests.compare.compared import made, ran
+
+
+def traffic(system: str, **more: Any) -> Any:
+    given: dict[str, Any] = {
+        "topics": {"X": 8},
+        "group": {"name": "g", "members": {f"c{n}": ["X"] for n in range(1, 5)}},
+        "events": [],
+        "run": {"for": "4min", "seed": 1},
+    }
+    return ran(made(**{**given, **more, "systems": [system]}))[1]["variants"][0]["traffic"]
+
+
+def test_a_quiet_group_of_kafka_asks_as_often_as_its_intervals_say() -> None:
+    """Four members: a heartbeat every 3 s (every 5 s in the consumer protocol), a commit every 5 s."""
+    classic, consumer = traffic("kafka:range"), traffic("kafka:uniform")
+    assert classic["requests_per_s"] == pytest.approx(4 / 3 + 4 / 5, rel=0.02)
+    assert consumer["requests_per_s"] == pytest.approx(4 / 5 + 4 / 5, rel=0.02)
+    assert classic["servers"].keys() == {"broker-a"}
+    # Offsets are committed whether records came or not.
+    assert traffic("kafka:range", load={})["requests_per_s"] == pytest.approx(classic["requests_per_s"], rel=0.02)
+    assert classic["worst_second"]["requests"] > 2 * classic["requests_per_s"]
+
+
+def test_a_quiet_group_of_rocketmq_asks_brokers_and_name_server() -> None:
+    """Four clients: routes of X and of the retry topic every 30 s at the name server; heartbeats every 30 s, lists of
+    members every 20 s for both topics, and 8 + 1 offsets every 5 s at the broker."""
+    found = traffic("rocketmq:AVG", brokers=["broker-a"], run={"for": "15min", "seed": 1})
+    assert found["servers"]["namesrv"]["requests_per_s"] == pytest.approx(4 * 2 / 30, rel=0.05)
+    broker = found["servers"]["broker-a"]["requests_per_s"]
+    assert broker == pytest.approx(4 / 30 + 4 * 2 / 20 + 9 / 5, rel=0.1)
+    assert found["requests_per_s"] == pytest.approx(broker + found["servers"]["namesrv"]["requests_per_s"])
+
+
+def test_quiet_times_that_are_not_simulated_count_the_same() -> None:
+    (variant,) = variants_of(made(systems=["rocketmq:AVG"], events=[], run={"for": "6min", "seed": 1}), (), ())
+    skipped, full = (run_variant(variant, full=full).traffic or {} for full in (False, True))
+    for server in ("broker-a", "namesrv"):
+        for field in ("requests", "bytes"):
+            totals = [sum(getattr(each, field) for each in run[server]) for run in (skipped, full)]
+            assert totals[0] == pytest.approx(totals[1], rel=0.02), (server, field)
+
+
+def test_without_a_rest_of_half_a_minute_nothing_is_said_of_rest() -> None:
+    events = [{"at": f"{20 * n}s", "restart": "c1"} for n in range(1, 6)]
+    found = traffic("kafka:range", events=events, run={"for": "110s", "seed": 1})
+    assert found["requests_per_s"] is found["bytes_per_s"] is None
+    assert found["worst_second"]["bytes"] > 1000
+
+
+def test_the_frames_of_zookeeper_are_not_known() -> None:
+    assert traffic("kafka-zookeeper:range") is None
