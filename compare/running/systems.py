@@ -117,7 +117,7 @@ def known_strategies() -> dict[str, SystemStrategies]:
     for name, system in SYSTEMS.items():
         strategies = system.strategies()
         records = tuple(strategies[strategy] for strategy in strategies)
-        found[name] = SystemStrategies(records, system.static_members)
+        found[name] = SystemStrategies(records, system.static_members, system.member_settings())
     return found
 
 
@@ -167,16 +167,17 @@ def with_own_settings(scenario: Scenario, system: str) -> Scenario:
 
     def group_of(name: str, group: GroupPart) -> GroupPart:
         members = {member: _mine(f"member {member}", part, of_member) for member, part in group.members.items()}
-        return _mine(f"group {name}", group, of_group).model_copy(update={"members": members})
+        return _mine(f"group {name}", group, of_group, of_member[1]).model_copy(update={"members": members})
 
     groups = {name: group_of(name, group) for name, group in scenario.groups.items()}
     return scenario.model_copy(update={"groups": groups, "events": tuple(map(event_of, scenario.events))})
 
 
-def _mine(what: str, part: P, known: Known) -> P:
+def _mine(what: str, part: P, known: Known, also: Collection[str] = ()) -> P:
+    """``also``: names that one might have meant."""
     for name in part.settings:
         if name not in known[1]:
-            expected = suggestion(name, [*sorted(known[0]), *sorted(known[1] - known[0])])
+            expected = suggestion(name, [*sorted(known[0]), *sorted(known[1] - known[0]), *sorted(also)])
             raise UserError(f"{what}: unknown setting {name!r}, {expected}")
     return own_part(part, known[0]) if part.settings else part
 

@@ -23,6 +23,7 @@ from kafka_coordinator.consumer import (
     ReportDelivered,
     StopPolling,
     Subscribe,
+    TakeFor,
     Thaw,
 )
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
@@ -167,11 +168,22 @@ class KafkaCluster:
         if self.consumer(node) is not None:
             self.simulation.command(node, StopPolling())
             until, label = self.simulation.now + event.for_, f"{event.stop_polling} polls again"
-            self.simulation.at(until, partial(self._go_on, node, self.simulation.processes[node]), label)
+            self.simulation.at(until, partial(self._later, node, self.simulation.processes[node], GoOn()), label)
 
-    def _go_on(self, node: str, stopped: object) -> None:
-        if self.simulation.processes.get(node) is stopped:
-            self.command(node, GoOn())
+    def _later(self, node: str, process: object, command: Message) -> None:
+        """The command is for this process alone, and for none that was started since."""
+        if self.simulation.processes.get(node) is process:
+            self.command(node, command)
+
+    def _slow(self, event: events.Slow) -> None:
+        for member, takes in event.slow.items():
+            key = self.topology.key(event.group, member)
+            node = self.topology.node[key]
+            if self.consumer(node) is not None:
+                self.simulation.command(node, TakeFor(takes))
+                own, process = TakeFor(self.members.parts[key].handle), self.simulation.processes[node]
+                label = f"{member} takes its own time again"
+                self.simulation.at(self.simulation.now + event.for_, partial(self._later, node, process, own), label)
 
     def _subscribe(self, event: events.Subscribe) -> None:
         for member, topics in event.subscribe.items():
@@ -241,6 +253,7 @@ _OWN: Final[Own[KafkaCluster]] = {
     events.Restart: KafkaCluster._restart,
     events.Hang: KafkaCluster._hang,
     events.StopPolling: KafkaCluster._stop_polling,
+    events.Slow: KafkaCluster._slow,
     events.Subscribe: KafkaCluster._subscribe,
     events.Commit: KafkaCluster._commit,
     events.Produce: KafkaCluster._produce,

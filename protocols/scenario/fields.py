@@ -175,9 +175,9 @@ class GroupPart(Part):
     members: dict[str, MemberPart] = Field(default_factory=dict)
     """By name. ``c1..c20`` stands for twenty equal members, a list of topics for a member that subscribes to them."""
     settings: Settings = Field(default_factory=dict)
-    """Settings of the group itself, as `kafka-configs --entity-type groups` sets them (Kafka's consumer protocol:
-    `consumer.session.timeout.ms`, `consumer.heartbeat.interval.ms`). A system passes over those that only others
-    have."""
+    """Client settings of all its members, also of those that join later (a member's own win); and settings of the group
+    itself, as `kafka-configs --entity-type groups` sets them (Kafka's consumer protocol: `consumer.session.timeout.ms`,
+    `consumer.heartbeat.interval.ms`). A system passes over those that only others have."""
 
 
 class TopicPart(Part):

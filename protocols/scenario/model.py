@@ -22,10 +22,13 @@ class LoadPart(fields.Part):
     """What is produced: records per second and queue, evenly, from 0s on."""
 
     produce: fields.Rate = 0.0
-    """Records per second and queue."""
+    """Records per second and queue; or how much of the group's capacity all queues without a rate of their own take
+    together (``80%``): of the records per second that the members of the beginning can handle, by ``handle`` and
+    ``threads``. Once read, it is the rate that this is."""
     rates: dict[str, fields.Rate] = Field(default_factory=dict)
     """Other rates, per queue: of a topic's queues, or of one queue (``topic-number`` or ``topic-broker-number``), which
-    goes before its topic. What is named may come later, by an event."""
+    goes before its topic. ``30%`` is what the topic's queues take together, or the queue. What is named may come later,
+    by an event (but for percentages)."""
 
     @property
     def writes(self) -> bool:
@@ -119,10 +122,12 @@ STATIC = "+static"
 
 @dataclass(frozen=True, slots=True)
 class SystemStrategies:
-    """What a scenario may name of one system. ``static_members``: whether `STATIC` may stand behind a strategy."""
+    """What a scenario may name of one system. ``static_members``: whether `STATIC` may stand behind a strategy;
+    ``of_members``: settings of a member, which a group may have for all of its own."""
 
     records: tuple[StrategyRecord[Any], ...]
     static_members: bool = False
+    of_members: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:

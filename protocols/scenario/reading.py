@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from protocols.errors import UserError
 from protocols.scenario import checks, shorthands
+from protocols.scenario.capacity import with_rates
 from protocols.scenario.events.base import MemberChange, Written, need_strategies, read_events
-from protocols.scenario.fields import GroupPart
+from protocols.scenario.fields import GroupPart, Settings
 from protocols.scenario.membership import Membership
 from protocols.scenario.model import ExpectPart, LoadPart, RunPart, Scenario, SystemPart, Systems, default_systems
 from protocols.scenario.topology import MemberKey
@@ -39,19 +40,26 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
     brokers = shorthands.names(fields.get("brokers", Scenario.model_fields["brokers"].default), ("brokers",))
     if not brokers:
         raise PartError(("brokers",), "no broker, expected at least one")
-    groups, members = ({}, {}) if served and not {"group", "groups"} & fields.keys() else _groups(fields)
+    groups, members, for_all = (
+        ({}, {}, {}) if served and not {"group", "groups"} & fields.keys() else _groups(fields, systems)
+    )
     events = _events(fields.get("events", ()), brokers)
     variants = shorthands.items(fields.get("systems", ()), ("systems",))
-    membership = Membership(groups, events)
+    membership = Membership(groups, events, for_all)
     starting = membership.starting()
+    topics = shorthands.topics(fields["topics"], brokers, ("topics",))
+    load = fields.get("load", {})
+    if isinstance(load, Mapping):
+        threads = fields.get("threads", Scenario.model_fields["threads"].default)
+        load = with_rates(load, topics, starting, threads)
     scenario = validated(
         Scenario,
         {
             **{name: value for name, value in fields.items() if name != "group"},
             "brokers": brokers,
-            "topics": shorthands.topics(fields["topics"], brokers, ("topics",)),
+            "topics": topics,
             "groups": starting,
-            "load": validated(LoadPart, fields.get("load", {}), ("load",)),
+            "load": validated(LoadPart, load, ("load",)),
             "run": validated(RunPart, fields["run"], ("run",)),
             "expect": None if fields.get("expect") is None else validated(ExpectPart, fields["expect"], ("expect",)),
             "systems": tuple(_system(variant, ("systems", number)) for number, variant in enumerate(variants)),
@@ -104,8 +112,12 @@ def _check_events(
     checks.check_events(scenario, [each.path for each in written], systems)
 
 
-def _groups(fields: Mapping[str, object]) -> tuple[dict[str, GroupPart], dict[MemberKey, Path]]:
-    """The groups, and where each (group, member) is written. ``group:`` with a name inside stands for one."""
+def _groups(
+    fields: Mapping[str, object], systems: Systems | None
+) -> tuple[dict[str, GroupPart], dict[MemberKey, Path], dict[str, Settings]]:
+    """The groups, where each (group, member) is written, and the settings of all members of a group. ``group:`` with a
+    name inside stands for one."""
+    of_members = frozenset[str]().union(*(each.of_members for each in (systems or {}).values()))
     if ("group" in fields) == ("groups" in fields):
         raise PartError(
             ("group",) if "group" in fields else ("groups",), "expected either groups or group, one of them"
@@ -124,10 +136,11 @@ def _groups(fields: Mapping[str, object]) -> tuple[dict[str, GroupPart], dict[Me
         raise PartError(("groups",), "no group, expected at least one")
     groups: dict[str, GroupPart] = {}
     paths: dict[MemberKey, Path] = {}
+    for_all: dict[str, Settings] = {}
     for name, each, path in given:
-        groups[name], members = shorthands.group(each, path)
+        groups[name], members, for_all[name] = shorthands.group(each, path, of_members)
         paths |= {MemberKey(name, member): place for member, place in members.items()}
-    return groups, paths
+    return groups, paths, for_all
 
 
 def _system(given: object, path: Path) -> SystemPart:

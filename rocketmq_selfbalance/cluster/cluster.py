@@ -176,11 +176,23 @@ class RocketMQCluster:
         if self.client(node) is not None:
             self._tell(key, commands.StopPolling(key.group))
             until, label = self.simulation.now + event.for_, f"{event.stop_polling} goes on"
-            self.simulation.at(until, partial(self._go_on, key, self.simulation.processes[node]), label)
+            go_on = commands.GoOn(key.group)
+            self.simulation.at(until, partial(self._later, key, self.simulation.processes[node], go_on), label)
 
-    def _go_on(self, key: MemberKey, stopped: object) -> None:
-        if self.simulation.processes.get(self.topology.node[key]) is stopped:
-            self._tell(key, commands.GoOn(key.group))
+    def _slow(self, event: events.Slow) -> None:
+        for member, takes in event.slow.items():
+            key = self.topology.key(event.group, member)
+            node = self.topology.node[key]
+            if self.client(node) is not None:
+                self._tell(key, commands.TakeFor(key.group, takes))
+                own, process = self.members.parts[key].handle, self.simulation.processes[node]
+                again = partial(self._later, key, process, commands.TakeFor(key.group, own))
+                self.simulation.at(self.simulation.now + event.for_, again, f"{member} takes its own time again")
+
+    def _later(self, key: MemberKey, process: object, command: Message) -> None:
+        """The command is for this process alone, and for none that was started since."""
+        if self.simulation.processes.get(self.topology.node[key]) is process:
+            self._tell(key, command)
 
     def _subscribe(self, event: events.Subscribe) -> None:
         for member, topics in event.subscribe.items():
@@ -229,6 +241,7 @@ _OWN: Final[Own[RocketMQCluster]] = {
     events.Join: RocketMQCluster._join,
     events.Leave: RocketMQCluster._leave,
     events.Restart: RocketMQCluster._restart,
+    events.Slow: RocketMQCluster._slow,
     events.StopPolling: RocketMQCluster._stop_polling,
     events.Subscribe: RocketMQCluster._subscribe,
     events.Commit: RocketMQCluster._commit,
