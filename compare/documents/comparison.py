@@ -248,6 +248,39 @@ class AssumptionRecord(TypedDict):
     text: str
 
 
+class TriedRecord(TypedDict):
+    """What `--advise` tried: a given variant, or another system and strategy, with the settings that were changed, and
+    the figures over the seeds by their paths."""
+
+    variant: str
+    settings: dict[str, object]
+    figures: dict[str, Spread]
+
+
+ConditionRecord = TypedDict(
+    "ConditionRecord",
+    {
+        "if": str,
+        "then": str,
+        "figures": dict[str, Spread],
+        "told": str,
+        "no_difference_to": list[str],
+    },
+)
+"""What to take (``then``) if something matters most; ``told``: its main figures in words; ``no_difference_to``: others
+that nothing beats either, and that are not worse in what matters here as far as the seeds show."""
+
+
+class AdviceRecord(TypedDict):
+    """What was tried, over how many seeds; ``unbeaten``: places in ``tried`` of those that no other beats."""
+
+    tried: list[TriedRecord]
+    unbeaten: list[int]
+    conditions: list[ConditionRecord]
+    seeds: int
+    not_tried: str
+
+
 class ScenarioDocument(TypedDict):
     """The document of one scenario. ``capacities_equal``: whether the members of all variants can handle as many
     records per second. ``one_run``: there is one run of each variant, and chance may decide."""
@@ -259,3 +292,4 @@ class ScenarioDocument(TypedDict):
     variants: list[Record]
     seeds: NotRequired[dict[str, SeedsRecord]]
     verdict: list[VerdictRecord]
+    advice: NotRequired[AdviceRecord]

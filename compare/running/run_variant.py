@@ -19,6 +19,7 @@ from compare.catalogues import UNCOUNTED
 from compare.running.systems import cluster_of, member_settings, own_part, system_of, with_own_settings
 from compare.running.variants import THREADS, Variant
 from protocols import Allocation, Group, Member, Queue
+from protocols.errors import UserError
 from protocols.scenario.events import MemberChange
 from protocols.scenario.fields import MemberPart
 from protocols.scenario.model import Scenario, split_system
@@ -233,6 +234,16 @@ class RunResult:
     variant: Variant
     timeline: Timeline
     ending: Ending
+
+
+def can_run(variant: Variant) -> bool:
+    """Whether the system takes the variant's strategy and settings."""
+    scenario, part = variant.scenario, variant.part
+    try:
+        Run.of(with_own_settings(scenario, part.system), part, cluster_of(part.system)).simulation.dissolve()
+    except UserError:
+        return False
+    return True
 
 
 def run_variant(variant: Variant, *, tracing: bool = False, full: bool = False) -> RunResult:

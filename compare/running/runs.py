@@ -174,7 +174,7 @@ class SeedChoice:
 class Plan:
     """A scenario, the file that it is from, and its variants, each with every seed. ``jitter``: start times and event
     times depend on the seed; ``full``: no quiet time is skipped; ``beside``: so many jittered runs with the next seeds
-    beside each."""
+    beside each; ``tries``: so many variants more may be run with the same seeds (`compare.advising`)."""
 
     path: str
     scenario: Scenario
@@ -182,6 +182,7 @@ class Plan:
     jitter: bool = False
     full: bool = False
     beside: int = 0
+    tries: int = 0
 
     @classmethod
     def of(cls, path: str, scenario: Scenario, systems: Sequence[str], seeds: SeedChoice, full: bool) -> "Plan":
@@ -199,8 +200,9 @@ class Plan:
 
     @property
     def runs(self) -> int:
-        """How many there are to make."""
-        return len(self.variants) * (1 + self.beside)
+        """How many there are to make, at most."""
+        seeds = self.beside or len({variant.seed for variant in self.variants})
+        return len(self.variants) * (1 + self.beside) + self.tries * seeds
 
     def asked(self) -> Mapping[str, int]:
         """Label to the number of its runs, of which its figures tell."""

@@ -10,6 +10,8 @@ from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import Any
 
+from markupsafe import Markup
+
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord
 from compare.explaining.document import Measured
@@ -18,8 +20,10 @@ from compare.formatting import many, number, variant_name, visible
 from compare.running.runs import MeasuredRun, variation
 from compare.running.spread import figure
 from compare.running.systems import MACHINES, Machine, machine
+from compare.showing.comparison.advice import sentences
 from compare.showing.comparison.table import REPORT, rows
 from compare.showing.html import page
+from compare.showing.pictures.tradeoffs import tradeoffs
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
 from protocols.scenario.events.base import described
@@ -198,6 +202,8 @@ def _static(scenario: Scenario, document: ScenarioDocument) -> dict[str, object]
         ],
         "events": [(_clock(at), text) for at, text in _events(shifted(scenario, varying[0]) if varying else scenario)],
         "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],
+        "advice": sentences(document["advice"]) if "advice" in document else [],
+        "tradeoffs": Markup(tradeoffs(document["advice"], scenario.name).svg) if "advice" in document else "",
         "assumptions": [assumption["text"] for assumption in document["assumptions"]],
         "rows": rows(records, seeds),
         "runs": max((seed["runs"] for seed in seeds.values()), default=1),

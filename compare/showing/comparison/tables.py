@@ -10,6 +10,7 @@ from compare.running.baseline import Change, sentence
 from compare.running.checks import usually_settles
 from compare.running.runs import variation
 from compare.running.spread import figure
+from compare.showing.comparison.advice import print_advice
 from compare.showing.console import print_line, print_table
 from protocols.scenario.fields import listed
 from protocols.scenario.model import Scenario
@@ -60,6 +61,8 @@ def print_comparison(
             if not check["held"]:
                 kind = "failed" if check["demanded"] else "did not hold"
                 print_line(f"{_named(variant, several)}: {kind}: {check['name']}: {check['why']}.", format)
+    if "advice" in document:
+        print_advice(document["advice"], format)
     for assumed in document["assumptions"]:
         print_line(f"Assumed of {assumed['text']}", format)
     if changed is not None:
