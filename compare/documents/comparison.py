@@ -165,6 +165,10 @@ class TwoOwnersRecord(TypedDict):
     reading_queue_s: float | None
 
 
+ScaleRecord = TypedDict("ScaleRecord", {"at_s": float, "group": str, "lag": int, "from": int, "to": int})
+"""An autoscaler of a group saw so many records wait, and went from so many members to others."""
+
+
 class VariantRecord(TypedDict, Generic[N]):
     """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
@@ -196,6 +200,7 @@ class VariantRecord(TypedDict, Generic[N]):
     settle_s: float
     lag: LagRecord | None
     harm: HarmRecord
+    scale: NotRequired[list[ScaleRecord]]
     after: list[AfterRecord[N]]
     checks: list[CheckRecord]
     causes: list[CauseRecord]

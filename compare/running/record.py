@@ -30,7 +30,8 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     ``phases`` are the scenario's, where the caller has them already.
     """
     timeline, ending = result.timeline, result.ending
-    cut = phases or phases_of(result.variant.scenario, system_of(result.variant.part.system).numbering)
+    numbering = system_of(result.variant.part.system).numbering
+    cut = phases or phases_of(result.variant.scenario, numbering, result.made)
     after = event_outcomes(result, cut)
     measured = properties_of(result)
     record: Record = {
@@ -69,6 +70,11 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     if after[-1]["moves"] is None:
         cast("dict[str, object]", record).update((name, None) for name in NOT_SHARED if name in record)
         record["two_owners"] = {"believed_queue_s": None, "reading_queue_s": None}
+    if result.variant.scenario.scale:
+        record["scale"] = [
+            {"at_s": _s(each.at), "group": each.group, "lag": each.lag, "from": each.before, "to": each.after}
+            for each in result.decisions
+        ]
     record["checks"] = [check.document() for check in checks_of(result, measured, record)]
     return record
 

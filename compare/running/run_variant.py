@@ -20,10 +20,11 @@ from compare.running.systems import cluster_of, member_settings, own_part, syste
 from compare.running.variants import THREADS, Variant
 from protocols import Allocation, Group, Member, Queue
 from protocols.errors import UserError
-from protocols.scenario.events import MemberChange
+from protocols.scenario.events import Event, MemberChange
 from protocols.scenario.fields import MemberPart
 from protocols.scenario.model import Scenario, split_system
 from protocols.scenario.running import Run
+from protocols.scenario.scaling import Decision, in_order
 from protocols.scenario.topology import MemberKey, ProcessPeers, Topology, listed_members
 from protocols.timeline import Numbering, Recorder, Timeline, lifetimes, may_own_in, reads_in
 from protocols.timeline.lifetimes import last_topics
@@ -229,11 +230,14 @@ def _agreed(then: Ending, name: str, standings: Mapping[str, Standing]) -> Alloc
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """A variant after its run."""
+    """A variant after its run. Its scenario has all events; those of ``made``, which autoscalers decided upon
+    (``decisions``), among them."""
 
     variant: Variant
     timeline: Timeline
     ending: Ending
+    made: tuple[Event, ...] = ()
+    decisions: tuple[Decision, ...] = ()
 
 
 def can_run(variant: Variant) -> bool:
@@ -263,9 +267,25 @@ def run_variant(variant: Variant, *, tracing: bool = False, full: bool = False) 
     )
     make = cluster_of(part.system)
     own = with_own_settings(scenario, part.system)
+
+    def learned(lived: Scenario) -> None:
+        recorder.learn(may_own_in(lived), ProcessPeers.of(Topology.of(lived)), reads_in(lived))
+
     run = Run.of(
-        own, part, make, observer=recorder, tracing=tracing, full=full, seed=variant.seed, beginning=variant.beginning
+        own,
+        part,
+        make,
+        observer=recorder,
+        tracing=tracing,
+        full=full,
+        seed=variant.seed,
+        beginning=variant.beginning,
+        learned=learned,
     ).run()
     timeline = recorder.timeline(run.end, run.calls, run.simulation.messages)
     run.simulation.dissolve()
-    return RunResult(variant, timeline, ending(scenario, numbering))
+    scaling = run.scaling
+    if scaling.events:
+        scenario = scenario.model_copy(update={"events": in_order(scenario.events, scaling.events)})
+        variant = replace(variant, scenario=scenario)
+    return RunResult(variant, timeline, ending(scenario, numbering), tuple(scaling.events), tuple(scaling.decisions))

@@ -120,6 +120,8 @@ def _run(order: RunOrder, phases: Sequence[Phase]) -> MeasuredRun:
         variant = jittered(variant)
         phases = at_other_times(phases, variant.scenario)
     result = run_variant(variant, full=order.full)
+    if result.made:
+        phases = phases_of(result.variant.scenario, system_of(variant.part.system).numbering, result.made)
     record = run_record(result, phases)
     chart_data = None
     if order.with_chart_data:

@@ -111,6 +111,8 @@ def explore(
     if report is not None:
         check_report(report)
     read_ = read(scenario)
+    if read_.scale:
+        raise UserError(f"{scenario}: scale: autoscalers go by time, which is not explored, expected none")
     if replay is not None:
         token = read_token(replay)
         if token.fingerprint != fingerprint(read_):

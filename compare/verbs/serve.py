@@ -155,6 +155,8 @@ def serve(
     if initial_delay is not None:
         settings = {"group.initial.rebalance.delay.ms": _milliseconds(initial_delay)}
     given = None if scenario is None else read(scenario, served=True)
+    if given is not None and given.scale:
+        raise UserError(f"{scenario}: scale: real clients are started by whoever has them, expected no autoscaler")
     there = _topics(system, topics, given)
     journal = None if record is None or system != "kafka" else record.with_name(f"{record.name}.jsonl")
     served, end = asyncio.run(_serve(system, given, there, (host, advertise), port, settings, journal, report))

@@ -26,6 +26,7 @@ from kafka_coordinator.consumer import (
     TakeFor,
     Thaw,
 )
+from kafka_coordinator.coordinator.log import offsets_partition
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
@@ -34,8 +35,10 @@ from protocols.scenario.events import Event
 from protocols.scenario.events.records import offsets_of
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.scaling import Backlog
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.scenario.world import Own, apply_event, apply_to_world, end_process, start_later
+from protocols.timeline import reads_in
 
 ADMIN: Final = "admin"
 """Node name of the administrator."""
@@ -94,6 +97,29 @@ class KafkaCluster:
                 hosts = process.node.coordinator.core.hosts(group)
                 found.update(host.removeprefix("/") for host in hosts)
         return frozenset(found)
+
+    def backlog(self, group: str) -> Backlog | None:
+        """As ``kafka-consumer-groups`` tells it; None where no broker leads the group's offsets at the moment."""
+        leaders = self.controller.state.offsets_leaders
+        process = self.simulation.processes.get(leaders[offsets_partition(group, len(leaders))])
+        if process is None or not isinstance(process.node, Broker):
+            return None
+        core = process.node.coordinator.core
+        found = core.groups.get(group) or core.consumer_groups.get(group)
+        committed = {} if found is None else found.offsets
+        load, now = self.topics.load, self.simulation.now
+        read = reads_in(self.scenario)
+        partitions = [
+            (topic, number)
+            for topic, there in self.controller.state.topics.items()
+            if read(group, topic)
+            for number in range(len(there))
+        ]
+        waiting = [
+            load.production(each).end_offset(now) - committed[each].offset if each in committed else 1
+            for each in partitions
+        ]
+        return Backlog(sum(waiting), len(partitions))
 
     def finish(self) -> None:
         """Consumers report what they have handled."""

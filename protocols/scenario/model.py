@@ -46,6 +46,30 @@ class RunPart(fields.Part):
     """How long every message travels: evenly spread between least and most."""
 
 
+class ScalePart(fields.Part):
+    """An autoscaler of a group, which starts and ends members by the group's lag as KEDA and Kubernetes do:
+    `protocols.scenario.scaling` has its rules. It may stand among the events, too: ``{at: 60s, scale: {...}}``."""
+
+    group: str = ""
+    """The group; may be left out where there is one."""
+    lag: fields.Number
+    """Records that one member is for (KEDA's ``lagThreshold``): the lag over this is how many are wanted."""
+    between: fields.CountRange
+    """The fewest and the most members (``minReplicaCount``, ``maxReplicaCount``)."""
+    every: fields.Duration = 15_000.0
+    """How often it looks (Kubernetes' sync period)."""
+    at: fields.Duration = 0.0
+    """From when on."""
+    starts_in: fields.Duration = 10_000.0
+    """How long a new member takes until it joins."""
+    stabilization: fields.Duration = 300_000.0
+    """Fewer only if fewer were wanted for so long (``stabilizationWindowSeconds``)."""
+    tolerance: fields.Share = 0.1
+    """Nothing changes while the lag differs by less from what is wanted of the members."""
+    allow_idle: bool = False
+    """Whether there may be more members than queues (``allowIdleConsumers``)."""
+
+
 class SystemPart(fields.Part):
     """A variant: a system with its strategy and settings. ``system`` is ``kafka:range`` and the like."""
 
@@ -110,6 +134,8 @@ class Scenario(fields.Part):
     systems: tuple[SystemPart, ...] = ()
     """The variants, each as its fields or just as the system's name. Left out: the
     strategies that the systems run by default, as far as the scenario gives them what they need."""
+    scale: tuple[ScalePart, ...] = ()
+    """Autoscalers of groups: one, or a list of them."""
     events: tuple[AnyEvent, ...] = ()
     """The events, in the order of time; at equal times in the order written."""
     expect: ExpectPart | None = None

@@ -8,7 +8,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from protocols.errors import UserError
-from protocols.scenario import checks, shorthands
+from protocols.scenario import autoscalers, checks, shorthands
 from protocols.scenario.capacity import with_rates
 from protocols.scenario.events.base import MemberChange, Written, need_strategies, read_events
 from protocols.scenario.fields import GroupPart, Settings
@@ -43,7 +43,8 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
     groups, members, for_all = (
         ({}, {}, {}) if served and not {"group", "groups"} & fields.keys() else _groups(fields, systems)
     )
-    events = _events(fields.get("events", ()), brokers)
+    scale, plain_events = autoscalers.parted(fields)
+    events = _events(plain_events, brokers)
     variants = shorthands.items(fields.get("systems", ()), ("systems",))
     membership = Membership(groups, events, for_all)
     starting = membership.starting()
@@ -59,6 +60,7 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
             "brokers": brokers,
             "topics": topics,
             "groups": starting,
+            "scale": autoscalers.read(scale, starting),
             "load": validated(LoadPart, load, ("load",)),
             "run": validated(RunPart, fields["run"], ("run",)),
             "expect": None if fields.get("expect") is None else validated(ExpectPart, fields["expect"], ("expect",)),
@@ -88,13 +90,9 @@ def systems_left_out(scenario: Scenario, systems: Systems) -> tuple[SystemPart, 
     return default_systems(systems, scenario.brokers, everybody)
 
 
-def _events(given: object, brokers: Sequence[str]) -> list[Written]:
+def _events(given: Sequence[tuple[object, Path]], brokers: Sequence[str]) -> list[Written]:
     """The events in the order of their times, and where each is written."""
-    written = [
-        event
-        for number, item in enumerate(shorthands.items(given, ("events",)))
-        for event in read_events(item, brokers, ("events", number))
-    ]
+    written = [event for item, path in given for event in read_events(item, brokers, path)]
     return sorted(written, key=lambda each: each.event.at)
 
 

@@ -19,8 +19,10 @@ from protocols.scenario.events import Event
 from protocols.scenario.events.records import offsets_of
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.scaling import Backlog
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.scenario.world import Own, apply_event, end_process, start_later
+from protocols.timeline import reads_in
 from rocketmq_selfbalance.broker import Broker
 from rocketmq_selfbalance.client import commands
 from rocketmq_selfbalance.client.node import Client
@@ -83,6 +85,18 @@ class RocketMQCluster:
         popping = {self.topology.node[key] for key in self.members.popping if key.group == group}
         sharing = {channel for table in tables if table is not None for channel in table.channels}
         return frozenset(sharing | {node for node in popping if self.simulation.is_running(node)})
+
+    def backlog(self, group: str) -> Backlog | None:
+        """As ``consumerProgress`` tells it, of the brokers that run."""
+        read, now = reads_in(self.scenario), self.simulation.now
+        waiting: list[int] = []
+        for broker in self.servers.running():
+            for topic, config in broker.disk.topics.configs.items():
+                for number in range(config.read) if read(group, topic) else ():
+                    stored, offset = broker.disk.store.queue(topic, number), broker.offsets.query(group, topic, number)
+                    end = 0 if stored is None else stored.max_offset(now)
+                    waiting.append(end - offset if offset >= 0 else 1)
+        return Backlog(sum(waiting), len(waiting))
 
     def finish(self) -> None:
         """Nothing is left to report: every fact was observed when it happened."""
