@@ -94,7 +94,7 @@ class Shown:
             returns,
             killed or any(isinstance(event, Crash | Lose | Hang | Network) for event in events),
             any(isinstance(event, Slow | StopPolling) for event in events),
-            bool(events),
+            bool(events or scenario.scale),
         )
 
 
