@@ -62,6 +62,7 @@ _KINDS: tuple[tuple[object, str], ...] = (
     (Share, "number, not negative"),
     (EachMember, "text; a list or range: an event of each"),
     (str, "text"),
+    (bool, "`true` or `false`"),
     (int, "whole number"),
     (float, "number"),
     (Any, "anything"),
@@ -109,6 +110,8 @@ def _table(kind: type[BaseModel], left_out: Collection[str]) -> Iterator[str]:
 def _default(value: object) -> str:
     if isinstance(value, BaseModel) or value in (None, "", (), {}):
         return "none"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
     if value == model.RunPart.model_fields["latency"].default:
         return "`1ms..5ms`"
     return (

@@ -90,9 +90,7 @@ class Scaling:
         self.calls, self.simulation = calls, simulation
         self._scenario, self._learned = scenario, learned
         if scenario.scale and not hasattr(cluster, "backlog"):
-            raise UserError(
-                "scale: no lag is told that an autoscaler could look at, expected kafka or rocketmq"
-            )
+            raise UserError("scale: no lag is told that an autoscaler could look at, expected kafka or rocketmq")
         for rule in scenario.scale:
             Autoscaler(rule, scenario, cluster, self, beginning)  # type: ignore[arg-type]  # it has a backlog
 
