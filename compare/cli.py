@@ -1,4 +1,9 @@
-"""The command line: `equipoise VERB ...`. Verbs are imported when they are called, so that help is quick."""
+"""The command line: `equipoise VERB ...`.
+
+Verbs are rows of a table and are imported when they are called, so that help is quick and Spark is loaded only where
+it works. An error of the user is one line and exit code 2, wherever it is raised; Ctrl-C and SIGTERM are one line,
+too, and what was computed before is kept. Everything else is a defect of ours and shows its traceback.
+"""
 
 import errno
 import os

@@ -100,4 +100,4 @@ def ratio(value: float | int | None) -> str:
 
 def metric_text(metric: Metric, value: Figure) -> str:
     """A metric's value for people, as its unit wants it."""
-    return ratio(value) if metric.unit == "ratio" else number(value, 0 if metric.unit == "points" else 2)
+    return ratio(value) if metric.unit == "ratio" else number(value, 0 if metric.unit in ("points", "ms") else 2)

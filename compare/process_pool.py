@@ -1,4 +1,8 @@
-"""Processes that work side by side, and end with us: by an error, Ctrl-C, SIGTERM, and our death by whatever else."""
+"""Processes that work side by side, and end with us: by an error, Ctrl-C, SIGTERM, and our death by whatever else.
+
+The standard library's executor leaves workers behind when its owner is killed, and pickles the whole work with each
+task. Here every worker is given the work once and watches for our end.
+"""
 
 import os
 import signal

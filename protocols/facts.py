@@ -5,6 +5,7 @@ scenario (in RocketMQ the consumer of one group within a client), never the id t
 ``generation`` is Kafka's generation; None where a system has none.
 """
 
+from math import inf
 from typing import NamedTuple
 
 from protocols.java import Queue
@@ -78,7 +79,13 @@ class Committed(NamedTuple):
 
 class Delivered(NamedTuple):
     """The user's code of the member handled the records with offsets ``first`` to ``end - 1``, evenly between
-    ``since`` (milliseconds of virtual time) and now."""
+    ``since`` (milliseconds of virtual time) and now.
+
+    A loop or a pool begins ``at_once`` of them together, as far as they are there, and the next ones ``turn``
+    milliseconds later at the earliest; each takes ``each`` milliseconds. Where ``turn`` is 0, each of the member's
+    times was observed: it began with all of them at ``since``, or as many as that, and ended now. Else the times are
+    computed: a record may have been written after ``since``.
+    """
 
     group: str
     member: str
@@ -86,6 +93,9 @@ class Delivered(NamedTuple):
     first: int
     end: int
     since: float
+    at_once: int = 1
+    turn: float = 0.0
+    each: float = 0.0
 
 
 class PassedOver(NamedTuple):
@@ -155,6 +165,33 @@ class TimedOut(NamedTuple):
     limit: float
     why: str
     then: str
+
+
+class Writes(NamedTuple):
+    """From now on producers send ``per_second`` records of the load to the queue, evenly.
+
+    ``waits``: none of them is acknowledged, nor can be read, before a later fact says that they wait no more; then they
+    are all there at once, but those that have waited for longer than ``at_most`` milliseconds, which their producer has
+    given up. ``refused``: so many more per second its producers give up at once."""
+
+    queue: Queue
+    per_second: float
+    waits: bool = False
+    at_most: float = inf
+    refused: float = 0.0
+    acknowledged: bool = False
+    """Whether those that wait are acknowledged at once all the same, and cannot be read alone."""
+
+
+class Stage(NamedTuple):
+    """A stage of what follows from the failure of a server: ``what`` has happened now ("the controller fences b1"),
+    ``until`` it what could not be ("nothing is acknowledged"; empty where nothing is said), and the ``setting`` by
+    which it happens now and not at another time ("broker.session.timeout.ms 9000"; empty where none decides)."""
+
+    server: str
+    what: str
+    until: str = ""
+    setting: str = ""
 
 
 class Noted(NamedTuple):

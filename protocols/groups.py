@@ -1,6 +1,9 @@
-"""The group model that Kafka and RocketMQ share: members, their subscriptions, the topics' queues.
+"""The group model that Kafka and RocketMQ share: members, their subscriptions, the topics' queues, and who owns which.
 
-Who owns which queues.
+Strategies, figures, the optimum and all readers speak of nothing else, so that a figure means the same for a
+simulated group, for one that an admin tool printed, and for one that a test wrote down. The model is deliberately
+poor: it has no coordinator, no generation and no time. What a group *believes* may contradict itself (two owners of
+a queue, none): an `Allocation` can hold that, because in RocketMQ it happens, and the figures count it.
 """
 
 import re

@@ -100,6 +100,23 @@ def string_entry_order(keys: Sequence[str], start: int = 16) -> list[str]:
     return entry_order(keys, string_hash, start)
 
 
+_MULTIPLIER, _SHIFT, _SEED, _POSITIVE = 0x5BD1E995, 24, 0x9747B28C, 0x7FFFFFFF
+
+
+def murmur2(key: bytes, partitions: int) -> int:
+    """The partition of a key by MurmurHash2, as Kafka's Java producer takes it."""
+    hashed = (_SEED ^ len(key)) & _MASK
+    whole = len(key) // 4 * 4
+    for start in range(0, whole, 4):
+        word = int.from_bytes(key[start : start + 4], "little") * _MULTIPLIER & _MASK
+        word = (word ^ word >> _SHIFT) * _MULTIPLIER & _MASK
+        hashed = hashed * _MULTIPLIER & _MASK ^ word
+    if whole < len(key):
+        hashed = (hashed ^ int.from_bytes(key[whole:], "little")) * _MULTIPLIER & _MASK
+    hashed = (hashed ^ hashed >> 13) * _MULTIPLIER & _MASK
+    return ((hashed ^ hashed >> 15) & _POSITIVE) % partitions
+
+
 _TOPIC, _BROKER = itemgetter(0), itemgetter(1)
 
 

@@ -46,10 +46,17 @@ class Production(NamedTuple):
     """When so many records come at once beside those, in the order of time."""
     pauses: tuple[tuple[Time, Time], ...] = ()
     """From when to when nothing comes evenly, in the order of time; afterwards production begins anew."""
+    held: tuple[tuple[Time, Time], ...] = ()
+    """From when to when nothing that is written can be read, in the order of time; at the end of that all comes at
+    once. The last end is infinite while it is not known."""
 
     def end_offset(self, now: Time) -> int:
-        """Offset of the next record to be written."""
-        per_second, since, end, _, pauses = self
+        """Offset of the next record to be written, as far as records can be read."""
+        per_second, since, end, _, pauses, held = self
+        for hold, again in held:
+            if hold < now < again:
+                now = hold
+                break
         for pause, again in pauses:
             if pause < now and since < again:
                 end += floor(max(pause - since, 0.0) * per_second / 1000)
@@ -129,7 +136,8 @@ def share(now: Time, handle: Time, threads: int, queues: Iterable[tuple[int, Pro
     rates: list[float] = []
     for offset, production in queues:
         waiting = production.end_offset(now) - offset
-        rate = production.per_second / 1000 if production.since <= now else 0.0
+        held = production.held and production.held[-1][1] > now
+        rate = 0.0 if held or production.since > now else production.per_second / 1000
         if waiting > threads:
             behind.append((waiting, rate))
         else:

@@ -1,7 +1,9 @@
 """The record of a strategy, the same for every system, and the registry of a system's strategies.
 
 Each system has one catalogue in its own package: a tuple of `StrategyRecord`. Whatever lists strategies (registry,
-scenario names, help, the audit's what-if, documentation) reads it there.
+scenario names, help, the audit's what-if, documentation) reads it there, so that a new strategy is one row and one
+function. A record says what the strategy needs (rooms, a configured list, the previous allocation), because a
+scenario that lacks it has to be refused before it runs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
+from protocols.facts import Stage
 from protocols.java import sorted_as_java
 from protocols.node_state import Emptied, NodeState
 from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE, SUCCESS, TOPIC_NOT_EXIST
@@ -242,6 +243,11 @@ class RouteInfoManager(NodeState):
             return data
         return data._replace(addresses=((MASTER_ID, addresses[0][1]), *addresses[1:]))
 
+    def master(self, broker: str) -> str | None:
+        """The address of its master; None where it has none."""
+        entry = self.brokers.get(broker)
+        return None if entry is None else entry.addresses.get(MASTER_ID)
+
     def wipe_write_perm(self, broker: str) -> int:
         """An administrator's call; the number of topics concerned."""
         return self._set_perm(broker, clear=PERM_WRITE)
@@ -312,6 +318,7 @@ class NameServer(NodeState):
             return
         match message:
             case nameserver.RegisterBroker():
+                before = self.table.master(message.broker)
                 self.table.register(
                     now,
                     message.cluster,
@@ -322,7 +329,10 @@ class NameServer(NodeState):
                     message.version,
                     sender,
                 )
+                if self.table.master(message.broker) != before:
+                    out.observe(Stage(message.broker, f"the name server has {message.address} as its master"))
             case nameserver.UnregisterBroker():
+                self._dropped([message.broker] if self.table.master(message.broker) == message.address else [], "", out)
                 self.table.unregister(message.cluster, message.broker, message.address)
             case nameserver.BrokerHeartbeat():
                 self.table.heartbeat(now, message.cluster, message.address)
@@ -336,15 +346,23 @@ class NameServer(NodeState):
                 raise TypeError(f"a name server does not understand {message!r} from {sender}")
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
+        masters = {name: self.table.master(name) for name in self.table.brokers}
         for channel in self.table.scan(now):
             out.close(channel)
+            gone = [name for name, master in masters.items() if master == channel]
+            self._dropped(gone, f"brokerExpiredTimeout {self.settings.broker_expired_timeout_ms:g} ms", out)
         out.set_timer(SCAN, now + self.settings.scan_not_active_broker_interval_ms)
 
     def connected(self, now: Time, peer: str, out: Outbox) -> None:
         """Whoever connects says later who it is."""
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
+        self._dropped([name for name in self.table.brokers if self.table.master(name) == peer], "", out)
         self.table.channel_closed(peer)
+
+    def _dropped(self, brokers: Iterable[str], setting: str, out: Outbox) -> None:
+        for name in brokers:
+            out.observe(Stage(name, f"the name server drops {name}", "", setting))
 
     def route(self, topic: str) -> nameserver.Route | None:
         """The topic's route as it is told to whoever asks; None where there is none."""

@@ -11,6 +11,7 @@
 | examples/scenarios/expected/NAME.md | what `equipoise compare --format markdown` prints of each scenario |
 | numbers in the other pages of docs | the runs of the scenarios |
 | the audit's example in README.md | what `equipoise audit` prints of examples/captures |
+| docs/images/join.svg | the runs of examples/scenarios/eager-and-cooperative.yaml |
 | the table of rooms in DEVELOPERS.md | the first paragraph of each package's docstring |
 
 A number in a page has a comment behind it, ``3.02 s<!--=eager-and-cooperative; kafka:sticky; longest_gap_s-->``: the
@@ -43,7 +44,7 @@ from tools.atlas import tables
 from tools.lessons import with_made
 from tools.lessons.rocketmq import ring
 from tools.notebook_list import notebook_list
-from tools.readme import with_example
+from tools.readme import PICTURE, join_picture, with_example
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -106,6 +107,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     for name, drawing in atlas_page.drawings(tables.allocations(), tables.events()):
         yield DOCS / "atlas" / f"{name}.svg", f"{drawing.svg}\n"
     yield DOCS / "lessons" / "hash-ring.svg", f"{ring().svg}\n"
+    yield ROOT / PICTURE, join_picture(ROOT)
     for path in sorted(DOCS.rglob("*.md")):
         if path not in made:
             yield path, with_made(with_numbers(path.read_text(encoding="utf-8")))

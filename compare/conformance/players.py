@@ -1,11 +1,16 @@
-"""The kinds of recorded cases and who plays them, over many files: recordings of clusters take seconds each and are
-played side by side on the processors there are."""
+"""The kinds of recorded cases and who plays them, over many files.
+
+Each kind of recording (answers of a strategy, traces of a coordinator, rebalances and outages of clusters) has one
+player. A file names its kind, so that recordings of your own need no option. Recordings of clusters take seconds
+each and are played side by side on the processors there are; the order of the results is that of the files.
+"""
 
 import os
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 from compare.conformance import kafka_assignors, recordings, rocketmq_traces
+from compare.conformance.broker_failures import KAFKA_BROKERS, ROCKETMQ_BROKERS
 from compare.conformance.cases import FileResult, Player, play_file
 from compare.conformance.kafka_coordinator import COORDINATOR_TRACES
 from compare.conformance.kafka_recordings import KAFKA
@@ -23,6 +28,8 @@ PLAYERS: tuple[Player, ...] = (
     *rocketmq_traces.players(),
     recordings.player(KAFKA),
     recordings.player(ROCKETMQ),
+    recordings.player(KAFKA_BROKERS),
+    recordings.player(ROCKETMQ_BROKERS),
 )
 """A line is played by the first player that recognises it."""
 

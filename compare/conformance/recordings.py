@@ -82,14 +82,14 @@ def play(system: System[R, P, H, T], line: Line, runs: int = RUNS) -> Played:
         prepared = system.plan(recording)
         told = [system.run(prepared, number) for number in range(runs)]
     except UserError as error:
-        raise MalformedCase("members", f"{system.takes} that a {system.name} cluster takes", str(error)) from None
+        raise MalformedCase("members", f"{system.takes} that {system.name} take", str(error)) from None
     differences, measures = system.compared(prepared, real, told)
     return Played([*system.inconsistent(recording, real), *differences], measures)
 
 
 def player(system: System[R, P, H, T]) -> Player:
     """Plays the recordings of a system."""
-    return Player(f"recordings of {system.name} clusters", system.recognises, partial(play, system))
+    return Player(f"recordings of {system.name}", system.recognises, partial(play, system))
 
 
 class Cluster(Protocol):

@@ -30,11 +30,29 @@ class FairnessRecord(LoadFigures, Generic[N]):
     topics: Mapping[str, Mapping[str, Figure]]
 
 
+class AgeRecord(TypedDict):
+    """Milliseconds from produced to handled for the first time: what so many of a hundred records do not exceed, and
+    the oldest; null where nothing that is produced was handled."""
+
+    p50: float | None
+    p99: float | None
+    max: float | None
+
+
+class OutOfOrderRecord(TypedDict):
+    """Records the handling of which began before an earlier record of their queue, or ``key``, had been handled, or
+    after a later one. ``key`` is null where records have none."""
+
+    queue: int
+    key: int | None
+
+
 class AfterRecord(TypedDict, Generic[N]):
     """What the events of one time led to, until the next ones; the first record is the beginning.
 
     ``events`` in words, equal ones of several members as one; ``kinds`` as class names of each. Fairness and optimum
-    are those just before the next events; ``fewest_moves``: see `compare.running.event_outcomes`.
+    are those just before the next events; ``fewest_moves``: see `compare.running.event_outcomes`. ``record_age_ms`` and
+    ``handled_per_s`` are those of the records that were handled in between, for the first time.
     ``why_unowned``, ``why_shared``: what keeps queues without an owner, or with several.
     """
 
@@ -53,6 +71,8 @@ class AfterRecord(TypedDict, Generic[N]):
     shared_queues: int | N
     double_owned_queue_s: float | N
     settle_s: float
+    record_age_ms: AgeRecord
+    handled_per_s: float
     never_owned_queues: int | N
     never_owned_s: float | N
     why_unowned: list[str]
@@ -78,13 +98,15 @@ class LagRecord(TypedDict):
 class WorkRecord(TypedDict):
     """Records of the queues that the groups share, since each group began: ``written``; ``handled`` at least once;
     ``waiting`` at the end, without those of the last second; ``skipped``, which nobody handles any more because the
-    group goes on behind them (in BROADCASTING groups: a member); ``refused``, which could not be written."""
+    group goes on behind them (in BROADCASTING groups: a member); ``refused``, which could not be written; ``lost``:
+    skipped or refused."""
 
     written: int
     handled: int
     waiting: int
     skipped: int
     refused: int
+    lost: int
 
 
 class ReasonRecord(TypedDict):
@@ -109,7 +131,8 @@ class HarmRecord(TypedDict):
     """What hurts. ``work`` and the times are null without load; times without progress count queues in which records
     waited for at least a second while nobody handled any, whoever owned them: summed over queues, the longest, and how
     many queues. ``settled``: whether ownership came to rest with one owner for every queue. ``because``: reasons of
-    ``refused``, ``skipped``, ``redelivered``, ``no_progress``, ``waiting`` and ``unsettled``, the main one first."""
+    ``refused``, ``skipped``, ``redelivered``, ``out_of_order``, ``no_progress``, ``waiting`` and ``unsettled``, the
+    main one first."""
 
     work: WorkRecord | None
     no_progress_queue_s: float | None
@@ -157,6 +180,35 @@ class IntervalRecord(TypedDict):
     generation: int | None
 
 
+class StageRecord(TypedDict):
+    """What happened so long after a server failed, ``until`` which something could not be (what), and the ``setting``
+    that decides when; empty where there is none."""
+
+    what: str
+    after_s: float
+    until: str
+    setting: str
+
+
+class ForHowLong(TypedDict):
+    """Seconds: of the queues that the server led (``its``), and of all others; null without such queues."""
+
+    its: float | None
+    others: float | None
+
+
+class OutageRecord(TypedDict):
+    """A server that fails: its ``stages``, the longest time without an acknowledged record and without a handled one,
+    and how many records producers could not get rid of, from the event to the next failure."""
+
+    event: str
+    at_s: float
+    stages: list[StageRecord]
+    without_send_s: ForHowLong
+    without_read_s: ForHowLong
+    refused: int
+
+
 class TwoOwnersRecord(TypedDict):
     """Time with several owners, summed over queues: ``believed`` by the members (`double_owned_queue_s`), and that in
     which two of them ran and so read."""
@@ -174,7 +226,7 @@ class VariantRecord(TypedDict, Generic[N]):
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
     these a fault of the network lost. ``jitter``: whether start times and event times depend on the seed.
     ``capacity_per_s``: records per second that the members of the beginning can handle (null: handling takes no
-    time)."""
+    time). ``outages``: only where servers fail and records are written."""
 
     label: str
     system: str
@@ -194,6 +246,9 @@ class VariantRecord(TypedDict, Generic[N]):
     two_owners: TwoOwnersRecord
     longest_gap_s: float | N
     redelivered: int
+    out_of_order: OutOfOrderRecord
+    record_age_ms: AgeRecord
+    handled_per_s: float
     burst: float | None
     messages: dict[str, int]
     lost_messages: dict[str, int]
@@ -201,6 +256,7 @@ class VariantRecord(TypedDict, Generic[N]):
     lag: LagRecord | None
     harm: HarmRecord
     scale: NotRequired[list[ScaleRecord]]
+    outages: NotRequired[list[OutageRecord]]
     after: list[AfterRecord[N]]
     checks: list[CheckRecord]
     causes: list[CauseRecord]
@@ -288,11 +344,13 @@ class AdviceRecord(TypedDict):
 
 class ScenarioDocument(TypedDict):
     """The document of one scenario. ``capacities_equal``: whether the members of all variants can handle as many
-    records per second. ``one_run``: there is one run of each variant, and chance may decide."""
+    records per second. ``one_run``: there is one run of each variant, and chance may decide. ``headline``: who is best
+    at what, in a sentence."""
 
     scenario: str
     one_run: NotRequired[bool]
     capacities_equal: bool
+    headline: str
     assumptions: list[AssumptionRecord]
     variants: list[Record]
     seeds: NotRequired[dict[str, SeedsRecord]]

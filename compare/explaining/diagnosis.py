@@ -1,6 +1,8 @@
-"""Why a group is as it is and what would help, the most expensive first.
+"""Why a group is as it is and what would help: findings, score, optimum, what-if, and who would own what.
 
-What stands beside a group's figures: causes and remedies, score, optimum, what-if, and who would own what.
+Findings come from rules (`causes`), each of which names the facts that it rests on and is silent where one is
+missing. Remedies follow findings (`remedies`) and are computed on the very group, so that a promised gain is a
+result and not an opinion. The most expensive state comes first.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,23 +3,25 @@
 The document of a scenario: a record per run, what many seeds give, and the verdict.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
 from compare.documents.comparison import AssumptionRecord, Record, ScenarioDocument, SeedsRecord, VerdictRecord
+from compare.explaining.harm import Telling, harm
 from compare.explaining.side_by_side import side_by_side
+from compare.explaining.standing import headline
 from compare.explaining.verdict import verdict
 from compare.formatting import SYSTEM_NAMES, many
 from compare.running.checks import capacities_equal
 from compare.running.run_variant import threads_of
 from compare.running.runs import MeasuredRun
-from compare.running.spread import spread
+from compare.running.spread import figure, spread
 from compare.running.systems import member_settings
 from compare.running.variants import Variant
 from kafka_coordinator.catalogue import CLASSIC
 from kafka_coordinator.cluster import protocol_of_member, protocol_of_variant
-from protocols.scenario.events import MemberChange
+from protocols.scenario.events import BrokerEvent, MemberChange
 from protocols.scenario.fields import MemberPart, listed
 from protocols.scenario.model import STATIC, Scenario, split_system
 
@@ -45,6 +47,9 @@ def _replication(system: str, variants: Sequence[Variant]) -> Iterator[str]:
     replicas = scenario.replication.get(system, brokers)
     if system == "rocketmq":
         yield "every broker is a master without a replica, so its queues and their records are away while it is down"
+    elif any(isinstance(event, BrokerEvent) for event in scenario.events) and system == "kafka":
+        have = f"every partition has {many(replicas, 'replica')} on {brokers} brokers"
+        yield f"{have}, and producers keep what is not acknowledged, however much it is (buffer.memory is not counted)"
     elif replicas >= brokers:
         yield f"every partition has a replica on each of {brokers} brokers, so that it always has a leader"
     else:
@@ -72,8 +77,6 @@ def _production(system: str, variants: Sequence[Variant]) -> Iterator[str]:
     scenario = variants[0].scenario
     if not scenario.load.writes:
         return
-    if system == "rocketmq" and any(event.broker_changes() for event in scenario.events):
-        yield "producers do not send to other queues what the broker of a queue cannot take while it is down"
     if system != "rocketmq":
         yield "fetching takes neither time nor messages, because what a fetch brings is computed"
 
@@ -125,8 +128,8 @@ def document(
     """``assumptions``: what the comparison rests on. ``variants``: the records there are, in the order of the runs.
     ``seeds``, where a variant ran with several, or should have (``asked``: label to number of runs): label to its
     number of runs and the spread of their figures; of those ``beside`` the run as written, where there should be such.
-    ``verdict``: sentences, those about all variants first; ``figures`` names the values that a sentence rests on (per
-    label where it is about several)."""
+    ``verdict``: sentences, what matters most first; ``figures`` names the values that a sentence rests on (per label,
+    and medians where there are seeds, where it is about several)."""
     records = [run.record for run in runs if run.record is not None]
     first: dict[str, Record] = {}
     for record in records:
@@ -145,7 +148,8 @@ def document(
         "capacities_equal": capacities_equal(list(first.values())),
         "assumptions": assumptions([of_label[0].variant for of_label in by_label.values()]),
         "variants": records,
-        "verdict": list(_verdict(list(first.values()), seeds)),
+        "headline": headline(list(first.values()), seeds),
+        "verdict": _verdict(list(first.values()), seeds),
     }
     if seeds:
         scenario_document["seeds"] = seeds
@@ -162,10 +166,50 @@ def _seeds(runs: Sequence[MeasuredRun], asked: int) -> SeedsRecord:
     return seeds_record
 
 
-def _verdict(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> Iterable[VerdictRecord]:
-    for sentence, figures in side_by_side(records):
-        yield {"label": None, "sentence": sentence.text, "figures": figures}
+def _verdict(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> list[VerdictRecord]:
+    """What makes figures incomparable; the largest harm of each kind with its reasons; who is best at what; whatever
+    else can be said of a variant."""
+    compared = side_by_side(records, seeds)
+    unlike = sum(any("capacity_per_s" in of for of in figures.values()) for _, figures in compared)
+    beside: list[VerdictRecord] = [
+        {"label": None, "sentence": sentence.text, "figures": figures} for sentence, figures in compared
+    ]
+    worst: dict[str, tuple[float, VerdictRecord]] = {}
+    others: list[VerdictRecord] = []
     for record in records:
         over = seeds.get(record["label"])
-        for sentence in verdict(record, None if over is None else over["figures"]):
-            yield {"label": record["label"], "sentence": sentence.text, "figures": dict(sentence.figures)}
+        figures = None if over is None else over["figures"]
+        hurting = len(list(harm(Telling(record, figures))))
+        for at, sentence in enumerate(verdict(record, figures)):
+            told: VerdictRecord = {
+                "label": record["label"],
+                "sentence": sentence.text,
+                "figures": dict(sentence.figures),
+            }
+            others.append(told)
+            if at < hurting and len(records) > 1:
+                path = next(iter(sentence.figures))
+                value = figure(record, path) if figures is None or path not in figures else figures[path]["median"]
+                if path not in worst or (value or 0) > worst[path][0]:
+                    worst[path] = value or 0, told
+    largest = sorted((told for _, told in worst.values()), key=lambda told: _place(told["figures"]))
+    rest = [told for told in others if told not in largest]
+    return [*beside[:unlike], *largest, *beside[unlike:], *rest]
+
+
+def _place(figures: Mapping[str, object]) -> int:
+    """Of a harm, by the figure that it is about: as `compare.explaining.harm` tells of them."""
+    path = next(iter(figures))
+    return _HARMS.index(path) if path in _HARMS else len(_HARMS)
+
+
+_HARMS = (
+    "harm.work.refused",
+    "harm.work.skipped",
+    "redelivered",
+    "harm.longest_stall_s",
+    "harm.work.waiting",
+    "lag.peak",
+    "harm.settled",
+    "settle_s",
+)

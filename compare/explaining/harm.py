@@ -14,14 +14,16 @@ from typing import Generic, TypeVar
 
 from compare.documents.comparison import ReasonRecord, Record, SharedRecord, Spread
 from compare.figures import Figure
-from compare.figures.metrics import DEMANDS
 from compare.formatting import amount, duration, many, often, unit, variant_name
-from compare.running.checks import is_behind
+from compare.running.checks import demanded_figure, is_behind
 from compare.running.harm import (
+    AT_ONCE,
     BEGINS_BEHIND,
     COMMITTED_PAST,
     HOT_QUEUE,
+    LATER,
     NOT_COMMITTED,
+    OVERLAPPING,
     OVERLOAD,
     PASSED_OVER,
     REBALANCES,
@@ -45,6 +47,7 @@ from compare.running.stalls import (
     STUCK,
     UNNOTICED,
     UNOWNED,
+    WAITS,
 )
 from protocols.scenario.fields import listed
 from protocols.timeline.properties import SETTLES
@@ -93,10 +96,11 @@ class Telling(Generic[R]):
             if not over or over["known"] < 2:
                 continue
             time = path.endswith("_s") and not path.endswith("queue_s")
-            low, high = (duration(end) if time else amount(end) for end in (over["p5"] or 0.0, over["p95"] or 0.0))
+            told = (over["median"] or 0.0, over["p5"] or 0.0, over["p95"] or 0.0)
+            median, low, high = (duration(each) if time else amount(each) for each in told)
             if low != high:
                 what = _FIGURE_WORDS.get(path, "")
-                return f" ({what}{low} to {high}, the 5th and 95th percentile of {over['known']} seeds)"
+                return f" ({what}median {median}, {low} to {high} over {over['known']} seeds)"
         return ""
 
 
@@ -160,6 +164,11 @@ def _members(reason: ReasonRecord) -> str:
     return listed(members) or "a member"
 
 
+def _again(reason: ReasonRecord) -> str:
+    count = reason["records"] or 0
+    return f"{many(count, 'record')} {'was' if count == 1 else 'were'} handled again"
+
+
 def _verb(reason: ReasonRecord, of_one: str, of_several: str) -> str:
     """The form of a verb that has the members as its subject."""
     return of_several if len(reason["members"]) > 1 else of_one
@@ -174,6 +183,11 @@ def _no_broker(reason: ReasonRecord, unit: str) -> str:
     if reason["text"]:
         return f"no broker serves the {unit}s of {reason['text']}{lasted}{_after(reason)}"
     return f"no broker with a replica of the {unit} runs{lasted}{_after(reason)}"
+
+
+def _waits(reason: ReasonRecord, unit: str) -> str:
+    why = reason["text"] or f"records wait for {_lasted(reason)} to be acknowledged"
+    return f"{reason['event']} and {why}" if reason["event"] else why
 
 
 def _away(reason: ReasonRecord, unit: str) -> str:
@@ -221,6 +235,7 @@ def _time_limit(reason: ReasonRecord, unit: str) -> str:
 
 
 _WORDS: Mapping[str, Callable[[ReasonRecord, str], str]] = {
+    WAITS: _waits,
     DOWN: _no_broker,
     PAUSED: lambda reason, unit: (
         f"{reason['event'] or f'{_members(reason)} stands still'} and keeps its {unit}s for {_lasted(reason)}"
@@ -237,6 +252,11 @@ _WORDS: Mapping[str, Callable[[ReasonRecord, str], str]] = {
     REFUSED: _refused,
     TWO_OWNERS: _two_owners,
     SET_BACK: _set_back,
+    AT_ONCE: lambda reason, unit: (
+        f"{_members(reason)} {_verb(reason, 'hands', 'hand')} records of one {unit} to several threads"
+    ),
+    LATER: lambda reason, unit: f"later ones had been handled when {_again(reason)}",
+    OVERLAPPING: lambda reason, unit: f"several members handle records of one {unit} at a time",
     NOT_COMMITTED: lambda reason, unit: (
         f"reading begins at the committed offset{_after(reason)}, which is behind what was handled"
     ),
@@ -278,6 +298,15 @@ def repeated(told: Telling[Record]) -> Iterator[Sentence]:
     if told.record["redelivered"]:
         text = f"handles {many(told.record['redelivered'], 'record')} more than once"
         yield told.resting(text + because(told.record, "redelivered"), "redelivered")
+
+
+def disordered(told: Telling[Record]) -> Iterator[Sentence]:
+    """Records that were handled out of order, though not only because they were handled again."""
+    count, by_key = told.record["out_of_order"]["queue"], told.record["out_of_order"]["key"]
+    if count > told.record["redelivered"]:
+        keys = "" if by_key is None else f", {by_key:,} of them out of the order of their key"
+        text = f"handles {many(count, 'record')} out of order{keys}{because(told.record, 'out_of_order')}"
+        yield told.resting(text, "out_of_order.queue", "out_of_order.key")
 
 
 def stalled(told: Telling[Record]) -> Iterator[Sentence]:
@@ -327,7 +356,7 @@ def failed(told: Telling[Record]) -> Iterator[Sentence]:
     """What the scenario expects and what was found instead."""
     for check in told.record["checks"]:
         if check["demanded"] and not check["held"]:
-            path, _ = DEMANDS[check["name"]]
+            path, _ = demanded_figure(check["name"], told.record)
             text = f"{told.name} fails the expectation {check['name']}: {check['why']}."
             yield Sentence(text, {path: told.at(path)})
 
@@ -341,6 +370,7 @@ def harm(told: Telling[Record]) -> Iterator[Sentence]:
 _TELLERS: Sequence[Callable[[Telling[Record]], Iterator[Sentence]]] = (
     unread,
     repeated,
+    disordered,
     stalled,
     behind,
     unsettled,

@@ -1,21 +1,48 @@
 """What the variants of a scenario look like beside each other, in plain sentences with the figures they rest on."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from compare.documents.comparison import Record, SharedRecord
+from compare.documents.comparison import Record, SeedsRecord, SharedRecord
 from compare.explaining.harm import LONG_S, Sentence
 from compare.explaining.verdict import NOTICED_S, SAME_JAIN
 from compare.figures import Figure
 from compare.formatting import amount, duration, many, variant_name
-from compare.running.checks import OPEN_ENDS, capacities_equal, ends_complete, is_behind, shares
+from compare.running.checks import OPEN_ENDS, capacities_equal, ends_complete, is_behind, shares, usually_settles
 from compare.running.spread import figure
 from protocols.scenario.fields import listed
 
 Told: TypeAlias = tuple[Sentence, dict[str, dict[str, Figure]]]
 """A sentence, and per label the figures that it rests on."""
 
-Records: TypeAlias = Sequence[Record | SharedRecord]
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Records of variants beside each other; ``seeds``: label to the figures that stand for its record."""
+
+    records: Sequence[Record | SharedRecord]
+    seeds: Mapping[str, SeedsRecord]
+
+    def values(self, path: str) -> dict[str, float]:
+        """Label to a figure, its median over the seeds, of those of which it is known."""
+        found = ((record["label"], self._value(record, path)) for record in self.records)
+        return {label: value for label, value in found if value is not None}
+
+    def _value(self, record: Record | SharedRecord, path: str) -> Figure:
+        figures = self.seeds[record["label"]]["figures"] if record["label"] in self.seeds else {}
+        return figures[path]["median"] if path in figures else figure(record, path)
+
+    @property
+    def restless(self) -> list[str]:
+        """Labels of those that do not settle."""
+        overs = {record["label"]: self.seeds.get(record["label"]) for record in self.records}
+        return [
+            record["label"]
+            for record in self.records
+            if not usually_settles(record, None if (over := overs[record["label"]]) is None else over["figures"])
+        ]
+
 
 TOLD_FROM = 1.2
 """Most over least from which on it is worth a sentence that variants differ."""
@@ -24,93 +51,90 @@ MOST_NAMED = 4
 """Variants that a sentence names."""
 
 
-def side_by_side(records: Sequence[Record]) -> list[Told]:
+def side_by_side(
+    records: Sequence[Record],
+    seeds: Mapping[str, SeedsRecord] = {},
+) -> list[Told]:
     """Sentences about all variants together in which queues are shared, about all where they are in none; none where
     there is only one."""
-    alike: Records = [record for record in records if shares(record)] or records
-    if len(alike) < 2:
+    side = Side([record for record in records if shares(record)] or records, seeds)
+    if len(side.records) < 2:
         return []
-    return [told for tell in _TELLERS for told in tell(alike)]
+    return [told for tell in _TELLERS for told in tell(side)]
 
 
-def _values(records: Records, path: str) -> dict[str, float]:
-    return {record["label"]: value for record in records if (value := figure(record, path)) is not None}
-
-
-def _names(records: Records, labels: Sequence[str]) -> str:
-    names = [variant_name(record) for record in records if record["label"] in labels]
+def _names(side: Side, labels: Sequence[str]) -> str:
+    names = [variant_name(record) for record in side.records if record["label"] in labels]
     if len(names) > MOST_NAMED:
         names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
     return listed(names)
 
 
-def _resting(text: str, records: Records, path: str) -> Told:
-    return Sentence(text), {label: {path: value} for label, value in _values(records, path).items()}
+def _resting(text: str, side: Side, path: str) -> Told:
+    return Sentence(text), {label: {path: value} for label, value in side.values(path).items()}
 
 
-def _fairness(records: Records) -> Iterator[Told]:
-    values, best = _values(records, "fairness.jain"), _values(records, "optimum.jain")
+def _fairness(side: Side) -> Iterator[Told]:
+    values, best = side.values("fairness.jain"), side.values("optimum.jain")
     if len(values) < 2:
         return
-    unowned, shared = (_values(records, path) for path in OPEN_ENDS)
-    open_ended = [record["label"] for record in records if not ends_complete(record)]
-    restless = [record["label"] for record in records if not record["harm"]["settled"]]
+    unowned, shared = (side.values(path) for path in OPEN_ENDS)
+    open_ended = [record["label"] for record in side.records if not ends_complete(record)]
+    restless = side.restless
     fair = [
         label
         for label, value in values.items()
         if value >= best[label] - SAME_JAIN and label not in (*open_ended, *restless)
     ]
-    if len(fair) == len(records):
-        all_of = "Both" if len(records) == 2 else f"All {len(records)}"
+    if len(fair) == len(side.records):
+        all_of = "Both" if len(side.records) == 2 else f"All {len(side.records)}"
         text = f"{all_of} variants end as fair as the subscriptions allow."
     elif not fair:
-        why = _least_even(records, values, open_ended, restless)
+        why = _least_even(side, values, open_ended, restless)
         text = f"No variant ends as fair as the subscriptions allow; {why}."
     else:
         others = [label for label in values if label not in fair]
         end = "ends" if len(fair) == 1 else "end"
-        text = f"{len(fair)} of {len(values)} variants {end} as fair as possible ({_names(records, fair)}); "
+        text = f"{len(fair)} of {len(values)} variants {end} as fair as possible ({_names(side, fair)}); "
         if len(others) > 1:
-            text += f"the other {len(others)} do not: {_least_even(records, values, open_ended, restless)}."
+            text += f"the other {len(others)} do not: {_least_even(side, values, open_ended, restless)}."
         elif (other := others[0]) in open_ended:
             count = unowned[other] or shared[other]
             have = f"{'has' if count == 1 else 'have'} {'no owner' if unowned[other] else 'several owners'}"
-            text += f"{_names(records, others)} does not: {count} of its queues {have}."
+            text += f"{_names(side, others)} does not: {count} of its queues {have}."
         elif other in restless:
-            text += f"{_names(records, others)} does not settle."
+            text += f"{_names(side, others)} does not settle."
         else:
-            text += f"{_names(records, others)} does not: its Jain index is {values[other]:.2f} where"
+            text += f"{_names(side, others)} does not: its Jain index is {values[other]:.2f} where"
             text += f" {best[other]:.2f} would be possible."
-    told = _resting(text, records, "fairness.jain")
+    told = _resting(text, side, "fairness.jain")
     for path, known in (("optimum.jain", best), *zip(OPEN_ENDS, (unowned, shared), strict=True)):
         for label, value in known.items():
             told[1].setdefault(label, {})[path] = value
     yield told
 
 
-def _least_even(
-    records: Records, values: Mapping[str, float], open_ended: Sequence[str], restless: Sequence[str]
-) -> str:
+def _least_even(side: Side, values: Mapping[str, float], open_ended: Sequence[str], restless: Sequence[str]) -> str:
     """Who is least even; where all share evenly what they share, who leaves queues without their one owner, or does not
     settle."""
     least = min(values.values())
     if least > 1 - SAME_JAIN and not open_ended:
-        return f"{_names(records, restless)} {'does' if len(restless) == 1 else 'do'} not settle"
+        return f"{_names(side, restless)} {'does' if len(restless) == 1 else 'do'} not settle"
     if least > 1 - SAME_JAIN:
-        return f"some queues do not have exactly one owner with {_names(records, open_ended)}"
+        return f"some queues do not have exactly one owner with {_names(side, open_ended)}"
     labels = [label for label, value in values.items() if value == least]
     are = "is" if len(labels) == 1 else "are"
-    return f"the least even {are} {_names(records, labels)} with a Jain index of {least:.2f}"
+    return f"the least even {are} {_names(side, labels)} with a Jain index of {least:.2f}"
 
 
-def _extremes(records: Records, path: str) -> tuple[str, float, str, float] | None:
+def _extremes(side: Side, path: str) -> tuple[str, float, str, float] | None:
     """Who has least and how much, who has most; None where all have the same."""
-    values = _values(records, path)
+    values = side.values(path)
     if len(values) < 2 or min(values.values()) == max(values.values()):
         return None
     low, high = min(values.values()), max(values.values())
-    few = _names(records, [label for label, value in values.items() if value == low])
-    much = _names(records, [label for label, value in values.items() if value == high])
+    few = _names(side, [label for label, value in values.items() if value == low])
+    much = _names(side, [label for label, value in values.items() if value == high])
     return few, low, much, high
 
 
@@ -124,29 +148,29 @@ def _times(ratio: float) -> str:
 
 def _telling(
     path: str, least: float, text: Callable[[str, float, str, float], str]
-) -> Callable[[Records], Iterator[Told]]:
-    def tell(records: Records) -> Iterator[Told]:
-        found = _extremes(records, path)
+) -> Callable[[Side], Iterator[Told]]:
+    def tell(side: Side) -> Iterator[Told]:
+        found = _extremes(side, path)
         if found is not None and found[3] >= least and found[3] >= found[1] * TOLD_FROM:
-            yield _resting(text(*found), records, path)
+            yield _resting(text(*found), side, path)
 
     return tell
 
 
-def _unlike(records: Records) -> Iterator[Told]:
+def _unlike(side: Side) -> Iterator[Told]:
     """That members can handle more in one variant than in another, which decides whatever depends on it."""
-    extremes = _extremes(records, "capacity_per_s")
-    if capacities_equal(records) or extremes is None:
+    extremes = _extremes(side, "capacity_per_s")
+    if capacities_equal(side.records) or extremes is None:
         return
     few, low, much, high = extremes
     text = (
         f"The comparison is not like for like: the members can handle {high:,g} records per second with {much}, and"
         f" {low:,g} with {few}, so lag, stalls and repeated records say little about the protocols."
     )
-    yield _resting(text, records, "capacity_per_s")
+    yield _resting(text, side, "capacity_per_s")
 
 
-def _counted(path: str, what: str, least: float = 1) -> Callable[[Records], Iterator[Told]]:
+def _counted(path: str, what: str, least: float = 1) -> Callable[[Side], Iterator[Told]]:
     return _telling(
         path,
         least,
@@ -170,16 +194,16 @@ _stalled = _telling(
 )
 
 
-def _waiting(records: Records) -> Iterator[Told]:
-    if any(record["harm"]["work"] is not None and is_behind(record["harm"]["work"]) for record in records):
-        yield from _still_waiting(records)
+def _waiting(side: Side) -> Iterator[Told]:
+    if any(record["harm"]["work"] is not None and is_behind(record["harm"]["work"]) for record in side.records):
+        yield from _still_waiting(side)
 
 
-def _unsettled(records: Records) -> Iterator[Told]:
-    restless = [record["label"] for record in records if not record["harm"]["settled"]]
-    if restless and len(restless) < len(records):
+def _unsettled(side: Side) -> Iterator[Told]:
+    restless = side.restless
+    if restless and len(restless) < len(side.records):
         does = "does" if len(restless) == 1 else "do"
-        text = f"{_names(records, restless)} {does} not settle."
+        text = f"{_names(side, restless)} {does} not settle."
         yield Sentence(text), {label: {"harm.settled": False} for label in restless}
 
 
@@ -215,7 +239,7 @@ _messages = _telling(
     ),
 )
 
-_TELLERS: Sequence[Callable[[Records], Iterator[Told]]] = (
+_TELLERS: Sequence[Callable[[Side], Iterator[Told]]] = (
     _unlike,
     _refused,
     _skipped,

@@ -4,9 +4,10 @@ as one word to be told again anywhere (the variant, the property, the bounds and
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypedDict
 from zlib import compress, crc32, decompressobj
 from zlib import error as ZlibError  # noqa: N812 - a class
@@ -95,7 +96,28 @@ def _action(fields: object) -> Action:
     raise ValueError("other fields than those of an action")
 
 
-class PropertyDocument(TypedDict):
+class LikelihoodDocument(TypedDict):
+    """How many of so many simulated runs violate a property, with seeds from ``first_seed`` on; between which shares
+    the true one lies with 95 % confidence."""
+
+    random_runs: int
+    violated: int
+    share: float
+    interval_95: list[float]
+    first_seed: int
+
+
+class CommitDocument(TypedDict):
+    """The commit that ``member`` sends next of a ``queue`` that another believes in, too: ``server`` refuses it with
+    ``error``, or takes it (null)."""
+
+    member: str
+    queue: str
+    server: str
+    error: str | None
+
+
+class AnswerDocument(TypedDict):
     """``held``: no state that was seen violates it. ``steps`` of the story, and the token that tells it again."""
 
     name: str
@@ -103,6 +125,14 @@ class PropertyDocument(TypedDict):
     steps: int | None
     story: list[str]
     token: str | None
+
+
+class PropertyDocument(AnswerDocument):
+    """``likelihood``: null where no runs were asked for. ``fencing``: what becomes of the next commits of members that
+    share a queue at the story's end, as far as they send any soon."""
+
+    likelihood: LikelihoodDocument | None
+    fencing: list[CommitDocument]
 
 
 class ExploreDocument(TypedDict):
@@ -217,18 +247,26 @@ def steps_in(subject: Subject, found: Answers, name: str) -> list[Step]:
     return steps_of(subject.settled.world, subject.settled.first, found.stories[name][0])
 
 
-def document(subject: Subject, found: Answers) -> ExploreDocument:
-    """The answers as a document."""
+def document(
+    subject: Subject,
+    found: Answers,
+    likely: Mapping[str, LikelihoodDocument] = MappingProxyType({}),
+    fencing: Mapping[str, list[CommitDocument]] = MappingProxyType({}),
+) -> ExploreDocument:
+    """The answers as a document, with what else is known of each property."""
     return {
         "states": found.states,
         "transitions": found.transitions,
         "complete": found.complete,
         "seconds": found.seconds,
-        "properties": [_property(subject, found, name) for name in found.asked],
+        "properties": [
+            {**_property(subject, found, name), "likelihood": likely.get(name), "fencing": fencing.get(name, [])}
+            for name in found.asked
+        ],
     }
 
 
-def _property(subject: Subject, found: Answers, name: str) -> PropertyDocument:
+def _property(subject: Subject, found: Answers, name: str) -> AnswerDocument:
     if name not in found.stories:
         return {"name": name, "held": True, "steps": None, "story": [], "token": None}
     actions, why = found.stories[name]

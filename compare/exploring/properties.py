@@ -19,7 +19,7 @@ from protocols.java import Queue
 from protocols.scenario.events import BrokerEvent, Network, Subscribe
 from protocols.scenario.exploring import Settled, explored
 from protocols.scenario.exploring_events import OF_TOPICS
-from protocols.scenario.model import STATIC, Scenario
+from protocols.scenario.model import STATIC, Scenario, split_system
 from protocols.scenario.running import all_static
 
 NAME: Final = "model-invariants"
@@ -245,6 +245,12 @@ FAIR: Final = (SETTLES, EVERY_QUEUE)
 """Properties of what follows from each state once nothing is late any more and no event comes."""
 
 NAMES: Final = (*WATCHES, *FAIR)
+
+
+def default_property(system: str) -> str:
+    """What a system promises where nothing else is asked for: one owner in each generation; one owner at a time where
+    there are no generations."""
+    return PER_GENERATION if split_system(system)[0] == "kafka" else SINGLE_OWNER
 
 
 NEWS: Final = (*OF_TOPICS, Network, Subscribe)

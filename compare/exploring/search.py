@@ -1,5 +1,11 @@
 """All states that can be reached, level by level, so that the first state that violates a property has a shortest
-story."""
+story.
+
+Nodes are deterministic and can be copied and compared; what is not determined in reality (which message arrives
+first, which timer fires, when an event happens) is a choice, and a state has one successor for each. The search ends
+with a proof (no state left), a story, or a limit, and says which. Orders of choices that cannot influence each other
+are tried once (`independence`).
+"""
 
 from collections.abc import Callable, Sequence
 from time import monotonic

@@ -39,7 +39,7 @@ class Metric:
 
 _BAD = {
     *("idle_members", "unowned_queues", "double_owned_queues"),
-    *("fairness.idle_members", "harm.work.refused", "harm.work.skipped"),
+    *("fairness.idle_members", "harm.work.lost", "harm.work.refused", "harm.work.skipped"),
 }
 
 
@@ -201,7 +201,23 @@ _OF_RUNS = (
             "the part of it in which two of them ran, so that both read; one that stands still does not",
             "queue-s",
         ),
-        Metric("redelivered", "twice", "records that were handled more than once", "records"),
+        Metric("redelivered", "handled twice", "records that were handled more than once", "records"),
+        Metric(
+            "out_of_order.queue",
+            "out of order",
+            "records begun before an earlier one of their queue was handled, or after a later one",
+            "records",
+            -1,
+            "out_of_order",
+        ),
+        Metric(
+            "out_of_order.key",
+            "out of key order",
+            "the same among the records of one key",
+            "records",
+            -1,
+            "out_of_key_order",
+        ),
         Metric("burst", "burst", "the highest rate at which a member was handed records, over its normal one", "ratio"),
         Metric("messages", "messages", "number of messages besides those that fetch records", "messages"),
         Metric(
@@ -211,6 +227,20 @@ _OF_RUNS = (
             " goes on",
             "s",
         ),
+    ),
+    *_by(
+        "compare.running.ages.ages_of",
+        Metric(
+            "record_age_ms.p50",
+            "age p50, ms",
+            "from produced to handled for the first time, half of the records",
+            "ms",
+            -1,
+            "record_age_p50_ms",
+        ),
+        Metric("record_age_ms.p99", "age p99, ms", "the same of 99 in 100", "ms", -1, "record_age_p99_ms"),
+        Metric("record_age_ms.max", "oldest, ms", "the same of the oldest record", "ms", -1, "record_age_max_ms"),
+        Metric("handled_per_s", "handled/s", "records handled for the first time per second", "per second", 1),
     ),
     *_by(
         "compare.running.production.lag_peak",
@@ -223,6 +253,12 @@ _OF_RUNS = (
         "compare.running.harm.harm_of",
         Metric("harm.work.written", "written", "records that producers wrote", "records", 0),
         Metric("harm.work.handled", "handled", "records that were handled at least once", "records", 1),
+        Metric(
+            "harm.work.lost",
+            "lost",
+            "records that producers could not write, or that nobody handles any more",
+            "records",
+        ),
         Metric(
             "harm.work.refused",
             "not written",
@@ -264,7 +300,8 @@ NAMES: Final = (*COUNTS, *LOADS)
 ON_CAPACITY: Final = frozenset(
     {
         *("redelivered", "burst", "lag.peak", "lag.drain_s", "harm.work.waiting"),
-        *("harm.no_progress_queue_s", "harm.longest_stall_s"),
+        *("harm.no_progress_queue_s", "harm.longest_stall_s", "handled_per_s"),
+        *("record_age_ms.p50", "record_age_ms.p99", "record_age_ms.max"),
     }
 )
 """Metrics of a run that say little where its members can handle more records per second than another's."""
@@ -285,31 +322,34 @@ DEMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "longest_stall": ("harm.longest_stall_s", "longest time without progress"),
     "skipped": ("harm.work.skipped", "records never handled"),
     "waiting": ("harm.work.waiting", "records waiting at the end"),
+    "in_order": ("out_of_order.queue", "records out of order"),
 }
 """A scenario's expectation to the metric that it limits, and what it calls that."""
 
 _READERS: Final[Mapping[str, str]] = {
-    # The comparison: what hurts (nobody is best at it while another suffers less, whether that one did its work or
-    # not), what the rest came to (only those who did are compared: who leaves work undone needs less), its report,
-    # the spread over seeds. A baseline tells of what has a spread.
-    "hurts": "capacity_per_s | harm.work.refused | harm.work.skipped | redelivered | harm.no_progress_queue_s"
-    " | harm.longest_stall_s | unowned_queue_s | longest_gap_s | two_owners.reading_queue_s | lag.peak | lag.drain_s"
-    " | harm.work.waiting",
-    "shares": "fairness.members | fairness.idle_members | fairness | optimum | fairness.jain | optimum.jain"
-    " | rebalances | moves | fewest_moves | messages | burst",
-    "report": "fairness.jain | optimum.jain | fairness.idle_members | fairness.max = most | rebalances | moves"
-    " | fewest_moves | double_owned_queue_s | messages",
+    # The comparison, in the groups of its tables (`GROUPS`); its report; the spread over seeds. A baseline tells of
+    # what has a spread.
+    "records": "harm.work.lost | harm.work.refused | harm.work.skipped | harm.work.waiting | capacity_per_s",
+    "pauses": "harm.no_progress_queue_s | unowned_queue_s | harm.longest_stall_s | longest_gap_s | lag.peak"
+    " | lag.drain_s | settle_s",
+    "duplicates": "redelivered | two_owners.reading_queue_s | double_owned_queue_s",
+    "order and age": "record_age_ms.p99 | record_age_ms.p50 | record_age_ms.max | out_of_order.queue | out_of_order.key"
+    " | handled_per_s",
+    "fairness": "fairness.jain | optimum.jain | fairness.members | fairness.idle_members | fairness | optimum"
+    " | fairness.max = most",
+    "cost": "messages | rebalances | moves | fewest_moves | burst",
     "report events": "rebalances | moves | fewest_moves | unowned_queue_s | longest_gap_s = longest, s"
-    " | double_owned_queue_s | settle_s",
+    " | double_owned_queue_s | settle_s | record_age_ms.p99",
     "report topics": "queues | min = least | max = most | idle_members = idle members | jain"
     " | unowned_queues = no owner | double_owned_queues",
     "spread": "capacity_per_s | fairness.jain | fairness.max_over_mean | fairness.idle_members | fairness.min"
     " | fairness.max"
     " | fairness.unowned_queues | fairness.double_owned_queues | optimum.jain | optimum.moves | rebalances | moves"
     " | fewest_moves | unowned_queue_s | longest_gap_s | double_owned_queue_s | two_owners.reading_queue_s"
-    " | redelivered | burst | messages | settle_s | lag.peak | lag.drain_s | harm.work.written | harm.work.handled"
-    " | harm.work.refused | harm.work.skipped | harm.work.waiting | harm.no_progress_queue_s | harm.longest_stall_s"
-    " | harm.settled",
+    " | redelivered | out_of_order.queue | out_of_order.key | record_age_ms.p50 | record_age_ms.p99 | record_age_ms.max"
+    " | handled_per_s | burst | messages | settle_s | lag.peak | lag.drain_s | harm.work.written | harm.work.handled"
+    " | harm.work.lost | harm.work.refused | harm.work.skipped | harm.work.waiting | harm.no_progress_queue_s"
+    " | harm.longest_stall_s | harm.settled",
     # A sweep: columns of its rows, columns with median and percentiles of its summary, those of the summary's table.
     "allocations": "fairness.members | fairness.idle_members | fairness.queues | fairness.unowned_queues"
     " | fairness.double_owned_queues | fairness.min | fairness.max | fairness.spread | moves | fairness.mean"
@@ -362,7 +402,7 @@ _READERS: Final[Mapping[str, str]] = {
 
 
 def _cells(text: str) -> Iterator[Metric]:
-    for cell in text.split(" | "):
+    for cell in filter(None, text.split(" | ")):
         path, _, heading = cell.partition(" = ")
         row = METRICS[path.removeprefix(EVENT)]
         if path.startswith(EVENT):
@@ -372,6 +412,16 @@ def _cells(text: str) -> Iterator[Metric]:
 
 COLUMNS: Final = {reader: tuple(_cells(text)) for reader, text in _READERS.items()}
 """Reader to its metrics in their order, with its headings."""
+
+GROUPS: Final = ("records", "pauses", "duplicates", "order and age", "fairness", "cost")
+"""The readers that are the groups of a comparison's tables. The first metric of a group that is known decides it."""
+
+HURTING: Final = frozenset(row.path for group in GROUPS[:-2] for row in COLUMNS[group]) - {SETTLED}
+"""What hurts users: nobody is best at it while another suffers less, whether that one did its work or not. What the
+rest came to is compared of those who did: who leaves work undone needs less."""
+
+COMPARED: Final = tuple(row for group in GROUPS for row in COLUMNS[group])
+"""What the tables of a comparison show, group by group."""
 
 
 def paths(reader: str) -> tuple[str, ...]:

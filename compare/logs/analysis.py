@@ -1,4 +1,10 @@
-"""From streams of events to what happened in each group."""
+"""From streams of events to what happened in each group.
+
+Lines have become typed events before (`reading`, `broker_events`, `client_events`, `rocketmq_lines`). Here they are
+sorted by group and made into rebalances, rebalances get causes, and causes that belong together become a deploy or a
+flapping member. A cause is certain only where a line of the log of that member or broker says so; all others stay
+candidates, with what would decide between them.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence

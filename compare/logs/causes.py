@@ -1,18 +1,26 @@
 """Why a Kafka group rebalanced: every change of its members and topics, each with a cause that is certain, or with its
 candidates and what would decide.
+
+The broker's line gives the kind of change ("removing member ... on heartbeat expiration"), which several causes
+share: a killed process, a long pause, a broker that stood still. What decides is the member's own log, if it is
+there, covers the moment, and is of a client whose lines for the cause are known. An absent line proves nothing
+without all three.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from compare.logs.broker_events import EpochJoined, PartitionCreated, Preparing, Replaced, SubscriptionUpdated
 from compare.logs.client_events import (
     CoordinatorGone,
+    Joined,
     Loading,
     MetadataChanged,
     NotCoordinator,
     OfClient,
+    PollTimeout,
     Resubscribed,
     SecondRound,
     SessionOver,
@@ -23,7 +31,7 @@ from compare.logs.coordinators import Load
 from compare.logs.events import Event
 from compare.logs.identity import Process, Processes, client_of
 from compare.logs.model import Cause, Departure, Doubt, Ordered, Rebalance
-from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, NEW_ID, Returns
+from compare.logs.returns import AFTER_FENCING, AFTER_POLL, JOINED, LOST, NEW_ID, Returns
 from compare.logs.topics import Topics
 
 _AFTER_LOAD_S = 120.0
@@ -90,6 +98,7 @@ class _Court:
         self._returns = Returns(events, setting.processes)
         self._lines = Ordered(self._telling(events))
         self._gone = Ordered(event for event in events if isinstance(event, CoordinatorGone))
+        self._slow = Ordered(event for event in events if isinstance(event, PollTimeout))
         self._topics = Topics(events, setting.created)
         self._hash = ""
 
@@ -109,8 +118,9 @@ class _Court:
         """The rebalance with its causes and doubts; ``dense``: others begin within the time that a join takes."""
         self._returns.begin(each)
         found = self._vanished(each, before)
+        gone = [self._witnessed(departure) for departure in each.departures if self._was_in(departure, before, place)]
         moves: list[tuple[float, Departure | str]] = [
-            *((departure.at, departure) for departure in each.departures if self._was_in(departure, before, place)),
+            *((departure.at, departure) for departure in gone),
             *((at, member) for member, at in each.joined.items()),
         ]
         for at, moved in sorted(moves, key=lambda move: move[0]):
@@ -150,20 +160,22 @@ class _Court:
         if departure.how == "unknown":
             who = f"the log of {client_of(departure.member)}"
             return Doubt(("member_left", "poll_interval_exceeded"), (departure.member,), departure.events, who)
-        if departure.how == "poll" and self._had_lost_place(departure):
-            would = "the broker's log"
-            return Doubt((_HOW["poll"], "session_timeout"), (departure.member,), departure.events, would)
+        if departure.how == LOST:
+            may = (_HOW["poll"], "session_timeout", "rebalance_timeout")
+            return Doubt(may, (departure.member,), departure.events, "the broker's log")
         behind = "exception" if departure.exception else ""
         return Cause(_HOW[departure.how], (departure.member,), departure.events, departure.exception, behind)
 
-    def _had_lost_place(self, departure: Departure) -> bool:
-        """Whether a client that was too slow says that it had lost its place, too: one that stood still notices both
+    def _witnessed(self, departure: Departure) -> Departure:
+        """A client that was too slow and says that it had lost its place, too, may have stood still: it notices both
         when it runs again, and was removed before. The broker's log tells which it was."""
-        if departure.process is None or any(event.stream.role == "broker" for event in departure.events):
-            return False
+        by_broker = any(event.stream.role == "broker" for event in departure.events)
+        if departure.how != "poll" or departure.process is None or by_broker:
+            return departure
         near = self._lines.between(departure.at - _NOTICED_S, departure.at + _NOTICED_S)
         lost = [event for event in near if isinstance(event, UnknownMember | SessionOver)]
-        return any(self._processes.of(event) == departure.process for event in lost)
+        has_lost = any(self._processes.of(event) == departure.process for event in lost)
+        return replace(departure, how=LOST) if has_lost else departure
 
     def _vanished(self, each: Rebalance, before: Rebalance | None) -> _Found:
         """Without the broker's log: who is no more among the members, though nobody said so."""
@@ -182,17 +194,22 @@ class _Court:
             if process is not None and process in back:
                 continue  # it is in this rebalance under another id
             lost = self._lost_place(name, each)
-            if lost and each.seen:
+            if lost and each.seen and not self._was_slow(lost[0]):
                 self._returns.vanished(Departure(name, each.at, "session", lost, process))
                 found.append((each.at, Cause("session_timeout", (name,), lost)))
-            elif each.listed is not None and before.after is not None and name in before.after:
-                self._returns.vanished(Departure(name, each.at, "unknown", (), process))
-                known = ("session_timeout", "member_left")
+            elif lost or (each.listed is not None and before.after is not None and name in before.after):
+                self._returns.vanished(Departure(name, each.at, LOST if lost else "unknown", lost, process))
+                known = ("session_timeout", "rebalance_timeout") if lost else ("session_timeout", "member_left")
                 may = known if process is not None else (*known, "poll_interval_exceeded")
                 found.append((each.at, Doubt(may, (name,), each.events[:2], "the broker's log")))
         return found
 
-    def _lost_place(self, member: str, each: Rebalance) -> tuple[Event, ...]:
+    def _was_slow(self, lost: OfClient) -> bool:
+        """Whether the client says that it polled too late, too: the group may have gone on without it."""
+        near = self._slow.between(lost.at - _NOTICED_S, lost.at + _NOTICED_S)
+        return any(self._processes.of(event) == self._processes.of(lost) for event in near)
+
+    def _lost_place(self, member: str, each: Rebalance) -> tuple[OfClient, ...]:
         """Lines in which the member's process says that it lost its place, after it was in the group."""
         process = self._processes.of_member.get(member)
         if process is None:
@@ -295,7 +312,8 @@ class _Court:
         if each.generation == 1:
             return [Cause(JOINED, (), each.events[:2])]
         if any(isinstance(note, SecondRound) for note in notes):
-            return [self._second_round(each, before)]
+            # A member gives up partitions without a round of its own where the group's others speak the new protocol.
+            return [] if _joined_again(before) else [self._second_round(each, before)]
         since = before.over if before else each.at - _AFTER_LOAD_S
         gone = tuple(event for event in self._gone.between(since, each.at) if "coordinator unavailable" in event.why)
         loading = tuple(note for note in notes if isinstance(note, Loading))
@@ -315,6 +333,13 @@ class _Court:
             members = tuple(name for name in each.seen if any(self._is_of(event, name) for event in resubscribed))[:1]
             return [self._topics.resubscribed(each, before, members, resubscribed)]
         return []
+
+
+def _joined_again(rebalance: Rebalance | None) -> bool:
+    """Whether a member has joined one generation twice: so it is where the coordinator lets members of the classic
+    protocol into a group of the consumer protocol."""
+    joins = Counter(event.member for event in (rebalance.events if rebalance else ()) if isinstance(event, Joined))
+    return any(count > 1 for member, count in joins.items() if member)
 
 
 def _in_doubt(one: Cause | Doubt) -> Cause | Doubt:

@@ -200,7 +200,7 @@ class _Witness:
             return replace(departure, how="clean")
         if own.joins_after(departure.at):
             # The same process is back, and would have said that it closes.
-            return replace(departure, how="poll") if library in {"java", "kafka-python"} else departure
+            return replace(departure, how="poll") if library == "kafka-python" else departure
         if library == "librdkafka" and not own.late:
             covered = self._processes.ends(process) > departure.at + CLOSE_S
             return replace(departure, how="clean") if covered else departure

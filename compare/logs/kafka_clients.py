@@ -80,6 +80,11 @@ _JAVA = table(
         "OffsetCommit failed with Generation{generationId={generation}, memberId='{*member}', protocol='{}'}: The"
         " coordinator is not aware of this member{}",
     ),
+    (
+        UnknownMember,
+        "LeaveGroup request with Generation{generationId={generation}, memberId='{*member}', protocol='{}'} failed with"
+        " error: The coordinator is not aware of this member{}",
+    ),
     (UnknownMember, "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID{}"),
     (UnknownMember, "Resetting generation due to: encountered UNKNOWN_MEMBER_ID{}"),
     (UnknownMember, "Attempt to heartbeat {}failed{}UNKNOWN_MEMBER_ID{}"),

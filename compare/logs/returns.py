@@ -24,6 +24,9 @@ NEW_ID = "member_rejoined_under_new_id"
 AFTER_POLL = "member_rejoined_after_poll_timeout"
 AFTER_FENCING = "member_rejoined_after_fencing"
 
+LOST = "lost"
+"""How a client left that says that it was too slow, and that it had no place any more."""
+
 _BACK = {"poll": AFTER_POLL, "session": AFTER_FENCING, "not_rejoined": AFTER_FENCING, "clean": JOINED}
 _NOTICED_S = 30.0
 """A client that lost its place says so at most so long before it joins again."""
@@ -138,9 +141,7 @@ class Returns:
         """By the lines of the member's own process."""
         known = self.absent.of_process(process)
         if known is not None:
-            back = _BACK.get(known.how)
-            would = "" if back else self._who(member)
-            return Return((back,) if back else (JOINED, AFTER_POLL), known, would_decide=would)
+            return self._known_to_have_left(member, process, known, each)
         if old := self._processes.had(process, member, self._ever):
             return self._while_there(old, process, each, place)
         if not self._processes.has_start(process):
@@ -152,10 +153,24 @@ class Returns:
         )
         return Return((JOINED,), first) if sure else None
 
+    def _known_to_have_left(self, member: str, process: Process, known: Departure, each: Rebalance) -> Return:
+        """A process is back that lost its place, where its own lines say that it did: else it may be another one, whose
+        start stands in a part of the log that is missing."""
+        back = _BACK.get(known.how)
+        if back is None:
+            may = (AFTER_POLL, AFTER_FENCING) if known.how == LOST else (JOINED, AFTER_POLL)
+            return Return(may, known, would_decide="the broker's log" if known.how == LOST else self._who(member))
+        own = self._signs[process].between(known.at - _NOTICED_S, each.over) if process in self._signs else []
+        if back == AFTER_FENCING and each.at_broker and all(isinstance(event, Joining) for event in own):
+            return Return((back, JOINED), known, would_decide=f"all parts of {self._who(member)}")
+        return Return((back,), known)
+
     def _while_there(self, old: str, process: Process, each: Rebalance, place: int) -> Return:
         """The process has another id though nothing says that its old one was gone before."""
         signs = self._recent(process, each.over)
         if each.at_broker:
+            if not signs:
+                return Return((NEW_ID, AFTER_FENCING, JOINED), None, (), f"all parts of {self._who(old)}")
             if old in self.present:
                 return Return((NEW_ID,), None, signs)
             return Return((NEW_ID, AFTER_FENCING), None, (), "the broker's log from before")

@@ -9,7 +9,7 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from compare.logs.events import Event, OfGroup, Stream
-from compare.logs.model import Cause, GroupLog, Ordered, Rebalance
+from compare.logs.model import Cause, Doubt, GroupLog, Ordered, Rebalance
 from compare.logs.rocketmq_conditions import Found, conditions
 from compare.logs.rocketmq_lines import (
     AtBroker,
@@ -71,7 +71,7 @@ def rocketmq_log(name: str, events: Sequence[OfGroup], shared: Sequence[Event], 
     others = [event for event in others if not event.client or event.client in members]
     every = sorted([*own, *others], key=lambda event: event.at)
     moves = _members(every, members)
-    rebalances = _with_causes(rebalances, own, every, moves)
+    rebalances = _with_doubts(_with_causes(rebalances, own, every, moves), every)
     return GroupLog("rocketmq", name, "plain", own, rebalances, moves=moves, others=others)
 
 
@@ -193,6 +193,54 @@ def _with_causes(
         found.append(replace(judged, events=lines))
         last = end - _LATE_S
     return found
+
+
+_TOLD_S = 10.0
+"""Members are told at once who comes and goes: what they do later may have another reason."""
+
+_NOT_IDLE_S = 20.0
+"""A connection that closes so soon after a heartbeat was not closed for its silence."""
+
+
+def _with_doubts(rebalances: Sequence[Rebalance], every: Sequence[Rocket]) -> list[Rebalance]:
+    """Causes that rest on one broker's lines, where other lines would decide, become doubts."""
+    brokers = {event.broker for event in every if isinstance(event, OfQueue)}
+    booted = {event.broker for event in every if isinstance(event, BrokerBooted)}
+    whole = brokers <= booted and (bool(brokers) or len(booted) > 1)
+    starts = [event for event in every if isinstance(event, ClientSwitched)]
+    found: list[Rebalance] = []
+    for number, each in enumerate(rebalances):
+        causes: list[Cause] = []
+        doubts: list[Doubt] = []
+        for cause in each.causes:
+            lines = [event for event in cause.events if isinstance(event, _MEMBERSHIP)]
+            late = bool(lines) and min(abs(each.at - event.at) for event in lines) > _TOLD_S
+            if number and cause.name in _OF_MEMBERS and late:
+                doubts.append(Doubt(_OF_MEMBERS, cause.members, cause.events, "the logs of the clients"))
+            elif cause.name == "member_joined" and not (whole or _have_started(cause.members, each, starts)):
+                may = ("member_joined", "member_rejoined")
+                doubts.append(Doubt(may, cause.members, cause.events, "the logs of all brokers from their start"))
+            elif cause.name == "connection_closed" and not all(map(_is_dead, lines)):
+                may = ("connection_closed", "heartbeat_expired")
+                doubts.append(Doubt(may, cause.members, cause.events, "the remoting.log of the brokers"))
+            else:
+                causes.append(cause)
+        found.append(replace(each, causes=tuple(causes), doubts=tuple(doubts)))
+    return found
+
+
+def _have_started(members: Sequence[str], each: Rebalance, starts: Sequence[ClientSwitched]) -> bool:
+    """Whether the members, or somebody where none is named, say that they start then."""
+    now = {event.client for event in starts if -_TOLD_S <= event.at - each.at <= each.over - each.at + _LATE_S}
+    return bool(now) and now.issuperset(members)
+
+
+_OF_MEMBERS = ("member_joined", "member_left", "connection_closed", "heartbeat_expired", "member_rejoined")
+
+
+def _is_dead(event: Rocket) -> bool:
+    hint = event.place.hint
+    return not isinstance(event, ChannelClosed) or (hint is not None and event.at - hint < _NOT_IDLE_S)
 
 
 def _within(found: Found, since: float, end: float) -> Found:

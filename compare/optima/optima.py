@@ -1,4 +1,10 @@
-"""The optimum of a group: fairest first, fewest moves second; and the fairest loads or allocation alone."""
+"""The optimum of a group: fairest first, fewest moves second; and the fairest loads or allocation alone.
+
+"Unfair" means little without knowing what was possible: subscriptions may force it. The fairest loads are those of
+an optimal semi-matching (`semi_matching`), which are the same in every fairest allocation; among these a cheapest
+flow keeps as many queues as can be kept (`moves`). Both come with a certificate that can be checked without trusting
+how it was found (`certificate`).
+"""
 
 from collections.abc import Mapping, Sequence
 

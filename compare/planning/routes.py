@@ -1,4 +1,9 @@
-"""The route to each kind of target: which steps, in which order, and which orders go wrong."""
+"""The route to each kind of target: which steps, in which order, and which orders go wrong.
+
+A route is data: settings by client library, what code must expect, a check after each step. Its cost is simulated
+afterwards (`simulating`) on the group as it was read. Where the source does not show something that decides between
+two routes (a member's library, its settings), the route says both and what would decide.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,5 +1,9 @@
-"""From sources to observed groups: each block to the reader that knows its kind, then each system's join; and the
-options of every verb that reads running clusters.
+"""From sources to observed groups: each block to the reader that knows its kind, then each system's join.
+
+Texts are recognised by their content, because people paste what they have: several views, tools and clusters in one
+file. A view alone tells a part of a group (Kafka's offsets view hides idle members), so that facts of all sources
+are joined by system and group before anything is concluded. Also here: the options of every verb that reads running
+clusters.
 """
 
 import math

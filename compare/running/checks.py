@@ -9,10 +9,12 @@ What must hold in a run: what the scenario's ``expect`` demands, and what one wo
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Final, TypeGuard
 
 from compare.documents.comparison import CheckRecord, Record, SharedRecord, Spread, WorkRecord
 from compare.figures.metrics import DEMANDS, METRICS
+from compare.formatting import many
 from compare.running.run_variant import RunResult
 from compare.running.spread import figure
 from protocols import Queue
@@ -56,7 +58,7 @@ def is_behind(work: WorkRecord) -> bool:
 def records_lost(record: Record | SharedRecord) -> int:
     """Records that could not be written or that nobody handles any more."""
     work = record["harm"]["work"]
-    return 0 if work is None else work["refused"] + work["skipped"]
+    return 0 if work is None else work["lost"]
 
 
 def did_the_work(record: Record | SharedRecord, least_lost: int = 0) -> bool:
@@ -72,16 +74,11 @@ def usually_settles(record: Record | SharedRecord, spread: Mapping[str, Spread] 
     return record["harm"]["settled"] if spread is None else spread["harm.settled"]["p5"] == 1
 
 
-def usually_lost(spread: Mapping[str, Spread]) -> float:
-    """Of a variant's figures over many seeds: `records_lost`, which 19 of 20 runs do not exceed."""
-    return sum(spread[f"harm.work.{name}"]["p95"] or 0.0 for name in ("refused", "skipped"))
-
-
 def usually_did_the_work(spread: Mapping[str, Spread], least_lost: float = 0.0) -> bool:
     """Of a variant's figures over many seeds: 19 of 20 runs did."""
     waiting, written = (spread[f"harm.work.{name}"] for name in ("waiting", "written"))
     behind = (waiting["p95"] or 0) > (written["median"] or 0) * BEHIND_SHARE
-    lost = usually_lost(spread) > least_lost
+    lost = (spread["harm.work.lost"]["p95"] or 0) > least_lost
     return spread["harm.settled"]["p5"] == 1 and not behind and not lost and usually_ends_complete(spread)
 
 
@@ -156,13 +153,26 @@ def _expected(result: RunResult) -> Iterator[tuple[str, Queue] | tuple[str, Queu
             yield from ((group, queue, there.members[at].id) for queue in there.topics[topic] for at in who)
 
 
+def demanded_figure(demand: str, found: Record) -> tuple[str, str]:
+    """The path of the figure that an expectation limits, and what it is called: order is that of keys, where records
+    have some."""
+    if demand == "in_order" and found["out_of_order"]["key"] is not None:
+        return "out_of_order.key", "records out of the order of their key"
+    return DEMANDS[demand]
+
+
 def _breach(demand: str, limit: float, found: Record) -> str:
     """What is wrong where a value is above its limit; empty where it is not (or is not known)."""
-    path, what = DEMANDS[demand]
+    path, what = demanded_figure(demand, found)
+    if demand == "in_order":
+        # By key where there are keys; true allows no record, and false asks for nothing.
+        limit = 0 if limit else inf
     value, unit = figure(found, path), METRICS[path].unit
     if value is None or value * (1000 if unit == "s" else 1) <= limit:
         return ""
     if unit == "s":
         return f"{what} is {value:g}s, expected at most {duration_text(limit)}"
+    if demand == "in_order":
+        return f"{many(int(value), 'record')} out of the order of their {path.rpartition('.')[2]}, expected none"
     said = " queue-seconds" if unit == "queue-s" else ""
     return f"{what} is {value:g}{said}, expected at most {limit:g}{said}"

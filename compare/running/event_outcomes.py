@@ -12,6 +12,7 @@ from compare.documents.comparison import After, AfterRecord, Fairness, N
 from compare.figures import GroupLoads, counted_figures
 from compare.figures.definitions import jain_of
 from compare.optima import Optimum, optimum
+from compare.running.ages import Ages, handled_per_s
 from compare.running.phases import NeverOwned, Outcome, Phase, Waiting, outcomes
 from compare.running.run_variant import Reasons, RunResult, reasons
 from protocols import Allocation
@@ -87,8 +88,9 @@ NOT_SHARED = tuple(
 """What an event leads to where queues are shared, by its type; None where all groups are broadcasting."""
 
 
-def event_outcomes(result: RunResult, phases: Sequence[Phase]) -> list[After]:
-    """One record for the beginning and one for every time at which events happen; times in seconds.
+def event_outcomes(result: RunResult, phases: Sequence[Phase], ages: Sequence[Ages]) -> list[After]:
+    """One record for the beginning and one for every time at which events happen; times in seconds. ``ages``: of the
+    records that were handled in each phase.
 
     Fairness and optimum are those just before the next event. ``fewest_moves``: how many queues must change their
     owner, from where they were before the events, for the fairest sharing after them. ``moves`` are at least as many
@@ -105,6 +107,7 @@ def event_outcomes(result: RunResult, phases: Sequence[Phase]) -> list[After]:
     records = [
         _record(
             outcome,
+            ages[at],
             fairness[at],
             optima[at],
             0 if at == 0 else _fewest_moves(outcome, counted),
@@ -133,6 +136,7 @@ def _why(result: RunResult, phase: Phase, allocations: Iterable[tuple[str, Alloc
 
 def _record(
     outcome: Outcome,
+    ages: Ages,
     fairness: Fairness,
     optimum_then: OptimumRecord,
     fewest_moves: int,
@@ -156,6 +160,8 @@ def _record(
         "shared_queues": len({(double.group, double.queue) for double, _ in outcome.doubles}),
         "double_owned_queue_s": _s(sum(lasted for _, lasted in outcome.doubles)),
         "settle_s": _s(outcome.settle),
+        "record_age_ms": ages.document(),
+        "handled_per_s": handled_per_s(ages, phase.until - phase.at),
         "never_owned_queues": waiting.queues,
         "never_owned_s": _s(waiting.longest),
         "why_unowned": list(why.unowned),

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from compare.documents.comparison import HarmRecord, ReasonRecord, WorkRecord
 from compare.running.checks import is_behind
 from compare.running.phases import Phase
-from compare.running.production import ProductionHistory, productions
+from compare.running.production import ProductionHistory
 from compare.running.run_variant import RunResult, records_per_second
 from compare.running.stalls import Reason, WhyStalled, in_common, most_important, pauses_of, stalls
 from compare.running.work import Passed, ReadQueue, broadcasting_reads, shared_reads, work_of
@@ -28,6 +28,7 @@ from protocols.scenario.events import BrokerEvent, Disconnect, Network
 from protocols.scenario.topology import ProcessPeers, Topology
 from protocols.timeline import Timeline
 from protocols.timeline.deliveries import Delivery, positions
+from protocols.timeline.order import OutOfOrder
 from protocols.timeline.ownership import Double
 from protocols.timeline.properties import FEWEST_CHANGES
 from protocols.timeline.timeline import Commit
@@ -103,6 +104,20 @@ def _reason(
             event = events.before(commit.at, commit.group)
             return Reason(SET_BACK, count, event, None, who, None, count, alike=event)
     return Reason(NOT_COMMITTED, count, event, None, (again.member,), None, count, alike=event)
+
+
+AT_ONCE, LATER, OVERLAPPING = "several threads", "handled again later", "several members"
+"""Kinds of reasons, see `compare.documents.comparison.ReasonRecord`."""
+
+
+def why_out_of_order(timeline: Timeline, found: OutOfOrder) -> Iterator[Reason]:
+    """Records that were handled again, and those that began together in several threads, or with several members."""
+    if found.again:
+        yield Reason(LATER, found.again, records=found.again)
+    if found.queue > found.again:
+        parallel = {each.member for each in timeline.deliveries if each.at_once > 1 and each.end > each.first + 1}
+        kind, members = (AT_ONCE, tuple(sorted(parallel))) if parallel else (OVERLAPPING, ())
+        yield Reason(kind, found.queue - found.again, members=members, records=found.queue - found.again)
 
 
 BEGINS_BEHIND, COMMITTED_PAST, PASSED_OVER, NO_BROKER = "begins behind", "committed past", "passed over", "no broker"
@@ -244,10 +259,16 @@ MOST_EXPLAINED = 200
 """Stalls for which reasons are looked for: the longest ones."""
 
 
-def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool) -> HarmRecord:
-    """All of it; times in seconds. ``settled``: whether the run ended so, which its checks say."""
+def harm_of(
+    result: RunResult,
+    phases: Sequence[Phase],
+    production: Mapping[Queue, ProductionHistory],
+    disorder: OutOfOrder,
+    settled: bool,
+) -> HarmRecord:
+    """All of it; times in seconds. ``production`` and ``disorder``: of the run; ``settled``: whether it ended so, which
+    its checks say."""
     timeline, scenario = result.timeline, result.variant.scenario
-    production = productions(result)
     because: dict[str, list[ReasonRecord]] = {}
     harm_record: HarmRecord = {
         "work": None,
@@ -261,17 +282,21 @@ def harm_of(result: RunResult, phases: Sequence[Phase], settled: bool) -> HarmRe
         because["unsettled"] = _documents(why_unsettled(timeline))
     if timeline.redelivered:
         because["redelivered"] = _documents(why_repeated(timeline))
+    if disorder.queue:
+        because["out_of_order"] = _documents(why_out_of_order(timeline, disorder))
     if not production:
         return harm_record
     shared, alone = shared_reads(timeline, phases), broadcasting_reads(timeline)
     work = work_of(timeline, shared, production)
     passed = (*work.passed, *work_of(timeline, alone, production).passed)
+    skipped = sum(each.end - each.first for each in passed)
     counted: WorkRecord = {
         "written": work.written,
         "handled": work.handled,
         "waiting": work.waiting,
-        "skipped": sum(each.end - each.first for each in passed),
+        "skipped": skipped,
         "refused": work.refused,
+        "lost": work.refused + skipped,
     }
     harm_record["work"] = counted
     if passed:

@@ -4,29 +4,60 @@ How far behind the groups of a run fell, and how long it took them to catch up.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import ceil, floor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, floor, inf
+from typing import NamedTuple, TypeAlias
 
 from compare.running.run_variant import RunResult
 from compare.running.systems import system_of
+from compare.running.variants import Variant
 from protocols import Queue
 from protocols.engine.nodes import TICK, Time
+from protocols.facts import Writes
 from protocols.load import Production
 from protocols.scenario.events import Event
 from protocols.scenario.fields import Brokers, brokers_of, queue_index
-from protocols.scenario.model import Scenario, split_system
-from protocols.scenario.rates import Rates, Replicas
+from protocols.scenario.keys import keyed_queues
+from protocols.scenario.model import Scenario
+from protocols.scenario.rates import Rates
 from protocols.timeline.deliveries import Delivery, Lag, lag_over_time, positions
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
+from protocols.timeline.order import KeyOf
 from protocols.timeline.timeline import Timeline
+
+Span: TypeAlias = tuple[Time, Time]
+
+
+def clipped(spans: Iterable[Span], since: Time, until: Time) -> Iterator[Span]:
+    """What of these lies between two times."""
+    for start, end in spans:
+        if start < until and end > since:
+            yield max(start, since), min(end, until)
+
+
+class Produced(NamedTuple):
+    """The records from ``first`` on were produced one each ``spacing`` milliseconds (0: all at once), beginning ``at``;
+    up to where the next such part begins."""
+
+    first: int
+    at: Time
+    spacing: Time
 
 
 @dataclass(frozen=True, slots=True)
 class ProductionHistory:
-    """``parts``: times of even production, one after the other, since the queue began with offset 0."""
+    """``parts``: times of even production, one after the other, since the queue began with offset 0. ``held``: from
+    when to when nothing new could be read, because it waited for an acknowledgement, the last one maybe open.
+    ``given_up``: of when producers gave up what had waited for too long. ``refusals``: from when to when they gave up
+    so many records per second at once."""
 
     parts: tuple[Production, ...]
+    held: tuple[Span, ...] = ()
+    given_up: tuple[Span, ...] = ()
+    refusals: tuple[tuple[Time, Time, float], ...] = ()
+    acknowledged: bool = False
+    """Whether what is held is acknowledged all the same."""
 
     @property
     def since(self) -> Time:
@@ -34,25 +65,60 @@ class ProductionHistory:
         return self.parts[0].since
 
     def end_offset(self, now: Time) -> int:
-        """Offset of the next record to be written."""
-        return next((part.end_offset(now) for part in reversed(self.parts) if part.since <= now), 0)
+        """Offset of the next record to be written, as far as records can be read."""
+        for since, until in self.held:
+            if since < now < until:
+                now = since
+        return self.sent(now)
+
+    def sent(self, now: Time) -> int:
+        """The same, with records that have been sent and not been acknowledged yet."""
+        for part in reversed(self.parts):
+            if part.since <= now:
+                return part.end_offset(now)
+        return 0
 
     def arrival(self, offset: int, latest: Time) -> Time:
-        """When the record with this offset is there, to a tick; ``latest`` where it is not there before that."""
+        """When the record with this offset was sent, to a tick; ``latest`` where it was not before that."""
         early, late = self.since, latest
-        if self.end_offset(late) <= offset:
+        if self.sent(late) <= offset:
             return late
         while late - early > TICK:
             middle = (early + late) / 2
-            early, late = (middle, late) if self.end_offset(middle) <= offset else (early, middle)
+            early, late = (middle, late) if self.sent(middle) <= offset else (early, middle)
         return ceil(late / TICK) * TICK
+
+    def produced(self) -> tuple[Produced, ...]:
+        """When each record was produced, in the order of offsets."""
+        found: list[Produced] = []
+        for part in self.parts:
+            at_once, spacing = 0, 1000 / part.per_second if part.per_second > 0 else 0.0
+            found.append(Produced(part.before, part.since + spacing, spacing))
+            for at, count in part.bursts:
+                evenly = floor((at - part.since) * part.per_second / 1000)
+                found.append(Produced(part.before + evenly + at_once, at, 0.0))
+                at_once += count
+                found.append(Produced(part.before + evenly + at_once, part.since + (evenly + 1) * spacing, spacing))
+        return tuple(found)
 
     def silences(self, since: Time, until: Time) -> list[tuple[Time, Time]]:
         """When nothing could be written, of a queue to which records are written at other times."""
         ends = [*(part.since for part in self.parts[1:]), until]
         spans = [(max(since, part.since), min(until, end)) for part, end in zip(self.parts, ends, strict=True)]
         silent = [part.per_second <= 0 for part in self.parts]
-        return [span for span, each in zip(spans, silent, strict=True) if each and span[0] < span[1]]
+        found = [span for span, each in zip(spans, silent, strict=True) if each]
+        return [(start, end) for start, end in (*found, *clipped(self.given_up, since, until)) if start < end]
+
+    def unacknowledged(self, since: Time, until: Time) -> list[tuple[Time, Time]]:
+        """When nothing was acknowledged, in order; what was given up among it."""
+        spans = [*self.silences(since, until), *(() if self.acknowledged else clipped(self.held, since, until))]
+        merged: list[tuple[Time, Time]] = []
+        for start, end in sorted(spans):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(end, merged[-1][1])
+            else:
+                merged.append((start, end))
+        return merged
 
     @property
     def rate(self) -> float:
@@ -61,19 +127,47 @@ class ProductionHistory:
 
     def refused(self, since: Time, until: Time) -> int:
         """Records of the even production that could not be written between two times."""
-        return sum(floor((end - start) * self.rate / 1000) for start, end in self.silences(since, until))
+        at_once = ((min(until, end) - max(since, start), rate) for start, end, rate in self.refusals)
+        late = sum(floor((end - start) * self.rate / 1000) for start, end in clipped(self.given_up, since, until))
+        return late + sum(floor(max(0.0, lasted) * rate / 1000) for lasted, rate in at_once)
 
     def goes_on(self, now: Time, per_second: float) -> "ProductionHistory":
         """From now on so many records come per second."""
         last = self.parts[-1]
         if last.per_second == per_second:
             return self
-        return ProductionHistory((*self.parts, Production(per_second, now, last.end_offset(now))))
+        return replace(self, parts=(*self.parts, Production(per_second, now, last.end_offset(now))))
 
     def gets(self, now: Time, count: int) -> "ProductionHistory":
         """So many records come at once, beside those that come evenly."""
         last = self.parts[-1]
-        return ProductionHistory((*self.parts[:-1], last._replace(bursts=(*last.bursts, (now, count)))))
+        return replace(self, parts=(*self.parts[:-1], last._replace(bursts=(*last.bursts, (now, count)))))
+
+    def told(self, now: Time, fact: Writes) -> "ProductionHistory":
+        """Producers do from now on what the fact says."""
+        history = self.goes_on(now, fact.per_second)
+        if history.refusals and history.refusals[-1][1] == inf:
+            since, _, rate = history.refusals[-1]
+            history = replace(history, refusals=(*history.refusals[:-1], (since, now, rate)))
+        if fact.refused:
+            history = replace(history, refusals=(*history.refusals, (now, inf, fact.refused)))
+        waits = bool(history.held) and history.held[-1][1] == inf
+        if fact.waits and not waits:
+            return replace(history, held=(*history.held, (now, inf)), acknowledged=fact.acknowledged)
+        return history if fact.waits or not waits else history._no_longer_held(now, now - fact.at_most)
+
+    def _no_longer_held(self, now: Time, late: Time) -> "ProductionHistory":
+        """What has waited can be read from now on, but what was sent before ``late``."""
+        since, _ = self.held[-1]
+        history = replace(self, held=(*self.held[:-1], (max(since, late), now)))
+        if late <= since:
+            return history
+        last = self.parts[-1]
+        part = last._replace(
+            pauses=(*last.pauses, (since, late)),
+            bursts=tuple([each for each in last.bursts if not since < each[0] < late]),
+        )
+        return replace(history, parts=(*self.parts[:-1], part), given_up=(*self.given_up, (since, late)))
 
 
 def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
@@ -82,19 +176,21 @@ def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
     scenario = result.variant.scenario
     if not scenario.load.writes and not any(event.writes_records for event in scenario.events):
         return {}
-    system, _ = split_system(result.variant.part.system)
-    replicas = Replicas(scenario.brokers, scenario.replication[system]) if system in scenario.replication else None
-    producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering, replicas)
+    producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering)
+    told = [(each.now, each.fact) for each in result.timeline.facts if type(each.fact) is Writes]
     for event in scenario.events:
+        while told and told[0][0] < event.at:
+            producers.do(*told.pop(0))
         producers.live_through(event)
+    for now, fact in told:
+        producers.do(now, fact)
     return producers.written
 
 
 @dataclass(slots=True)
 class _Producers:
-    """They write to every queue that there is, but not to one that nobody serves: whose broker is down (RocketMQ), or
-    all of whose ``replicas`` are (Kafka, where the scenario says how many there are; else a partition always gets
-    another leader)."""
+    """They write to every queue that there is as the load says, unless the system tells otherwise (`Writes`). What
+    comes at once for a queue whose broker is ``down`` (RocketMQ) is lost."""
 
     rates: Rates
     numbering: Numbering
@@ -102,15 +198,14 @@ class _Producers:
     brokers: dict[str, Brokers]
     """Topic to the broker of each of its queues."""
     written: dict[Queue, ProductionHistory]
-    replicas: Replicas | None
     down: set[str] = field(default_factory=set)
     deleted: set[Queue] = field(default_factory=set)
 
     @classmethod
-    def of(cls, scenario: Scenario, numbering: Numbering, replicas: Replicas | None) -> "_Producers":
+    def of(cls, scenario: Scenario, numbering: Numbering) -> "_Producers":
         topics = first_topics(scenario, numbering)
         brokers = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
-        made = cls(Rates(scenario), numbering, topics, brokers, {}, replicas)
+        made = cls(Rates(scenario), numbering, topics, brokers, {})
         made._write(0.0)
         return made
 
@@ -120,12 +215,10 @@ class _Producers:
             there: Mapping[str, Mapping[str, int]] = {topic: Counter(at) for topic, at in self.brokers.items()}
             for topic, broker, number, count in event.written(there):
                 queue = self.topics[topic][queue_index(self.brokers[topic], broker, number)]
-                if self._is_served(queue):
+                if queue.broker not in self.down:
                     self.written[queue] = self.written[queue].gets(event.at, count)
         for broker, runs in event.broker_changes().items():
             (self.down.discard if runs else self.down.add)(broker)
-            if self.replicas is not None:
-                (self.replicas.returns if runs else self.replicas.ends)(broker)
         for topic, per_broker in event.queue_changes().items():
             if per_broker is None:
                 self.deleted.update(self.topics.get(topic, ()))
@@ -133,19 +226,19 @@ class _Producers:
             else:
                 self.brokers[topic] = self.numbering.placed(self.brokers.get(topic, ()), per_broker)
         self.rates.change(event.queue_changes())
-        if event.broker_changes() or event.queue_changes():
+        if event.queue_changes():
             self.topics = topics_after(self.topics, event, self.numbering)
             self._write(event.at)
 
-    def _is_served(self, queue: Queue) -> bool:
-        if self.replicas is None or queue.broker:
-            return queue.broker not in self.down
-        return self.replicas.serve(self.brokers[queue.topic][queue.number])
+    def do(self, now: Time, fact: Writes) -> None:
+        """What the system tells of a queue."""
+        if fact.queue in self.written and fact.queue not in self.deleted:
+            self.written[fact.queue] = self.written[fact.queue].told(now, fact)
 
     def _write(self, now: Time) -> None:
         there = {queue: rate for topic, queues in self.topics.items() for queue, rate in self._rates_of(topic, queues)}
         for queue in {**dict.fromkeys(self.written), **there}:
-            per_second = there[queue] if queue in there and self._is_served(queue) else 0.0
+            per_second = there.get(queue, 0.0)
             before = self.written.get(queue)
             if before is None or (queue in there and queue in self.deleted):
                 self.deleted.discard(queue)
@@ -159,6 +252,24 @@ class _Producers:
         rates = {broker: self.rates.at(topic, broker) if broker else self.rates.of(topic) for broker in brokers}
         for queue in queues:
             yield queue, rates[queue.broker][queue.number]
+
+
+def key_of(variant: Variant) -> KeyOf | None:
+    """The key of every record, and None for records that have none; None where no topic's records have keys."""
+    scenario, keys = variant.scenario, variant.scenario.load.keys
+    if not keys:
+        return None
+    topics = first_topics(scenario, system_of(variant.part.system).numbering)
+    for event in scenario.events:
+        topics |= topics_after(topics, event, system_of(variant.part.system).numbering)
+    keyed = {topic: keyed_queues(keys[topic], len(queues)) for topic, queues in topics.items() if topic in keys}
+    places = {queue: place for topic in keyed for place, queue in enumerate(topics[topic])}
+
+    def of(queue: Queue, offset: int) -> int | None:
+        place = places.get(queue)
+        return None if place is None else keyed[queue.topic].key_of(place, queue, offset, variant.seed)
+
+    return of
 
 
 SAMPLES = 120

@@ -5,19 +5,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import cast
 
-from compare.documents.comparison import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record, TwoOwnersRecord
+from compare.documents.comparison import (
+    CausedRecord,
+    CauseRecord,
+    IntervalRecord,
+    LagRecord,
+    Record,
+    ScaleRecord,
+    TwoOwnersRecord,
+)
+from compare.running.ages import Ages, ages_of, handled_per_s
 from compare.running.checks import checks_of, properties_of, settled
 from compare.running.event_outcomes import NOT_SHARED, event_outcomes
 from compare.running.harm import harm_of
+from compare.running.outages import outages_of
 from compare.running.phases import Phase, phases_of
-from compare.running.production import lag_peak
+from compare.running.production import key_of, lag_peak, productions
 from compare.running.run_variant import RunResult, capacity_at_start
 from compare.running.stalls import pauses_of
 from compare.running.systems import system_of
 from protocols import Queue, queue_key
 from protocols.engine.nodes import Time
+from protocols.scenario.events import BrokerEvent
 from protocols.scenario.topology import MemberKey, ProcessPeers, Topology
 from protocols.timeline.lifetimes import time_existing
+from protocols.timeline.order import out_of_order
 from protocols.timeline.ownership import Interval as Belief
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.story import causal_chain
@@ -30,9 +42,12 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     ``phases`` are the scenario's, where the caller has them already.
     """
     timeline, ending = result.timeline, result.ending
-    numbering = system_of(result.variant.part.system).numbering
-    cut = phases or phases_of(result.variant.scenario, numbering, result.made)
-    after = event_outcomes(result, cut)
+    cut = phases or _phases(result)
+    production = productions(result)
+    of_phases = ages_of(result, production, cut)
+    disorder = out_of_order(timeline.deliveries_by_reader(), timeline.lives, key_of(result.variant))
+    ages = Ages.together(of_phases)
+    after = event_outcomes(result, cut, of_phases)
     measured = properties_of(result)
     record: Record = {
         "label": result.variant.label,
@@ -56,27 +71,40 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "two_owners": _two_owners(result),
         "longest_gap_s": _s(timeline.ownership.longest_gap),
         "redelivered": timeline.redelivered,
+        "out_of_order": {"queue": disorder.queue, "key": disorder.key},
+        "record_age_ms": ages.document(),
+        "handled_per_s": handled_per_s(ages, timeline.end),
         "burst": timeline.burst,
         "messages": dict(timeline.messages),
         "lost_messages": dict(timeline.lost),
         "settle_s": _s(timeline.settle),
         "lag": _lag(result),
-        "harm": harm_of(result, cut, settled(measured)),
+        "harm": harm_of(result, cut, production, disorder, settled(measured)),
         "after": after,
         "checks": [],
         "causes": [_cause(timeline, rebalance) for rebalance in timeline.rebalances],
         "timeline": _intervals(timeline, ending.names),
     }
+    if any(isinstance(event, BrokerEvent) for event in result.variant.scenario.events):
+        record["outages"] = outages_of(result, productions(result))
     if after[-1]["moves"] is None:
         cast("dict[str, object]", record).update((name, None) for name in NOT_SHARED if name in record)
         record["two_owners"] = {"believed_queue_s": None, "reading_queue_s": None}
     if result.variant.scenario.scale:
-        record["scale"] = [
-            {"at_s": _s(each.at), "group": each.group, "lag": each.lag, "from": each.before, "to": each.after}
-            for each in result.decisions
-        ]
+        record["scale"] = _decisions(result)
     record["checks"] = [check.document() for check in checks_of(result, measured, record)]
     return record
+
+
+def _phases(result: RunResult) -> Sequence[Phase]:
+    return phases_of(result.variant.scenario, system_of(result.variant.part.system).numbering, result.made)
+
+
+def _decisions(result: RunResult) -> list[ScaleRecord]:
+    return [
+        {"at_s": _s(each.at), "group": each.group, "lag": each.lag, "from": each.before, "to": each.after}
+        for each in result.decisions
+    ]
 
 
 def _caused(timeline: Timeline) -> list[CausedRecord]:

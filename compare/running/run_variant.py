@@ -11,11 +11,12 @@ One variant run from beginning to end: its timeline, and who and what is there a
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 
 from compare.catalogues import UNCOUNTED
+from compare.running.reached import Clock
 from compare.running.systems import cluster_of, member_settings, own_part, system_of, with_own_settings
 from compare.running.variants import THREADS, Variant
 from protocols import Allocation, Group, Member, Queue
@@ -250,10 +251,16 @@ def can_run(variant: Variant) -> bool:
     return True
 
 
-def run_variant(variant: Variant, *, tracing: bool = False, full: bool = False) -> RunResult:
+def run_variant(
+    variant: Variant,
+    *,
+    tracing: bool = False,
+    full: bool = False,
+    begins: Callable[[Clock], None] | None = None,
+) -> RunResult:
     """Run a variant from its first to its last moment. Raises `UserError` for a strategy or setting it lacks.
 
-    ``tracing`` keeps every message and cause; ``full`` passes over no quiet time.
+    ``tracing`` keeps every message and cause; ``full`` passes over no quiet time; ``begins`` is told the run's clock.
     """
     scenario, part = variant.scenario, variant.part
     numbering = system_of(part.system).numbering
@@ -281,7 +288,10 @@ def run_variant(variant: Variant, *, tracing: bool = False, full: bool = False) 
         seed=variant.seed,
         beginning=variant.beginning,
         learned=learned,
-    ).run()
+    )
+    if begins is not None:
+        begins(lambda: run.simulation.now / run.end)
+    run.run()
     timeline = recorder.timeline(run.end, run.calls, run.simulation.messages)
     run.simulation.dissolve()
     scaling = run.scaling

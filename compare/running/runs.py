@@ -1,7 +1,8 @@
-"""Many runs over the processors of the machine; results come in the order of the plan, whoever is done first.
+"""What a comparison is to run, and the runs themselves over the processors of the machine.
 
-What a comparison is to run: scenarios with their variants and seeds; all runs, to a document per scenario, or after
-Ctrl-C those that are finished.
+A plan is a scenario with its variants and seeds: the run as written, and jittered ones beside it, because one run
+may lie far from the rest. Results come in the order of the plan, whoever is done first, so that output never depends
+on the number of processes. After Ctrl-C there is a document of the scenarios whose runs are finished.
 """
 
 import os
@@ -16,6 +17,7 @@ from compare.documents.comparison import Record
 from compare.figures import Figure
 from compare.process_pool import process_pool, worked
 from compare.running.phases import Phase, at_other_times, phases_of
+from compare.running.reached import Clock, Reached
 from compare.running.record import run_record
 from compare.running.run_variant import run_variant
 from compare.running.spread import spread_figures
@@ -61,10 +63,14 @@ class RunOrder:
 
 
 def run_all(
-    orders: Sequence[RunOrder], tell: Callable[[Variant], None], processes: int | None = None
+    orders: Sequence[RunOrder],
+    tell: Callable[[Variant], None],
+    processes: int | None = None,
+    reached: Reached | None = None,
 ) -> Generator[MeasuredRun, None, None]:
     """Run them all; `UserError` where a variant cannot run. ``processes``: at most so many, else as many as there are
-    processors; one runs them here. ``tell`` hears of each run when its result is there.
+    processors; one runs them here. ``tell`` hears of each run when its result is there. ``reached``: with room for as
+    many packs as there are orders, tells meanwhile how far the others are.
 
     After Ctrl-C those that other processes have finished follow, whatever is missing between them, before
     `KeyboardInterrupt` goes on.
@@ -72,17 +78,21 @@ def run_all(
     packs = list(_packs(orders))
     workers = min(processes or os.cpu_count() or 1, len(packs))
     if workers <= 1:
-        for pack in packs:
-            for order in pack:
-                tell(order.variant)
-                yield from _run_pack([order])
+        for number, order in enumerate(order for pack in packs for order in pack):
+            (run,) = _run_pack([order], number, reached)
+            if reached is not None:
+                reached.is_done(number)
+            tell(order.variant)
+            yield run
         return
-    with process_pool(workers, partial(_run_numbered, packs)) as executor:
+    with process_pool(workers, partial(_run_numbered, packs, reached)) as executor:
         waiting = deque(executor.submit(worked, number) for number in range(len(packs)))
         try:
-            while waiting:
+            for number in range(len(packs)):
                 found = waiting[0].result()
                 waiting.popleft()
+                if reached is not None:
+                    reached.is_done(number)
                 for run in found:
                     tell(run.variant)
                     yield run
@@ -104,22 +114,25 @@ def _packs(orders: Sequence[RunOrder]) -> Iterator[list[RunOrder]]:
             rest = rest[size:]
 
 
-def _run_numbered(packs: Sequence[Sequence[RunOrder]], number: int) -> list[MeasuredRun]:
-    return _run_pack(packs[number])
+def _run_numbered(packs: Sequence[Sequence[RunOrder]], reached: Reached | None, number: int) -> list[MeasuredRun]:
+    return _run_pack(packs[number], number, reached)
 
 
-def _run_pack(pack: Sequence[RunOrder]) -> list[MeasuredRun]:
+def _run_pack(pack: Sequence[RunOrder], number: int, reached: Reached | None) -> list[MeasuredRun]:
     first = pack[0].variant
     phases = phases_of(first.scenario, system_of(first.part.system).numbering)
-    return [_run(order, phases) for order in pack]
+    if reached is None:
+        return [_run(order, phases) for order in pack]
+    with reached.following(number) as begins:
+        return [_run(order, phases, begins) for order in pack]
 
 
-def _run(order: RunOrder, phases: Sequence[Phase]) -> MeasuredRun:
+def _run(order: RunOrder, phases: Sequence[Phase], begins: Callable[[Clock], None] | None = None) -> MeasuredRun:
     variant = order.variant
     if order.jitter:
         variant = jittered(variant)
         phases = at_other_times(phases, variant.scenario)
-    result = run_variant(variant, full=order.full)
+    result = run_variant(variant, full=order.full, begins=begins)
     if result.made:
         phases = phases_of(result.variant.scenario, system_of(variant.part.system).numbering, result.made)
     record = run_record(result, phases)

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from compare.documents.comparison import ReasonRecord
-from compare.running.production import ProductionHistory
+from compare.running.outages import what_ended
+from compare.running.production import ProductionHistory, clipped
 from compare.running.work import ReadQueue
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import StandsStill, Transition
+from protocols.facts import Stage, StandsStill, Transition
 from protocols.scenario.events import Event, MemberChange
 from protocols.timeline import Timeline
 from protocols.timeline.deliveries import Delivery, positions
@@ -162,11 +163,12 @@ def _working(delivery: Delivery, pauses: Sequence[tuple[Time, Time]]) -> Iterato
 
 def _waiting(read: ReadQueue, history: ProductionHistory, reached: int, since: Time, until: Time) -> Iterator[Stall]:
     """From when the next record is there, if that is long enough before ``until``."""
-    if history.end_offset(until - LEAST_MS) > reached:
+    if history.sent(until - LEAST_MS) > reached:
         yield Stall(read, max(since, history.arrival(reached, until)), until)
 
 
-DOWN, PAUSED, STUCK, AWAY, UNNOTICED, REBALANCING, UNOWNED, NEVER_OWNED, AGAIN, REFUSED = (
+WAITS, DOWN, PAUSED, STUCK, AWAY, UNNOTICED, REBALANCING, UNOWNED, NEVER_OWNED, AGAIN, REFUSED = (
+    "not acknowledged",
     "no broker",
     "owner stands still",
     "owner stuck",
@@ -229,6 +231,7 @@ class WhyStalled:
         self._standing = [
             (fact.now, fact.fact) for fact in (timeline.facts if stalls else ()) if type(fact.fact) is StandsStill
         ]
+        self._stages = [(each.now, each.fact) for each in timeline.facts if type(each.fact) is Stage]
         self._joins = self._steps(JOIN_SENT)
         self._failed_pulls = self._steps(PULL_FAILED)
 
@@ -244,6 +247,7 @@ class WhyStalled:
         """The first that explains more than half of it, or else what explains most of it, weighted with the
         milliseconds that it lasted; None where nothing does."""
         found = [
+            *self._waits(stall),
             *self._down(stall),
             *self._paused(stall),
             *self._stuck(stall),
@@ -257,6 +261,19 @@ class WhyStalled:
         if best is None or best.covers < stall.lasted * LEAST_PART:
             return None
         return best.reason._replace(weight=stall.lasted)
+
+    def _waits(self, stall: Stall) -> Iterator[Explained]:
+        """Producers wait for the acknowledgement of what they have sent, and nobody can read it before."""
+        for since, until in clipped(self._production[stall.read.queue].held, 0.0, self._timeline.end):
+            covers = in_common(since, until, stall.since, stall.until)
+            if covers:
+                stage = what_ended(self._stages, since, until)
+                event = next(
+                    (each.text for each in reversed(self._timeline.causes.happenings) if each.at <= since), None
+                )
+                setting = f" ({stage.setting})" if stage is not None and stage.setting else ""
+                text = None if stage is None else f"{stage.until} until {stage.what}{setting}"
+                yield Explained(covers, Reason(WAITS, 0.0, event, text, lasted=until - since, alike=(event, text)))
 
     def _down(self, stall: Stall) -> Iterator[Explained]:
         silences = self._production[stall.read.queue].silences(stall.since, stall.until)

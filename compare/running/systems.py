@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What makes a system's cluster, the names of its members' and of its groups' settings, its strategies, what tells
-    the explorer of its nodes, and how it numbers queues. ``also``: variants for which its bare name stands besides
-    those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static."""
+    """What makes a system's cluster, the names of its members', groups' and producers' settings, its strategies, what
+    tells the explorer of its nodes, and how it numbers queues. ``also``: variants for which its bare name stands
+    besides those that a scenario without ``systems`` has of it. ``static_members``: whether members can be static."""
 
     cluster: Callable[[], MakeCluster]
     member_settings: Callable[[], frozenset[str]]
@@ -42,6 +42,7 @@ class System:
     strategies: Callable[[], Registry[Any]]
     exploration_rules: "Callable[[bool], NodeRules]"
     numbering: Numbering
+    producer_settings: Callable[[], frozenset[str]] = frozenset
     also: tuple[str, ...] = ()
     static_members: bool = False
 
@@ -54,6 +55,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: KAFKA_STRATEGIES,
         lambda brokers_end: kafka.exploration_rules(brokers_end=brokers_end),
         THROUGHOUT,
+        lambda: kafka.producer_settings(),
         also=(f"kafka:range{STATIC}", "kafka-zookeeper:range"),
         static_members=True,
     ),
@@ -72,6 +74,7 @@ SYSTEMS: Mapping[str, System] = {
         lambda: ROCKETMQ_STRATEGIES,
         lambda brokers_end: rocketmq.exploration_rules(brokers_end=brokers_end),
         PER_BROKER,
+        lambda: frozenset(rocketmq.PRODUCER_SETTINGS),
     ),
 }
 
@@ -170,7 +173,17 @@ def with_own_settings(scenario: Scenario, system: str) -> Scenario:
         return _mine(f"group {name}", group, of_group, of_member[1]).model_copy(update={"members": members})
 
     groups = {name: group_of(name, group) for name, group in scenario.groups.items()}
-    return scenario.model_copy(update={"groups": groups, "events": tuple(map(event_of, scenario.events))})
+    changed: dict[str, object] = {"groups": groups, "events": tuple(map(event_of, scenario.events))}
+    if given := scenario.load.producer:
+        own, known = (
+            frozenset().union(*(each.producer_settings() for each in _asked(asked))) for asked in (system, None)
+        )
+        for name in given:
+            if name not in known:
+                raise UserError(f"load: unknown setting {name!r} of producers, {suggestion(name, sorted(known))}")
+        producer = {name: value for name, value in given.items() if name in own}
+        changed["load"] = scenario.load.model_copy(update={"producer": producer})
+    return scenario.model_copy(update=changed)
 
 
 def _mine(what: str, part: P, known: Known, also: Collection[str] = ()) -> P:

@@ -84,8 +84,10 @@ class Served:
         self.history.look(now)
 
     async def _broker(self, event: BrokerEvent) -> None:
-        """Nothing happens to a broker that runs, or does not run, already."""
+        """Nothing happens to a broker that runs, or does not run, already, nor to other servers."""
         service, running = self.service, self.world.is_running(event.broker)
+        if event.broker not in service.brokers:
+            return
         if event.does == "return" and not running:
             await service.bring_back(event.broker)
         elif event.does == "stop" and running:
@@ -108,6 +110,8 @@ def _why_not(event: Event) -> str | None:
         return "members are real clients here"
     if isinstance(event, Network):
         return None if event.network == "cut" else "a network can only be cut here"
+    if isinstance(event, BrokerEvent) and event.does == "freeze":
+        return "a broker cannot freeze here"
     return None if isinstance(event, _SERVED) else "not served"
 
 

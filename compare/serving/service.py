@@ -1,4 +1,9 @@
-"""What is asked of a served cluster, whichever system it is: who is in its groups, which topics there are."""
+"""What is asked of a served cluster, whichever system it is: who is in its groups, which topics there are.
+
+The verb `serve` and the pytest fixtures need the same questions and the same powers (expire a session now, hold a
+request, move the coordinator). The world on sockets lives in an event loop of its own thread; whoever asks is in
+another, so that every question is handed over and waits for its answer.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol

@@ -1,77 +1,34 @@
-"""What verbs print: tables by rich on a terminal, as Markdown or as JSON; on standard error, how far work is.
+"""What verbs print: tables, as Markdown or as JSON; on standard error, how far work is.
 
-Names are data and do no harm in any of them. In a terminal that is too narrow numbers and names stay whole, headings
-and texts are wrapped between words, and columns that find no room stand in further tables below, beside the same names.
+Names are data and do no harm in any of them. Where there is too little room numbers stay whole, headings, texts and
+long names go on in the next line, and columns that find no room stand in further tables below, beside the same names.
 """
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Literal
+from shutil import get_terminal_size
+from threading import Event, Thread
 
 import click
 
 from compare.formatting import markdown_text, visible
 from compare.running.variants import Variant
 
-_NAME_AT_MOST = 2
-"""A word takes up to the width divided by this before it is broken: a very long name leaves room for figures."""
+READABLE = 120
+"""Columns that a table of a comparison takes at most, unless more is asked for."""
 
-
-@dataclass(frozen=True, slots=True)
-class ColumnNeed:
-    """Characters that a column takes: at least, with all words below each other, and at most, in one line."""
-
-    least: int
-    most: int
-
-
-def column_need(lengths: Sequence[Sequence[int]], heading: Sequence[int], whole: bool, width: int) -> ColumnNeed:
-    """What a column needs in a terminal of this width. ``lengths``: of the words of each cell; ``heading``: of the
-    words of its heading; ``whole``: its cells are not broken, as numbers must not be."""
-    lines = [_line(words) for words in lengths]
-    words = lines if whole else [max(length, default=0) for length in lengths]
-    most = max([_line(heading), *lines])
-    least = max([*heading, *words], default=0)
-    return ColumnNeed(least if whole else min(least, max(width // _NAME_AT_MOST, *heading)), most)
-
-
-def column_tables(needs: Sequence[ColumnNeed], width: int, names: int, between: int) -> Iterator[list[tuple[int, int]]]:
-    """(Column, its width) of each table to print, from left to right. ``names``: so many columns on the left say what
-    a row is about and stand in every table; ``between``: characters between two columns. A column that is wider than
-    the terminal stands alone beside them."""
-    left = range(min(names, len(needs)))
-    found = list(left)
-    for column in range(len(left), len(needs)):
-        if len(found) > len(left) and _taken(needs, [*found, column], between) > width:
-            yield _widths(needs, found, width, between)
-            found = list(left)
-        found.append(column)
-    yield _widths(needs, found, width, between)
-
-
-def _line(words: Sequence[int]) -> int:
-    return sum(words) + max(len(words) - 1, 0)
-
-
-def _taken(needs: Sequence[ColumnNeed], columns: Sequence[int], between: int) -> int:
-    return sum(needs[column].least for column in columns) + between * (len(columns) - 1)
-
-
-def _widths(needs: Sequence[ColumnNeed], columns: Sequence[int], width: int, between: int) -> list[tuple[int, int]]:
-    """What is left of the width goes to those that could do with more, in proportion."""
-    wanted = [needs[column].most - needs[column].least for column in columns]
-    left = min(max(width - _taken(needs, columns, between), 0), sum(wanted))
-    every = sum(wanted) or 1
-    return [(column, needs[column].least + left * want // every) for column, want in zip(columns, wanted, strict=True)]
-
-
-_EDGES = 2
 _BETWEEN = 3
-"""Characters that rich's box leaves empty at both ends of a table, and between two columns."""
+"""Characters between two columns."""
+
+_NAME = 20
+"""Characters that no name is broken for."""
+
+_BREAKS = re.compile(r"[^:_+\-/.]*[:_+\-/.]|[^:_+\-/.]+")
+"""Where a name may go on in the next line: behind these."""
 
 
 def print_json(value: object) -> None:
@@ -81,24 +38,31 @@ def print_json(value: object) -> None:
 
 
 def print_table(
-    columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], format: str, title: str = "", names: int = 1
+    columns: Sequence[tuple[str, str]],
+    rows: Iterable[Sequence[str]],
+    format: str,
+    title: str = "",
+    names: int = 1,
+    width: int | None = None,
 ) -> None:
     """A table on standard output.
 
     ``columns``: heading and alignment (``left`` or ``right``); ``rows``: cells as plain text.
-    ``format``: ``table`` or ``markdown``. ``names``: so many columns on the left say what a row is about; in a narrow
-    terminal they are repeated.
+    ``format``: ``table`` or ``markdown``. ``names``: so many columns on the left say what a row is about; where columns
+    find no room they stand in further tables below, beside the same names. ``width``: characters of a line at most,
+    besides what a terminal has; away from one nothing else limits a line.
     """
     if format == "markdown":
         _print_markdown(columns, rows, title)
-    else:
-        shown = [[visible(cell) for cell in row] for row in rows]
-        if title:
-            print_line(title)
-        if sys.stdout.isatty():
-            _print_rich(columns, shown, names)
-        else:
-            _print_lines(columns, shown)
+        return
+    shown = [[visible(cell) for cell in row] for row in rows]
+    if title:
+        print_line(title)
+    if sys.stdout.isatty():
+        terminal = get_terminal_size().columns
+        width = terminal if width is None else min(width, terminal)
+    for line in _table_lines(columns, shown, names, width):
+        print(line)
 
 
 def print_line(text: str, format: str = "table", heading: bool = False) -> None:
@@ -130,54 +94,91 @@ def _print_markdown(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[
     print(table + "\n")
 
 
-def _print_lines(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> None:
-    """Away from a terminal nothing limits the width: a name is never broken in a file or a pipe. Looks like rich's
-    table in a terminal that is wide enough, at a tenth of its time."""
-    from rich.cells import cell_len
-
-    table = [[heading for heading, _ in columns], *rows]
-    lengths = [[cell_len(cell) for cell in row] for row in table]
-    widths = [max(column) for column in zip(*lengths, strict=True)]
-    lines = []
-    for row, taken in zip(table, lengths, strict=True):
-        cells = []
-        for (_, alignment), cell, length, width in zip(columns, row, taken, widths, strict=True):
-            blanks = " " * (width - length)
-            cells.append(blanks + cell if alignment == "right" else cell + blanks)
-        lines.append((" " + (" " * _BETWEEN).join(cells)).rstrip())
-    lines.insert(1, " " + "─" * (sum(widths) + _BETWEEN * (len(columns) - 1)))
-    print("\n" + "\n".join(lines) + "\n")
-
-
-def _print_rich(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]], names: int) -> None:
-    from rich import box
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    sys.stdout.flush()  # a reader that is gone is noticed here: rich would end the program with 1
-    console = Console()
-    width = console.width - _EDGES
-    needs = [
-        column_need(
-            [[cell_len(word) for word in row[at].split(" ")] for row in rows],
-            [cell_len(word) for word in heading.split(" ")],
-            alignment == "right",
-            width,
-        )
-        for at, (heading, alignment) in enumerate(columns)
-    ]
-    for part in column_tables(needs, width, names, _BETWEEN):
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for at, wide in part:
-            heading, alignment = columns[at]
-            # `fold` shows long names whole.
-            side: Literal["left", "right"] = "right" if alignment == "right" else "left"
-            table.add_column(Text(heading), justify=side, overflow="fold", width=wide)
+def _table_lines(
+    columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]], names: int, width: int | None
+) -> Iterator[str]:
+    headings = [heading for heading, _ in columns]
+    needs = [_need([row[at] for row in rows], headings[at], columns[at][1], width) for at in range(len(columns))]
+    bold = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("", "")
+    for part in _parts(needs, min(names, len(columns)), width):
+        alignments = [columns[at][1] for at, _ in part]
+        widths = [wide for _, wide in part]
+        yield ""
+        for line in _row_lines([headings[at] for at, _ in part], widths, alignments):
+            yield line.join(bold)
+        yield " " + "─" * (sum(widths) + _BETWEEN * (len(widths) - 1))
         for row in rows:
-            table.add_row(*(Text(row[at]) for at, _ in part))
-        console.print(table)
+            yield from _row_lines([row[at] for at, _ in part], widths, alignments)
+        yield ""
+
+
+def _need(cells: Sequence[str], heading: str, alignment: str, width: int | None) -> tuple[int, int]:
+    """Characters that a column takes at least, with headings and texts in several lines, and at most. A number stays
+    whole; what would take more than a third of the width is broken, a name where names may be."""
+    from rich.cells import cell_len
+
+    most = max(map(cell_len, (heading, *cells)))
+    if width is None:
+        return most, most
+    words = [word for cell in cells for word in ([cell] if alignment == "right" else cell.split(" "))]
+    least = max(map(cell_len, (*heading.split(" "), *words)))
+    return (least if alignment == "right" else min(least, max(width // 3, _NAME))), most
+
+
+def _parts(needs: Sequence[tuple[int, int]], names: int, width: int | None) -> Iterator[list[tuple[int, int]]]:
+    """(Column, its width) of each table to print, from left to right. A column that is wider than all the room stands
+    alone beside the names."""
+    left, found = list(range(names)), list(range(names))
+    for column in range(names, len(needs)):
+        if width is not None and len(found) > names and _taken(needs, [*found, column]) > width:
+            yield _widths(needs, found, width)
+            found = [*left]
+        found.append(column)
+    yield _widths(needs, found, width)
+
+
+def _taken(needs: Sequence[tuple[int, int]], columns: Sequence[int]) -> int:
+    return 1 + sum(needs[column][0] for column in columns) + _BETWEEN * (len(columns) - 1)
+
+
+def _widths(needs: Sequence[tuple[int, int]], columns: Sequence[int], width: int | None) -> list[tuple[int, int]]:
+    """What is left of the width goes to those that could do with more, in proportion."""
+    wanted = [needs[column][1] - needs[column][0] for column in columns]
+    left = sum(wanted) if width is None else min(max(width - _taken(needs, columns), 0), sum(wanted))
+    every = sum(wanted) or 1
+    return [(column, needs[column][0] + left * want // every) for column, want in zip(columns, wanted, strict=True)]
+
+
+def _row_lines(cells: Sequence[str], widths: Sequence[int], alignments: Sequence[str]) -> Iterator[str]:
+    """The lines of a row, with a blank in front; what is too long for its column goes on in the next line."""
+    from rich.cells import cell_len
+
+    broken = [_broken(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    for at in range(max(map(len, broken))):
+        line = []
+        for lines, width, alignment in zip(broken, widths, alignments, strict=True):
+            text = lines[at] if at < len(lines) else ""
+            blanks = " " * (width - cell_len(text))
+            line.append(blanks + text if alignment == "right" else text + blanks)
+        yield (" " + (" " * _BETWEEN).join(line)).rstrip()
+
+
+def _broken(text: str, width: int) -> list[str]:
+    """The text in lines of this width: broken between words, in names where names may be, else anywhere."""
+    from rich.cells import cell_len, chop_cells
+
+    if cell_len(text) <= width:
+        return [text]
+    lines = [""]
+    for word in text.split(" "):
+        parts = [word] if cell_len(word) <= width else _BREAKS.findall(word)
+        for number, part in enumerate(parts):
+            blank = " " if lines[-1] and not number else ""
+            if cell_len(lines[-1] + blank + part) <= width:
+                lines[-1] += blank + part
+            else:
+                lines += chop_cells(part, width)
+    return lines if lines[0] else lines[1:]
 
 
 MANY = 20
@@ -225,17 +226,31 @@ def progress_line(beginning: str) -> Iterator[Callable[[str, bool], None]]:
 
 
 @contextmanager
-def run_progress(count: int) -> Iterator[Callable[[Variant], None]]:
-    """Hands out a function that is told of every finished run."""
-    done, began = 0, time.monotonic()
+def run_progress(count: int, under_way: Callable[[], float] | None = None) -> Iterator[Callable[[Variant], None]]:
+    """Hands out a function that is told of every finished run. ``under_way``: how many runs are done whose results are
+    not there yet, with the share of those that are not over; asked every second from another thread."""
+    done, began, ended = 0, time.monotonic(), Event()
     with progress_line("running") as show:
+
+        def line(more: float = 0.0) -> str:
+            simulated = f", {100 * (done + more) / count:.0f} % of the time simulated" if more else ""
+            return f"{done} of {count} runs{simulated}{left(done + more, count, time.monotonic() - began)}"
 
         def tell(run: Variant) -> None:
             nonlocal done
             done += 1
-            line = f"{done} of {count} runs{left(done, count, time.monotonic() - began)}"
-            if sys.stderr.isatty():
-                line = f"{line}; {visible(run.scenario.name)}: {visible(run.label)}"
-            show(line, count >= MANY and done * 10 // count > (done - 1) * 10 // count)
+            where = f"; {visible(run.scenario.name)}: {visible(run.label)}" if sys.stderr.isatty() else ""
+            show(line() + where, count >= MANY and done * 10 // count > (done - 1) * 10 // count)
 
-        yield tell
+        def look() -> None:
+            while under_way is not None and not ended.wait(1.0):
+                if more := under_way():
+                    show(line(more), False)
+
+        thread = Thread(target=look, name="show-progress", daemon=True)
+        thread.start()
+        try:
+            yield tell
+        finally:
+            ended.set()
+            thread.join()

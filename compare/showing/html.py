@@ -1,4 +1,9 @@
-"""What every report needs to be one file: its assets, a template that does no harm to names, data beside the script."""
+"""What every report needs to be one file: its assets, a template that does no harm to names, data beside the script.
+
+Names of groups and topics come from clusters and may hold anything; they reach a page as data or as escaped text,
+never as markup. A report fetches nothing, so that it can be mailed and kept. Scripts compute no figure: they draw
+what the document says.
+"""
 
 import base64
 import hashlib

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from compare.figures.metrics import COLUMNS as METRICS
 from compare.formatting import number, ratio
-from compare.showing.console import left, print_line, print_table, progress_line
+from compare.showing.console import READABLE, left, print_line, print_table, progress_line
 from compare.showing.html import page
 from compare.showing.pictures.charts import Picture
 from compare.showing.pictures.heat import HeatMap, Scale, heat_maps
@@ -119,10 +119,10 @@ def _latency(record: Summary) -> str:
     return f"{number(record['latency_min_ms'])}..{number(record['latency_max_ms'])} ms"
 
 
-def print_sweep(found: SweepDocument, format: str) -> None:
-    """The summary."""
+def print_sweep(found: SweepDocument, format: str, width: int | None = READABLE) -> None:
+    """The summary. ``width``: of a table, at most."""
     print_line(headline(found), format)
-    print_table(headings(found), [cells(found, record) for record in found["summary"]], format, names=3)
+    print_table(headings(found), [cells(found, record) for record in found["summary"]], format, names=3, width=width)
 
 
 def write_report(found: SweepDocument, sweep: Sweep, sizes: Sequence[Summary]) -> str:

@@ -1,7 +1,8 @@
-"""A sweep from plan to rows: the parts that are missing are computed, by processes of this machine or by Spark, while
-somebody hears how far it is; the rows of a part as an Arrow table.
+"""A sweep from plan to rows: the parts that are missing are computed, by processes of this machine or by Spark.
 
-What is done with a part (`compute`) is one function; an engine only calls it for each of them.
+What is done with a part (`compute`) is one function; an engine only calls it for each of them, so that the rows are
+the same whichever engine ran. A part is a file, written whole or not at all: a sweep that was interrupted goes on
+with the missing parts. The rows of a part become an Arrow table here, too.
 """
 
 import os

@@ -1,4 +1,9 @@
-"""A consumer group in virtual time, to which a test lets things happen."""
+"""A consumer group in virtual time, to which a test lets things happen.
+
+The test's calls become events of a scenario at the clock's present moment, and questions run the simulation up to
+it: one engine, one timeline, the same figures as everywhere. So a failing assertion can say why (the story of the
+run) and print the scenario that shows it again.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager

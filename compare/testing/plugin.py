@@ -1,6 +1,8 @@
-"""pytest fixtures: consumer groups in virtual time. See docs/testing.md.
+"""pytest fixtures: consumer groups in virtual time, and brokers for real clients. See docs/testing.md.
 
-pytest loads this in every run, so nothing heavy is imported before a fixture is used.
+pytest loads this in every run of everybody who has the package installed, so that nothing heavy is imported before a
+fixture is used. A fixture belongs to one test: its worlds are closed and its failures raised when the test ends,
+also those that happened in a callback whose caller swallowed them.
 """
 
 import sys

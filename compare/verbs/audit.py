@@ -1,6 +1,8 @@
-"""`--fail-if 'max_over_mean > 1.5'` and `--sort lag`: what the user asks of columns.
+"""The verb `audit`: from tools' output or a running cluster to figures, causes and remedies of each group.
 
-The verb `audit`.
+Reading comes first and never ends early: what cannot be read becomes a line on standard error, the rest is judged.
+Then figures (`compare.auditing`, on Spark where there are many groups), explanations, and the output. What the user
+asks of columns is read here, too: conditions (`--fail-if 'max_over_mean > 1.5'`) and orders (`--sort lag`).
 """
 
 import gc

@@ -1,8 +1,15 @@
-"""The verb `compare`."""
+"""The verb `compare`: from scenarios and options to runs, to tables, reports and an exit code.
+
+The verb decides nothing about groups. It reads scenarios, has their variants run with every seed
+(`compare.running`), asks what came of them (`compare.explaining`) and hands both to what shows them
+(`compare.showing`). What is slow is only done for the outputs that were asked for. Other verbs are built the same
+way.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -15,6 +22,7 @@ from compare.formatting import visible
 from compare.running.baseline import Change, changes, check_jitter, check_same, documents_of
 from compare.running.limits import Machine, check_work
 from compare.running.parquet import write_runs
+from compare.running.reached import Reached
 from compare.running.record import run_record
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.runs import MeasuredRun, Plan, RunOrder, SeedChoice, failures, run_all
@@ -22,7 +30,16 @@ from compare.running.systems import read, variant_names
 from compare.running.variants import Variant
 from compare.showing.comparison.tables import print_comparison
 from compare.showing.console import print_json, print_text, run_progress
-from compare.verbs.options import FORMATS, HELP_OPTIONS, check_folder, check_report, read_baseline, save_report
+from compare.verbs.options import (
+    FORMATS,
+    HELP_OPTIONS,
+    WIDE,
+    check_folder,
+    check_report,
+    read_baseline,
+    save_report,
+    width_of,
+)
 from protocols.errors import UserError
 from protocols.scenario.model import STATIC, Scenario
 from protocols.timeline.sequence import sequence, sequence_diagram
@@ -87,6 +104,8 @@ class _NamesStrategies(click.Command):
 )
 @click.option("--full", is_flag=True, help="Simulate RocketMQ's quiet periods message by message, too.")
 @click.option("--no-limit", is_flag=True, help="Run also what has too many events or needs too much memory.")
+@click.option("--more", is_flag=True, help="The whole verdict, rebalances by cause and messages by type, too.")
+@WIDE
 @click.option("--story", "stories", multiple=True, metavar="LABEL", help="Tell what happened in this variant, as text.")
 @click.option(
     "--length",
@@ -138,6 +157,8 @@ def compare(
     tries: int,
     full: bool,
     no_limit: bool,
+    more: bool,
+    wide: bool,
     stories: tuple[str, ...],
     length: str,
     sequences: tuple[str, ...],
@@ -170,16 +191,15 @@ def compare(
     every = format == "json" or many is None
     orders = [order for at, plan in enumerate(plans) for order in plan.orders(at, every, report is not None)]
     _check_outputs(report, parquet)
-    if advise:
-        plans = [_with_tries(plan, tries) for plan in plans]
+    plans = [_with_tries(plan, tries) if advise else plan for plan in plans]
     if not no_limit:
         check_work(plans, Machine.this())
-    found = measured(plans, orders, lambda finished: _print(finished, None, format))
+    show = partial(_print, format=format, width=width_of(wide), more=more)
+    found = measured(plans, orders, lambda finished: show(finished, None))
     if advise:
-        found = _advised(plans, found, lambda: _print(found, None, format))
+        found = _advised(plans, found, lambda: show(found, None))
     changed = None if before is None else [changes(before, each) for _, _, each in found]
-    # First what was computed is told: a file that cannot be written takes nothing of it away.
-    _print(found, changed, format)
+    show(found, changed)  # first: a file that cannot be written takes nothing of it away
     if parquet is not None:
         _write_parquet(plans, parquet)
     if report is not None:
@@ -286,7 +306,9 @@ def _failed_checks(scenario: Scenario, variant: Variant, failed: Sequence[tuple[
     return [f"{scenario.name}: {variant.label}: {name}: {why}" for name, why in failed]
 
 
-def _print(found: Sequence[Measured], changed: Sequence[Sequence[Change]] | None, format: str) -> None:
+def _print(
+    found: Sequence[Measured], changed: Sequence[Sequence[Change]] | None, format: str, width: int | None, more: bool
+) -> None:
     documents: list[Mapping[str, object]] = [each for _, _, each in found]
     if format == "json":
         if changed is not None:
@@ -294,7 +316,7 @@ def _print(found: Sequence[Measured], changed: Sequence[Sequence[Change]] | None
         print_json(documents[0] if len(documents) == 1 else {"scenarios": documents})
         return
     for at, (scenario, _, each) in enumerate(found):
-        print_comparison(scenario, each, format, None if changed is None else changed[at])
+        print_comparison(scenario, each, format, None if changed is None else changed[at], width, more)
 
 
 def _write_parquet(plans: Sequence[Plan], folder: Path) -> None:
@@ -319,7 +341,11 @@ def measured(
     """
     done: list[list[MeasuredRun]] = [[] for _ in plans]
     try:
-        with run_progress(len(orders)) as tell, closing(run_all(orders, tell)) as runs:
+        reached = Reached(len(orders))
+        with (
+            run_progress(len(orders), lambda: reached.runs) as tell,
+            closing(run_all(orders, tell, reached=reached)) as runs,
+        ):
             for order in orders:
                 with plans[order.scenario].naming():
                     run = next(runs)

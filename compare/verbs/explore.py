@@ -12,6 +12,7 @@ from compare.exploring.answers import (
     MOST_FIRINGS,
     Answers,
     ExploreDocument,
+    LikelihoodDocument,
     answered,
     document,
     fingerprint,
@@ -19,7 +20,9 @@ from compare.exploring.answers import (
     retold,
     steps_in,
 )
-from compare.exploring.properties import NAMES, Subject, subject_of
+from compare.exploring.fencing import in_words, late_commits
+from compare.exploring.likelihood import SECONDS, likelihoods
+from compare.exploring.properties import NAMES, Subject, default_property, subject_of
 from compare.exploring.search import Limits
 from compare.exploring.story import Step, as_run
 from compare.exploring.walks import STEPS, Chance, answered_by_chance
@@ -29,10 +32,11 @@ from compare.running.record import run_record
 from compare.running.runs import MeasuredRun
 from compare.running.systems import read, system_of
 from compare.running.variants import Variant, variants_of
-from compare.showing.console import print_json, print_line, print_table
+from compare.showing.console import left, print_json, print_line, print_table
 from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, save_report
 from protocols.engine.exploration import Bounds
 from protocols.errors import UserError
+from protocols.scenario.fields import duration_text
 from protocols.scenario.model import Scenario
 from protocols.timeline.sequence import sequence
 
@@ -52,7 +56,8 @@ FIRINGS = click.IntRange(0, MOST_FIRINGS)
     multiple=True,
     type=click.Choice(NAMES),
     metavar="NAME",
-    help=f"Property to check: {', '.join(NAMES)}. May be given several times.",
+    help=f"Property to check: {', '.join(NAMES)}. May be given several times. Left out:"
+    " single-owner-per-generation; single-owner for systems without generations.",
 )
 @click.option("--depth", type=click.IntRange(0), metavar="N", help="Stop after so many steps.")
 @click.option("--states", type=click.IntRange(1), metavar="N", help="Stop at so many states.")
@@ -74,6 +79,15 @@ FIRINGS = click.IntRange(0, MOST_FIRINGS)
     help="Random stories drawn for each property, at most.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random stories.")
+@click.option(
+    "--random-runs",
+    "runs",
+    type=click.IntRange(0),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Simulated runs that say how likely a violation is; as many as 30 s allow, 0: none.",
+)
 @click.option("--sequence", "with_sequence", is_flag=True, help="Print each story as a Mermaid diagram, too.")
 @click.option(
     "--report",
@@ -96,6 +110,7 @@ def explore(
     by_chance: bool,
     examples: int,
     seed: int,
+    runs: int,
     with_sequence: bool,
     report: Path | None,
     replay: str | None,
@@ -105,30 +120,30 @@ def explore(
     The group settles first. From there messages may be late for as long as they like, timers fire in any order, and the
     scenario's events, which keep their order, come at any moment. A property that does not hold is answered with a
     shortest story and a token that tells it again. Where that is too much, --random draws stories of at most --depth
-    steps (default 60) with hypothesis, and shrinks one that violates a property. The exit code is 1 if a property does
-    not hold.
+    steps (default 60) with hypothesis, and shrinks one that violates a property. Beside each answer stands in how many
+    simulated runs, each with other times, the property is violated. The exit code is 1 if a property does not hold.
     """
     if report is not None:
         check_report(report)
-    read_ = read(scenario)
-    if read_.scale:
-        raise UserError(f"{scenario}: scale: autoscalers go by time, which is not explored, expected none")
+    read_ = _read(scenario)
     if replay is not None:
         token = read_token(replay)
         if token.fingerprint != fingerprint(read_):
             raise UserError(f"--replay: the token is of another scenario than {scenario}, expected its own")
         subject = subject_of(_variant(read_, system or token.system), (token.property,), token.bounds)
-        found = retold(subject, token)
+        found, runs = retold(subject, token), 0
     else:
-        if not properties:
-            raise UserError(f"--property is missing, expected one of {', '.join(NAMES)}")
-        asked = tuple(dict.fromkeys(properties))
-        subject = subject_of(_variant(read_, system), asked, Bounds(client_firings, broker_firings, every_timer))
+        variant = _variant(read_, system)
+        asked = tuple(dict.fromkeys(properties)) or (default_property(variant.part.system),)
+        subject = subject_of(variant, asked, Bounds(client_firings, broker_firings, every_timer))
         if by_chance:
             found = answered_by_chance(subject, asked, Chance(examples, seed, depth or STEPS, seconds))
         else:
             found = answered(subject, asked, Limits(depth, states, seconds), _Progress())
-    told = document(subject, found)
+    longest = SECONDS if seconds is None else min(seconds, SECONDS)
+    likely = likelihoods(subject, found.asked, runs, longest, _RunProgress())
+    fencing = {name: late_commits(subject, actions) for name, (actions, _) in found.stories.items()}
+    told = document(subject, found, likely, fencing)
     if format == "json":
         print_json(told)
     else:
@@ -151,6 +166,13 @@ def _variant(scenario: Scenario, system: str | None) -> Variant:
     return variants[0]
 
 
+def _read(path: str) -> Scenario:
+    found = read(path)
+    if found.scale:
+        raise UserError(f"{path}: scale: autoscalers go by time, which is not explored, expected none")
+    return found
+
+
 class _Progress:
     """Says on standard error how far a search has come."""
 
@@ -165,26 +187,57 @@ class _Progress:
             click.echo(f"{depth} steps: {states:,} states, {rate:,.0f} a second", err=True)
 
 
+class _RunProgress:
+    """Says on standard error how many random runs are done."""
+
+    def __init__(self) -> None:
+        self._began = self._told = monotonic()
+
+    def __call__(self, done: int, runs: int) -> None:
+        now = monotonic()
+        if now - self._told > TELLS_EVERY:
+            self._told = now
+            click.echo(f"{done:,} of {runs:,} random runs{left(done, runs, now - self._began)}", err=True)
+
+
 def _print(subject: Subject, told: ExploreDocument, format: str) -> None:
     rows = [
         [
             each["name"],
             "holds" if each["held"] else "does not hold",
             "" if each["steps"] is None else str(each["steps"]),
+            _share(each["likelihood"]),
         ]
         for each in told["properties"]
     ]
-    columns = [("property", "left"), ("answer", "left"), ("steps", "right")]
+    columns = [("property", "left"), ("answer", "left"), ("steps", "right"), ("violated in random runs", "right")]
     print_table(columns, rows, format, f"{subject.variant.scenario.name}: {subject.variant.label}")
     how = "no limit was hit" if told["complete"] else "not all there are"
     print_line(
         f"{told['states']:,} states ({how}), {told['transitions']:,} transitions, {told['seconds']:.1f} s", format
     )
+    if any(each["likelihood"] for each in told["properties"]):
+        low, high = subject.variant.scenario.run.latency
+        print_line(
+            "Random runs are simulations, each with other start and event times; a message takes"
+            f" {duration_text(low)} to {duration_text(high)}. The search lets it take as long as it likes."
+            " In brackets: 95 % confidence.",
+            format,
+        )
     for each in told["properties"]:
         if not each["held"]:
             print_line(each["name"], format, heading=True)
             _print_story(each["story"], each["steps"] or 0, format)
+            for commit in each["fencing"]:
+                print_line(in_words(commit), format)
             print_line(f"--replay {each['token']}", format)
+
+
+def _share(likelihood: LikelihoodDocument | None) -> str:
+    if likelihood is None:
+        return "-"
+    low, high = (f"{100 * end:.2g} %" for end in likelihood["interval_95"])
+    return f"{likelihood['violated']:,} of {likelihood['random_runs']:,} ({low} to {high})"
 
 
 def _measured(subject: Subject, name: str, steps: Sequence[Step]) -> Measured:

@@ -151,6 +151,13 @@ def hear_sigterm() -> None:
 
 FORMATS = ("table", "markdown", "json")
 
+WIDE = click.option("--wide", is_flag=True, help="Tables as wide as they get, not in parts of 120 columns.")
+
+
+def width_of(wide: bool) -> int | None:
+    """Characters of a line that a table takes at most."""
+    return None if wide else 120
+
 
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 """Context settings of every verb: click remembers them from a command's first use, wherever that was."""

@@ -4,6 +4,7 @@ The verb `serve`.
 """
 
 import asyncio
+import gc
 import json
 import re
 import signal
@@ -219,6 +220,8 @@ async def _serve(
         topics=topics,
         advertised=advertised,
     )
+    gc.collect()
+    gc.freeze()  # what is loaded stays: to look through it again would keep every client waiting
     try:
         click.echo(served.address)
         for text in served.passed_over:

@@ -7,7 +7,7 @@ import click
 
 from compare.formatting import number, visible
 from compare.showing.console import print_json
-from compare.verbs.options import FORMATS, HELP_OPTIONS, NumberCondition, check_report, save_report
+from compare.verbs.options import FORMATS, HELP_OPTIONS, WIDE, NumberCondition, check_report, save_report, width_of
 
 if TYPE_CHECKING:
     from compare.sweeping.document import SweepDocument
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     help="Where the rows go: Parquet under DIR/rows, partitioned by variant. A sweep that was stopped goes on there.",
 )
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
+@WIDE
 @click.option(
     "--fail-if",
     "fail_if",
@@ -56,6 +57,7 @@ def sweep(
     sweep_file: str,
     out: Path,
     format: str,
+    wide: bool,
     fail_if: tuple[str, ...],
     report: Path | None,
     engine: str,
@@ -80,7 +82,7 @@ def sweep(
     else:
         from compare.showing.sweep import print_sweep
 
-        print_sweep(found, format)
+        print_sweep(found, format, width_of(wide))
     if report is not None:
         from compare.showing.sweep import write_report
 

@@ -6,12 +6,14 @@ from protocols.named_modules import lazy_names
 
 if TYPE_CHECKING:
     from kafka_coordinator.cluster.broker import Broker, ClusterState
+    from kafka_coordinator.cluster.brokers import FENCES, MOVES
     from kafka_coordinator.cluster.cluster import KafkaCluster
     from kafka_coordinator.cluster.controller import Controller
     from kafka_coordinator.cluster.exploration import rules as exploration_rules
     from kafka_coordinator.cluster.members import (
         group_settings,
         member_settings,
+        producer_settings,
         protocol_of_member,
         protocol_of_variant,
     )
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from kafka_coordinator.coordinator.consumer_groups.member import JOINING, Standing, reconcile
     from kafka_coordinator.coordinator.core import Core
     from kafka_coordinator.coordinator.group import Group
+    from kafka_coordinator.coordinator.log import offsets_partition
     from kafka_coordinator.coordinator.node import Coordinator, offsets_topic
     from kafka_coordinator.coordinator.offsets import transactional_commit_error
     from kafka_coordinator.coordinator.refusals import REFUSE, refusal

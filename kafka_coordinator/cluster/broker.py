@@ -38,6 +38,8 @@ class ClusterState(NamedTuple):
     """Group to the settings that it has itself, under Kafka's names."""
     topic_ids: Mapping[str, int] = MappingProxyType({})
     """Topic to its 128-bit id; one that is not in it has an id made from its name."""
+    offsets_waiting: frozenset[int] = frozenset()
+    """Partitions of ``__consumer_offsets`` of which nothing is acknowledged now: see `commands.OffsetsWaiting`."""
 
 
 @dataclass(slots=True, init=False, eq=False)
@@ -57,6 +59,8 @@ class Broker(NodeState):
         self.coordinator.start(now, out)
         self._tell_topics(now, out)
         self._tell_group_settings(now, out)
+        if self.cluster.offsets_waiting:
+            self.coordinator.receive(now, self.coordinator.core.name, self._waiting(), out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         kind = type(message)
@@ -83,11 +87,16 @@ class Broker(NodeState):
         self._answers = {}
         if state.offsets_leaders != before.offsets_leaders:
             self.coordinator.receive(now, sender, OffsetsLeaders(state.offsets_leaders), out)
+        if state.offsets_waiting != before.offsets_waiting:
+            self.coordinator.receive(now, sender, self._waiting(), out)
         described, described_before = [(each.topics, each.replica_racks, each.topic_ids) for each in (state, before)]
         if described != described_before:
             self._tell_topics(now, out)
         if state.group_settings != before.group_settings:
             self._tell_group_settings(now, out)
+
+    def _waiting(self) -> commands.OffsetsWaiting:
+        return commands.OffsetsWaiting(self.cluster.offsets_waiting)
 
     def _tell_group_settings(self, now: Time, out: Outbox) -> None:
         settings = commands.GroupSettings(self.cluster.group_settings)

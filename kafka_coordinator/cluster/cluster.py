@@ -1,16 +1,21 @@
 """Kafka as a scenario's cluster: brokers with their coordinators, consumers, and what happens to them.
 
 A member's node has the member's name (``group/member`` where that name is in several groups); every member is a
-process of its own, those of one ``process`` die and hang together. Its ``client.id`` is its name.
+process of its own, those of one ``process`` die and hang together. Its ``client.id`` is its name. The controller is
+no node but code that acts from outside, because the raft quorum behind it is not modelled, only what brokers and
+clients see of it.
 """
 
 from functools import partial
 from typing import Final
 
+from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.cluster.admin import Admin, ResetOffsets
 from kafka_coordinator.cluster.broker import Broker
-from kafka_coordinator.cluster.controller import Brokers, Controller, ControllerSettings
+from kafka_coordinator.cluster.brokers import Brokers, Quorum
+from kafka_coordinator.cluster.controller import Controller, ControllerSettings
 from kafka_coordinator.cluster.members import GroupConfigs, Members, SettingsByRole
+from kafka_coordinator.cluster.outages import Outages, ProducerSettings, Wait
 from kafka_coordinator.cluster.topics import TopicTable
 from kafka_coordinator.consumer import (
     Close,
@@ -26,10 +31,12 @@ from kafka_coordinator.consumer import (
     TakeFor,
     Thaw,
 )
+from kafka_coordinator.consumer.settings import ConsumerSettings, whole_number
 from kafka_coordinator.coordinator.log import offsets_partition
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
+from protocols.facts import Writes
 from protocols.scenario import events
 from protocols.scenario.events import Event
 from protocols.scenario.events.records import offsets_of
@@ -42,6 +49,9 @@ from protocols.timeline import reads_in
 
 ADMIN: Final = "admin"
 """Node name of the administrator."""
+CONTROLLER: Final = "controller"
+"""Who tells the observer what is written; no node."""
+REQUEST_TIMEOUT: Final = "request.timeout.ms"
 
 
 class KafkaCluster:
@@ -58,11 +68,29 @@ class KafkaCluster:
         settings = with_settings(BrokerSettings(), divided.coordinator, where)
         timing = ControllerSettings.of(divided.controller)
         self.group_configs = GroupConfigs(scenario, settings)
-        replicas = scenario.replication.get("kafka")
-        self.controller = Controller(scenario.brokers, settings.offsets_topic_num_partitions, replicas)
+        self.controller = Controller(
+            scenario.brokers,
+            settings.offsets_topic_num_partitions,
+            scenario.replication.get("kafka"),
+            timing.offsets_topic_replication_factor,
+        )
         self.controller.group_settings = self.group_configs.now
-        self.brokers = Brokers(self.controller, settings, timing, simulation, self._served_otherwise)
-        self.topics = TopicTable(scenario, self.controller, where, simulation.now)
+        producer = ProducerSettings.of({**scenario.load.producer, **divided.producer})
+        self._outages = Outages(self.controller, producer, simulation.seed, timing.min_insync_replicas)
+        consumer_times_out = divided.consumer.get(REQUEST_TIMEOUT, ConsumerSettings().request_timeout_ms)
+        self.brokers = Brokers(
+            self.controller,
+            self._outages,
+            Quorum(scenario.controllers),
+            settings,
+            timing,
+            (producer.request_timeout_ms, whole_number(REQUEST_TIMEOUT, consumer_times_out, 1)),
+            simulation,
+            self._written_otherwise,
+        )
+        self.topics = TopicTable(scenario, self.controller, self._outages, where, simulation.now)
+        self._waiting: dict[Partition, Wait] = {}
+        """Partitions of which nothing is acknowledged, as the observer has been told."""
         self.topology = Topology.of(scenario, one_node_per_member=True)
         self.members = Members(scenario, system, self.topology, divided.consumer, where)
 
@@ -249,15 +277,27 @@ class KafkaCluster:
 
     def _topics_changed(self) -> None:
         self.brokers.tell()
+        self.brokers.topics_changed()
         self._load_changed()
 
     def _load_changed(self) -> None:
         for node in self.topology.members:
             self.command(node, NewLoad(self.topics.load))
 
-    def _served_otherwise(self) -> None:
-        if self.topics.brokers_changed(self.simulation.now):
-            self._load_changed()
+    def _written_otherwise(self) -> None:
+        before, self._waiting = self._waiting, dict(self._outages.waiting)
+        for partition in sorted(before.keys() ^ self._waiting.keys()):
+            wait = self._waiting.get(partition) or before[partition]
+            fact = Writes(
+                queue_of(partition),
+                self.topics.per_second(partition),
+                partition in self._waiting,
+                self._outages.at_most(wait),
+                acknowledged=wait.acknowledged,
+            )
+            simulation = self.simulation
+            simulation.observer.fact(simulation.now, CONTROLLER, fact, simulation.root, simulation.handling)
+        self._load_changed()
 
     # Groups.
 

@@ -5,31 +5,29 @@ replicas leads. A partition of a topic has as many replicas as the scenario says
 ``__consumer_offsets`` has three, as by default, or as many as there are brokers.
 
 In Kafka `QuorumController` and `ReplicationControlManager` (`maybeBalancePartitionLeaders`).
-
-The brokers of a cluster as processes, and how their controller moves leadership between them (spec 1.4).
-
-In Kafka `BrokerServer`, and `QuorumController` with what it publishes in metadata images.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import partial
 
-from kafka_coordinator.cluster.broker import Broker, ClusterState, GroupSettings, ReplicaRacks
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.cluster.broker import ClusterState, GroupSettings, ReplicaRacks
 from kafka_coordinator.consumer.settings import whole_number
-from kafka_coordinator.coordinator.node import offsets_topic
-from kafka_coordinator.coordinator.settings import BrokerSettings
-from protocols.engine.simulation import Simulation
-from protocols.scenario.events import BrokerEvent
 from protocols.scenario.rates import Replicas
 
 
 @dataclass(frozen=True, slots=True)
 class ControllerSettings:
-    """How fast leadership moves. A field's name is Kafka's own with ``_`` for ``.``."""
+    """How leadership moves. A field's name is Kafka's own with ``_`` for ``.``."""
 
     broker_session_timeout_ms: int = 9_000
-    """A broker that was killed is noticed after so many milliseconds; one that stops properly says so."""
+    """So long after its last heartbeat the controller fences a broker; it looks for such ones eight times in that."""
+    broker_heartbeat_interval_ms: int = 2_000
+    controller_quorum_fetch_timeout_ms: int = 2_000
+    """So long after the active controller has died the others elect a new one."""
+    offsets_topic_replication_factor: int = 3
+    min_insync_replicas: int = 1
+    """Of every topic; records that all replicas are to have (`acks=all`) are refused while fewer are in sync."""
     leader_imbalance_check_interval_seconds: int = 300
     """Every so many seconds, counted from the start, partitions go back to their preferred leaders."""
 
@@ -43,19 +41,22 @@ NAMES: Mapping[str, str] = {field.name.replace("_", "."): field.name for field i
 """Kafka's name of a setting to the field."""
 
 
-OFFSETS_REPLICATION = 3
-"""``offsets.topic.replication.factor`` (spec 1.3)."""
-
-
 class Controller:
     """Brokers in order, who of them is alive, the topics and the leaders of their partitions.
 
-    ``replicas``: of each partition of a topic; None: one on every broker."""
+    ``replicas``: of each partition of a topic; None: one on every broker. ``offsets_replicas``: of
+    ``__consumer_offsets`` (spec 1.3)."""
 
-    def __init__(self, brokers: tuple[str, ...], offsets_partitions: int, replicas: int | None = None) -> None:
+    def __init__(
+        self,
+        brokers: tuple[str, ...],
+        offsets_partitions: int,
+        replicas: int | None = None,
+        offsets_replicas: int = 3,
+    ) -> None:
         self.brokers = brokers
         self.replicas = Replicas(brokers, replicas or len(brokers))
-        self._offsets_replicas = Replicas(brokers, OFFSETS_REPLICATION)
+        self._offsets_replicas = Replicas(brokers, offsets_replicas)
         self.alive: dict[str, None] = dict.fromkeys(brokers)
         self.preferred: dict[str, tuple[str, ...]] = {}
         """Topic to the preferred leader of each partition."""
@@ -68,6 +69,8 @@ class Controller:
         self.topic_ids: dict[str, int] = {}
         """Topic to its 128-bit id, where it has one that is not made from its name."""
         self.offsets_preferred = tuple(brokers[number % len(brokers)] for number in range(offsets_partitions))
+        self.offsets_waiting: frozenset[int] = frozenset()
+        """Partitions of ``__consumer_offsets`` to which nothing can be written that all in-sync replicas have."""
         self._leaders: dict[str, tuple[str, ...]] = {}
         self._offsets_leaders = self.offsets_preferred
 
@@ -75,7 +78,34 @@ class Controller:
     def state(self) -> ClusterState:
         racks: ReplicaRacks = dict(self.racks)
         ids, leaders = dict(self.topic_ids), dict(self._leaders)
-        return ClusterState(tuple(self.alive), leaders, self._offsets_leaders, racks, self.group_settings, ids)
+        return ClusterState(
+            tuple(self.alive),
+            leaders,
+            self._offsets_leaders,
+            racks,
+            self.group_settings,
+            ids,
+            self.offsets_waiting,
+        )
+
+    def partitions(self) -> Iterator[Partition]:
+        for topic, leaders in self._leaders.items():
+            for number in range(len(leaders)):
+                yield topic, number
+
+    def leader(self, partition: Partition) -> str:
+        """Empty where there is none."""
+        topic, number = partition
+        return self._leaders[topic][number]
+
+    def in_sync(self, partition: Partition) -> tuple[str, ...]:
+        """The in-sync set of a partition whose replicas follow from its preferred leader."""
+        topic, number = partition
+        return self.replicas.in_sync(self.preferred[topic][number])
+
+    def offsets_in_sync(self) -> Iterator[tuple[str, ...]]:
+        """The in-sync set of each partition of ``__consumer_offsets``."""
+        return map(self._offsets_replicas.in_sync, self.offsets_preferred)
 
     def put_topic(
         self,
@@ -157,73 +187,3 @@ class Controller:
             for topic, leaders in self._leaders.items()
         }
         self._offsets_leaders = moved(self._offsets_leaders, self.offsets_preferred, self._offsets_replicas)
-
-
-class Brokers:
-    """The brokers that ``controller`` knows. ``served_otherwise`` is called whenever one of them begins or ceases to
-    serve partitions."""
-
-    def __init__(
-        self,
-        controller: Controller,
-        settings: BrokerSettings,
-        timing: ControllerSettings,
-        simulation: Simulation,
-        served_otherwise: Callable[[], None],
-    ) -> None:
-        self._controller = controller
-        self._settings = settings
-        self._timing = timing
-        self._simulation = simulation
-        self._storage = offsets_topic(settings)
-        self._served_otherwise = served_otherwise
-
-    def start_all(self) -> None:
-        for broker in self._controller.brokers:
-            self._start(broker)
-
-    def tell(self) -> None:
-        state = self._controller.state
-        for broker in self._controller.brokers:
-            if self._simulation.is_running(broker):
-                self._simulation.command(broker, state)
-
-    def change(self, event: BrokerEvent) -> None:
-        name, simulation = event.broker, self._simulation
-        if event.does == "return":
-            if not simulation.is_running(name):
-                self._return(name)
-        elif simulation.is_running(name):
-            self._controller.ended(name)
-            self._served_otherwise()
-            if event.does == "stop":
-                self._fence(name)
-                simulation.end(name)
-            else:
-                simulation.end(name)
-                noticed = simulation.now + self._timing.broker_session_timeout_ms
-                simulation.at(noticed, partial(self._fence_if_gone, name), f"the controller detects the loss of {name}")
-
-    def _start(self, name: str) -> None:
-        self._simulation.start(name, Broker(name, self._settings, self._storage, self._controller.state))
-
-    def _return(self, name: str) -> None:
-        self._controller.unfence(name)
-        self._start(name)
-        self.tell()
-        self._served_otherwise()
-        every = self._timing.leader_imbalance_check_interval_seconds * 1000.0
-        check = (self._simulation.now // every + 1) * every
-        self._simulation.at(check, self._rebalance_leaders, "partitions go back to their preferred leaders")
-
-    def _fence_if_gone(self, name: str) -> None:
-        if not self._simulation.is_running(name):
-            self._fence(name)
-
-    def _fence(self, name: str) -> None:
-        self._controller.fence(name)
-        self.tell()
-
-    def _rebalance_leaders(self) -> None:
-        if self._controller.rebalance_leaders():
-            self.tell()

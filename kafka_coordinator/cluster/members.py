@@ -12,6 +12,7 @@ from kafka_coordinator.catalogue import CLASSIC as CLASSIC_PROTOCOL
 from kafka_coordinator.catalogue import CONSUMER as CONSUMER_PROTOCOL
 from kafka_coordinator.catalogue import of_protocol
 from kafka_coordinator.cluster import controller
+from kafka_coordinator.cluster.outages import PRODUCER
 from kafka_coordinator.consumer.assigning import in_the_broker, known_assignor
 from kafka_coordinator.consumer.settings import (
     GROUP_PROTOCOL,
@@ -74,12 +75,16 @@ PROTOCOL: Final = GROUP_PROTOCOL
 STRATEGY: Final = "partition.assignment.strategy"
 REMOTE_ASSIGNOR: Final = "group.remote.assignor"
 
+OF_PRODUCERS: Final = "producer."
+"""Before a producer's setting among those of a variant; a consumer may have one of the same name."""
+
 OF_MEMBERS: Final = (INSTANCE_ID, RACK)
 """Client settings that say who a member is, for which the scenario has fields of its own."""
 
 
 class SettingsByRole:
-    """Settings of one variant, parted into those of consumers, coordinator and controller.
+    """Settings of one variant, parted into those of consumers, producers (``producer.acks``), coordinator and
+    controller.
 
     Raises `UserError` for a name that Kafka does not have (or the model does not know).
     """
@@ -88,6 +93,7 @@ class SettingsByRole:
         self.consumer: dict[str, object] = {}
         self.coordinator: dict[str, object] = {}
         self.controller: dict[str, object] = {}
+        self.producer: dict[str, object] = {}
         for name, value in given.items():
             if name in CONSUMER:
                 self.consumer[name] = value
@@ -95,8 +101,15 @@ class SettingsByRole:
                 self.coordinator[name] = value
             elif name in controller.NAMES:
                 self.controller[name] = value
+            elif name.removeprefix(OF_PRODUCERS) in PRODUCER and name.startswith(OF_PRODUCERS):
+                self.producer[name.removeprefix(OF_PRODUCERS)] = value
             else:
-                raise UserError(f"{where}: {_unknown(name, (*CONSUMER, *COORDINATOR, *controller.NAMES))}")
+                known = *CONSUMER, *COORDINATOR, *controller.NAMES, *(f"{OF_PRODUCERS}{each}" for each in PRODUCER)
+                raise UserError(f"{where}: {_unknown(name, known)}")
+
+
+def producer_settings() -> frozenset[str]:
+    return frozenset(PRODUCER)
 
 
 def group_settings() -> frozenset[str]:

@@ -1,14 +1,11 @@
-"""Partitions without a leader: all in-sync replicas are down, so that nothing is written and nothing is read.
+"""The topics of a scenario as Kafka has them: partitions are numbered in the order written, and never taken away."""
 
-The topics of a scenario as Kafka has them: partitions are numbered in the order written, and never taken away.
-"""
-
-from collections.abc import Mapping
 from math import inf
 from types import MappingProxyType
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.cluster.controller import Controller
+from kafka_coordinator.cluster.outages import Outages
 from kafka_coordinator.consumer.settings import Load
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
@@ -17,41 +14,7 @@ from protocols.scenario.events import AddTopic, DeleteTopic, Event, Poison, Prod
 from protocols.scenario.events.records import records_of
 from protocols.scenario.fields import NamedCount, NamedOffset, after_growth, brokers_of, queue_index
 from protocols.scenario.model import Scenario
-from protocols.scenario.rates import Rates, Replicas
-
-
-class Outages:
-    """From when to when each partition had no leader; the last time of one that has none now is open."""
-
-    def __init__(self, replicas: Replicas) -> None:
-        self._replicas = replicas
-        self._pauses: dict[Partition, tuple[tuple[Time, Time], ...]] = {}
-
-    def look(self, now: Time, brokers_of: Mapping[str, tuple[str, ...]]) -> bool:
-        """Brokers or topics have changed: whether a partition has a leader that had none, or the other way round.
-
-        ``brokers_of``: topic to the preferred leader of each partition."""
-        before = dict(self._pauses)
-        for topic, brokers in brokers_of.items():
-            for number, preferred in enumerate(brokers):
-                partition = topic, number
-                if self.are_over(partition) and not self._replicas.serve(preferred):
-                    self._pauses[partition] = (*self._pauses.get(partition, ()), (now, inf))
-                elif not self.are_over(partition) and self._replicas.serve(preferred):
-                    *earlier, (since, _) = self._pauses[partition]
-                    self._pauses[partition] = (*earlier, (since, now))
-        return self._pauses != before
-
-    def are_over(self, partition: Partition) -> bool:
-        pauses = self._pauses.get(partition)
-        return not pauses or pauses[-1][1] < inf
-
-    def forget(self, topic: str) -> None:
-        self._pauses = {partition: pauses for partition, pauses in self._pauses.items() if partition[0] != topic}
-
-    def on(self, load: Load) -> Load:
-        leaderless = frozenset([partition for partition in self._pauses if not self.are_over(partition)])
-        return load._replace(pauses=MappingProxyType(dict(self._pauses)), leaderless=leaderless)
+from protocols.scenario.rates import Rates
 
 
 class TopicTable:
@@ -61,8 +24,8 @@ class TopicTable:
     away.
     """
 
-    def __init__(self, scenario: Scenario, controller: Controller, where: str, now: Time) -> None:
-        self._controller = controller
+    def __init__(self, scenario: Scenario, controller: Controller, outages: Outages, where: str, now: Time) -> None:
+        self._controller, self._outages = controller, outages
         self._brokers_of: dict[str, tuple[str, ...]] = {}
         self._per_second = scenario.load.produce
         self._rates = Rates(scenario)
@@ -71,7 +34,6 @@ class TopicTable:
         self._since: dict[Partition, Time] = {}
         self._bursts: dict[Partition, tuple[tuple[Time, int], ...]] = {}
         self._poison: dict[Partition, tuple[PoisonRecord, ...]] = {}
-        self._outages = Outages(controller.replicas) if "kafka" in scenario.replication else None
         _check(scenario, where)
         for topic, part in scenario.topics.items():
             self._put(topic, brokers_of(part.queues), now, part.replica_racks)
@@ -85,7 +47,7 @@ class TopicTable:
             MappingProxyType(dict(self._unlike)),
             MappingProxyType(dict(self._poison)),
         )
-        return load if self._outages is None else self._outages.on(load)
+        return self._outages.on(load)
 
     @property
     def per_broker(self) -> dict[str, dict[str, int]]:
@@ -100,9 +62,7 @@ class TopicTable:
 
     def write(self, event: Produce, now: Time) -> None:
         for record in records_of(event, self.per_broker):
-            partition = self.partition(record)
-            if self.is_served(partition):
-                self._add(partition, now, record.records)
+            self._add(self.partition(record), now, record.records)
 
     def _add(self, partition: Partition, now: Time, records: int) -> None:
         bursts = self._bursts.get(partition, ())
@@ -114,25 +74,25 @@ class TopicTable:
         """A record is written that nobody can handle."""
         (named,) = event.written(self.per_broker)
         partition = self.partition(named)
-        if not self.is_served(partition):
-            return
-        record = PoisonRecord(self.load.production(partition).end_offset(now), event.attempts, event.pause)
+        written = self.load.production(partition)._replace(held=())
+        record = PoisonRecord(written.end_offset(now), event.attempts, event.pause)
         self._poison = with_poison(self._poison, partition, record)
         self._add(partition, now, named.records)
 
-    def brokers_changed(self, now: Time) -> bool:
-        """Brokers end or return: whether that takes the leader of some partition away, or gives it one."""
-        return self._outages is not None and self._outages.look(now, self._brokers_of)
-
     def is_served(self, partition: Partition) -> bool:
-        """Whether the partition has a leader, who takes records."""
-        return self._outages is None or self._outages.are_over(partition)
+        """Whether records that are written to the partition now can be read at once."""
+        return self._outages.takes(partition)
+
+    def per_second(self, partition: Partition) -> float:
+        """Records that producers send to it."""
+        return self._unlike.get(partition, self._per_second)
 
     def offsets_at(self, topic: str, time: Time) -> tuple[tuple[Partition, int], ...]:
-        """Of each partition the offset of the first record written at this time or later."""
+        """Of each partition the offset of the first record that was sent at this time or later."""
         load = self.load
         partitions = [(topic, number) for number in range(len(self._brokers_of.get(topic, ())))]
-        return tuple([(partition, load.production(partition).end_offset(time)) for partition in partitions])
+        sent = [load.production(partition)._replace(held=()) for partition in partitions]
+        return tuple([(partition, each.end_offset(time)) for partition, each in zip(partitions, sent, strict=True)])
 
     def grow(self, event: Queues, now: Time) -> None:
         """Topics have more partitions; those that they had keep their numbers and brokers."""
@@ -154,8 +114,7 @@ class TopicTable:
         self._unlike = {key: rate for key, rate in self._unlike.items() if key[0] != event.delete_topic}
         self._poison = {key: poison for key, poison in self._poison.items() if key[0] != event.delete_topic}
         self._controller.delete_topic(event.delete_topic)
-        if self._outages is not None:
-            self._outages.forget(event.delete_topic)
+        self._outages.forget(event.delete_topic)
 
     def _put(
         self, topic: str, brokers: tuple[str, ...], now: Time, racks: tuple[tuple[str, ...], ...] | None = None
@@ -168,7 +127,6 @@ class TopicTable:
                 self._unlike[topic, number] = rates[number]
         self._brokers_of[topic] = brokers
         self._controller.put_topic(topic, brokers, racks)
-        self.brokers_changed(now)
 
 
 def _check(scenario: Scenario, where: str) -> None:

@@ -1,6 +1,9 @@
 """A consumer as a node: each answer, command and timer is handed to the file that handles it.
 
-In Kafka `ClassicKafkaConsumer` with its `ConsumerCoordinator`, and `AsyncKafkaConsumer`.
+In Kafka `ClassicKafkaConsumer` with its `ConsumerCoordinator`, and `AsyncKafkaConsumer`. The real client is several
+threads around one state; here the user's loop, the heartbeat thread and the network are callers of one node, and
+what one of them blocks is said by the state: a loop that handles records answers no rebalance, while heartbeats go
+on. That difference is behind most surprises of Kafka's consumers.
 """
 
 from collections.abc import Callable, Mapping

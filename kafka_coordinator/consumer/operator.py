@@ -99,6 +99,7 @@ def _new_load(c: ConsumerState, now: Time, command: commands.NewLoad, out: Outbo
     _tell_leaderless(c, before, out)
     positions.begin_anew(c, now, before, out)
     reading.resume(c, now, out)
+    reading.advance(c, now, out)  # what had waited is there at once
 
 
 def _tell_leaderless(c: ConsumerState, before: Load, out: Outbox) -> None:

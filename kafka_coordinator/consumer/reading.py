@@ -18,15 +18,23 @@ from math import ceil
 from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.consumer import states
 from kafka_coordinator.consumer.state import ConsumerState
-from protocols.engine.nodes import Outbox, Time
+from protocols.engine.nodes import TICK, Outbox, Time
 from protocols.facts import Delivered
-from protocols.load import Reading, moved_on, next_reached, not_beyond, quickly_made, shared_anew
+from protocols.load import Reading, moved_on, next_reached, not_beyond, poison_ahead, quickly_made, shared_anew
 
 
 def watch(c: ConsumerState, now: Time, positions: Mapping[Partition, Reading], out: Outbox) -> None:
     """Set the clock for it, as these positions advance now."""
     if not c.load.poison:
         return
+    if c.load.held:  # what cannot be read yet is not reached; a new load says when it can
+        ends = {partition: c.load.production(partition).end_offset(now) for partition in positions}
+        ahead = {partition: poison_ahead(c.load.poison, partition, each.start) for partition, each in positions.items()}
+        positions = {
+            partition: each
+            for partition, each in positions.items()
+            if (record := ahead[partition]) is not None and record.offset < ends[partition]
+        }
     due = next_reached(c.load.poison, positions, now) if c.subscription.reading else None
     if due is None:
         out.cancel_timer(states.POISON)
@@ -63,7 +71,9 @@ def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
         after = moved_on(poison, partition, each, now, production) if poison else each.moved_on(now, production)
         start, until = each[0], after[0]
         if until > start:
-            out.observe(_delivered((config.group, config.name, queue_of(partition), start, until, each[1])))
+            _, since, turn, at_once = each
+            what = queue_of(partition), start, until, since, at_once, turn or TICK, config.handle
+            out.observe(_delivered((config.group, config.name, *what)))
             positions[partition] = after
 
 

@@ -201,9 +201,10 @@ def whole_number(name: str, value: object, least: int) -> int:
 class Load(NamedTuple):
     """What producers write: ``per_second`` records to every partition, or as ``rates`` says, from the start of the run,
     or from ``since`` (milliseconds) on to a partition that came into being later; ``bursts``: what comes at once beside
-    that; ``poison``: those among the records that the user's code cannot handle; ``pauses``: when a partition had no
-    leader and nothing was written; ``leaderless``: which have none now, so that nothing is read, either. Nothing is
-    written to the partitions of a deleted topic: ``since`` is infinite there."""
+    that; ``poison``: those among the records that the user's code cannot handle; ``held``: when nothing new of a
+    partition could be read; ``pauses``: of when producers gave records up; ``leaderless``: which partitions have no
+    leader now that consumers know of, so that nothing is read at all. Nothing is written to the partitions of a deleted
+    topic: ``since`` is infinite there."""
 
     per_second: float = 0.0
     since: Mapping[Partition, Time] = MappingProxyType({})
@@ -212,6 +213,7 @@ class Load(NamedTuple):
     poison: PoisonRecords[Partition] = MappingProxyType({})
     pauses: Mapping[Partition, tuple[tuple[Time, Time], ...]] = MappingProxyType({})
     leaderless: frozenset[Partition] = frozenset()
+    held: Mapping[Partition, tuple[tuple[Time, Time], ...]] = MappingProxyType({})
 
     @property
     def writes(self) -> bool:
@@ -220,7 +222,7 @@ class Load(NamedTuple):
     @property
     def even(self) -> Production | None:
         """Of every partition; None where they differ."""
-        if self.rates or self.since or self.bursts or self.pauses:
+        if self.rates or self.since or self.bursts or self.held:
             return None
         return _even(self.per_second)
 
@@ -229,7 +231,14 @@ class Load(NamedTuple):
         if even is not None:
             return even
         per_second, since = self.rates.get(partition, self.per_second), self.since.get(partition, 0.0)
-        return Production(per_second, since, 0, self.bursts.get(partition, ()), self.pauses.get(partition, ()))
+        return Production(
+            per_second,
+            since,
+            0,
+            self.bursts.get(partition, ()),
+            self.pauses.get(partition, ()),
+            self.held.get(partition, ()),
+        )
 
 
 @lru_cache(maxsize=1 << 10)

@@ -43,6 +43,16 @@ class GroupSettings(NamedTuple):
     of_group: Mapping[str, Mapping[str, int]]
 
 
+class OffsetsWaiting(NamedTuple):
+    """From now on nothing that is written to these partitions of ``__consumer_offsets`` is replicated, because an
+    in-sync replica does not answer, or too few are in sync: commits wait, and fail after `offsets.commit.timeout.ms`.
+
+    In Kafka the high watermark, for which `CoordinatorRuntime` waits.
+    """
+
+    partitions: frozenset[int]
+
+
 class OffsetsDecided(NamedTuple):
     """Offsets that the group has from now on: the marker of a committed transaction (in Kafka
     `WriteTxnMarkersRequest`; the offsets are in the log already), or an administrator's. ``member``: whose they are,

@@ -6,7 +6,7 @@ In Kafka the fields of `GroupMetadataManager` and `OffsetMetadataManager`, `Grou
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.coordinator import states
@@ -26,7 +26,7 @@ from kafka_coordinator.coordinator.log import (
 )
 from kafka_coordinator.coordinator.settings import BrokerSettings
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
-from kafka_coordinator.messages import Opaque
+from kafka_coordinator.messages import OffsetCommit, Opaque
 from protocols.engine.nodes import Message, Outbox, Time
 from protocols.java import Queue, sort_queues
 from protocols.load import quickly_made
@@ -34,6 +34,18 @@ from protocols.node_state import Apart, Emptied, NodeState
 from protocols.state_machine import ALWAYS
 
 _parked = quickly_made(Parked)
+
+
+class WaitingCommit(NamedTuple):
+    """A commit that was found right, and counts when it is replicated. ``parked``: whom to answer until ``due``, None
+    where it has been told that it failed. ``partition`` of ``__consumer_offsets``; ``name``: the member's client id."""
+
+    partition: int
+    name: str | None
+    request: OffsetCommit
+    parked: Parked | None
+    due: Time
+
 
 Racks = tuple[tuple[str, ...], ...]
 """Of the replicas of each partition of a topic."""
@@ -50,6 +62,10 @@ class Core(NodeState):
     """Partition of ``__consumer_offsets`` to the node name of its leader."""
     loading: dict[int, None] = field(default_factory=dict)
     """Partitions whose log is being read."""
+    waiting: frozenset[int] = frozenset()
+    """Partitions to which nothing can be written that all in-sync replicas have."""
+    commits: list[WaitingCommit] = field(default_factory=list)
+    """What is written to those, in order."""
     groups: dict[str, Group] = field(default_factory=dict)
     """The classic groups of all partitions that this broker leads and has loaded."""
     consumer_groups: dict[str, ConsumerGroup] = field(default_factory=dict)

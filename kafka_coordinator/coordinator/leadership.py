@@ -67,6 +67,7 @@ def loaded(core: Core, partition: int, now: Time, out: Outbox) -> None:
 def resign(core: Core, partition: int, now: Time, out: Outbox) -> None:
     """Another broker leads the partition: its groups are dead here, who waits is sent away."""
     core.loading.pop(partition, None)
+    core.commits = [each for each in core.commits if each.partition != partition]
     out.cancel_timer(load_timer(partition))
     out.cancel_timer(expiry_timer(partition))
     for group in [each for each in core.groups.values() if each.partition == partition]:

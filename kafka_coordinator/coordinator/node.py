@@ -1,6 +1,9 @@
 """The coordinator as a node: one per broker, for all groups whose partition of ``__consumer_offsets`` it leads.
 
-In Kafka `GroupCoordinatorService` and `GroupCoordinatorShard`; before 4.0 `GroupCoordinator`.
+In Kafka `GroupCoordinatorService` and `GroupCoordinatorShard`; before 4.0 `GroupCoordinator`. The rules of a group
+are in `group` and in `consumer_groups`, which know neither broker nor clock; this file decides which group a request
+is for, whether this broker may answer, when a timer of a group fires, and what is written to the log before the
+answer goes out. What another broker loads after a fail-over is that log, not this object.
 """
 
 from collections.abc import Callable, Mapping
@@ -8,7 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka_coordinator import messages
-from kafka_coordinator.coordinator.commands import GroupSettings, OffsetsDecided, OffsetsLeaders, RebalanceGroup, Topics
+from kafka_coordinator.coordinator.commands import (
+    GroupSettings,
+    OffsetsDecided,
+    OffsetsLeaders,
+    OffsetsWaiting,
+    RebalanceGroup,
+    Topics,
+)
 from kafka_coordinator.coordinator.consumer_groups import administration as consumer_offsets
 from kafka_coordinator.coordinator.consumer_groups import classic_members, sessions, states
 from kafka_coordinator.coordinator.consumer_groups.administration import delete as delete_consumer_group
@@ -26,12 +36,15 @@ from kafka_coordinator.coordinator.join import join
 from kafka_coordinator.coordinator.leadership import lead, loaded, take_over
 from kafka_coordinator.coordinator.log import OffsetsTopic
 from kafka_coordinator.coordinator.offsets import (
+    COMMITS,
     commit,
+    commits_timed_out,
     complete,
     delete_offsets,
     delete_unsubscribed,
     fetch,
     forget_topics,
+    replicate,
 )
 from kafka_coordinator.coordinator.rebalance import join_timed_out
 from kafka_coordinator.coordinator.refusals import REFUSE
@@ -108,6 +121,7 @@ _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
     messages.FindCoordinator: _find,
     messages.ListGroups: list_groups,
     OffsetsLeaders: lambda core, now, sender, command, out: lead(core, command.leaders, now, out),
+    OffsetsWaiting: lambda core, now, sender, command, out: replicate(core, command.partitions, now, out),
     Topics: _set_topics,
     GroupSettings: _set_group_settings,
     OffsetsDecided: complete,
@@ -141,6 +155,7 @@ TIMERS: Mapping[str, Callable[[Core, Time, TimerName, Outbox], None]] = {
     sessions.RESOLVE: lambda core, now, timer, out: resolve_patterns(core, core.consumer_groups[timer[1]], now, out),
     "expiry": lambda core, now, timer, out: expire(core, timer[1], now, out),
     "load": lambda core, now, timer, out: loaded(core, timer[1], now, out),
+    COMMITS[0]: lambda core, now, timer, out: commits_timed_out(core, now, out),
 }
 """First part of a timer's name to what happens when it is due. The purgatory of parked requests is these timers."""
 

@@ -10,16 +10,25 @@ In Kafka `OffsetMetadataManager.commitTransactionalOffset`, `completeTransaction
 
 from collections.abc import Iterable, Mapping
 from itertools import repeat
+from typing import Final
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.commands import OffsetsDecided
-from kafka_coordinator.coordinator.core import Core, WithOffsets, create_group, delete_offset, store_offset
+from kafka_coordinator.coordinator.core import (
+    Core,
+    WaitingCommit,
+    WithOffsets,
+    create_group,
+    delete_offset,
+    store_offset,
+)
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.log import CommittedOffset, offset_key
 from kafka_coordinator.coordinator.rebalance import restart_session
 from kafka_coordinator.coordinator.refusals import commit_refused, identity_error
 from kafka_coordinator.errors import (
+    COORDINATOR_NOT_AVAILABLE,
     GROUP_ID_NOT_FOUND,
     GROUP_SUBSCRIBED_TO_TOPIC,
     ILLEGAL_GENERATION,
@@ -75,16 +84,64 @@ def commit(core: Core, now: Time, sender: str, request: OffsetCommit, out: Outbo
 
 def refuse_commit(core: Core, request: OffsetCommit, name: str | None, error: str, sender: str, out: Outbox) -> None:
     """Nothing is stored; ``name``: client id of the member that wanted it."""
+    _observe_refusal(core, request, name, error, out)
+    out.send(sender, commit_refused(request, error))
+
+
+def _observe_refusal(core: Core, request: OffsetCommit, name: str | None, error: str, out: Outbox) -> None:
     generation = None if request.generation < 0 else request.generation
     for partition, offset, _ in request.offsets:
         out.observe(Committed(request.group, core.queue(partition), offset, name, generation, error))
-    out.send(sender, commit_refused(request, error))
 
 
 def store_commit(
     core: Core, group: WithOffsets, name: str | None, now: Time, sender: str, request: OffsetCommit, out: Outbox
 ) -> None:
-    """Store the offsets of a request whose sender may do that, and answer it."""
+    """Store the offsets of a request whose sender may do that, and answer it; later, where nothing is replicated."""
+    if group.partition in core.waiting:
+        due = now + core.settings.offsets_commit_timeout_ms
+        parked = core.parked(sender, request.correlation)
+        core.commits.append(WaitingCommit(group.partition, name, request, parked, due))
+        if len(core.commits) == 1 or core.commits[-2].parked is None:
+            out.set_timer(COMMITS, due)
+        return
+    out.send(sender, _stored_answer(core, group, name, now, request, out))
+
+
+def commits_timed_out(core: Core, now: Time, out: Outbox) -> None:
+    """Commits were not replicated in time: so they are answered, and count all the same when they are."""
+    for at, each in enumerate(core.commits):
+        if each.parked is not None and each.due <= now:
+            core.commits[at] = each._replace(parked=None)
+            _observe_refusal(core, each.request, each.name, COORDINATOR_NOT_AVAILABLE, out)
+            core.answer(each.parked, commit_refused(each.request, COORDINATOR_NOT_AVAILABLE), out)
+    left = [each.due for each in core.commits if each.parked is not None]
+    if left:
+        out.set_timer(COMMITS, min(left))
+
+
+def replicate(core: Core, waiting: frozenset[int], now: Time, out: Outbox) -> None:
+    """Nothing is replicated from now on but elsewhere than on these partitions: what waited on others counts now."""
+    core.waiting = waiting
+    done = [each for each in core.commits if each.partition not in waiting]
+    core.commits = [each for each in core.commits if each.partition in waiting]
+    for each in done:
+        group = core.groups.get(each.request.group) or core.consumer_groups.get(each.request.group)
+        if group is not None:
+            answer = _stored_answer(core, group, each.name, now, each.request, out)
+            if each.parked is not None:
+                core.answer(each.parked, answer, out)
+    if not any(each.parked is not None for each in core.commits):
+        out.cancel_timer(COMMITS)
+
+
+COMMITS: Final = ("commits",)
+"""The timer of what waits."""
+
+
+def _stored_answer(
+    core: Core, group: WithOffsets, name: str | None, now: Time, request: OffsetCommit, out: Outbox
+) -> OffsetCommitAnswer:
     generation = None if request.generation < 0 else request.generation
     most, stored, log = core.settings.offset_metadata_max_bytes, group.offsets, core.log(group.partition)
     group_id, errors = group.id, []
@@ -102,7 +159,7 @@ def store_commit(
         committed = stored[partition] = _stored((offset, metadata, now, epoch))
         log.append(offset_key(group_id, partition), committed)
         errors.append((partition, NONE))
-    out.send(sender, _answer((request.correlation, tuple(errors))))
+    return _answer((request.correlation, tuple(errors)))
 
 
 def _commit_error(group: Group, request: OffsetCommit) -> str:

@@ -34,6 +34,8 @@ class BrokerSettings:
     offsets_topic_num_partitions: int = 50
     offsets_retention_minutes: int = 10_080
     offsets_retention_check_interval_ms: int = 600_000
+    offsets_commit_timeout_ms: int = 5_000
+    """A commit that is not replicated within so long has failed."""
     offset_metadata_max_bytes: int = 4_096
     """Compared with the number of characters."""
     group_coordinator_rebalance_protocols: str = "classic,consumer"
@@ -86,6 +88,7 @@ _LEAST = {
     "group_max_size": 1,
     "offsets_topic_num_partitions": 1,
     "offsets_retention_check_interval_ms": 1,
+    "offsets_commit_timeout_ms": 1,
     "group_consumer_max_size": 1,
     "group_consumer_session_timeout_ms": 1,
     "group_consumer_heartbeat_interval_ms": 1,

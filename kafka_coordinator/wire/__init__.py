@@ -1,4 +1,10 @@
-"""Kafka's wire protocol: the brokers of this package before clients that nobody here wrote (extra ``serve``)."""
+"""Kafka's wire protocol: the brokers of this package before clients that nobody here wrote (extra ``serve``).
+
+The nodes are those of the simulation; this package turns frames into their messages and back. Frames come from
+strangers: every length in one is checked against what is left of it before anything is decoded, every answer has the
+version that the request named, and a request that takes long is divided, so that other connections are served
+meanwhile. The codec of the messages is the library `kio`; what it does not do for us stands beside it.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -20,7 +20,7 @@ from kafka_coordinator.wire.lengths import after_tags, one_line
 from kafka_coordinator.wire.names import Names
 from kafka_coordinator.wire.requests import ApiVersions, AskedNothing, Work
 from kafka_coordinator.wire.state import Asked, BrokerState, connection_of
-from kafka_coordinator.wire.writing import content, is_long, pieces
+from kafka_coordinator.wire.writing import LONG, content, is_long, pieces
 from protocols.engine.connection import WireError, check_preface
 from protocols.engine.nodes import Message
 
@@ -171,7 +171,7 @@ class KafkaConversation:
         pending.answers[message[0]] = message
         if len(pending.answers) < len(pending.messages):
             return ()
-        entity = _answer(pending)
+        entity = _later(pending) if len(pending.messages) > LONG or _is_long(message) else _answer(pending)
         if entity is not None and (isinstance(entity, Generator) or is_long(entity)):
             return self._in_pieces(pending, entity)
         self._pending = None
@@ -236,6 +236,18 @@ def _resting(work: Work) -> Generator[bytes, None, Entity | None]:
             made: Entity | None = done.value
             return made
         yield b""
+
+
+def _is_long(answer: Message) -> bool:
+    """Whether the coordinator's answer tells of many partitions or members."""
+    return any(type(field) is tuple and len(field) > LONG for field in answer)
+
+
+def _later(pending: _Pending) -> Work:
+    """What is answered, made when others have had their turn."""
+    yield
+    made = _answer(pending)
+    return (yield from made) if isinstance(made, Generator) else made
 
 
 def _answer(pending: _Pending) -> Entity | Work | None:

@@ -51,6 +51,8 @@ def part(of: Kind, *names: str) -> Kind:
 def make(kind: Kind, **values: object) -> Entity:
     """An entity of this class, without those values for which it has no field."""
     known = _names(kind)
+    if values.keys() <= known:
+        return kind(**values)
     return kind(**{name: value for name, value in values.items() if name in known})
 
 

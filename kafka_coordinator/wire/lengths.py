@@ -23,7 +23,7 @@ from kio.static.protocol import Entity
 
 from protocols.engine.connection import WireError
 
-MOST_ITEMS: Final = 25_000
+MOST_ITEMS: Final = 21_000
 """Items of arrays that one message may have, nested ones included: a time and an amount of memory that nobody else
 notices. Kafka 4.4 allows 1,000,000 in one array."""
 

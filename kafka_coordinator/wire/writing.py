@@ -20,8 +20,10 @@ from kio.static.protocol import Entity
 from kafka_coordinator.wire.lengths import one_line
 from protocols.engine.connection import WireError
 
-_LONG: Final = 50
+LONG: Final = 50
 """Items of an array that are written in one go."""
+_PRESENT: Final = b"\x01"
+"""Before a structure that may be null."""
 
 
 def content(entity: Entity) -> bytes:
@@ -35,12 +37,12 @@ def content(entity: Entity) -> bytes:
 
 
 def is_long(entity: Entity) -> bool:
-    """Whether an array of the entity, or of its items, is long."""
+    """Whether an array of the entity, or of what it holds, is long."""
     for name in _arrays(type(entity)):
         items = getattr(entity, name)
-        if items and (len(items) > _LONG or any(map(is_long, items))):
+        if items and (len(items) > LONG or any(map(is_long, items))):
             return True
-    return False
+    return any(is_long(part) for name in _parts(type(entity)) if (part := getattr(entity, name)) is not None)
 
 
 def pieces(entity: Entity) -> Iterator[bytes]:
@@ -51,6 +53,11 @@ def pieces(entity: Entity) -> Iterator[bytes]:
         if field in tagged:
             continue
         value = getattr(entity, field.name)
+        if field.name in _parts(kind) and value is not None and is_long(value):
+            if "None" in str(field.type):
+                yield _PRESENT
+            yield from pieces(value)
+            continue
         if field.name not in arrays or not value:
             yield _field(kind, field, value)
             continue
@@ -63,7 +70,7 @@ def pieces(entity: Entity) -> Iterator[bytes]:
                 yield from pieces(item)
             else:
                 buffer.write(content(item))
-                if place % _LONG == _LONG - 1:
+                if place % LONG == LONG - 1:
                     yield buffer.getvalue()
                     buffer = io.BytesIO()
         yield buffer.getvalue()
@@ -97,3 +104,10 @@ def _arrays(kind: type[Entity]) -> frozenset[str]:
     return frozenset(
         field.name for field in fields(kind) if "kafka_type" not in field.metadata and "tuple[" in str(field.type)
     )
+
+
+@cache
+def _parts(kind: type[Entity]) -> frozenset[str]:
+    """Names of the fields that hold one entity."""
+    plain = [field for field in fields(kind) if "kafka_type" not in field.metadata and get_field_tag(field) is None]
+    return frozenset(field.name for field in plain) - _arrays(kind)

@@ -232,6 +232,8 @@ class ZooKeeperCluster:
 
     def _broker(self, event: BrokerEvent) -> None:
         path = messages.broker(event.broker)
+        if event.broker not in self.scenario.brokers:
+            return
         if event.does == "return":
             self._killed.pop(event.broker, None)
             self._administer(SetPersistent(path, None))
@@ -261,6 +263,8 @@ class ZooKeeperCluster:
             self._settings_of(self.topology.starting(event), event.strategy, event.settings)
         if isinstance(event, Reset) and event.via == "client":
             raise UserError(f"{SYSTEM} resets offsets in ZooKeeper alone, expected via: broker")
+        if isinstance(event, BrokerEvent) and event.does == "freeze":
+            raise UserError(f"{SYSTEM}: {event.describe()}: no frozen broker is modelled, expected does: kill")
 
 
 _OWN: Final[Own[ZooKeeperCluster]] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
-from protocols.engine.nodes import Outbox, Time
+from protocols.engine.nodes import TICK, Outbox, Time
 from protocols.facts import Callback, Delivered, Owns, PassedOver, StandsStill
 from protocols.facts import Position as Began
 from protocols.java import Queue, sort_queues
@@ -187,7 +187,10 @@ class Consumption(NodeState):
         for queue, position in self.positions(now).items():
             first, since = self._reported[queue]
             if position > first:
-                out.observe(Delivered(self._group, self._member, queue, first, position, since))
+                reading = self._readings.get(queue)
+                pace = (1, TICK) if reading is None else (reading.at_once, reading.turn or TICK)
+                what = queue, first, position, since, *pace, self._user[0]
+                out.observe(Delivered(self._group, self._member, *what))
             self._reported[queue] = Reported(position, now)
 
     def _read(self, now: Time, offsets: Mapping[Queue, int], out: Outbox) -> None:

@@ -131,6 +131,8 @@ class Connection(asyncio.Protocol):
         self._ready: list[bytes] = []
         """Written while requests are handed on: it goes out together, because each call of the system costs time."""
         self._ready_bytes = 0
+        self._message: Message | None = None
+        """A request that was long to read: it is handed on when others have had their turn."""
         self._work: Iterator[bytes] | None = None
         """What is being encoded."""
         self._worked: list[bytes] = []
@@ -195,8 +197,15 @@ class Connection(asyncio.Protocol):
         loop = self.world.loop
         until = loop.time() + _AT_ONCE_S
         try:
-            while self._may_read() and (message := self._next()) is not None:
-                self.world.received(self.name, self.peer, message)
+            while self._may_read():
+                message, self._message = self._message, None
+                if message is None:
+                    if (message := self._next()) is None:
+                        break
+                    if loop.time() > until:
+                        self._message = message
+                if self._message is None:
+                    self.world.received(self.name, self.peer, message)
                 if loop.time() > until:
                     loop.call_soon(self.pump)
                     break
@@ -212,7 +221,7 @@ class Connection(asyncio.Protocol):
         content = self._conversation.encode(message)
         if isinstance(content, Iterator):
             self._work = content
-            self._go_on()
+            self.world.loop.call_soon(self._go_on)
             return
         self._put(content)
         self.pump()

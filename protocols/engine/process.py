@@ -1,7 +1,10 @@
 """A process of the simulation: the place where a node lives, its timers, its connections, its outbox.
 
+A node is pure: it is called with the time and fills an outbox. Everything that a machine adds stands here, once for
+all systems: timers that fire late in a process that hangs, connections that close when it dies, messages that wait.
 What a simulation hands to a process is one of `Link.handle`, `handle`, `opened`, `closed`, `refused`, `commanded`. A
-process that hangs keeps it for later, in order; one that has ended does nothing any more.
+process that hangs keeps it for later, in order; one that has ended does nothing any more. Simulations spend most of
+their time in this file, which is why it repeats a few lines of `Link` in place of calling them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from protocols.scenario.events.base import ClusterState, Written
 from protocols.scenario.fields import duration_text
-from protocols.scenario.model import Scenario, Systems, example_of, split_system
+from protocols.scenario.model import CONTROLLER, WITH_SLAVES, Scenario, Systems, example_of, split_system
 from protocols.scenario.rates import Rates
 from protocols.scenario.topology import ADMIN, INFRASTRUCTURE, MemberKey, Topology
 from protocols.scenario.validation import PartError, Path, suggestion
@@ -26,7 +26,7 @@ def check_end(scenario: Scenario, written: Iterable[Written]) -> None:
 
 def check_node_names(scenario: Scenario, paths: Mapping[MemberKey, Path]) -> None:
     """No member's process has the name of a broker or of the infrastructure."""
-    taken = {*scenario.brokers, *INFRASTRUCTURE, ADMIN}
+    taken = {*scenario.servers, *INFRASTRUCTURE, ADMIN}
     topology = Topology.of(scenario)
     for key, node in topology.node.items():
         if node in taken:
@@ -75,6 +75,35 @@ def check_rates(scenario: Scenario) -> None:
             )
 
 
+def check_keys(scenario: Scenario) -> None:
+    """Keys are of topics that are there some time and keep their number of queues, which no queue's rate contradicts:
+    else a key's records would go to another queue, which is not modelled."""
+    keys = scenario.load.keys
+    counts = {topic: sum(part.queues.values()) for topic, part in scenario.topics.items()}
+    later = {topic for event in scenario.events for topic in event.queue_changes()}
+    for topic in keys:
+        if topic not in counts and topic not in later:
+            raise PartError(("load", "keys", topic), f"unknown topic {topic!r}, {suggestion(topic, [*counts, *later])}")
+    rates = Rates(scenario)
+    for event in scenario.events:
+        rates.change(event.queue_changes())
+        for topic, per_broker in event.queue_changes().items():
+            count = None if per_broker is None else sum(per_broker.values())
+            if topic in keys and count is not None and counts.get(topic, count) != count:
+                raise PartError(
+                    ("load", "keys", topic),
+                    f"{topic} gets {count} queues by an event, and its keys other queues, which is not modelled;"
+                    " expected a topic that keeps its number of queues",
+                )
+            counts.pop(topic, None) if count is None else counts.update({topic: count})
+    for name, (topic, _) in rates.places.items():
+        if topic in keys:
+            raise PartError(
+                ("load", "rates", name),
+                f"{topic} has keys, which say what each queue gets, expected a rate of the whole topic",
+            )
+
+
 def _check_places(rates: Rates) -> None:
     names: dict[tuple[str, int], str] = {}
     for name, place in rates.places.items():
@@ -86,13 +115,19 @@ def _check_places(rates: Rates) -> None:
 def check_replication(scenario: Scenario, systems: Systems | None) -> None:
     """Replicas are of systems that there are (None: any), and a queue has at most one on each broker."""
     most = len(scenario.brokers)
-    for system, replicas in scenario.replication.items():
-        if systems is not None and system not in systems:
-            raise PartError(("replication", system), f"unknown system {system!r}, {suggestion(system, systems)}")
-        if replicas > most:
-            raise PartError(
-                ("replication", system), f"{replicas} is more than there are brokers, expected at most {most}"
-            )
+    for name, given in scenario.replication.items():
+        path = ("replication", name)
+        if name == f"{WITH_SLAVES}{CONTROLLER}":
+            if not isinstance(given, bool):
+                raise PartError(path, f"{given} is neither true nor false, expected one of them")
+            if given and scenario.replication.get(WITH_SLAVES, 1) < 2:
+                raise PartError(path, f"a controller without slaves, expected {WITH_SLAVES}: 2 or more beside it")
+        elif isinstance(given, bool):
+            raise PartError(path, f"{str(given).lower()} is no number of replicas, expected one such as 2")
+        elif systems is not None and name not in systems:
+            raise PartError(path, f"unknown system {name!r}, {suggestion(name, systems)}")
+        elif given > most and name != WITH_SLAVES:
+            raise PartError(path, f"{given} is more than there are brokers, expected at most {most}")
 
 
 def system_problem(name: str, systems: Systems) -> str:
@@ -117,6 +152,7 @@ def check_events(scenario: Scenario, paths: Iterable[Path], systems: Systems | N
     there = ClusterState(
         groups=tuple(scenario.groups),
         brokers=scenario.brokers,
+        servers=scenario.servers,
         infrastructure=INFRASTRUCTURE,
         processes=tuple(topology.processes),
         process_names=topology.names(),

@@ -81,7 +81,7 @@ class Stage:
         self.turn: Turn
         self.later: list[tuple[Callable[[], None], str]] = []
         self.items: list[_Item] = []
-        self.root = self.handling = 0
+        self.root = self.handling = self.seed = 0
         self.observer: Unobserved
         self.processes = _Processes(self)
 

@@ -8,7 +8,7 @@ gives the same run alone and among many. A scenario's times are shifted so:
 |---|---|
 | events at 0s, and moments that events refer to (``to`` of a reset) | stay |
 | events at one time, and those that begin as others end | shifted together: they mean "at once" |
-| an event that lasts | keeps its length; where its end lies before the end of the run, it stays so |
+| an event that lasts, a broker's outage | keeps its length; where its end lies before the end of the run, it stays so |
 | every other event | up to `MOST_EVENT_SHIFT` later, at most half of the time to what comes next |
 | members that are there from 0s on | up to `MOST_START_SHIFT` later, at most half of the time to the first event |
 
@@ -112,9 +112,18 @@ def _components(scenario: Scenario) -> dict[Time, Time]:
             first[time] = time = first[first[time]]
         return time
 
-    for event in scenario.events:
-        begin, end = find(event.at), find(event.at + event.lasts())
+    def together(one: Time, other: Time) -> None:
+        begin, end = find(one), find(other)
         first[max(begin, end)] = min(begin, end)
+
+    ended: dict[str, Time] = {}
+    for event in scenario.events:
+        together(event.at, event.at + event.lasts())
+        for broker, runs in event.broker_changes().items():
+            if runs:
+                together(ended.pop(broker, event.at), event.at)
+            else:
+                ended[broker] = event.at
     for time in _fixed(scenario):
         find(time)
     return {time: find(time) for time in first}

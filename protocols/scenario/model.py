@@ -11,11 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from protocols.scenario import fields
 from protocols.scenario.events.base import AnyEvent
+from protocols.scenario.keys import keys_text
 from protocols.strategies import ScenarioContext, StrategyRecord
+
+Keys: TypeAlias = Annotated[str, BeforeValidator(keys_text)]
+"""How often the keys of a topic come, as `protocols.scenario.keys` reads it."""
 
 
 class LoadPart(fields.Part):
@@ -29,6 +33,18 @@ class LoadPart(fields.Part):
     """Other rates, per queue: of a topic's queues, or of one queue (``topic-number`` or ``topic-broker-number``), which
     goes before its topic. ``30%`` is what the topic's queues take together, or the queue. What is named may come later,
     by an event (but for percentages)."""
+    producer: fields.Settings = Field(default_factory=dict)
+    """Settings of the producers, under the systems' own names: Kafka's `acks`, `request.timeout.ms`,
+    `delivery.timeout.ms`; RocketMQ's `sendMsgTimeout`, `retryTimesWhenSendFailed`, `sendLatencyFaultEnable`. A system
+    passes over those that only others have."""
+    selector: Literal["key"] | None = None
+    """``key``: a record goes to the queue that its key selects (key % queues), as ordered records do: RocketMQ's
+    producers then try no other queue. Left out, they take the queues in turn. For Kafka both are the same."""
+    keys: dict[str, Keys] = Field(default_factory=dict)
+    """Topic to how often its keys come: ``zipf 1.2 of 500`` (the n-th of 500 keys comes 1 / n to the power of 1.2 times
+    as often as the first), ``zipf 1.2`` of 1000 keys, ``500`` that all come as often. A key's records go to one queue,
+    so that the topic's queues get unlike parts of what they get together without keys. Not named: records have no key.
+    ``keys: zipf 1.2`` is short for all topics of the beginning, and ``keys`` may also stand beside ``load``."""
 
     @property
     def writes(self) -> bool:
@@ -103,6 +119,8 @@ class ExpectPart(fields.Part):
     """At most so many records are never handled, because the group goes on behind them."""
     waiting: fields.Count | None = None
     """At the end at most so many records wait, those of the last second left out."""
+    in_order: Annotated[bool, Field(strict=True)] | None = None
+    """``true``: every record is handled in the order of its key, or of its queue where records have no keys."""
 
 
 class Scenario(fields.Part):
@@ -119,10 +137,13 @@ class Scenario(fields.Part):
     groups: dict[str, fields.GroupPart]
     """By name; ``group`` with a ``name`` inside is short for one. A member runs from 0s on, unless its first
     event is a join (once read, such a member is only in the event)."""
-    replication: dict[str, Annotated[int, Field(strict=True, ge=1)]] = Field(default_factory=dict)
+    controllers: tuple[str, ...] = ()
+    """Kafka's controllers, the first of them active at first: names of brokers (combined nodes) or of servers of their
+    own. Left out: a controller beside the brokers that never fails."""
+    replication: dict[str, Annotated[int, Field(strict=True, ge=1)] | bool] = Field(default_factory=dict)
     """System to the number of replicas of each queue. ``kafka: 2``: a partition is on its broker and the next one in
-    order, and is neither written nor read while both are down. Left out, a Kafka partition is on every broker and never
-    lacks a leader; RocketMQ's brokers are masters without replicas (1, and no other number is modelled)."""
+    order; left out, on every broker. ``rocketmq: 2``: each broker is a master with one slave; left out, without any.
+    ``rocketmq_controller: true``: RocketMQ's controller makes a slave the master when that fails."""
     load: LoadPart = LoadPart()
     """What is produced."""
     threads: fields.Number | Literal["real"] = 1
@@ -141,6 +162,23 @@ class Scenario(fields.Part):
     expect: ExpectPart | None = None
     """What must hold in every variant."""
 
+    @property
+    def slaves(self) -> tuple[str, ...]:
+        """The names of RocketMQ's slaves: ``broker-a.s``, ``broker-a.s2``, ..."""
+        numbers = range(1, self.replication.get(WITH_SLAVES, 1))
+        return tuple(f"{broker}.s{number if number > 1 else ''}" for broker in self.brokers for number in numbers)
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """Every server that an event ``broker`` may name."""
+        return tuple(dict.fromkeys((*self.brokers, *self.controllers, *self.slaves)))
+
+
+WITH_SLAVES = "rocketmq"
+"""The system whose replicas are servers of their own, and no further brokers."""
+
+CONTROLLER = "_controller"
+"""Behind a system's name under ``replication``: whether a controller makes slaves masters."""
 
 STATIC = "+static"
 """Behind the name of a system and strategy: every member is static (KIP-345)."""

@@ -1,4 +1,5 @@
-"""How many records per second every queue gets: the rate of the queue itself, of its topic, or the default.
+"""How many records per second every queue gets: the rate of the queue itself, of its topic, or the default; where the
+topic's records have keys, its keys' part of what the topic's queues get together.
 
 Names mean what they mean in the event ``produce``: first a topic, then a queue (`protocols.scenario.fields`).
 
@@ -15,6 +16,7 @@ from collections.abc import Mapping, Sequence
 
 from protocols.errors import UserError
 from protocols.scenario.fields import Brokers, named_queue, queue_index
+from protocols.scenario.keys import split
 from protocols.scenario.model import Scenario
 
 
@@ -26,6 +28,7 @@ class Rates:
 
     def __init__(self, scenario: Scenario) -> None:
         self._default, self._rates = scenario.load.produce, scenario.load.rates
+        self._keys = scenario.load.keys
         self._topics = {*scenario.topics, *(topic for event in scenario.events for topic in event.queue_changes())}
         """Topics that are ever there: their names are never those of queues."""
         self._brokers_of: dict[str, Brokers] = {}
@@ -59,9 +62,10 @@ class Rates:
     def of(self, topic: str) -> tuple[float, ...]:
         """Records per second of each queue that the topic has had, in the order in which they came: Kafka's numbers."""
         usual = self.usual(topic)
-        return tuple(
+        rates = tuple(
             [self._of_queues.get((topic, number), usual) for number in range(len(self._brokers_of.get(topic, ())))]
         )
+        return split(rates, self._keys[topic]) if topic in self._keys else rates
 
     def at(self, topic: str, broker: str) -> tuple[float, ...]:
         """Records per second of the topic's queues at this broker, by their numbers there: RocketMQ's."""

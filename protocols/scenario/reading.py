@@ -29,7 +29,7 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
     Raises `protocols.scenario.validation.PartError` for the first thing that cannot be.
     """
     fields = dict(mapping(given, ()))
-    known(fields, (*field_names(Scenario), "group"), ())
+    known(fields, (*field_names(Scenario), "group", "keys"), ())
     if served:
         fields = {**_SERVED, **fields}
     for name in ("name", "topics", "run"):
@@ -40,15 +40,14 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
     brokers = shorthands.names(fields.get("brokers", Scenario.model_fields["brokers"].default), ("brokers",))
     if not brokers:
         raise PartError(("brokers",), "no broker, expected at least one")
-    groups, members, for_all = (
-        ({}, {}, {}) if served and not {"group", "groups"} & fields.keys() else _groups(fields, systems)
-    )
+    alone = served and not {"group", "groups"} & fields.keys()
+    groups, members, for_all = ({}, {}, {}) if alone else _groups(fields, systems)
     scale, plain_events = autoscalers.parted(fields)
     events = _events(plain_events, brokers)
+    topics = shorthands.topics(fields["topics"], brokers, ("topics",))
     variants = shorthands.items(fields.get("systems", ()), ("systems",))
     membership = Membership(groups, events, for_all)
     starting = membership.starting()
-    topics = shorthands.topics(fields["topics"], brokers, ("topics",))
     load = fields.get("load", {})
     if isinstance(load, Mapping):
         threads = fields.get("threads", Scenario.model_fields["threads"].default)
@@ -56,12 +55,13 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
     scenario = validated(
         Scenario,
         {
-            **{name: value for name, value in fields.items() if name != "group"},
+            **{name: value for name, value in fields.items() if name not in ("group", "keys")},
             "brokers": brokers,
+            "controllers": shorthands.names(fields.get("controllers", ()), ("controllers",)),
             "topics": topics,
             "groups": starting,
             "scale": autoscalers.read(scale, starting),
-            "load": validated(LoadPart, load, ("load",)),
+            "load": _load({**fields, "load": load}, list(topics)),
             "run": validated(RunPart, fields["run"], ("run",)),
             "expect": None if fields.get("expect") is None else validated(ExpectPart, fields["expect"], ("expect",)),
             "systems": tuple(_system(variant, ("systems", number)) for number, variant in enumerate(variants)),
@@ -75,6 +75,8 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
         need_strategies(groups[key.group].members[key.member].strategy, checks.strategies_of(systems), path)
     _check_events(scenario, events, members, systems)
     checks.check_rates(scenario)
+    if scenario.load.keys:
+        checks.check_keys(scenario)
     if scenario.systems or systems is None:
         return scenario
     return scenario.model_copy(update={"systems": systems_left_out(scenario, systems)})
@@ -139,6 +141,20 @@ def _groups(
         groups[name], members, for_all[name] = shorthands.group(each, path, of_members)
         paths |= {MemberKey(name, member): place for member, place in members.items()}
     return groups, paths, for_all
+
+
+def _load(fields: Mapping[str, object], topics: Sequence[str]) -> LoadPart:
+    """What is produced. ``keys`` may stand beside it, and one spread for all topics."""
+    path: Path = ("keys",) if "keys" in fields else ("load", "keys")
+    load = dict(mapping(fields.get("load", {}), ("load",)))
+    if "keys" in fields:
+        if "keys" in load:
+            raise PartError(path, "stands in load, too, expected it once")
+        load["keys"] = fields["keys"]
+    keys = load.get("keys", {})
+    if isinstance(keys, str | int):
+        load["keys"] = dict.fromkeys(topics, keys)
+    return validated(LoadPart, load, ("load",))
 
 
 def _system(given: object, path: Path) -> SystemPart:

@@ -31,12 +31,12 @@ EXAMPLES: Mapping[type[BaseModel], str] = {
     fields.TopicPart: "topics: {orders: {queues: 4}, payments: {queues: {broker-a: 2}}, audit: 2, t1..t9: 3}",
     fields.GroupPart: "group: {name: billing, members: {c1: {subscribe: [orders]}, c2: [orders, payments]}}",
     fields.MemberPart: "c1..c20: {subscribe: [orders], handle: 20ms, settings: {session.timeout.ms: 6000}}",
-    model.LoadPart: "load: {produce: 10/s, rates: {orders: 50/s, orders-3: 400/s, payments-broker-a-1: 5/s}}",
+    model.LoadPart: "load: {produce: 10/s, rates: {orders: 50/s, payments-1: 400/s}, keys: {orders: zipf 1.2}}",
     model.ScalePart: "scale: {group: billing, lag: 10000, between: 2..20, every: 30s}",
     model.RunPart: "run: {for: 5min, seed: 1, latency: 1ms..5ms}",
     model.SystemPart: "systems: [kafka:range, {system: rocketmq:CONSISTENT_HASH, label: more points, "
     "settings: {virtual_nodes: 100}}]",
-    model.ExpectPart: "expect: {settles_within: 60s, max_over_mean: 1.5}",
+    model.ExpectPart: "expect: {settles_within: 60s, in_order: true}",
 }
 """An example of each part but the events, which bring their own; a test reads them all."""
 

@@ -1,4 +1,10 @@
-"""One variant of a scenario from its first to its last moment."""
+"""One variant of a scenario from its first to its last moment.
+
+Members join and events happen as commands at their times; between these the simulation alone decides. A run is lazy:
+it computes up to the moment that somebody asks about, so that a test can look at a group, change it, and go on.
+Nothing here knows a system: the cluster that the system's package builds answers for itself
+(`protocols.scenario.world`).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

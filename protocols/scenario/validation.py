@@ -41,8 +41,12 @@ def validated(model: type[M], given: object, path: Path) -> M:
         return model.model_validate(dict(fields))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        inner = tuple(each for each in first["loc"] if each != "[key]")
+        inner = tuple(each for each in first["loc"] if each not in _NO_FIELD)
         raise PartError((*path, *inner), _problem(first)) from None
+
+
+_NO_FIELD = ("[key]", "constrained-int")
+"""What pydantic puts into a place beside fields: a key instead of its value, and which kind of value it tried."""
 
 
 def field_names(model: type[BaseModel]) -> tuple[str, ...]:

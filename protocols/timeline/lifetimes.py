@@ -95,3 +95,10 @@ def time_existing(lives: Lifetimes, queue: Queue, since: Time, until: Time) -> T
     if spans is None:
         return until - since
     return sum((max(0.0, min(until, end) - max(since, start)) for start, end in spans), 0.0)
+
+
+def life_at(lives: Lifetimes, queue: Queue, now: Time) -> int:
+    """The number of the queue's life whose records are handled now: it had begun before. A topic that is created again
+    has other records; 0 for a queue that exists always."""
+    spans = lives.get(queue) if lives else None
+    return sum([start < now for start, _ in spans]) if spans else 0

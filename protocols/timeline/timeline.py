@@ -1,6 +1,9 @@
-"""Committed offsets: which were taken, which refused, and which went back.
+"""What happened in a run: who owned what when, why it changed, what was said, committed and delivered.
 
-What happened in a run: who owned what when, why it changed, what was said, committed and delivered.
+Nodes report facts as they act; a timeline puts them in order once, and all figures, pictures, stories and properties
+are functions of it. So a number and the picture beside it cannot disagree, and what real clients did before served
+brokers is told by the same code as a simulation. Also here: committed offsets, which were taken, which refused, and
+which went back.
 """
 
 from collections.abc import Iterable, Mapping

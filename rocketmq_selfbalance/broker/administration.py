@@ -10,7 +10,7 @@ from protocols.facts import Committed, Noted
 from protocols.java import Queue
 from rocketmq_selfbalance.broker import connections, pulls
 from rocketmq_selfbalance.broker.state import SYSTEM_TOPICS, Broker, Handler
-from rocketmq_selfbalance.broker.store import Produce, StopBroker, Write
+from rocketmq_selfbalance.broker.store import ChangeRole, Haunt, Produce, StopBroker, Write
 from rocketmq_selfbalance.codes import PERM_WRITE
 from rocketmq_selfbalance.messages import membership
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
@@ -124,6 +124,19 @@ def _stop(broker: Broker, now: Time, sender: str, message: StopBroker, out: Outb
     connections.unregister(broker, out)
 
 
+def _haunt(broker: Broker, now: Time, sender: str, message: Haunt, out: Outbox) -> None:
+    for channel, client_id, consumers in message.heartbeats:
+        broker.ghosts.add(channel)
+        for data in consumers:
+            found = broker.consumers.register(now, channel, client_id, data, is_open=False)
+            connections.handle(broker, now, found.events, out)
+
+
+def _change_role(broker: Broker, now: Time, sender: str, message: ChangeRole, out: Outbox) -> None:
+    broker.id = message.id
+    connections.register(broker, broker.disk.topics.to_register(), out)
+
+
 COMMANDS: Mapping[type[Message], Handler] = {
     membership.UpdateTopic: lambda broker, now, sender, message, out: put(broker, now, message.config, out),
     membership.DeleteTopicInBroker: lambda broker, now, sender, message, out: delete(broker, now, message.topic, out),
@@ -136,5 +149,7 @@ COMMANDS: Mapping[type[Message], Handler] = {
     Produce: lambda broker, now, sender, message, out: produce(broker, now, message, out),
     Write: _write,
     StopBroker: _stop,
+    Haunt: _haunt,
+    ChangeRole: _change_role,
 }
 """Type of a command to what the broker does."""

@@ -8,7 +8,6 @@ from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.broker import pulls
 from rocketmq_selfbalance.broker.consumers import CHANGE, CLIENT_UNREGISTER, ConsumerEvent
 from rocketmq_selfbalance.broker.state import Broker, BrokerSettings
-from rocketmq_selfbalance.codes import MASTER_ID
 from rocketmq_selfbalance.messages.membership import NotifyConsumerIdsChanged
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker, TopicConfig, UnregisterBroker
 
@@ -96,6 +95,7 @@ def scan(broker: Broker, now: Time, out: Outbox) -> None:
 
 
 def _hang_up(broker: Broker, now: Time, peer: str, out: Outbox) -> None:
+    broker.ghosts.discard(peer)
     out.close(peer)
     closed(broker, now, peer, out)
 
@@ -128,7 +128,7 @@ SHORTEST_PERIOD_MS, LONGEST_PERIOD_MS = 10_000.0, 60_000.0
 def register(broker: Broker, topics: tuple[TopicConfig, ...], out: Outbox) -> None:
     name, version = broker.name, broker.disk.topics.version
     for name_server in broker.name_servers:
-        out.send(name_server, RegisterBroker(0, CLUSTER, name, MASTER_ID, name, topics, version))
+        out.send(name_server, RegisterBroker(0, CLUSTER, name, broker.id, broker.address, topics, version))
 
 
 def register_again(broker: Broker, now: Time, out: Outbox) -> None:
@@ -138,7 +138,7 @@ def register_again(broker: Broker, now: Time, out: Outbox) -> None:
 
 def unregister(broker: Broker, out: Outbox) -> None:
     for name_server in broker.name_servers:
-        out.send(name_server, UnregisterBroker(0, CLUSTER, broker.name, MASTER_ID, broker.name))
+        out.send(name_server, UnregisterBroker(0, CLUSTER, broker.name, broker.id, broker.address))
 
 
 def period(settings: BrokerSettings) -> Time:

@@ -30,7 +30,7 @@ DELIVER = "deliver"
 
 
 def schedule_next(broker: Broker, now: Time, out: Outbox) -> None:
-    if broker.disk.store.delayed:
+    if broker.disk.store.delayed and broker.id == codes.MASTER_ID:
         out.set_timer(DELIVER, max(now, broker.disk.store.delayed[0].due))
 
 
@@ -201,11 +201,15 @@ class BrokerNode(NodeState):
         broker = self.state
         settings, disk = broker.settings, broker.disk
         broker.offsets.load(disk.offsets)
-        disk.store.running = True
-        for config in disk.topics.configs.values():
-            administration.open_queues(broker, now, config)
-        connections.register(broker, disk.topics.to_register(), out)
-        out.set_timer(REGISTER, now + settings.register_first_ms)
+        if broker.id == codes.MASTER_ID:
+            disk.store.running = True
+            for config in disk.topics.configs.values():
+                administration.open_queues(broker, now, config)
+        if settings.start_to_registration_ms:
+            out.set_timer(REGISTER, now + settings.start_to_registration_ms)
+        else:
+            connections.register(broker, disk.topics.to_register(), out)
+            out.set_timer(REGISTER, now + settings.register_first_ms)
         out.set_timer(SCAN, now + settings.scan_channels_first_ms)
         out.set_timer(FLUSH, now + settings.flush_first_ms)
         if not settings.real_time_notify_consumer_change:

@@ -17,7 +17,7 @@ from protocols.node_state import Apart, NodeState
 from rocketmq_selfbalance.broker.consumers import ConsumerManager
 from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, PersistedOffsets
 from rocketmq_selfbalance.broker.store import MessageStore
-from rocketmq_selfbalance.codes import RETRY_PREFIX
+from rocketmq_selfbalance.codes import MASTER_ID, RETRY_PREFIX
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import DataVersion, TopicConfig
 from rocketmq_selfbalance.messages.offsets import PullMessage
@@ -32,6 +32,8 @@ class BrokerSettings:
 
     register_name_server_period_ms: Time = 30_000.0
     """Kept between 10 s and 60 s."""
+    start_to_registration_ms: Time = 0.0
+    """How long after its port is open a broker that starts registers."""
     register_first_ms: Time = 10_000.0
     """The first of the periodic registrations, after the one at the start."""
     channel_expired_timeout_ms: Time = 120_000.0
@@ -64,6 +66,7 @@ class BrokerSettings:
 
 REAL_NAMES: Mapping[str, str] = {
     "registerNameServerPeriod": "register_name_server_period_ms",
+    "brokerStartTime": "start_to_registration_ms",
     "channelExpiredTimeout": "channel_expired_timeout_ms",
     "serverChannelMaxIdleTime": "server_channel_max_idle_ms",
     "notifyConsumerIdsChangedEnable": "notify_consumer_ids_changed_enable",
@@ -77,7 +80,7 @@ REAL_NAMES: Mapping[str, str] = {
     "rocketmq.broker.rebalance.lockMaxLiveTime": "lock_max_live_time_ms",
 }
 """The system's own configuration name to the field; times are milliseconds (RocketMQ gives
-``serverChannelMaxIdleTimeSeconds`` in seconds)."""
+``serverChannelMaxIdleTimeSeconds`` in seconds; ``brokerStartTime`` has no name there)."""
 
 VERSION_4_5: Mapping[str, object] = {
     "notify_broadcasting": True,
@@ -169,6 +172,9 @@ class Disk(NodeState):
     """As last flushed."""
 
 
+GHOST = "!"
+"""Between a client and a number in the name of a channel whose connection has ended."""
+
 HELD = "held pull"
 """First part of a timer's name; the others are the queue, the client and the number of its request."""
 
@@ -239,12 +245,15 @@ class RebalanceLockManager(NodeState):
 
 @dataclass(slots=True, eq=False)
 class Broker(NodeState):
-    """A master. Its topics, groups, messages and flushed offsets are on its disk, everything else is in memory."""
+    """Its topics, groups, messages and flushed offsets are on its disk, everything else is in memory. ``address``: the
+    name of its node, where that is not its own; those of one name are a master and its slaves."""
 
     name: str
     disk: Disk
     settings: Apart[BrokerSettings] = field(default_factory=BrokerSettings)
     name_servers: tuple[str, ...] = ("namesrv",)
+    address: str = ""
+    id: int = MASTER_ID
     consumers: ConsumerManager = field(init=False)
     offsets: ConsumerOffsetManager = field(init=False)
     locks: RebalanceLockManager = field(init=False)
@@ -255,9 +264,12 @@ class Broker(NodeState):
     changed_groups: dict[str, None] = field(default_factory=dict)
     """Groups whose members are notified with the next collection, where changes are collected."""
     unflushed: bool = False
+    ghosts: set[str] = field(default_factory=set)
+    """Channels in the member lists whose connections have ended: nobody hears what is sent there."""
 
     def __post_init__(self) -> None:
         settings = self.settings
+        self.address = self.address or self.name
         self.consumers = ConsumerManager(
             settings.channel_expired_timeout_ms,
             fast_channel_events=settings.enable_fast_channel_event_process,
@@ -277,8 +289,9 @@ class Broker(NodeState):
 
     def push(self, now: Time, peer: str, message: Message, out: Outbox) -> None:
         """Send what was not asked for just now."""
-        self.busy(now, peer)
-        out.send(peer, message)
+        if peer not in self.ghosts:
+            self.busy(now, peer)
+            out.send(peer, message)
 
 
 Handler: TypeAlias = Callable[[Broker, Time, str, Any, Outbox], None]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from protocols.engine.nodes import TICK, Time
 from protocols.load import Production
 from protocols.node_state import NodeState
+from rocketmq_selfbalance.messages.membership import ConsumerData
 from rocketmq_selfbalance.messages.offsets import Retried
 
 
@@ -44,6 +45,23 @@ class StopBroker(NamedTuple):
     right after."""
 
     correlation: int
+
+
+class Haunt(NamedTuple):
+    """Heartbeats that had waited while the broker was frozen are taken in after the ends of their connections, which
+    another thread of the broker noticed first: their senders are in the groups once more (``client_id``: with what the
+    heartbeat said of its consumers) until the scan finds them silent."""
+
+    correlation: int
+    heartbeats: tuple[tuple[str, str, tuple[ConsumerData, ...]], ...]
+    """Channel, client id, consumers."""
+
+
+class ChangeRole(NamedTuple):
+    """The controller makes the broker master (0) or slave."""
+
+    correlation: int
+    id: int
 
 
 IDLE = 0.0

@@ -1,7 +1,9 @@
-"""A RocketMQ client as a node: one client instance with the consumers of several groups. (What brokers ask of it, the
-real one takes in its ``ClientRemotingProcessor``.)
+"""A RocketMQ client as a node: one client instance with the consumers of several groups.
 
-This file only says who takes what; the parts are beside it.
+Nobody runs a RocketMQ group, so that everything which Kafka does on a broker happens here: asking for routes and
+member lists, computing the own share, taking and giving up queues, locks, offsets. One instance serves all groups of
+a process, and a notification for one of them wakes all. This file only says who takes what; the parts are beside it.
+(What brokers ask of a client, the real one takes in its ``ClientRemotingProcessor``.)
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -94,25 +96,12 @@ class Client(NodeState):
             client.tell_owned(out)
 
     def closed(self, now: Time, peer: str, out: Outbox) -> None:
-        self._lost(now, (peer,), out)
+        tasks.lost(self.instance, now, (peer,), out)
 
     def woken(self, now: Time, ended: Sequence[str], out: Outbox) -> None:
         # The network library's threads read the ends before ours, long overdue, ask anything over dead connections.
         self.instance.service.rejoining = dict.fromkeys(ended, False)
-        self._lost(now, ended, out)
-
-    def _lost(self, now: Time, peers: Sequence[str], out: Outbox) -> None:
-        """The connections to these peers are gone: what was asked there is not answered."""
-        client = self.instance
-        client.connections.difference_update(peers)
-        for peer in peers:
-            if peer in client.name_servers:
-                requests.name_server_failed(client, peer)
-        blocking.failed(client, now, peers, out)
-        for peer in peers:
-            pulling.connection_lost(client, now, peer, out)
-            consuming_orderly.connection_lost(client, now, peer, out)
-        client.tell_owned(out)
+        tasks.lost(self.instance, now, ended, out)
 
 
 def _is_broker(client: Instance, peer: str) -> bool:

@@ -131,10 +131,11 @@ def _duration(consumer: Consumer, batch: Batch) -> Time | None:
 
 
 def _done(consumer: Consumer, work: Work, out: Outbox) -> None:
-    queue, _, first, _ = work.batch
+    queue, _, first, end = work.batch
     poison = consumer.pool.poison.find(queue, first)
     if poison is None:
-        out.observe(Delivered(consumer.group, consumer.member, *batch_range(work.batch), work.since))
+        at_once = min(end - first, consumer.settings.lite_pull.user_threads)
+        out.observe(Delivered(consumer.group, consumer.member, queue, first, end, work.since, at_once))
     else:
         passed_over(consumer, queue, first, poison.record.skipped, out)
 
@@ -146,10 +147,6 @@ def _time_for(consumer: Consumer, batch: Batch) -> Time:
         return ceil((batch.end - batch.first) / threads) * consumer.handle
     each = [takes.get((batch.queue, offset), consumer.handle) for offset in range(batch.first, batch.end)]
     return sum([max(each[at : at + threads]) for at in range(0, len(each), threads)])
-
-
-def batch_range(batch: Batch) -> tuple[Queue, int, int]:
-    return batch.queue, batch.first, batch.end
 
 
 def _next(consumer: Consumer) -> Batch | None:

@@ -1,7 +1,7 @@
 """Timers of a client: which of them goes to whom. The periodic tasks of the instance (``startScheduledTask``) are all
 on one thread, so that a slow one delays the others (spec 3.3)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from protocols.engine.nodes import Outbox, Time
@@ -101,14 +101,28 @@ def due(client: Instance, now: Time, name: str, out: Outbox) -> None:
         blocking.run(client, now, THREAD, (step,), out)
 
 
+def lost(client: Instance, now: Time, peers: Sequence[str], out: Outbox) -> None:
+    """The connections to these peers are gone: what was asked there is not answered."""
+    client.connections.difference_update(peers)
+    for peer in peers:
+        if peer in client.name_servers:
+            requests.name_server_failed(client, peer)
+    blocking.failed(client, now, peers, out)
+    for peer in peers:
+        pulling.connection_lost(client, now, peer, out)
+        consuming_orderly.connection_lost(client, now, peer, out)
+    client.tell_owned(out)
+
+
 def _thread_waited(client: Instance, now: Time, thread: str, out: Outbox) -> None:
     if not blocking.is_overdue(client, now, thread, out):
         return
-    asked = [each.address for each in client.asked.values() if each.thread == thread]
-    for address in asked:
-        if address in client.name_servers:
-            requests.name_server_failed(client, address)
+    overdue = [each.address for each in client.asked.values() if each.thread == thread]
     blocking.waited_enough(client, now, thread, out)
+    # A connection on which an answer is overdue is closed (``clientCloseSocketIfTimeout``), with all that waits there.
+    for address in overdue:
+        out.close(address)
+    lost(client, now, overdue, out)
 
 
 def _consumed(client: Instance, now: Time, consumer: Consumer, serial: int, out: Outbox) -> None:

@@ -82,7 +82,8 @@ if TYPE_CHECKING:
         why_nobody,
         why_several,
     )
-    from rocketmq_selfbalance.cluster.servers import NAME_SERVER, configuration
+    from rocketmq_selfbalance.cluster.outages import NAME_SERVER
+    from rocketmq_selfbalance.cluster.servers import configuration
     from rocketmq_selfbalance.codes import (
         BROADCASTING,
         CLUSTERING,
@@ -141,6 +142,7 @@ if TYPE_CHECKING:
         polling_time,
         retry_delay,
     )
+    from rocketmq_selfbalance.sending import REAL_NAMES as PRODUCER_SETTINGS
     from rocketmq_selfbalance.states import CLIENT, PROCESS_QUEUE
 
 __getattr__ = lazy_names(__name__)

@@ -11,7 +11,6 @@ from typing import Final
 
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
-from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.load import PoisonRecord, with_poison
 from protocols.scenario import events
@@ -24,10 +23,12 @@ from protocols.scenario.topology import MemberKey, Topology
 from protocols.scenario.world import Own, apply_event, end_process, start_later
 from protocols.timeline import reads_in
 from rocketmq_selfbalance.broker import Broker
+from rocketmq_selfbalance.broker.state import GHOST
 from rocketmq_selfbalance.client import commands
 from rocketmq_selfbalance.client.node import Client
 from rocketmq_selfbalance.cluster.members import MemberNames, Members
-from rocketmq_selfbalance.cluster.servers import NAME_SERVER, Servers, configuration
+from rocketmq_selfbalance.cluster.outages import NAME_SERVER
+from rocketmq_selfbalance.cluster.servers import Servers, configuration
 from rocketmq_selfbalance.fast_forward.driver import FastForward
 from rocketmq_selfbalance.pop import PopMember
 
@@ -43,9 +44,6 @@ class RocketMQCluster:
 
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         self.scenario, self.simulation = scenario, simulation
-        replicas = scenario.replication.get("rocketmq", 1)
-        if replicas != 1:
-            raise UserError(f"replication.rocketmq is {replicas}: brokers are masters without replicas, expected 1")
         self.configuration = configuration(system.settings, system.label or system.system)
         self.topology = Topology.of(scenario)
         simulation.observer = MemberNames(simulation.observer, self.topology)
@@ -81,9 +79,11 @@ class RocketMQCluster:
 
     def registered(self, group: str) -> frozenset[str]:
         """The nodes of the clients whom some running broker counts in the group, and of members that take by POP."""
-        tables = [each.consumers.groups.get(group) for each in self.servers.running()]
+        tables = [each.consumers.groups.get(group) for each in self.servers.replicas.running()]
         popping = {self.topology.node[key] for key in self.members.popping if key.group == group}
-        sharing = {channel for table in tables if table is not None for channel in table.channels}
+        sharing = {
+            channel for table in tables if table is not None for channel in table.channels if GHOST not in channel
+        }
         return frozenset(sharing | {node for node in popping if self.simulation.is_running(node)})
 
     def backlog(self, group: str) -> Backlog | None:
@@ -264,7 +264,7 @@ _OWN: Final[Own[RocketMQCluster]] = {
     events.Queues: lambda cluster, event: cluster.servers.set_queues(event),
     events.AddTopic: lambda cluster, event: cluster.servers.add_topic(event),
     events.DeleteTopic: RocketMQCluster._delete_topic,
-    events.BrokerEvent: lambda cluster, event: cluster.servers.change_broker(event),
+    events.BrokerEvent: lambda cluster, event: cluster.servers.replicas.change(event),
     events.Reset: lambda cluster, event: cluster.servers.reset_offsets(event),
     events.Configure: lambda cluster, event: None,
 }

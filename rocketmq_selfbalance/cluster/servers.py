@@ -7,12 +7,12 @@ everybody: it chooses between what the releases 5.3.3 and 4.5.2 do (spec 12).
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.errors import UserError
-from protocols.java import Queue
+from protocols.java import Queue, sorted_as_java
 from protocols.load import changed
 from protocols.scenario import events
 from protocols.scenario.events import Event
@@ -20,18 +20,29 @@ from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
 from rocketmq_selfbalance import nameserver
-from rocketmq_selfbalance.broker import Broker, BrokerNode, Disk
+from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker import state as of_broker
 from rocketmq_selfbalance.broker.connections import CLUSTER, period
-from rocketmq_selfbalance.broker.state import BrokerSettings, SubscriptionGroupManager, TopicConfigManager
-from rocketmq_selfbalance.broker.store import MessageStore, Produce, StopBroker, Write
+from rocketmq_selfbalance.broker.state import (
+    BrokerSettings,
+    SubscriptionGroupManager,
+    TopicConfigManager,
+)
+from rocketmq_selfbalance.broker.store import MessageStore, Produce, Write
 from rocketmq_selfbalance.client import settings as of_client
 from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.codes import MASTER_ID
-from rocketmq_selfbalance.messages.membership import DeleteTopicInBroker, ResetOffset, UpdateBrokerConfig, UpdateTopic
+from rocketmq_selfbalance.cluster.outages import NAME_SERVER, Replicas
+from rocketmq_selfbalance.cluster.producers import Producers, World
+from rocketmq_selfbalance.messages.membership import (
+    DeleteTopicInBroker,
+    ResetOffset,
+    UpdateBrokerConfig,
+    UpdateTopic,
+)
 from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer, TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer, NameServerSettings
 from rocketmq_selfbalance.registry import STRATEGIES
+from rocketmq_selfbalance.sending import producer_settings
 
 VERSION = of_client.VERSION
 
@@ -98,10 +109,6 @@ def _checked(name: str, value: object, default: object, where: str) -> object:
     return float(number) if isinstance(default, float) else value
 
 
-NAME_SERVER: Final = "namesrv"
-"""Node name of the name server."""
-
-
 class Servers:
     """Those of one variant. A broker that is down keeps its disk."""
 
@@ -110,8 +117,22 @@ class Servers:
         self.topics: dict[str, dict[str, int]] = {topic: dict(part.queues) for topic, part in scenario.topics.items()}
         """Topic to its queues per broker, as the administrator set them last."""
         self._rates = Rates(scenario)
-        self._uneven = bool(scenario.load.rates)
-        self.disks = {broker: self._disk(broker, scenario.load.produce) for broker in scenario.brokers}
+        self._uneven = bool(scenario.load.rates or scenario.load.keys)
+        self._produced: dict[str, float] = {}
+        """Topic to what was said last of its queues' load, where that is not the scenario's."""
+        self.producers = Producers(
+            simulation,
+            World(self._load, self._write_rates, self._store_late),
+            producer_settings(scenario.load.producer),
+            NAME_SERVER,
+            keyed=scenario.load.selector == "key",
+        )
+        self.replicas = Replicas(scenario, simulation, configuration.broker, self._look, self.producers.goes_on)
+        self.producers.replicas = self.replicas
+        self.disks = self.replicas.disks
+        for address, broker in self.replicas.brokers.items():
+            disk = self._disk(broker, scenario.load.produce)
+            self.disks[address] = disk if address == broker else replace(disk, store=self.disks[broker].store)
 
     def _disk(self, broker: str, produce: float) -> Disk:
         configs = [
@@ -134,12 +155,15 @@ class Servers:
         now, settings = self._simulation.now, self._configuration.name_server
         scan = beginning.first(settings.scan_first_ms, settings.scan_not_active_broker_interval_ms, NAME_SERVER, "scan")
         name_server = NameServer(replace(settings, scan_first_ms=scan))
-        for broker, disk in self.disks.items():
-            configs = disk.topics.to_register()
-            name_server.table.register(now, CLUSTER, broker, MASTER_ID, broker, configs, disk.topics.version, broker)
+        self.producers.begin(beginning)
+        for address, disk in self.disks.items():
+            broker, configs, version = self.replicas.brokers[address], disk.topics.to_register(), disk.topics.version
+            name_server.table.register(
+                now, CLUSTER, broker, self.replicas.id(address), address, configs, version, address
+            )
         self._simulation.start(NAME_SERVER, name_server)
-        for broker in self.disks:
-            self._start_broker(broker, self._clocks(broker, beginning))
+        for address in self.disks:
+            self.replicas.start(address, self._clocks(address, beginning))
 
     def _clocks(self, broker: str, beginning: Beginning) -> BrokerSettings:
         its = self._configuration.broker
@@ -155,12 +179,8 @@ class Servers:
         )
 
     def broker(self, name: str) -> Broker | None:
-        """The broker of this name; None where it does not run. Not to be changed."""
-        process = self._simulation.processes.get(name)
-        return process.node.state if process is not None and isinstance(process.node, BrokerNode) else None
-
-    def running(self) -> list[Broker]:
-        return [broker for name in self.disks if (broker := self.broker(name)) is not None]
+        """The master of this name, or the replica at this address; None where it does not run. Not to be changed."""
+        return self.replicas.broker(name)
 
     def queue(self, topic: str, broker: str, number: int) -> Queue:
         """A queue by its number at a broker, or by its number over all brokers in the order written."""
@@ -174,8 +194,10 @@ class Servers:
     def produce(self, topics: Iterable[str], per_second: float) -> None:
         """From now on producers write so many records per second to each queue of these topics."""
         for topic in topics:
-            for broker in self.disks:
+            self._produced[topic] = per_second
+            for broker in self.replicas.masters:
                 self._administer(broker, Produce(0, topic, per_second))
+        self._look()
 
     # Records, topics and offsets.
 
@@ -205,24 +227,25 @@ class Servers:
         before = self.topics.get(topic, {})
         self.topics[topic] = dict(counts)
         self._rates.change({topic: counts})
-        for broker in self.disks:
+        for broker in self.replicas.masters:
             if broker in counts or before.get(broker):
                 count = counts.get(broker, 0)
                 if self._uneven:
                     self._administer(broker, self._production(topic, broker))
                 self._administer(broker, UpdateTopic(0, TopicConfig(topic, count, count)))
+        self._look(again=True)
 
     def delete_topic(self, event: events.DeleteTopic) -> None:
         self.topics.pop(event.delete_topic, None)
         self._rates.change(event.queue_changes())
-        for broker in self.disks:
+        for broker in self.replicas.masters:
             self._administer(broker, DeleteTopicInBroker(0, event.delete_topic))
         self._simulation.command(NAME_SERVER, DeleteTopicInNameServer(0, event.delete_topic))
 
     def reset_offsets(self, event: events.Reset) -> None:
         """Every broker resets the offsets of its queues, in its own table or through the clients."""
         usual = self._configuration.broker.use_server_side_reset_offset
-        for broker in self.disks:
+        for broker in self.replicas.masters:
             if event.via == "client":
                 self._administer(broker, UpdateBrokerConfig(0, use_server_side_reset_offset=False))
             self._administer(broker, ResetOffset(0, event.reset_offsets, event.topic, event.to))
@@ -230,32 +253,40 @@ class Servers:
                 self._administer(broker, UpdateBrokerConfig(0, use_server_side_reset_offset=usual))
 
     def _administer(self, broker: str, command: Message) -> None:
-        """Tell a broker. One that is down is out of the administrator's reach, but finds topics changed when it
-        returns."""
-        if self._simulation.is_running(broker):
-            self._simulation.command(broker, command)
-        elif isinstance(command, UpdateTopic):
-            self.disks[broker].topics.put(self._simulation.now, command.config)
-        elif isinstance(command, DeleteTopicInBroker):
-            self.disks[broker].topics.delete(self._simulation.now, command.topic)
-            self.disks[broker].store.delete(command.topic)
-        elif isinstance(command, Produce):
-            self.disks[broker].store.set_rates(command)
+        """Tell a broker. A replica that is down is out of the administrator's reach, but finds topics changed when it
+        returns; what concerns records or offsets is the master's alone."""
+        for address in self.replicas.of(broker):
+            process = self._simulation.processes.get(address)
+            if process is not None and not (process.hung and isinstance(command, Produce)):
+                if address == self.replicas.masters[broker] or not isinstance(command, ResetOffset | Write):
+                    self._simulation.command(address, command)
+            elif isinstance(command, UpdateTopic):
+                self.disks[address].topics.put(self._simulation.now, command.config)
+            elif isinstance(command, DeleteTopicInBroker):
+                self.disks[address].topics.delete(self._simulation.now, command.topic)
+                self.disks[address].store.delete(command.topic)
+            elif isinstance(command, Produce):
+                self.disks[address].store.set_rates(command)
 
-    # Brokers.
+    # What producers ask.
 
-    def _start_broker(self, name: str, settings: BrokerSettings) -> None:
-        state = Broker(name, self.disks[name], settings, (NAME_SERVER,))
-        self._simulation.start(name, BrokerNode(state))
+    def _load(self, topic: str) -> Mapping[Queue, float]:
+        given = self._produced.get(topic)
+        return {
+            Queue(topic, broker, number): rate if given is None else given
+            for broker in sorted_as_java(self.topics.get(topic, {}))
+            for number, rate in enumerate(self._rates.at(topic, broker)[: self.topics[topic][broker]])
+        }
 
-    def change_broker(self, event: events.BrokerEvent) -> None:
-        """A broker stops, is killed, or starts again with the disk that it had."""
-        name = event.broker
-        if event.does == "return":
-            if not self._simulation.is_running(name):
-                self._start_broker(name, self._configuration.broker)
-        elif self._simulation.is_running(name):
-            if event.does == "stop":
-                self._simulation.command(name, StopBroker(0))
-            self._simulation.end(name)
-            self.disks[name].store.stop(self._simulation.now)
+    def _write_rates(self, topic: str, rates: Mapping[Queue, float]) -> None:
+        for broker, count in self.topics[topic].items():
+            queues = tuple((number, rates.get(Queue(topic, broker, number), 0.0)) for number in range(count))
+            self._administer(broker, Produce(0, topic, 0.0, queues))
+
+    def _store_late(self, queue: Queue, records: int) -> None:
+        self._administer(queue.broker, Write(0, queue.topic, queue.number, records))
+
+    def _look(self, *, again: bool = False) -> None:
+        """The producers of a run in which a broker has failed look where to write."""
+        if self.replicas.has_failed:
+            self.producers.look(list(self.topics), again=again)

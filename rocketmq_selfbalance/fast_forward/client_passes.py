@@ -14,7 +14,7 @@ from functools import partial
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
-from protocols.engine.nodes import Outbox, Time
+from protocols.engine.nodes import TICK, Outbox, Time
 from protocols.facts import Delivered
 from protocols.java import Queue
 from rocketmq_selfbalance.client import pulling
@@ -262,8 +262,12 @@ def replay_reading(client: Instance, now: Time, stretch: Stretch, out: ReplayOut
         _let_go(consumer, queue, process_queue, out)
     process_queue.highest, process_queue.next_offset = position - 1, position
     if position > first:
-        since = stretch.handling_since(first)
-        out.observe(Delivered(group, consumer.member, queue, first, position, since))
+        what = queue, first, position, stretch.handling_since(first)
+        threads = 1 if consumer.orderly else consumer.settings.consuming.consume_thread_max
+        # What comes while a pull and its answer are under way comes together. A single record's times are exact.
+        turn = 2 * stretch.travel if threads > 1 else 0.0
+        pace = (1, 0.0, 0.0) if position == first + 1 else (threads, turn or TICK, consumer.handle)
+        out.observe(Delivered(group, consumer.member, *what, *pace))
     if not stretch.last:
         return
     # What is committed until then is what the broker knows by then.

@@ -27,7 +27,7 @@ LASTED = "max((_s(each.ended - each.began) for each in timeline.rebalances if ea
 EDITS = {
     "figures/metrics.py": (
         ('        Metric("redelivered",', f'        {ROW}\n        Metric("redelivered",'),
-        ('    "hurts": "', '    "hurts": "longest_rebalance_s | '),
+        (" | lag.drain_s | settle_s", " | lag.drain_s | longest_rebalance_s | settle_s"),
         ('    "spread": "', '    "spread": "longest_rebalance_s | '),
         ('    "simulations": "', '    "simulations": "longest_rebalance_s | '),
         ('    "summary": "', '    "summary": "longest_rebalance_s | '),

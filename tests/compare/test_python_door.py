@@ -1,4 +1,4 @@
-"""The few lines of Python that the README shows, and what they promise."""
+"""The few lines of Python that docs/python.md shows, and what they promise."""
 
 import importlib
 

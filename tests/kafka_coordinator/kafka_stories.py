@@ -76,6 +76,7 @@ class Story:
         rate: float = 0.0,
         rates: dict[str, float] | None = None,
         replicas: int | None = None,
+        controllers: tuple[str, ...] = (),
         events: Sequence[Event] = (),
         settings: dict[str, Any] | None = None,
         group_settings: dict[str, Any] | None = None,
@@ -88,6 +89,7 @@ class Story:
         scenario = Scenario(
             name="story",
             brokers=brokers,
+            controllers=controllers,
             topics={
                 topic: TopicPart(queues={b: len(range(at, count, len(brokers))) for at, b in enumerate(brokers)})
                 for topic, count in (topics or {"t": 6}).items()

@@ -139,8 +139,10 @@ def observed(address: str, **options: Any) -> dict[str, ObservedGroup]:
 
 
 def comparable(group: ObservedGroup) -> ObservedGroup:
+    """What is the same whichever way one asks: brokers have an address per listener, and a tool shows no view of the
+    members of a group that has none."""
     members = None if group.members is None else tuple(sorted(group.members, key=lambda member: member.id))
-    return replace(group, members=members, sources=())
+    return replace(group, members=members, sources=(), coordinator=None, instances_told=False)
 
 
 def audit(*arguments: str) -> "subprocess.CompletedProcess[str]":

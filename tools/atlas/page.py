@@ -51,7 +51,7 @@ def _begin(allocations: Allocations, events: Events) -> list[str]:
         "# The atlas of fairness\n",
         f"One group is an anecdote. The atlas has up to {groups:,} groups under {len(allocations.strategies)}"
         f" strategies of both systems and at the [optimum](figures.md#optimum), and {runs:,} simulated runs of what a"
-        " join, a crash and a deploy cost. It answers where which strategy loses and by how much, and how many members"
+        " join, a crash and a deploy cost. It shows which strategy loses, where, and by how much, and how many members"
         " a group may have.\n",
         "[`equipoise sweep`](sweep.md) made it from two grids in `examples/atlas`; `make atlas` computes them again and"
         " writes this page. For a finer grid, or groups of your own: `equipoise examples atlas --to .`, change the"

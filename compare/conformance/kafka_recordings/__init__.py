@@ -16,7 +16,7 @@ def _run(plan: Plan, number: int) -> tuple[Run, Happened]:
 
 
 KAFKA = System(
-    name="Kafka",
+    name="Kafka clusters",
     recognises=recognises,
     read=read,
     why_not_played=why_not_played,

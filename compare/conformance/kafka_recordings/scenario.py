@@ -229,7 +229,7 @@ def _topics_at_first(recording: Recording) -> list[str]:
 
 
 def _partitions_at_first(recording: Recording) -> dict[str, int]:
-    """Nor how many partitions a topic had before it got more: those that anybody was given before that."""
+    """A recording does not say how many partitions a topic had before it got more: those that a member was given."""
     counts = dict(recording.topics)
     for step in reversed(recording.of("step")):
         if step.what == GROW and step.topic in counts:

@@ -19,7 +19,7 @@ def _run(plan: Plan, number: int) -> Happened:
 
 
 ROCKETMQ = System(
-    name="RocketMQ",
+    name="RocketMQ clusters",
     recognises=recognises,
     read=read,
     why_not_played=lambda recording: None,

@@ -45,6 +45,9 @@ FOUND_MS = 1_000.0
 """A broker that starts looks for the name servers in one thread and registers in another: where it has found none by
 then nobody hears of it. Longer than the race, shorter than until the next registration."""
 
+START = "brokerStartTime"
+"""A broker that comes back registers at once: recordings name the time when it did."""
+
 LONGEST_DELAY_MS = 1_000.0
 """Of a message that a slow start delays; with two of them and the travel a client still waits for the answer."""
 
@@ -90,7 +93,7 @@ def plan(recording: Recording) -> Plan:
         tuple(sorted(moments, key=lambda moment: moment.earliest)),
         tuple(producing(recording)),
         tuple(sorted({0.0, *(action.t_ms for action in recording.actions if action.action not in _NO_PHASE)})),
-        SystemPart(system=f"rocketmq:{recording.members[0].strategy}", settings=settings_of(recording)),
+        SystemPart(system=f"rocketmq:{recording.members[0].strategy}", settings={START: 1, **settings_of(recording)}),
     )
 
 

@@ -1,9 +1,10 @@
-"""How often a group has been rebalanced, which the nodes tell and librdkafka does not hand out.
+"""How often a group has been rebalanced, and of which type it is: nodes tell it, and librdkafka does not hand it out.
 
 A group of the consumer protocol has an epoch: ConsumerGroupDescribe tells it, and librdkafka reads past it. So its
 coordinator is asked once more over a connection of ours, secured by the same settings. A classic group's generation is
 told by no request of administrators; but Java's clients and most others say, in what they send to join
-(ConsumerProtocolSubscription, from version 2 on), which generation they come from.
+(ConsumerProtocolSubscription, from version 2 on), which generation they come from. The types are in ListGroups from
+version 5 on (Kafka 3.8, KIP-848); librdkafka reads an older one, in which a share group has no protocol.
 """
 
 import base64
@@ -14,13 +15,15 @@ import socket
 import ssl
 import struct
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from compare.reading.sources import left_s
 
-_HANDSHAKE, _AUTHENTICATE, _DESCRIBE = 17, 36, 69
+_HANDSHAKE, _AUTHENTICATE, _DESCRIBE, _LIST = 17, 36, 69, 16
+_TYPES_SINCE = 5
+"""The version of ListGroups that tells types."""
 _LARGEST = 100 * 1024 * 1024
 _CLIENT = b"equipoise"
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
@@ -39,23 +42,44 @@ class _UnknownError(Exception):
 _FAILURES = (OSError, ValueError, LookupError, struct.error, _UnknownError)
 
 
-def epochs(
-    of_coordinators: Mapping[tuple[str, int], Sequence[str]], settings: Mapping[str, str], wait_s: float, ends: float
-) -> dict[str, int]:
-    """Group to its epoch. ``of_coordinators``: host and port to the groups of the consumer protocol there;
-    ``settings``: librdkafka's. Groups of a node that does not tell them, not in time, or to which these settings
-    lead only librdkafka (a key store of PKCS#12), are left out."""
+Nodes = Mapping[tuple[str, int], Sequence[str]]
+"""Host and port of nodes to groups there."""
+
+
+def epochs(of_coordinators: Nodes, settings: Mapping[str, str], wait_s: float, ends: float) -> dict[str, int]:
+    """Group to its epoch. ``of_coordinators``: to the groups of the consumer protocol there; ``settings``:
+    librdkafka's. Groups of a node that does not tell them, not in time, or to which these settings lead only librdkafka
+    (a key store of PKCS#12), are left out."""
     found: dict[str, int] = {}
-    for (host, port), groups in of_coordinators.items():
+    for node, groups in _answering(of_coordinators, settings, wait_s, ends):
         with suppress(*_FAILURES):
-            limit = min(wait_s, left_s(ends))
-            if limit > 0:
-                with _connected(host, port, settings, limit) as node:
-                    for number, group in enumerate(groups):
-                        if left_s(ends) > 0:
-                            with suppress(_UnknownError):
-                                found[group] = _epoch(_asked(node, _DESCRIBE, 0, number, _describe(group)))
+            for number, group in enumerate(groups):
+                if left_s(ends) > 0:
+                    with suppress(_UnknownError):
+                        found[group] = _epoch(_asked(node, _DESCRIBE, 0, number, _describe(group)))
     return found
+
+
+def types(of_nodes: Nodes, settings: Mapping[str, str], wait_s: float, ends: float) -> dict[str, str]:
+    """Group to its type as the node that lists it calls it (``share``, ``streams``, ...); those are left out that
+    `epochs` would leave out, and groups of a node before Kafka 3.8."""
+    found: dict[str, str] = {}
+    for node, groups in _answering(of_nodes, settings, wait_s, ends):
+        with suppress(*_FAILURES):
+            listed = _types(_asked(node, _LIST, _TYPES_SINCE, 0, b"\x00\x01\x01\x00"))
+            found |= {group: listed[group] for group in groups if listed.get(group)}
+    return found
+
+
+def _answering(
+    nodes: Nodes, settings: Mapping[str, str], wait_s: float, ends: float
+) -> Iterator[tuple[socket.socket, Sequence[str]]]:
+    """A connection to each node that can be reached, with the groups there."""
+    for (host, port), groups in nodes.items():
+        limit = min(wait_s, left_s(ends))
+        if limit > 0:
+            with suppress(*_FAILURES), _connected(host, port, settings, limit) as node:
+                yield node, groups
 
 
 def generation(metadata: Iterable[bytes]) -> int | None:
@@ -127,6 +151,23 @@ def _epoch(answer: bytes) -> int:
     for _ in ("message", "group", "state"):
         cursor.take(cursor.varint() - 1)
     return cursor.number(4)
+
+
+def _types(answer: bytes) -> dict[str, str]:
+    """Group to type of an answer to ListGroups, version 5."""
+    cursor = _Cursor(answer)
+    cursor.varint()  # tags of the header
+    cursor.number(4)
+    if cursor.number(2):
+        raise _UnknownError
+    found = {}
+    for _ in range(cursor.varint() - 1):
+        group, _, _, kind = (cursor.take(cursor.varint() - 1).decode() for _ in ("group", "protocol", "state", "type"))
+        for _ in range(cursor.varint()):
+            cursor.varint()
+            cursor.take(cursor.varint())
+        found[group] = kind.lower()
+    return found
 
 
 def _varint(value: int) -> bytes:

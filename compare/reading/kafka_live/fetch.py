@@ -29,7 +29,7 @@ _CONSUMER_PROTOCOL = {"CONSUMER": True, "CLASSIC": False}
 _QUEUES_AT_ONCE = 2000
 
 Committed = Mapping[Queue, int]
-AskEpochs = Callable[[Mapping[tuple[str, int], Sequence[str]], Mapping[str, str], float, float], Mapping[str, int]]
+AskEpochs = Callable[[epochs.Nodes, Mapping[str, str], float, float], Mapping[str, int]]
 Leaders = Mapping[str, Mapping[int, int]]
 """Topic to partition number to the node that leads it, -1 where none does; numbers ascend."""
 
@@ -125,7 +125,7 @@ def _list(connection: Connection) -> tuple[list[str], list[str]]:
 
 def others(connection: Connection, source: str, names: Sequence[str]) -> Iterator[OtherGroup | Skipped]:
     """Groups that are none of consumers. librdkafka lists them in its older answer alone, where what is no classic
-    group, such as a share group, has no protocol."""
+    group has no protocol: its type is asked for once more."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -134,12 +134,19 @@ def others(connection: Connection, source: str, names: Sequence[str]) -> Iterato
         why = connection.text(error)
         yield Skipped(source, None, f"whether there are share groups or streams groups is unknown: {why}")
         return
-    for group, protocol in sorted({each.id: each.protocol_type for each in listed}.items()):
-        if not group or group in names or protocol == "consumer":
-            continue
-        kind = "a share group or a streams group (kafka-groups.sh --list says which)"
-        if protocol:
-            kind = f"a group of the protocol {protocol}"
+    found = {each.id: each for each in listed if each.id and each.id not in names and each.protocol_type != "consumer"}
+    nameless: dict[tuple[str, int], list[str]] = {}
+    for group, each in found.items():
+        if not each.protocol_type:
+            nameless.setdefault((each.broker.host, each.broker.port), []).append(group)
+    types = epochs.types(nameless, connection.settings.values, connection.wait_s(), connection.ends)
+    for group, each in sorted(found.items()):
+        if each.protocol_type:
+            kind = f"a group of the protocol {each.protocol_type}"
+        elif group in types:
+            kind = f"a {types[group]} group"
+        else:
+            kind = "a share group or a streams group (kafka-groups.sh --list says which)"
         yield OtherGroup(source, group)
         yield Skipped(source, None, f"{group!r} is {kind}, no consumer group, so no member owns partitions to judge")
 

@@ -6,23 +6,26 @@ Labels are left out: the player tells the event of the edge that it lights up.
 The page: story, verdict and table read without a script; timelines and player are drawn by one from data.
 """
 
-from collections.abc import Collection, Sequence
-from itertools import groupby
+import re
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate, groupby
 from typing import Any
 
 from markupsafe import Markup
 
 from compare.documents.audit import OptimumRecord
-from compare.documents.comparison import Fairness, Record, ScenarioDocument, VerdictRecord
+from compare.documents.comparison import Fairness, Record, ScenarioDocument, SeedsRecord, VerdictRecord
 from compare.explaining.document import Measured
-from compare.figures.metrics import COLUMNS
+from compare.explaining.standing import decisions, rows
+from compare.figures.metrics import COLUMNS, COMPARED, GROUPS
 from compare.formatting import many, number, variant_name, visible
 from compare.running.runs import MeasuredRun, variation
 from compare.running.spread import figure
 from compare.running.systems import MACHINES, Machine, machine
 from compare.showing.comparison.advice import sentences
-from compare.showing.comparison.table import REPORT, rows
+from compare.showing.comparison.tables import MOST_SENTENCES
 from compare.showing.html import page
+from compare.showing.pictures.glance import strip
 from compare.showing.pictures.tradeoffs import tradeoffs
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
@@ -160,15 +163,14 @@ def write_comparison(found: Sequence[Measured]) -> str:
             for system in dict.fromkeys(_system(run.variant.part.system) for runs in drawn for run in runs)
         },
     }
-    sharing_at = len(REPORT) - len(COLUMNS["report"])
     return page(
         "comparison",
         payload,
         SCRIPTS,
         title=", ".join(scenario.name for scenario, _, _ in found),
-        scenarios=[_static(scenario, document) for scenario, _, document in found],
-        columns=REPORT,
-        tables=[("what hurts", 0, sharing_at), ("who has how much, and what it took", sharing_at, len(REPORT))],
+        scenarios=[_static(*each, runs) for each, runs in zip(((of[0], of[2]) for of in found), drawn, strict=True)],
+        columns=COMPARED,
+        tables=_tables(),
         event_headings=[metric.heading for metric in COLUMNS["report events"]],
         topic_headings=[metric.heading for metric in COLUMNS["report topics"]],
     )
@@ -184,7 +186,13 @@ def _system(system: str) -> str:
     return system.partition(":")[0]
 
 
-def _static(scenario: Scenario, document: ScenarioDocument) -> dict[str, object]:
+def _tables() -> list[tuple[str, int, int]]:
+    """Group of metrics, and from which to which of `COMPARED` they are."""
+    ends = list(accumulate(len(COLUMNS[group]) for group in GROUPS))
+    return [(group, end - len(COLUMNS[group]), end) for group, end in zip(GROUPS, ends, strict=True) if COLUMNS[group]]
+
+
+def _static(scenario: Scenario, document: ScenarioDocument, runs: Sequence[MeasuredRun]) -> dict[str, object]:
     """What the template shows of a scenario."""
     first: dict[str, Record] = {}
     for record in document["variants"]:
@@ -201,14 +209,50 @@ def _static(scenario: Scenario, document: ScenarioDocument) -> dict[str, object]
             *([variation(scenario)] if varying or beside else []),
         ],
         "events": [(_clock(at), text) for at, text in _events(shifted(scenario, varying[0]) if varying else scenario)],
-        "verdict": [told["sentence"] for told in document["verdict"] if told["label"] is None],
+        "headline": document["headline"] or next((told["sentence"] for told in document["verdict"]), ""),
+        "end": _clock(scenario.run.for_),
+        "glance": _glance(scenario, records, runs),
+        "three": _three(records, seeds),
+        "verdict": [told["sentence"] for told in document["verdict"][:MOST_SENTENCES]],
         "advice": sentences(document["advice"]) if "advice" in document else [],
         "tradeoffs": Markup(tradeoffs(document["advice"], scenario.name).svg) if "advice" in document else "",
         "assumptions": [assumption["text"] for assumption in document["assumptions"]],
-        "rows": rows(records, seeds),
+        "rows": [
+            {"parts": _PARTS.findall(record["label"]), "cells": cells}
+            for record, cells in zip(records, rows(records, seeds), strict=True)
+        ],
         "runs": max((seed["runs"] for seed in seeds.values()), default=1),
         "variants": [_variant(record, document["verdict"]) for record in records],
     }
+
+
+def _glance(scenario: Scenario, records: Sequence[Record], runs: Sequence[MeasuredRun]) -> list[dict[str, object]]:
+    """Per variant that is drawn its place, its label and its strip."""
+    charts = {run.variant.label: run.chart_data for run in runs if run.chart_data is not None}
+    return [
+        {"at": at, "parts": _PARTS.findall(record["label"]), **strip(charts[record["label"]], scenario.run.for_)}
+        for at, record in enumerate(records)
+        if record["label"] in charts
+    ]
+
+
+def _three(records: Sequence[Record], seeds: Mapping[str, SeedsRecord]) -> list[dict[str, object]]:
+    """The figures that decide, those in which the variants differ first."""
+    made = sorted(decisions(records, seeds), key=lambda decision: not decision.differs)[:3]
+    return [
+        {
+            "group": decision.group,
+            "heading": decision.metric.heading,
+            "words": decision.metric.words,
+            "ends": [decision.low, decision.high] if decision.metric.better < 0 else [decision.high, decision.low],
+            "differs": decision.differs,
+        }
+        for decision in made
+    ]
+
+
+_PARTS = re.compile(r"[^:_+-]*[:_+-]|[^:_+-]+")
+"""Where a narrow screen may break a label."""
 
 
 def _variant(record: Record, verdict: Sequence[VerdictRecord]) -> dict[str, object]:

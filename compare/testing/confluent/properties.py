@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 from zlib import crc32
 
+from protocols.java import murmur2
+
 _TRUTHS = """
     allow.auto.create.topics api.version.request auto.commit.enable check.crcs delivery.report.only.error
     enable.auto.commit enable.auto.offset.store enable.gapless.guarantee enable.idempotence enable.metrics.push
@@ -125,7 +127,6 @@ OF_PRODUCERS: Final = tuple(_OF_PRODUCERS.split())
 Partitioner: TypeAlias = Callable[[bytes, int], int]
 """From a key and the number of partitions to a partition."""
 
-_MULTIPLIER, _SHIFT, _SEED = 0x5BD1E995, 24, 0x9747B28C
 _FNV_PRIME, _FNV_BEGINNING = 0x01000193, 0x811C9DC5
 _LARGEST, _POSITIVE = 0xFFFFFFFF, 0x7FFFFFFF
 
@@ -133,20 +134,6 @@ _LARGEST, _POSITIVE = 0xFFFFFFFF, 0x7FFFFFFF
 def consistent(key: bytes, partitions: int) -> int:
     """By CRC-32."""
     return crc32(key) % partitions
-
-
-def murmur2(key: bytes, partitions: int) -> int:
-    """By MurmurHash2, as Java's producer."""
-    hashed = (_SEED ^ len(key)) & _LARGEST
-    whole = len(key) // 4 * 4
-    for start in range(0, whole, 4):
-        word = int.from_bytes(key[start : start + 4], "little") * _MULTIPLIER & _LARGEST
-        word = (word ^ word >> _SHIFT) * _MULTIPLIER & _LARGEST
-        hashed = hashed * _MULTIPLIER & _LARGEST ^ word
-    if whole < len(key):
-        hashed = (hashed ^ int.from_bytes(key[whole:], "little")) * _MULTIPLIER & _LARGEST
-    hashed = (hashed ^ hashed >> 13) * _MULTIPLIER & _LARGEST
-    return ((hashed ^ hashed >> 15) & _POSITIVE) % partitions
 
 
 def fnv1a(key: bytes, partitions: int) -> int:

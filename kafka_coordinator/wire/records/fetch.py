@@ -24,6 +24,8 @@ FETCH_KEY: Final = 1
 _BY_ID: Final = 13
 """From this version on topics are named by their ids."""
 _WAIT: Final = "wait"
+_MANY: Final = 1_000
+"""Partitions whose answer is made when others have had their turn."""
 _OF_THE_SESSION: Final = frozenset(
     (
         ErrorCode.fetch_session_id_not_found,
@@ -135,6 +137,8 @@ def _read_all(state: BrokerState, now: Time, request: Fetch, context: Context) -
             nothing_yet = False
             left -= len(read.content)
         found.append((partition, read))
+    if len(found) > _MANY:
+        yield
     return _told(state, now, request, context, found, names)
 
 

@@ -29,6 +29,8 @@ class ClusterState:
 
     groups: Collection[str]
     brokers: Sequence[str]
+    servers: Sequence[str]
+    """Brokers, controllers that are none, and slaves."""
     infrastructure: Sequence[str]
     """Servers that are no brokers."""
     processes: Sequence[str]

@@ -14,35 +14,54 @@ from pydantic import Field
 
 from protocols.engine.nodes import Time
 from protocols.scenario import shorthands
-from protocols.scenario.events.base import ClusterState, Event, need_server
+from protocols.scenario.events.base import ClusterState, Event, Written, need_server
 from protocols.scenario.fields import Count, Duration, EachMember, Settings, TopicPart, duration_text, listed
 from protocols.scenario.shorthands import names
 from protocols.scenario.validation import PartError, Path, mapping, suggestion, validated
 
 
 class BrokerEvent(Event):
-    """A broker stops properly, is killed, or returns."""
+    """A broker stops properly, is killed, freezes for a while, or returns."""
 
     broker: str
-    """The broker."""
-    does: Literal["stop", "kill", "return"]
-    """``stop`` closes the broker properly, ``kill`` does not."""
+    """The broker; or one of Kafka's ``controllers``, or a slave of RocketMQ (``broker-a.s``, of a third replica
+    ``broker-a.s2``), which a system that has no such server passes over."""
+    does: Literal["stop", "kill", "freeze", "return"]
+    """``stop`` closes the broker properly, ``kill`` ends its process, ``freeze`` stops it while its connections stay
+    open, as a machine that hangs."""
+    for_: Duration | None = Field(default=None, alias="for")
+    """After so long a frozen broker goes on, and one that was stopped or killed starts again, which is an event
+    ``return`` of its own."""
 
-    example: ClassVar[str] = "{at: 180s, broker: broker-a, does: kill}"
+    example: ClassVar[str] = "{at: 180s, broker: broker-a, does: kill, for: 60s}"
+
+    def plain(self, path: Path) -> Sequence[Written]:
+        if self.for_ is None and self.does == "freeze":
+            raise PartError((*path, "for"), "is missing: for how long does the broker freeze, expected one such as 60s")
+        if self.for_ is None or self.does == "freeze":
+            return (Written(self, path),)
+        if self.does == "return":
+            raise PartError((*path, "for"), "a broker returns for good, expected no duration")
+        back = BrokerEvent(at=self.at + self.for_, broker=self.broker, does="return")
+        return Written(self.model_copy(update={"for_": None}), path), Written(back, path, shorthand=True)
 
     def describe(self) -> str:
-        return f"{self.broker} " + {"stop": "stops", "kill": "is killed", "return": "returns"}[self.does]
+        does = {"stop": "stops", "kill": "is killed", "freeze": "freezes", "return": "returns"}[self.does]
+        return f"{self.broker} {does}" + (f" for {duration_text(self.for_)}" if self.for_ is not None else "")
 
     def check(self, there: ClusterState, path: Path) -> None:
-        need_server(self.broker, there.brokers, (*path, "broker"))
+        need_server(self.broker, there.servers, (*path, "broker"))
         if (self.does == "return") != (self.broker in there.down):
             state = "does not run" if self.broker in there.down else "runs"
             raise PartError(
                 (*path, "does"), f"{self.broker} {state} at {duration_text(self.at)}: it cannot {self.does}"
             )
 
+    def lasts(self) -> Time:
+        return self.for_ or 0.0
+
     def broker_changes(self) -> Mapping[str, bool]:
-        return {self.broker: self.does == "return"}
+        return {} if self.does == "freeze" else {self.broker: self.does == "return"}
 
 
 class Disconnect(Event):

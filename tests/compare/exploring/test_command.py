@@ -42,7 +42,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def call(*arguments: object) -> Result:
-    return CliRunner().invoke(explore, [*map(str, arguments)], standalone_mode=False)
+    more = () if "--random-runs" in arguments else ("--random-runs", 0)
+    return CliRunner().invoke(explore, [*map(str, (*arguments, *more))], standalone_mode=False)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,8 @@ def test_document(found: dict[str, object]) -> None:
     assert violated["held"] is False
     assert len(violated["story"]) == violated["steps"] == 6
     assert violated["story"][-1].startswith("c1 receives OffsetCommitAnswer from b1; c1 owns A-0, A-1")
-    assert held == {"name": PER_GENERATION, "held": True, "steps": None, "story": [], "token": None}
+    nothing = {"steps": None, "story": [], "token": None, "likelihood": None, "fencing": []}
+    assert held == {"name": PER_GENERATION, "held": True, **nothing}
 
 
 def test_a_token_replays_on_another_machine(path: Path, found: dict[str, object]) -> None:
@@ -85,7 +87,8 @@ def test_a_token_replays_on_another_machine(path: Path, found: dict[str, object]
 def test_the_same_search_under_any_hash_seed(path: Path) -> None:
     outputs = set()
     for seed in ("3", "4"):
-        arguments = ["explore", str(path), "--property", PER_GENERATION, "--depth", "9", "--format", "json"]
+        bounds = ["--depth", "9", "--random-runs", "30"]
+        arguments = ["explore", str(path), "--property", PER_GENERATION, *bounds, "--format", "json"]
         result = subprocess.run(
             [sys.executable, "-m", "compare", *arguments],
             cwd=ROOT,
@@ -134,8 +137,19 @@ def test_a_queue_that_nobody_ever_owns(tmp_path: Path) -> None:
     assert "from here on nobody ever owns A-b1-2" in replayed.stdout
 
 
-def test_no_property_is_one_line(path: Path) -> None:
-    assert "--property is missing, expected one of single-owner-per-generation" in str(call(path).exception)
+def test_without_a_property_that_which_a_system_promises_is_checked(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "rocketmq.yaml").write_text(SCENARIO.replace("kafka:uniform", "rocketmq:AVG"))
+    for scenario, expected in ((path, PER_GENERATION), (tmp_path / "rocketmq.yaml", SINGLE_OWNER)):
+        result = call(scenario, "--depth", 1, "--format", "json")
+        assert [each["name"] for each in json.loads(result.stdout)["properties"]] == [expected]
+
+
+def test_a_late_commit_is_refused_where_a_coordinator_fences(path: Path, found: dict[str, object]) -> None:
+    violated = found["properties"][0]  # type: ignore[index]
+    (late,) = violated["fencing"]
+    assert late == {"member": "c2", "queue": late["queue"], "server": "b1", "error": "UNKNOWN_MEMBER_ID"}
+    told = call(path, "--replay", violated["token"]).stdout
+    assert f"If c2 commits {late['queue']} before it hears anything else, b1 refuses the commit" in told
 
 
 def packed(text: str) -> str:

@@ -49,7 +49,9 @@ class FakeAdmin:
 
     def list_groups(self, *, timeout: float) -> Any:
         consumers = {each.group_id: "consumer" for each in self.listed}
-        return [SimpleNamespace(id=name, protocol_type=of) for name, of in {**consumers, **self.others}.items()]
+        nobody = SimpleNamespace(host="127.0.0.1", port=1)
+        every = {**consumers, **self.others}.items()
+        return [SimpleNamespace(id=name, protocol_type=protocol, broker=nobody) for name, protocol in every]
 
     def list_consumer_groups(self, *, request_timeout: float) -> "Future[Any]":
         return done(admin.ListConsumerGroupsResult(self.listed, self.list_errors))

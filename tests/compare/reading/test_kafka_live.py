@@ -22,6 +22,7 @@ from protocols import Queue, UserError
 from tests.compare.reading.fake_kafka_admin import FakeAdmin, commits, description, listing, recorded
 from tests.compare.reading.fake_kafka_server import framed, serving, versions
 from tests.compare.reading.reading_kafka import CAPTURES, read_files
+from tests.rows import rows
 
 FOLDERS = ("groups", "rebalancing", "cluster-a", "cluster-c")
 SOURCE = "kafka://broker:9092"
@@ -209,8 +210,19 @@ def test_groups_that_are_none_of_consumers_are_listed_as_what_the_library_tells_
     ]
 
 
-def test_the_real_library_tells_a_share_group_by_what_it_does_not_list_as_consumers() -> None:
-    """Kafka's answers as of a cluster with four groups: ListGroups with all, DescribeGroups without the share group."""
+@rows(
+    ("types", "kind"),
+    [
+        ({"sg": "share"}, "a share group"),
+        ({"sg": "Streams"}, "a streams group"),
+        ({}, "a share group or a streams group (kafka-groups.sh --list says which)"),
+    ],
+)
+def test_the_real_library_and_a_question_of_ours_tell_what_is_no_consumer_group(
+    types: dict[str, str], kind: str
+) -> None:
+    """Kafka's answers as of a cluster with four groups: ListGroups with all, DescribeGroups without the share group;
+    types from version 5 of ListGroups on, or (none) a node that hangs up on it."""
     groups = {"orders": "consumer", "sg": "share", "connect-c": "connect"}
     at = [""]
 
@@ -226,6 +238,14 @@ def test_the_real_library_tells_a_share_group_by_what_it_does_not_list_as_consum
             + struct.pack(">i", 0)
             for name, protocol in {**groups, "sg": ""}.items()
         )  # fmt: skip
+        if (key, version) == (16, 5):
+            if types:
+                fields = [(group, "", "Stable", types.get(group, "classic")) for group in groups]
+                told = b"".join(
+                    b"".join(bytes([len(part) + 1]) + part.encode() for part in group) + b"\0" for group in fields
+                )
+                yield framed(correlation, bytes(7) + bytes([len(groups) + 1]) + told + b"\0")
+            return
         bodies = {
             18: struct.pack(">hi", 35, 0) if version else versions(*((each, 0, each == 3) for each in (18, 3, 16, 15))),
             3: broker,
@@ -236,8 +256,11 @@ def test_the_real_library_tells_a_share_group_by_what_it_does_not_list_as_consum
 
     with serving(answer) as at[0]:
         connection = connect(at[0], Settings(), 5.0)
-        told = {each.group for each in others(connection, SOURCE, ["orders"]) if isinstance(each, OtherGroup)}
-    assert told == {"connect-c", "sg"}
+        told = list(others(connection, SOURCE, ["orders"]))
+    assert {each.group for each in told if isinstance(each, OtherGroup)} == {"connect-c", "sg"}
+    assert f"'sg' is {kind}, no consumer group, so no member owns partitions to judge" in [
+        each.why for each in told if isinstance(each, Skipped)
+    ]
 
 
 def test_requests_are_sent_ahead_but_answers_come_in_order(monkeypatch: pytest.MonkeyPatch) -> None:

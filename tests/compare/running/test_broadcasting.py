@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from compare.explaining.standing import rows
 from compare.running.event_outcomes import NOT_SHARED
 from compare.running.systems import known_strategies
-from compare.showing.comparison.table import rows
 from protocols.scenario.reading import scenario
 from tests.compare.compared import FOUR_MEMBERS, made, ran
 
@@ -57,8 +57,9 @@ def test_over_seeds_the_figures_of_sharing_stay_unknown_and_the_stars_go_to_thos
     document = found(seeds=(1, 2, 3), systems=[*SYSTEMS, "rocketmq:CONSISTENT_HASH"])
     assert document["seeds"]["to all"]["figures"]["moves"]["known"] == 0
     assert document["seeds"]["rocketmq:AVG"]["figures"]["moves"]["known"] == 3
-    table = rows([each for each in document["variants"] if each["seed"] == 1], document["seeds"])
-    stars = {row["label"]: sum(cell["best"] for cell in row["cells"]) for row in table}
+    records = [each for each in document["variants"] if each["seed"] == 1]
+    table = zip(records, rows(records, document["seeds"]), strict=True)
+    stars = {record["label"]: sum(cell.best for cell in row) for record, row in table}
     assert stars["to all"] == 0 < stars["rocketmq:AVG"]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compare.showing.comparison.table import rows
+from compare.explaining.standing import rows
 from tests.compare.compared import made, ran
 
 SYSTEMS = ["kafka:range", "kafka-zookeeper:range", "rocketmq:AVG"]
@@ -43,7 +43,7 @@ def test_where_capacities_differ_it_is_said_first_and_nothing_that_depends_on_th
         " 200 with Kafka range, so lag, stalls and repeated records say little about the protocols."
     )
     best = [
-        {cell["heading"] for row in rows(document["variants"], {}) for cell in row["cells"] if cell["best"]}
+        {cell.metric.heading for row in rows(document["variants"], {}) for cell in row if cell.best}
         for _, document in (alike, unlike)
     ]
     assert "drained, s" in best[0]

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from compare.explaining.side_by_side import side_by_side
+from compare.explaining.standing import rows
 from compare.explaining.verdict import verdict
 from compare.running.checks import usually_ends_complete
 from compare.running.record import run_record
 from compare.running.run_variant import run_variant
 from compare.running.systems import known_strategies
 from compare.running.variants import variants_of
-from compare.showing.comparison.table import rows
 from protocols.scenario.reading import read
 from tests.compare.compared import made
 
@@ -75,7 +75,8 @@ def test_a_variant_that_leaves_queues_to_nobody_is_no_fair_one_and_best_at_nothi
         each["fairness"] |= {"jain": 1.0, "min": 1, "max": 1, "idle_members": 0, "unowned_queues": unowned}
         each["optimum"] |= {"jain": 1.0, "min": 1, "max": 1, "idle_members": 0}
     best = {
-        row["label"]: {cell["heading"] for cell in row["cells"] if cell["best"]} for row in rows([first, second], {})
+        record["label"]: {cell.metric.heading for cell in row if cell.best}
+        for record, row in zip([first, second], rows([first, second], {}), strict=True)
     }
     assert {"Jain", "idle", "most", "moves", "rebalances", "settled, s", "messages"} <= best["kafka:range"]
     assert not best["open"]

@@ -64,11 +64,6 @@ def test_the_lag_is_counted_against_what_the_brokers_took(subtests: pytest.Subte
     ("system", "replication", "problem"),
     [
         (
-            "rocketmq:AVG",
-            {"rocketmq": 2},
-            "brokers are masters without replicas, expected 1",
-        ),
-        (
             "kafka-zookeeper:range",
             {"kafka-zookeeper": 2},
             "brokers serve every partition as long as one of them runs, expected it to be left out",

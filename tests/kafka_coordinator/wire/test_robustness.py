@@ -158,10 +158,47 @@ def test_requests_that_wait_at_a_broker_are_bounded_together(caplog: pytest.LogC
         await ServedCluster(world).start()
         wires = [Wire(world, "broker-1") for _ in range(4)]
         for wire in wires:
-            wire.put(pack(">i", 50_000_000) + bytes(1_500_000))
+            wire.put(pack(">i", 30_000_000) + bytes(1_500_000))
         assert [wire.transport.closed for wire in wires] == [False, False, False, True]
         assert len(wires[0].put(b"")) == 0
         await world.close()
 
     asyncio.run(told())
     assert "6000016 bytes of requests wait here, more than 5000000" in caplog.text
+
+
+def test_others_have_their_turn_between_the_steps_of_a_long_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit of 200 partitions is read, handled and answered in turns of their own: a ListGroups that comes after it
+    over another connection is answered first. The clock shows at every look that others should have their turn."""
+    commit = load_request_schema(8, 8)
+    topic = entities.part(commit, "topics")
+    values = {"committed_offset": 1, "committed_leader_epoch": -1, "committed_metadata": None}
+    wide = topic(
+        name="wide",
+        partitions=tuple(
+            entities.make(entities.part(topic, "partitions"), partition_index=number, **values) for number in range(200)
+        ),
+    )
+    long = entities.make(
+        commit, group_id="g", generation_id_or_member_epoch=-1, member_id="", group_instance_id=None, topics=(wide,)
+    )
+
+    async def told() -> tuple[bytes, bytes, int]:
+        world = Sockets(seed=1)
+        await ServedCluster(world, topics={"wide": 200}).start()
+        busy, other = Wire(world, "broker-1"), Wire(world, "broker-1")
+        times = iter(range(1_000_000))
+        monkeypatch.setattr(world.loop, "time", lambda: float(next(times)))
+        turns, first = 0, busy.put(frame(long))
+        second = other.put(frame(entities.make(load_request_schema(16, 4), states_filter=())))
+        while not (other.transport.written and busy.transport.written):
+            await asyncio.sleep(0)
+            turns += 1
+            assert other.transport.written or not busy.transport.written
+        monkeypatch.undo()
+        await world.close()
+        return first, second, turns
+
+    first, second, turns = asyncio.run(told())
+    assert (first, second) == (b"", b"")
+    assert turns >= 4

@@ -50,7 +50,7 @@ MISTAKES = {
     "truth as a number": ("run:", "run: {for: 5min, seed: true}", 0, "run.seed: True is no whole number"),
     "unknown word": (
         *("- {at: 180s", "  - {at: 180s, broker: broker-a, does: explode}", 0),
-        "events[8].does: 'explode' is unknown, expected 'stop', 'kill' or 'return'",
+        "events[8].does: 'explode' is unknown, expected 'stop', 'kill', 'freeze' or 'return'",
     ),
     "broken pattern": (
         *("c2:", "      c2: {pattern: 'Topic('}", 0),

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from compare.explaining.standing import rows
+from compare.figures.metrics import GROUPS
 from compare.showing.comparison.page import write_comparison
-from compare.showing.comparison.table import rows
 from tests.compare.compared import made, ran
 
 LATE = {
@@ -42,18 +43,22 @@ def test_the_verdict_begins_with_the_records_that_nobody_handles() -> None:
 def test_who_lost_records_gets_no_star_though_it_has_less_to_do() -> None:
     _, _, found = document()
     starred = {
-        row["label"]: {cell["heading"] for cell in row["cells"] if cell["best"]}  # type: ignore[attr-defined]
-        for row in rows(found["variants"], {})
+        record["label"]: {cell.metric.heading for cell in row if cell.best}
+        for record, row in zip(found["variants"], rows(found["variants"], {}), strict=True)
     }
     assert starred["latest"] == set()
     assert "never handled" in starred["earliest"]
 
 
-def test_the_report_shows_the_table_of_what_hurts_before_that_of_shares() -> None:
+def test_the_report_begins_with_who_is_best_the_ownership_and_three_figures_and_tables_with_what_hurts() -> None:
     scenario, runs, found = document()
     page = write_comparison([(scenario, runs, found)])  # type: ignore[list-item]
-    hurts, shares = page.index("What hurts"), page.index("Who has how much, and what it took")
-    assert page.index("In short") < page.index("What this rests on") < hurts < shares
+    first, _, below = page.partition('<ul class="tiles">')
+    assert first.index(f'<p class="headline">{found["headline"]}') < first.index('class="nobody" d="M')
+    assert first.count("<li title") == 3
+    captions = ["In short", "What this rests on", *(f"<caption>{group.capitalize()}" for group in GROUPS)]
+    places = [below.index(caption) for caption in captions if caption != "<caption>Order and age"]
+    assert places == sorted(places)
 
 
 def test_a_loss_that_every_variant_has_takes_nobodys_star() -> None:
@@ -63,4 +68,4 @@ def test_a_loss_that_every_variant_has_takes_nobodys_star() -> None:
     )
     records = ran(scenario)[1]["variants"]
     assert [each["harm"]["work"]["skipped"] for each in records] == [1, 1]
-    assert any(cell["best"] for row in rows(records, {}) for cell in row["cells"])  # type: ignore[attr-defined]
+    assert any(cell.best for row in rows(records, {}) for cell in row)

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from compare.cli import cli
 from compare.running import runs
+from compare.running.reached import Reached
 from compare.running.runs import MeasuredRun, RunOrder, run_all
 from compare.running.variants import Variant, variants_of
 from compare.verbs import compare as verb
@@ -27,7 +28,9 @@ run: {{for: 2min}}
 
 
 def interrupted_after(count: int) -> Callable[..., Generator[MeasuredRun, None, None]]:
-    def run(orders: Sequence[RunOrder], tell: Callable[[Variant], None]) -> Generator[MeasuredRun, None, None]:
+    def run(
+        orders: Sequence[RunOrder], tell: Callable[[Variant], None], reached: Reached
+    ) -> Generator[MeasuredRun, None, None]:
         yield from islice(run_all(orders, tell, 1), count)
         raise KeyboardInterrupt
 

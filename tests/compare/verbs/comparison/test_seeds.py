@@ -68,7 +68,7 @@ def test_five_other_seeds_stand_beside_the_run_as_written(path: str) -> None:
     }
     told = equipoise("compare", path).stdout
     assert "Figures are medians over 5 seeds" in told
-    assert "Everything below describes the run as written." in told
+    assert "sentences about one variant, describe the run as written." in told
 
 
 def test_one_run_is_said_to_be_one(path: str) -> None:

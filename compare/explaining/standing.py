@@ -1,0 +1,259 @@
+"""How variants stand beside each other: a row per variant with the best value of each column, how the figures vary over
+seeds, and in a sentence who is best at what.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from compare.documents.comparison import Record, SeedsRecord
+from compare.figures import Figure
+from compare.figures.metrics import COLUMNS, COMPARED, GROUPS, HURTING, ON_CAPACITY, SETTLED, Metric
+from compare.formatting import metric_text, number, variant_name
+from compare.running.checks import (
+    capacities_equal,
+    did_the_work,
+    records_lost,
+    shares,
+    usually_did_the_work,
+    usually_settles,
+)
+from compare.running.spread import figure
+from protocols.scenario.fields import listed
+
+Seeds = Mapping[str, SeedsRecord]
+
+MOST_NAMED = 3
+"""Variants that are named as the best of a group; of more their number is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """``range``: over the seeds, empty where there is none. ``bad``: somebody is worse off than need be."""
+
+    metric: Metric
+    text: str
+    range: str = ""
+    best: bool = False
+    bad: bool = False
+
+    @property
+    def whole(self) -> str:
+        """``12 (9–15)``, just ``12`` where nearly all runs have the same."""
+        return f"{self.text} ({self.range})" if self.range else self.text
+
+
+def rows(records: Sequence[Record], seeds: Seeds) -> list[list[Cell]]:
+    """Per record its cells, in the order of `COMPARED`. ``seeds``: label to the figures that stand for its record."""
+    values = [[_value(record, metric.path, seeds) for metric in COMPARED] for record in records]
+    compared = _compared(records)
+    may = _may_be_best(records, seeds, compared)
+    best = _best_of_each(records, [[value[0] for value in row] for row in values], compared, may)
+    found = []
+    for record, row, allowed in zip(records, values, may, strict=True):
+        over = seeds.get(record["label"])
+        settles = usually_settles(record, None if over is None else over["figures"])
+        cells = []
+        for metric, (value, low, high), top in zip(COMPARED, row, best, strict=True):
+            if metric.unit == "range":
+                loads = record["fairness"] if metric.path == "fairness" else record["optimum"]
+                cells.append(Cell(metric, _span(number(loads["min"]), number(loads["max"]))))
+                continue
+            ends = _text(metric, low), _text(metric, high)
+            cells.append(
+                Cell(
+                    metric,
+                    "never" if metric.path == SETTLED and not settles else _text(metric, value),
+                    "" if ends[0] == ends[1] else _span(*ends),
+                    top is not None and value == top and allowed,
+                    metric.is_bad and bool(value),
+                )
+            )
+        found.append(cells)
+    return found
+
+
+def _value(record: Record, path: str, seeds: Seeds) -> tuple[Figure, Figure, Figure]:
+    """Median, 5th and 95th percentile."""
+    over = seeds.get(record["label"])
+    if over is None or path not in over["figures"]:
+        value = None if path in ("fairness", "optimum") else figure(record, path)
+        return value, value, value
+    spread = over["figures"][path]
+    return spread["median"], spread["p5"], spread["p95"]
+
+
+def _compared(records: Sequence[Record]) -> list[bool]:
+    """Who shares no queues, because its groups are broadcasting, is best at nothing beside others who do."""
+    sharing = [shares(each) for each in records]
+    return sharing if any(sharing) else [True for _ in records]
+
+
+def _may_be_best(records: Sequence[Record], seeds: Seeds, compared: Sequence[bool]) -> list[bool]:
+    """Settled, with no more records lost than in any variant: what a broker that is down cannot take in any system, or
+    what nobody's code can handle, is the same work for all."""
+    overs = [seeds.get(record["label"]) for record in records]
+    lost = [
+        records_lost(record) if over is None else ceil(over["figures"]["harm.work.lost"]["p95"] or 0)
+        for record, over in zip(records, overs, strict=True)
+    ]
+    least = min((each for each, counts in zip(lost, compared, strict=True) if counts), default=0)
+    return [
+        counts and (did_the_work(record, least) if over is None else usually_did_the_work(over["figures"], least))
+        for record, over, counts in zip(records, overs, compared, strict=True)
+    ]
+
+
+def _best_of_each(
+    records: Sequence[Record], values: Sequence[Sequence[Figure]], compared: Sequence[bool], may: Sequence[bool]
+) -> list[Figure]:
+    alike = capacities_equal(records)
+    return [
+        _best(metric, [row[at] if counts else None for row, counts in zip(values, compared, strict=True)], may)
+        if alike or metric.path not in ON_CAPACITY
+        else None
+        for at, metric in enumerate(COMPARED)
+    ]
+
+
+def _best(metric: Metric, values: Sequence[Figure], may: Sequence[bool]) -> Figure:
+    """The best value of those who may have it; None where nobody is better than the rest, or where somebody who may not
+    have it suffers less."""
+    known = [value for value in values if value is not None]
+    allowed = [value for value, each in zip(values, may, strict=True) if each and value is not None]
+    if not metric.better or not allowed or (len(set(known)) < 2 and all(may)):
+        return None
+    least = min if metric.better < 0 else max
+    return None if metric.path in HURTING and least(known) != least(allowed) else least(allowed)
+
+
+def _span(low: str, high: str) -> str:
+    return low if low == high else f"{low}–{high}"
+
+
+def _text(metric: Metric, value: Figure) -> str:
+    """Three or four digits are enough to compare by; JSON has all."""
+    if value is None or metric.unit == "ratio" or value < 10 or (float(value).is_integer() and value < 1000):
+        return metric_text(metric, value)
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A group of metrics and the one that decides it. ``best``: names of the variants that nobody beats by more than
+    chance, none where that cannot be said; ``low``, ``high``: the least and the highest value with its variants."""
+
+    group: str
+    metric: Metric
+    differs: bool
+    best: tuple[str, ...]
+    value: str
+    low: tuple[str, str]
+    high: tuple[str, str]
+
+
+def decisions(records: Sequence[Record], seeds: Seeds) -> list[Decision]:
+    """What decides each group of which something is known, in the order of `GROUPS`."""
+    compared = _compared(records)
+    may = _may_be_best(records, seeds, compared)
+    at_work = [record for record, counts in zip(records, compared, strict=True) if counts]
+    found = []
+    for group in GROUPS:
+        for metric in COLUMNS[group]:
+            if not metric.better:
+                continue
+            values = {record["label"]: _value(record, metric.path, seeds) for record in at_work}
+            if any(value is not None for value, _, _ in values.values()):
+                found.append(_decision(group, metric, records, values, may))
+                break
+    return found
+
+
+def _decision(
+    group: str,
+    metric: Metric,
+    records: Sequence[Record],
+    values: Mapping[str, tuple[Figure, Figure, Figure]],
+    may: Sequence[bool],
+) -> Decision:
+    known = {label: value for label, (value, _, _) in values.items() if value is not None}
+    low, high = min(known.values()), max(known.values())
+    allowed = {record["label"] for record, each in zip(records, may, strict=True) if each}
+    medians = [known.get(record["label"]) for record in records]
+    top = _best(metric, medians, may)
+    if metric.path in ON_CAPACITY and not capacities_equal(records):
+        top = None
+    best: list[str] = []
+    if top is not None:
+        first = next(label for label, value in known.items() if value == top and label in allowed)
+        best = [label for label in known if label in allowed and _is_as_good(metric, values[label], values[first])]
+    return Decision(
+        group,
+        metric,
+        low != high and len(best) < len(known),
+        tuple(best),
+        _text(metric, top),
+        (_text(metric, low), named(records, [label for label in known if known[label] == low])),
+        (_text(metric, high), named(records, [label for label in known if known[label] == high])),
+    )
+
+
+def _is_as_good(metric: Metric, one: tuple[Figure, Figure, Figure], best: tuple[Figure, Figure, Figure]) -> bool:
+    """Whether the ranges over the seeds meet, so that chance may decide between the two."""
+    if metric.better < 0:
+        return (one[1] or 0) <= (best[2] or 0)
+    return (one[2] or 0) >= (best[1] or 0)
+
+
+def named(records: Sequence[Record], labels: Sequence[str]) -> str:
+    """The variants by name; of many, how many they are."""
+    if len(labels) == len(records) > 1:
+        return f"all {len(records)} variants" if len(records) > 2 else "both variants"
+    if len(labels) > MOST_NAMED:
+        return f"{len(labels)} of {len(records)} variants"
+    return listed([variant_name(record) for record in records if record["label"] in labels])
+
+
+def headline(records: Sequence[Record], seeds: Seeds) -> str:
+    """Who is best at what, by the figure that decides each group; empty where there is only one variant."""
+    if len(records) < 2:
+        return ""
+    made = decisions(records, seeds)
+    won = [decision for decision in made if decision.differs and decision.best]
+    every = set.intersection(*(set(decision.best) for decision in won)) if won else set()
+    if not won:
+        alike = [decision.group for decision in made if not decision.differs]
+        by_chance = " by more than chance" if seeds else ""
+        told = [f"The variants do not differ{by_chance} in {listed(alike)}"] if alike else []
+    elif every:
+        best = named(records, [label for label in won[0].best if label in every])
+        figures = listed(f"{decision.group} ({_figure(decision)})" for decision in won)
+        told = [f"{best} {'is' if len(every) == 1 else 'are'} best at all that differs: {figures}"]
+    else:
+        told = [
+            f"for {decision.group}, {named(records, decision.best)}"
+            + (f" {'is' if len(decision.best) == 1 else 'are'} best" if decision is won[0] else "")
+            + f" ({_figure(decision)})"
+            for decision in won
+        ]
+        told[0] = f"It depends: {told[0]}"
+    told += _undecided(records, [decision for decision in made if decision.differs and not decision.best])
+    text = "; ".join(told)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _figure(decision: Decision) -> str:
+    return f"{decision.metric.heading}: {decision.value}"
+
+
+def _undecided(records: Sequence[Record], undecided: Sequence[Decision]) -> Iterator[str]:
+    unlike = not capacities_equal(records)
+    apart = [decision.group for decision in undecided if unlike and decision.metric.path in ON_CAPACITY]
+    if apart:
+        are = "is" if len(apart) == 1 else "are"
+        yield f"{listed(apart)} {are} not compared, because members can handle more in some variants than in others"
+    for decision in undecided:
+        if decision.group not in apart:
+            value, names = decision.low if decision.metric.better < 0 else decision.high
+            which = f"{names}, with work left undone or ownership that does not settle"
+            yield f"for {decision.group} nobody is best ({decision.metric.heading}: {value} with {which})"

@@ -1,0 +1,243 @@
+"""How old records are when they are handled: from produced to handled for the first time.
+
+Records are counted one by one, but never looked at one by one: a delivery's ages rise or fall evenly, or are all the
+same, between the times at which production or the delivery changes. Records that nobody has handled at the end have no
+age; they wait (`compare.running.work`).
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from math import ceil, floor
+from operator import itemgetter
+from typing import NamedTuple
+
+from compare.documents.comparison import AgeRecord
+from compare.running.phases import Phase
+from compare.running.production import Produced, ProductionHistory
+from compare.running.run_variant import RunResult
+from protocols import Queue
+from protocols.engine.nodes import Time
+from protocols.offsets import OffsetSet
+from protocols.timeline.deliveries import Delivery
+from protocols.timeline.order import Pace
+
+
+class _Evenly(NamedTuple):
+    """``count`` records, the ages of which rise by ``step`` from ``low`` on."""
+
+    low: Time
+    step: Time
+    count: int
+
+    def up_to(self, age: Time) -> int:
+        """How many are at most so old."""
+        return 0 if age < self.low else min(self.count, floor((age - self.low) / self.step) + 1)
+
+
+_ALIKE = 1e-6
+"""Ages that differ by less milliseconds are equal."""
+
+
+class Ages:
+    """Ages of records in milliseconds, of each how many."""
+
+    def __init__(self) -> None:
+        self._single: Counter[Time] = Counter()
+        self._evenly: list[_Evenly] = []
+        self.count = 0
+
+    def add(self, age: Time, step: Time, count: int) -> None:
+        """So many records, each ``step`` older (below 0: younger) than the one before."""
+        self.count += count
+        if count == 1 or abs(step) * count < _ALIKE:
+            self._single[max(0.0, age)] += count
+        else:
+            low = age if step > 0 else age + step * (count - 1)
+            self._evenly.append(_Evenly(low, abs(step), count))
+
+    @classmethod
+    def together(cls, parts: Iterable["Ages"]) -> "Ages":
+        made = cls()
+        for part in parts:
+            made._single.update(part._single)
+            made._evenly += part._evenly
+            made.count += part.count
+        return made
+
+    def document(self) -> AgeRecord:
+        """``p50``, ``p99``: the age that so many of a hundred records do not exceed; null without records."""
+        if not self.count:
+            return {"p50": None, "p99": None, "max": None}
+        ages = sorted(self._single)
+        counts = list(accumulate((self._single[age] for age in ages), initial=0))
+        highest = max([*ages[-1:], *(each.low + each.step * (each.count - 1) for each in self._evenly)])
+        p50, p99 = (self._at(ceil(self.count * percent / 100), ages, counts, highest) for percent in (50, 99))
+        return {"p50": p50, "p99": p99, "max": highest}
+
+    def _at(self, rank: int, ages: Sequence[Time], counts: Sequence[int], highest: Time) -> Time:
+        """The age of the record with this rank, 1 the youngest: halved until no other lies between."""
+        below, low, high, evenly = 0, -1.0, highest, self._evenly
+        while high - low > _ALIKE:
+            middle = (low + high) / 2
+            if below + counts[bisect_right(ages, middle)] + sum([each.up_to(middle) for each in evenly]) >= rank:
+                high = middle
+            else:
+                low = middle
+            # Whatever lies outside is looked at no more.
+            below += sum([each.count for each in evenly if each.low + each.step * each.count <= low])
+            evenly = [each for each in evenly if each.low <= high and each.low + each.step * each.count > low]
+        single = bisect_right(ages, high)
+        return max(
+            [
+                *(ages[single - 1 : single]),
+                *(each.low + each.step * (each.up_to(high) - 1) for each in evenly if each.low <= high),
+            ]
+        )
+
+
+def handled_per_s(ages: Ages, lasted: Time) -> float:
+    """Records handled for the first time in each second of so many milliseconds; 0 where these are none."""
+    return ages.count / lasted * 1000 if lasted > 0 else 0.0
+
+
+class _Linear(NamedTuple):
+    """``count`` records, the first handled ``at``, the others ``step`` later each; their ages from ``age`` on rise by
+    ``older`` each."""
+
+    at: Time
+    step: Time
+    age: Time
+    older: Time
+    count: int
+
+    def part(self, first: int, end: int) -> "_Linear":
+        return _Linear(self.at + first * self.step, self.step, self.age + first * self.older, self.older, end - first)
+
+
+def ages_of(result: RunResult, production: Mapping[Queue, ProductionHistory], phases: Sequence[Phase]) -> list[Ages]:
+    """The ages of the records that were handled in each phase, all readers together."""
+    starts = [phase.at for phase in phases[1:]]
+    found = [Ages() for _ in phases]
+    least, most = result.variant.scenario.run.latency
+    produced = {queue: history.produced() for queue, history in production.items()}
+    travel = (least + most) / 2
+    known: dict[tuple[str, Queue], OffsetSet] = {}
+    for delivery in result.timeline.deliveries_by_reader():
+        group, _, queue, start, stop, _, until, _, turn, _ = delivery
+        history = production.get(queue)
+        if history is None or until <= history.since:
+            continue  # of a topic that was deleted, and created again
+        done = known.get((group, queue))
+        if done is None:
+            done = known[group, queue] = OffsetSet()
+        if done.count(start, stop):
+            parts = list(done.gaps(start, stop))
+            done.add(start, stop)
+        else:
+            done.add(start, stop)
+            if stop == start + 1 and not turn:
+                found[bisect_right(starts, until)].add(until - _produced_at(produced[queue], start), 0.0, 1)
+                continue
+            parts = [(start, stop)]
+        for first, end in parts:
+            for each in _linear(delivery, first, end, produced[queue], travel):
+                _share_out(each, starts, found)
+    return found
+
+
+def _produced_at(produced: Sequence[Produced], offset: int) -> Time:
+    first, at, spacing = produced[bisect_right(produced, offset, key=_FIRST) - 1 if len(produced) > 1 else 0]
+    return at + (offset - first) * spacing
+
+
+_FIRST = itemgetter(0)
+
+
+def _share_out(linear: _Linear, starts: Sequence[Time], found: Sequence[Ages]) -> None:
+    """To the phases in which the records were handled."""
+    last = linear.at + linear.step * (linear.count - 1)
+    phase = bisect_right(starts, linear.at)
+    while phase < len(starts) and starts[phase] <= last:
+        before = min(linear.count, max(1, ceil((starts[phase] - linear.at) / linear.step)))
+        found[phase].add(linear.age, linear.older, before)
+        linear = linear.part(before, linear.count)
+        if not linear.count:
+            return
+        phase = bisect_right(starts, linear.at)
+    found[phase].add(linear.age, linear.older, linear.count)
+
+
+def _linear(delivery: Delivery, first: int, end: int, produced: Sequence[Produced], travel: Time) -> Iterator[_Linear]:
+    """The records ``first`` to ``end - 1`` of the delivery. ``travel``: how long a message is under way."""
+    place = bisect_right(produced, first, key=_FIRST) - 1
+    while first < end:
+        stop = min(end, produced[place + 1].first) if place + 1 < len(produced) else end
+        if stop > first:
+            begun, at, spacing = produced[place]
+            since = at + (first - begun) * spacing if first > begun else at
+            if delivery.turn:
+                yield from _computed(delivery, first, stop, (since, spacing), travel + delivery.each)
+            else:
+                yield from _observed(Pace.of(delivery), first, stop, (since, spacing))
+        first, place = stop, place + 1
+
+
+def _rows(delivery: Delivery, rows: int, first: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """The rows of the delivery that hold these records: number, first record, end."""
+    count = delivery.end - delivery.first
+    while first < end:
+        row = (first - delivery.first) * rows // count
+        stop = min(end, delivery.first + -(-(row + 1) * count // rows))
+        yield row, first, stop
+        first = stop
+
+
+def _observed(pace: Pace, first: int, end: int, production: tuple[Time, Time]) -> Iterator[_Linear]:
+    since, spacing = production
+    delivery = pace.delivery
+    if pace.rows == delivery.end - delivery.first:
+        ended = pace.ended(first)
+        yield _Linear(ended, pace.step, ended - since, pace.step - spacing, end - first)
+        return
+    for _, start, stop in _rows(delivery, pace.rows, first, end):
+        ended = pace.ended(start)
+        yield _Linear(ended, 0.0, ended - since - (start - first) * spacing, -spacing, stop - start)
+
+
+def _computed(delivery: Delivery, first: int, end: int, production: tuple[Time, Time], late: Time) -> Iterator[_Linear]:
+    """A loop's turns: a record is handled at the end of its turn, but not earlier than ``late`` after it was produced:
+    when it has travelled, and been handled."""
+    since, spacing = production
+    at_once, turn = delivery.at_once, delivery.turn
+    start = first
+    while start < end:
+        row = (start - delivery.first) // at_once
+        ended, came = delivery.since + (row + 1) * turn, since + (start - first) * spacing
+        # In one go: those of a row, or where one record is a row all of them.
+        stop = end if at_once == 1 else min(end, delivery.first + (row + 1) * at_once)
+        step = turn if at_once == 1 else 0.0
+        if ended - came <= late and spacing * at_once >= turn:
+            # It has caught up: the others come no faster than they are handled.
+            yield _Linear(came + late, spacing, late, 0.0, end - start)
+            return
+        yield from _not_below(_Linear(ended, step, ended - came, step - spacing, stop - start), late, spacing)
+        start = stop
+
+
+def _not_below(linear: _Linear, late: Time, spacing: Time) -> Iterator[_Linear]:
+    """The same with ages of at least ``late``: where those are below, records are handled as they come."""
+    at, _, age, older, count = linear
+    ages = age, age + older * (count - 1)
+    if min(ages) >= late:
+        yield linear
+        return
+    if max(ages) <= late:
+        yield _Linear(at - age + late, spacing, late, 0.0, count)
+        return
+    above = min(count - 1, max(1, ceil((late - age) / older)))
+    before, after = linear.part(0, above), linear.part(above, count)
+    lower = before if older > 0 else after
+    for each in (before, after):
+        yield _Linear(each.at - each.age + late, spacing, late, 0.0, each.count) if each is lower else each

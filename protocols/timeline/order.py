@@ -1,0 +1,217 @@
+"""Whether records were handled in the order of their queue, or of their key.
+
+A record is out of order if its handling begins before an earlier record of the queue (or of its key there) has been
+handled, or after a later one has begun. It counts once, however often it is handled: who handles records again after
+later ones has them out of order. A record that nobody ever handles holds up nobody.
+
+Deliveries are ranges of records (`protocols.facts.Delivered`), and mostly one follows the other: no record is looked at
+but where two deliveries of a queue overlap, in offsets or in time, or where several records of one begin together.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from math import ceil, floor, inf
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from protocols.engine.nodes import TICK, Time
+from protocols.java import Queue
+from protocols.load import quickly_made
+from protocols.timeline.deliveries import Delivery
+from protocols.timeline.lifetimes import Lifetimes, life_at
+
+KeyOf: TypeAlias = Callable[[Queue, int], object]
+"""The key of the record with this offset of the queue."""
+
+_CLOSE = TICK / 2
+"""Times that lie closer together are equal: evenly spread ones are no whole ticks."""
+
+
+class OutOfOrder(NamedTuple):
+    """Records out of the order of their queue, and out of that of their key (None: they have none). ``again``: those of
+    the first that were handled more than once."""
+
+    queue: int
+    key: int | None
+    again: int = 0
+
+
+class Pace(NamedTuple):
+    """When the records of a delivery are handled: ``rows`` of records that begin together, one row each ``step``
+    milliseconds, the first ended at ``ends``; a record takes ``width``."""
+
+    delivery: Delivery
+    rows: int
+    ends: Time
+    step: Time
+    width: Time
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> "Pace":
+        _, _, _, first, end, since, until, at_once, turn, each = delivery
+        count, lasted = end - first, until - since
+        fewest = ceil(count / at_once)
+        fit = floor(lasted / turn + TICK) if turn else fewest
+        rows = max(fewest, min(fit, count))
+        step = turn if turn and rows == fit else lasted / rows
+        width = min(each, step) if turn else step
+        if at_once > 1:
+            width = max(width, TICK)
+            if each > max(turn + TICK, step):
+                # A free hand takes a record although those before are still being handled.
+                width, step = each, max(0.0, lasted - each) / max(1, rows - 1)
+        return cls(delivery, rows, since + max(step, width), step, width)
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a row begins before the one before has ended."""
+        return self.width > self.step + _CLOSE
+
+    def ended(self, offset: int) -> Time:
+        delivery, rows, ends, step, _ = self
+        first = delivery.first
+        return ends + (offset - first) * rows // (delivery.end - first) * step
+
+    def began(self, offset: int) -> Time:
+        return self.ended(offset) - self.width
+
+
+def out_of_order(
+    deliveries: Iterable[Delivery], lives: Lifetimes = MappingProxyType({}), key_of: KeyOf | None = None
+) -> OutOfOrder:
+    """How many records of all groups, each life of a queue for itself."""
+    spans: dict[tuple[str, Queue, int], list[_Span]] = {}
+    for each in deliveries:
+        first, end, since = each.first, each.end, each.since
+        if end <= first:
+            continue
+        key = each.group, each.queue, life_at(lives, each.queue, each.until) if lives else 0
+        before = spans.get(key)
+        if before is None:
+            before = spans[key] = []
+        latest = Pace.of(each).ended(end - 1) if each.turn else each.until
+        together = [each]
+        while before and (before[-1].end > first or before[-1].latest > since + _CLOSE):
+            last = before.pop()
+            end, latest = max(end, last.end), max(latest, last.latest)
+            together += last.deliveries
+        before.append(_span((end, latest, together)))
+    counts = [0, 0, 0]
+    for (_, queue, _), of_life in spans.items():
+        for span in of_life:
+            if len(span.deliveries) > 1 or span.deliveries[0].at_once > 1:
+                for window in _windows(_stretches(span.deliveries)):
+                    counts = [count + more for count, more in zip(counts, _count(window, queue, key_of), strict=True)]
+    return OutOfOrder(counts[0], None if key_of is None else counts[1], counts[2])
+
+
+class _Span(NamedTuple):
+    """Deliveries of one queue that may overlap: records up to ``end``, the last of which had been handled ``latest``.
+    Those of an earlier span have smaller offsets and had been handled when those of a later one began."""
+
+    end: int
+    latest: Time
+    deliveries: list[Delivery]
+
+
+_span = quickly_made(_Span)
+
+
+class _Stretch(NamedTuple):
+    """All of the records ``first`` to ``end - 1`` were handled by each of these, and by nobody else."""
+
+    first: int
+    end: int
+    paces: tuple[Pace, ...]
+
+    def ended(self, offset: int) -> Time:
+        """When the record was handled for the first time."""
+        return min([pace.ended(offset) for pace in self.paces])
+
+    def began(self, offset: int) -> Time:
+        return min([pace.began(offset) for pace in self.paces])
+
+    def began_last(self, offset: int) -> Time:
+        return max([pace.began(offset) for pace in self.paces])
+
+
+def _stretches(deliveries: Sequence[Delivery]) -> Iterator[_Stretch]:
+    """The deliveries of one queue, cut where another one begins or ends, in the order of offsets."""
+    paces = sorted(map(Pace.of, deliveries), key=lambda pace: (pace.delivery.first, pace.delivery.end))
+    if all(before.delivery.end <= after.delivery.first for before, after in pairwise(paces)):
+        for pace in paces:
+            yield _Stretch(pace.delivery.first, pace.delivery.end, (pace,))
+        return
+    bounds = sorted({bound for each in deliveries for bound in (each.first, each.end)})
+    covering: list[Pace] = []
+    begun = 0
+    for first, end in pairwise(bounds):
+        covering = [pace for pace in covering if pace.delivery.end > first]
+        while begun < len(paces) and paces[begun].delivery.first <= first:
+            covering.append(paces[begun])
+            begun += 1
+        if covering:
+            yield _Stretch(first, end, tuple(covering))
+
+
+def _windows(stretches: Iterable[_Stretch]) -> Iterator[list[_Stretch]]:
+    """Stretches that may be out of order with each other; those of different windows are not."""
+    ordered = list(stretches)
+    following = [inf] * (len(ordered) + 1)
+    for at in range(len(ordered) - 1, -1, -1):
+        following[at] = min(following[at + 1], ordered[at].began(ordered[at].first))
+    window: list[_Stretch] = []
+    latest = -inf
+    for at, stretch in enumerate(ordered):
+        if window and latest <= following[at] + _CLOSE:
+            yield window
+            window = []
+        window.append(stretch)
+        last = stretch.end - 1
+        latest = max(latest, stretch.ended(last), stretch.began_last(last))
+    if window:
+        yield window
+
+
+def _count(window: Sequence[_Stretch], queue: Queue, key_of: KeyOf | None) -> tuple[int, int, int]:
+    """How many records of a window are out of order by queue, by key (0 without keys), and again."""
+    if len(window) == 1 and len(window[0].paces) == 1:
+        first, end, (pace,) = window[0]
+        whole = end - first == pace.delivery.end - pace.delivery.first
+        by_queue = end - first - (1 if pace.overlaps else pace.rows)
+        if whole and (key_of is None or not by_queue):
+            return by_queue, 0, 0
+    offsets = [(offset, stretch) for stretch in window for offset in range(stretch.first, stretch.end)]
+    records = [
+        _Record(stretch.began(offset), stretch.began_last(offset), stretch.ended(offset)) for offset, stretch in offsets
+    ]
+    found = _among(records, [None] * len(records))
+    again = sum(each and len(stretch.paces) > 1 for each, (_, stretch) in zip(found, offsets, strict=True))
+    if key_of is None or not any(found):
+        return sum(found), 0, again
+    return sum(found), sum(_among(records, [key_of(queue, offset) for offset, _ in offsets])), again
+
+
+class _Record(NamedTuple):
+    """When the record's handling began, for the first and the last time, and when it had been handled first."""
+
+    began: Time
+    began_last: Time
+    ended: Time
+
+
+def _among(records: Sequence[_Record], keys: Sequence[object]) -> list[bool]:
+    """Which are out of order among those of the same key; in the order of offsets."""
+    ended: dict[object, Time] = {}
+    found = [False] * len(records)
+    for at, (record, key) in enumerate(zip(records, keys, strict=True)):
+        before = ended.get(key, -inf)
+        found[at] = record.began < before - _CLOSE
+        ended[key] = max(before, record.ended)
+    began: dict[object, Time] = {}
+    for at in range(len(records) - 1, -1, -1):
+        record, key = records[at], keys[at]
+        after = began.get(key, inf)
+        found[at] |= record.began_last > after + _CLOSE
+        began[key] = min(after, record.began)
+    return found
