@@ -31,7 +31,7 @@ EXAMPLES: Mapping[type[BaseModel], str] = {
     fields.TopicPart: "topics: {orders: {queues: 4}, payments: {queues: {broker-a: 2}}, audit: 2, t1..t9: 3}",
     fields.GroupPart: "group: {name: billing, members: {c1: {subscribe: [orders]}, c2: [orders, payments]}}",
     fields.MemberPart: "c1..c20: {subscribe: [orders], handle: 20ms, settings: {session.timeout.ms: 6000}}",
-    model.LoadPart: "load: {produce: 10/s, rates: {orders: 50/s, payments-1: 400/s}, keys: {orders: zipf 1.2}}",
+    model.LoadPart: "load: {produce: 10/s, rates: {orders: 50/s, payments-1: 400/s}, keys: {t1: zipf 1.2}}",
     model.ScalePart: "scale: {group: billing, lag: 10000, between: 2..20, every: 30s}",
     model.RunPart: "run: {for: 5min, seed: 1, latency: 1ms..5ms}",
     model.SystemPart: "systems: [kafka:range, {system: rocketmq:CONSISTENT_HASH, label: more points, "

@@ -87,10 +87,11 @@ class RocketMQCluster:
         return frozenset(sharing | {node for node in popping if self.simulation.is_running(node)})
 
     def backlog(self, group: str) -> Backlog | None:
-        """As ``consumerProgress`` tells it, of the brokers that run."""
+        """As ``consumerProgress`` tells it, of the masters that run."""
         read, now = reads_in(self.scenario), self.simulation.now
         waiting: list[int] = []
-        for broker in self.servers.running():
+        masters = [self.broker(name) for name in self.servers.replicas.masters]
+        for broker in (master for master in masters if master is not None):
             for topic, config in broker.disk.topics.configs.items():
                 for number in range(config.read) if read(group, topic) else ():
                     stored, offset = broker.disk.store.queue(topic, number), broker.offsets.query(group, topic, number)
