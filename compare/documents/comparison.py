@@ -243,6 +243,10 @@ class TrafficRecord(ServerTrafficRecord):
     servers: dict[str, ServerTrafficRecord]
 
 
+ScaleRecord = TypedDict("ScaleRecord", {"at_s": float, "group": str, "lag": int, "from": int, "to": int})
+"""An autoscaler of a group saw so many records wait, and went from so many members to others."""
+
+
 class VariantRecord(TypedDict, Generic[N]):
     """One run of a variant. ``fairness`` and ``optimum`` are those of its end, ``owners`` too: member to
     ``[topic, broker, number]`` of each queue. ``messages``: type to how many were sent; ``lost_messages``: how many of
@@ -279,6 +283,7 @@ class VariantRecord(TypedDict, Generic[N]):
     settle_s: float
     lag: LagRecord | None
     harm: HarmRecord
+    scale: NotRequired[list[ScaleRecord]]
     outages: NotRequired[list[OutageRecord]]
     after: list[AfterRecord[N]]
     checks: list[CheckRecord]
@@ -332,6 +337,39 @@ class AssumptionRecord(TypedDict):
     text: str
 
 
+class TriedRecord(TypedDict):
+    """What `--advise` tried: a given variant, or another system and strategy, with the settings that were changed, and
+    the figures over the seeds by their paths."""
+
+    variant: str
+    settings: dict[str, object]
+    figures: dict[str, Spread]
+
+
+ConditionRecord = TypedDict(
+    "ConditionRecord",
+    {
+        "if": str,
+        "then": str,
+        "figures": dict[str, Spread],
+        "told": str,
+        "no_difference_to": list[str],
+    },
+)
+"""What to take (``then``) if something matters most; ``told``: its main figures in words; ``no_difference_to``: others
+that nothing beats either, and that are not worse in what matters here as far as the seeds show."""
+
+
+class AdviceRecord(TypedDict):
+    """What was tried, over how many seeds; ``unbeaten``: places in ``tried`` of those that no other beats."""
+
+    tried: list[TriedRecord]
+    unbeaten: list[int]
+    conditions: list[ConditionRecord]
+    seeds: int
+    not_tried: str
+
+
 class ScenarioDocument(TypedDict):
     """The document of one scenario. ``capacities_equal``: whether the members of all variants can handle as many
     records per second. ``one_run``: there is one run of each variant, and chance may decide. ``headline``: who is best
@@ -345,3 +383,4 @@ class ScenarioDocument(TypedDict):
     variants: list[Record]
     seeds: NotRequired[dict[str, SeedsRecord]]
     verdict: list[VerdictRecord]
+    advice: NotRequired[AdviceRecord]

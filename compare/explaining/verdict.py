@@ -84,6 +84,21 @@ def _also_broadcasting(told: Telling[SharedRecord]) -> Iterator[Sentence]:
         yield from _broadcasting(told)
 
 
+def _scaling(told: Telling[SharedRecord]) -> Iterator[Sentence]:
+    """How many members autoscalers made of how many, when, and at what lag."""
+    decisions = told.record.get("scale", [])
+    for group in dict.fromkeys(each["group"] for each in decisions):
+        of_group = [each for each in decisions if each["group"] == group]
+        most = max(of_group, key=lambda each: each["to"])
+        first, last = of_group[0], of_group[-1]
+        text = f"is scaled from {many(first['from'], 'member')} to {last['to']} by {duration(last['at_s'])}"
+        if most["to"] > max(first["from"], last["to"]):
+            back = "" if last is most else f", then down to {last['to']} by {duration(last['at_s'])}"
+            text = f"is scaled from {many(first['from'], 'member')} to {most['to']} by {duration(most['at_s'])}{back}"
+        highest = max(each["lag"] for each in of_group)
+        yield told.resting(f"{text}: the autoscaler of {group} sees a lag of up to {highest:,} records", "scale")
+
+
 def _sharing(told: Telling[SharedRecord]) -> Iterator[Sentence]:
     """Who has how much in the end."""
     fairness, best = told.record["fairness"], told.record["optimum"]
@@ -238,6 +253,8 @@ def _doubling(told: Telling[SharedRecord]) -> Iterator[Sentence]:
 
 def _moving(told: Telling[SharedRecord]) -> Iterator[Sentence]:
     """How often queues went to another owner, against what the fairest sharing after each event takes."""
+    if told.record.get("scale"):
+        return  # what an autoscaler's members take or give back is no waste, and no fewest moves are counted for it
     moves, fewest = told.record["moves"], told.record["fewest_moves"]
     if moves > fewest:
         enough = f"{many(fewest, 'move')} would be enough" if fewest else "no move is needed"
@@ -282,6 +299,7 @@ _TELLERS: Sequence[Callable[[Telling[SharedRecord]], Iterator[Sentence]]] = (
     _never,
     _stopping,
     _doubling,
+    _scaling,
     _sharing,
     _also_broadcasting,
     _moving,

@@ -5,7 +5,7 @@ Queues that somebody reads and that nobody has ever owned: gaps count only from 
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import NamedTuple, TypeVar
@@ -59,8 +59,17 @@ class Outcome:
     rebalances: int
 
 
-def phases_of(scenario: Scenario, numbering: Numbering) -> tuple[Phase, ...]:
-    """The scenario cut at its events, as a system sees it that numbers queues in this way."""
+def phases_of(scenario: Scenario, numbering: Numbering, made: Collection[Event] = ()) -> tuple[Phase, ...]:
+    """The scenario cut at its events, as a system sees it that numbers queues in this way. ``made``: those of its
+    events that it is not cut at, as every run decides upon its own; who is there is told for the end of a phase."""
+    if made:
+        written = tuple(event for event in scenario.events if not any(event is each for each in made))
+        cut = phases_of(scenario.model_copy(update={"events": written}), numbering)
+        last = len(cut) - 1
+        return tuple(
+            replace(phase, then=ending(_up_to(scenario, phase.until - (number < last)), numbering))
+            for number, phase in enumerate(cut)
+        )
     end = scenario.run.for_
     by_time: dict[Time, list[Event]] = {0.0: []}
     for event in sorted(scenario.events, key=lambda each: each.at):

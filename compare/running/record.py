@@ -5,7 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import cast
 
-from compare.documents.comparison import CausedRecord, CauseRecord, IntervalRecord, LagRecord, Record, TwoOwnersRecord
+from compare.documents.comparison import (
+    CausedRecord,
+    CauseRecord,
+    IntervalRecord,
+    LagRecord,
+    Record,
+    ScaleRecord,
+    TwoOwnersRecord,
+)
 from compare.running.ages import Ages, ages_of, handled_per_s
 from compare.running.checks import checks_of, properties_of, settled
 from compare.running.event_outcomes import NOT_SHARED, event_outcomes
@@ -35,7 +43,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     ``phases`` are the scenario's, where the caller has them already.
     """
     timeline, ending = result.timeline, result.ending
-    cut = phases or phases_of(result.variant.scenario, system_of(result.variant.part.system).numbering)
+    cut = phases or _phases(result)
     production = productions(result)
     of_phases = ages_of(result, production, cut)
     disorder = out_of_order(timeline.deliveries_by_reader(), timeline.lives, key_of(result.variant))
@@ -84,9 +92,22 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     if after[-1]["moves"] is None:
         cast("dict[str, object]", record).update((name, None) for name in NOT_SHARED if name in record)
         record["two_owners"] = {"believed_queue_s": None, "reading_queue_s": None}
+    if result.variant.scenario.scale:
+        record["scale"] = _decisions(result)
     record["checks"] = [check.document() for check in checks_of(result, measured, record)]
     add_failed(result, record)
     return record
+
+
+def _phases(result: RunResult) -> Sequence[Phase]:
+    return phases_of(result.variant.scenario, system_of(result.variant.part.system).numbering, result.made)
+
+
+def _decisions(result: RunResult) -> list[ScaleRecord]:
+    return [
+        {"at_s": _s(each.at), "group": each.group, "lag": each.lag, "from": each.before, "to": each.after}
+        for each in result.decisions
+    ]
 
 
 def _caused(timeline: Timeline) -> list[CausedRecord]:

@@ -21,10 +21,12 @@ from compare.running.systems import cluster_of, member_settings, own_part, syste
 from compare.running.variants import THREADS, Variant
 from protocols import Allocation, Group, Member, Queue
 from protocols.engine.traffic import Load, Traffic
-from protocols.scenario.events import MemberChange
+from protocols.errors import UserError
+from protocols.scenario.events import Event, MemberChange
 from protocols.scenario.fields import MemberPart
 from protocols.scenario.model import Scenario, split_system
 from protocols.scenario.running import Run
+from protocols.scenario.scaling import Decision, in_order
 from protocols.scenario.topology import MemberKey, ProcessPeers, Topology, listed_members
 from protocols.timeline import Numbering, Recorder, Timeline, lifetimes, may_own_in, reads_in
 from protocols.timeline.lifetimes import last_topics
@@ -231,13 +233,26 @@ def _agreed(then: Ending, name: str, standings: Mapping[str, Standing]) -> Alloc
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """A variant after its run."""
+    """A variant after its run. Its scenario has all events; those of ``made``, which autoscalers decided upon
+    (``decisions``), among them."""
 
     variant: Variant
     timeline: Timeline
     ending: Ending
     traffic: Mapping[str, Sequence[Load]] | None = None
     """Server to what it was asked and what went over its connections in every second; None where that is not known."""
+    made: tuple[Event, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+
+def can_run(variant: Variant) -> bool:
+    """Whether the system takes the variant's strategy and settings."""
+    scenario, part = variant.scenario, variant.part
+    try:
+        Run.of(with_own_settings(scenario, part.system), part, cluster_of(part.system)).simulation.dissolve()
+    except UserError:
+        return False
+    return True
 
 
 def run_variant(
@@ -263,8 +278,20 @@ def run_variant(
     )
     make = cluster_of(part.system)
     own = with_own_settings(scenario, part.system)
+
+    def learned(lived: Scenario) -> None:
+        recorder.learn(may_own_in(lived), ProcessPeers.of(Topology.of(lived)), reads_in(lived))
+
     run = Run.of(
-        own, part, make, observer=recorder, tracing=tracing, full=full, seed=variant.seed, beginning=variant.beginning
+        own,
+        part,
+        make,
+        observer=recorder,
+        tracing=tracing,
+        full=full,
+        seed=variant.seed,
+        beginning=variant.beginning,
+        learned=learned,
     )
     sizes, requests = system_of(part.system).traffic()
     traffic = Traffic(sizes, requests, (*scenario.brokers, NAME_SERVER)) if sizes else None
@@ -274,5 +301,10 @@ def run_variant(
     run.run()
     timeline = recorder.timeline(run.end, run.calls, run.simulation.messages)
     run.simulation.dissolve()
+    scaling = run.scaling
+    if scaling.events:
+        scenario = scenario.model_copy(update={"events": in_order(scenario.events, scaling.events)})
+        variant = replace(variant, scenario=scenario)
     by_second = None if traffic is None else traffic.by_second(run.end)
-    return RunResult(variant, timeline, ending(scenario, numbering), by_second)
+    made, decisions = tuple(scaling.events), tuple(scaling.decisions)
+    return RunResult(variant, timeline, ending(scenario, numbering), by_second, made, decisions)

@@ -133,6 +133,8 @@ def _run(order: RunOrder, phases: Sequence[Phase], begins: Callable[[Clock], Non
         variant = jittered(variant)
         phases = at_other_times(phases, variant.scenario)
     result = run_variant(variant, full=order.full, begins=begins)
+    if result.made:
+        phases = phases_of(result.variant.scenario, system_of(variant.part.system).numbering, result.made)
     record = run_record(result, phases)
     chart_data = None
     if order.with_chart_data:
@@ -187,7 +189,7 @@ class SeedChoice:
 class Plan:
     """A scenario, the file that it is from, and its variants, each with every seed. ``jitter``: start times and event
     times depend on the seed; ``full``: no quiet time is skipped; ``beside``: so many jittered runs with the next seeds
-    beside each."""
+    beside each; ``tries``: so many variants more may be run with the same seeds (`compare.advising`)."""
 
     path: str
     scenario: Scenario
@@ -195,6 +197,7 @@ class Plan:
     jitter: bool = False
     full: bool = False
     beside: int = 0
+    tries: int = 0
 
     @classmethod
     def of(cls, path: str, scenario: Scenario, systems: Sequence[str], seeds: SeedChoice, full: bool) -> "Plan":
@@ -212,8 +215,9 @@ class Plan:
 
     @property
     def runs(self) -> int:
-        """How many there are to make."""
-        return len(self.variants) * (1 + self.beside)
+        """How many there are to make, at most."""
+        seeds = self.beside or len({variant.seed for variant in self.variants})
+        return len(self.variants) * (1 + self.beside) + self.tries * seeds
 
     def asked(self) -> Mapping[str, int]:
         """Label to the number of its runs, of which its figures tell."""

@@ -37,8 +37,8 @@ class System:
     """What makes a system's cluster, the names of its members', groups' and producers' settings, its strategies, what
     tells the explorer of its nodes, how it numbers queues, and the sizes of frames with the messages that clients send
     (no sizes: they are not known). ``also``: variants for which its bare name stands besides those that a scenario
-    without ``systems`` has of it. ``static_members``: whether members can be static; ``versions``: those that a scenario
-    may name."""
+    without ``systems`` has of it. ``static_members``: whether members can be static; ``versions``: those that a
+    scenario may name."""
 
     cluster: Callable[[], MakeCluster]
     member_settings: Callable[[], frozenset[str]]
@@ -130,7 +130,7 @@ def known_strategies() -> dict[str, SystemStrategies]:
     for name, system in SYSTEMS.items():
         strategies = system.strategies()
         records = tuple(strategies[strategy] for strategy in strategies)
-        found[name] = SystemStrategies(records, system.static_members, system.versions())
+        found[name] = SystemStrategies(records, system.static_members, system.versions(), system.member_settings())
     return found
 
 
@@ -197,7 +197,7 @@ def with_own_settings(scenario: Scenario, system: str) -> Scenario:
 
     def group_of(name: str, group: GroupPart) -> GroupPart:
         members = {member: _mine(f"member {member}", part, of_member) for member, part in group.members.items()}
-        return _mine(f"group {name}", group, of_group).model_copy(update={"members": members})
+        return _mine(f"group {name}", group, of_group, of_member[1]).model_copy(update={"members": members})
 
     groups = {name: group_of(name, group) for name, group in scenario.groups.items()}
     changed: dict[str, object] = {"groups": groups, "events": tuple(map(event_of, scenario.events))}
@@ -213,10 +213,11 @@ def with_own_settings(scenario: Scenario, system: str) -> Scenario:
     return scenario.model_copy(update=changed)
 
 
-def _mine(what: str, part: P, known: Known) -> P:
+def _mine(what: str, part: P, known: Known, also: Collection[str] = ()) -> P:
+    """``also``: names that one might have meant."""
     for name in part.settings:
         if name not in known[1]:
-            expected = suggestion(name, [*sorted(known[0]), *sorted(known[1] - known[0])])
+            expected = suggestion(name, [*sorted(known[0]), *sorted(known[1] - known[0]), *sorted(also)])
             raise UserError(f"{what}: unknown setting {name!r}, {expected}")
     return own_part(part, known[0]) if part.settings else part
 

@@ -8,11 +8,14 @@ way.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import click
 
+from compare.advising.trying import TRIES, seeds_of
+from compare.advising.trying import advise as advice_of
 from compare.explaining.brief_story import brief_story
 from compare.explaining.document import Measured, document
 from compare.formatting import visible
@@ -41,6 +44,8 @@ from protocols.errors import UserError
 from protocols.scenario.model import STATIC, Scenario
 from protocols.timeline.sequence import sequence, sequence_diagram
 from protocols.timeline.story import story
+
+MOST_TRIES = 500
 
 MOST_SEEDS = 100_000
 """Runs of a variant: their figures are held until the last one is done."""
@@ -89,6 +94,18 @@ class _NamesStrategies(click.Command):
     "--jitter",
     type=click.Choice(("on", "off")),
     help="Whether start times and event times depend on the seed, too. Left out: with several seeds they do.",
+)
+@click.option(
+    "--advise",
+    is_flag=True,
+    help="Try settings and variants near the given ones with the same seeds, and say what to choose when.",
+)
+@click.option(
+    "--tries",
+    type=click.IntRange(1, MOST_TRIES),
+    default=TRIES,
+    show_default=True,
+    help="With --advise: at most so many beside the given variants.",
 )
 @click.option("--full", is_flag=True, help="Simulate RocketMQ's quiet periods message by message, too.")
 @click.option("--no-limit", is_flag=True, help="Run also what has too many events or needs too much memory.")
@@ -142,6 +159,8 @@ def compare(
     seeds: tuple[int, ...],
     many: int | None,
     jitter: str | None,
+    advise: bool,
+    tries: int,
     full: bool,
     no_limit: bool,
     more: bool,
@@ -167,7 +186,7 @@ def compare(
         check_jitter(before, chosen.jitter, str(baseline))
     plans = [Plan.of(path, each, systems, chosen, full) for path, each in zip(scenarios, read_in, strict=True)]
     if stories or sequences:
-        _only_stories({"--report": report, "--baseline": baseline, "--parquet": parquet})
+        _only_stories({"--report": report, "--baseline": baseline, "--parquet": parquet}, advise)
         plans = _of_labels(plans, (*stories, *sequences))
         if not no_limit:
             check_work(plans, Machine.this())
@@ -175,22 +194,20 @@ def compare(
     # Of very many runs only JSON holds every record; tables tell of the first seed and of the figures of all.
     every = format == "json" or many is None
     orders = [order for at, plan in enumerate(plans) for order in plan.orders(at, every, report is not None)]
-    if report is not None:
-        check_report(report)
-    if parquet is not None:
-        check_folder(parquet)
+    _check_outputs(report, parquet)
+    plans = [_with_tries(plan, tries) if advise else plan for plan in plans]
     if not no_limit:
         check_work(plans, Machine.this())
     show = partial(_print, format=format, width=width_of(wide), more=more)
     found = measured(plans, orders, lambda finished: show(finished, None))
+    if advise:
+        found = _advised(plans, found, lambda: show(found, None))
     changed = None if before is None else [changes(before, each) for _, _, each in found]
     show(found, changed)  # first: a file that cannot be written takes nothing of it away
     if parquet is not None:
         _write_parquet(plans, parquet)
     if report is not None:
-        from compare.showing.comparison.page import write_comparison
-
-        save_report(report, write_comparison(found))
+        _save(found, report)
     runs = ((scenario, run) for scenario, runs_, _ in found for run in runs_)
     return _exit_code(line for scenario, run in runs for line in _failed_checks(scenario, run.variant, run.failed))
 
@@ -208,6 +225,42 @@ def _read(paths: Iterable[Path | str], kafka_version: str | None) -> list[Scenar
     return found
 
 
+def _with_tries(plan: Plan, tries: int) -> Plan:
+    """The plan with so many tries; says how many runs that may become, before any of them begins."""
+    seeds = len(seeds_of(plan))
+    runs = f"{tries} tries with {seeds} seeds each, {tries * seeds} runs"
+    click.echo(f"{visible(plan.scenario.name)}: advice after at most {runs} beside those asked for (--tries)", err=True)
+    return replace(plan, tries=tries)
+
+
+def _advised(plans: Sequence[Plan], found: Sequence[Measured], print_finished: Callable[[], None]) -> list[Measured]:
+    """The documents with their advice. After Ctrl-C what is there without is printed, before `KeyboardInterrupt` goes
+    on."""
+    advised: list[Measured] = []
+    try:
+        for plan, (scenario, runs, told) in zip(plans, found, strict=True):
+            with plan.naming():
+                advised.append((scenario, runs, {**told, "advice": advice_of(plan, runs, run_progress)}))
+    except KeyboardInterrupt:
+        click.echo("interrupted: the comparison has no advice", err=True)
+        print_finished()
+        raise
+    return advised
+
+
+def _save(found: Sequence[Measured], report: Path) -> None:
+    """The report, and the picture of each advice beside it."""
+    from compare.showing.comparison.page import write_comparison
+    from compare.showing.pictures.tradeoffs import tradeoffs
+
+    save_report(report, write_comparison(found))
+    for at, (scenario, _, each) in enumerate(found):
+        if "advice" in each:
+            number = f"-{at + 1}" if len(found) > 1 else ""
+            picture = tradeoffs(each["advice"], scenario.name)
+            save_report(report.with_name(f"{report.stem}-advice{number}.svg"), picture.svg)
+
+
 def _exit_code(failed: Iterable[str]) -> int:
     """Say which expectations failed; 1 where any did."""
     lines = list(failed)
@@ -216,7 +269,16 @@ def _exit_code(failed: Iterable[str]) -> int:
     return 1 if lines else 0
 
 
-def _only_stories(outputs: Mapping[str, Path | None]) -> None:
+def _check_outputs(report: Path | None, parquet: Path | None) -> None:
+    if report is not None:
+        check_report(report)
+    if parquet is not None:
+        check_folder(parquet)
+
+
+def _only_stories(outputs: Mapping[str, Path | None], advise: bool) -> None:
+    if advise:
+        raise UserError("--advise: expected no --story or --sequence, which print no comparison")
     for option, given in outputs.items():
         if given is not None:
             raise UserError(f"{option} {given}: expected no --story or --sequence, which print no comparison")

@@ -125,7 +125,7 @@ def explore(
     """
     if report is not None:
         check_report(report)
-    read_ = read(scenario)
+    read_ = _read(scenario)
     if replay is not None:
         token = read_token(replay)
         if token.fingerprint != fingerprint(read_):
@@ -164,6 +164,13 @@ def _variant(scenario: Scenario, system: str | None) -> Variant:
         others = ", ".join(variant.label for variant in variants[1:])
         click.echo(f"{variants[0].label} is explored; --system chooses another one: {others}", err=True)
     return variants[0]
+
+
+def _read(path: str) -> Scenario:
+    found = read(path)
+    if found.scale:
+        raise UserError(f"{path}: scale: autoscalers go by time, which is not explored, expected none")
+    return found
 
 
 class _Progress:

@@ -159,6 +159,8 @@ def serve(
     if given is not None and given.versions.get("kafka", SERVED_KAFKA) != SERVED_KAFKA:
         named = given.versions["kafka"]
         raise UserError(f"{scenario}: versions: kafka: {named}, but only brokers of {SERVED_KAFKA} are served")
+    if given is not None and given.scale:
+        raise UserError(f"{scenario}: scale: real clients are started by whoever has them, expected no autoscaler")
     there = _topics(system, topics, given)
     journal = None if record is None or system != "kafka" else record.with_name(f"{record.name}.jsonl")
     served, end = asyncio.run(_serve(system, given, there, (host, advertise), port, settings, journal, report))

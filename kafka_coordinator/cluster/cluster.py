@@ -28,9 +28,11 @@ from kafka_coordinator.consumer import (
     ReportDelivered,
     StopPolling,
     Subscribe,
+    TakeFor,
     Thaw,
 )
 from kafka_coordinator.consumer.settings import ConsumerSettings, whole_number
+from kafka_coordinator.coordinator.log import offsets_partition
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
 from kafka_coordinator.versions import DEFAULT, version_named
 from protocols.engine.nodes import Message
@@ -41,8 +43,10 @@ from protocols.scenario.events import Event
 from protocols.scenario.events.records import offsets_of
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.scaling import Backlog
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.scenario.world import Own, apply_event, apply_to_world, end_process, start_later
+from protocols.timeline import reads_in
 
 ADMIN: Final = "admin"
 """Node name of the administrator."""
@@ -124,6 +128,29 @@ class KafkaCluster:
                 found.update(host.removeprefix("/") for host in hosts)
         return frozenset(found)
 
+    def backlog(self, group: str) -> Backlog | None:
+        """As ``kafka-consumer-groups`` tells it; None where no broker leads the group's offsets at the moment."""
+        leaders = self.controller.state.offsets_leaders
+        process = self.simulation.processes.get(leaders[offsets_partition(group, len(leaders))])
+        if process is None or not isinstance(process.node, Broker):
+            return None
+        core = process.node.coordinator.core
+        found = core.groups.get(group) or core.consumer_groups.get(group)
+        committed = {} if found is None else found.offsets
+        load, now = self.topics.load, self.simulation.now
+        read = reads_in(self.scenario)
+        partitions = [
+            (topic, number)
+            for topic, there in self.controller.state.topics.items()
+            if read(group, topic)
+            for number in range(len(there))
+        ]
+        waiting = [
+            load.production(each).end_offset(now) - committed[each].offset if each in committed else 1
+            for each in partitions
+        ]
+        return Backlog(sum(waiting), len(partitions))
+
     def finish(self) -> None:
         """Consumers report what they have handled."""
         for node in self.topology.members:
@@ -197,11 +224,22 @@ class KafkaCluster:
         if self.consumer(node) is not None:
             self.simulation.command(node, StopPolling())
             until, label = self.simulation.now + event.for_, f"{event.stop_polling} polls again"
-            self.simulation.at(until, partial(self._go_on, node, self.simulation.processes[node]), label)
+            self.simulation.at(until, partial(self._later, node, self.simulation.processes[node], GoOn()), label)
 
-    def _go_on(self, node: str, stopped: object) -> None:
-        if self.simulation.processes.get(node) is stopped:
-            self.command(node, GoOn())
+    def _later(self, node: str, process: object, command: Message) -> None:
+        """The command is for this process alone, and for none that was started since."""
+        if self.simulation.processes.get(node) is process:
+            self.command(node, command)
+
+    def _slow(self, event: events.Slow) -> None:
+        for member, takes in event.slow.items():
+            key = self.topology.key(event.group, member)
+            node = self.topology.node[key]
+            if self.consumer(node) is not None:
+                self.simulation.command(node, TakeFor(takes))
+                own, process = TakeFor(self.members.parts[key].handle), self.simulation.processes[node]
+                label = f"{member} takes its own time again"
+                self.simulation.at(self.simulation.now + event.for_, partial(self._later, node, process, own), label)
 
     def _subscribe(self, event: events.Subscribe) -> None:
         for member, topics in event.subscribe.items():
@@ -283,6 +321,7 @@ _OWN: Final[Own[KafkaCluster]] = {
     events.Restart: KafkaCluster._restart,
     events.Hang: KafkaCluster._hang,
     events.StopPolling: KafkaCluster._stop_polling,
+    events.Slow: KafkaCluster._slow,
     events.Subscribe: KafkaCluster._subscribe,
     events.Commit: KafkaCluster._commit,
     events.Produce: KafkaCluster._produce,

@@ -9,6 +9,7 @@ from kafka_coordinator.consumer.commands import (
     ReportDelivered,
     StopPolling,
     Subscribe,
+    TakeFor,
     Thaw,
 )
 from kafka_coordinator.consumer.node import Consumer
@@ -27,5 +28,6 @@ __all__ = [
     "ReportDelivered",
     "StopPolling",
     "Subscribe",
+    "TakeFor",
     "Thaw",
 ]

@@ -37,6 +37,12 @@ class GoOn(NamedTuple):
     """The user's loop polls again."""
 
 
+class TakeFor(NamedTuple):
+    """The user's code takes so many milliseconds for each record from now on."""
+
+    handle: float
+
+
 class Freeze(NamedTuple):
     """The process is about to be stopped: no record is handled from now on. Nothing else changes."""
 

@@ -68,6 +68,19 @@ def _go_on(c: ConsumerState, now: Time, command: commands.GoOn, out: Outbox) -> 
         polling.go_on(c, now, out)
 
 
+def _take_for(c: ConsumerState, now: Time, command: commands.TakeFor, out: Outbox) -> None:
+    """Records in hand are handled at the new pace, too, and the loop polls again as soon as it has handled them."""
+    reading.advance(c, now, out)
+    c.config = replace(c.config, handle=command.handle)
+    if c.user.resume_at is not None:
+        c.user.resume_at = None
+        out.cancel_timer(states.RESUME)
+    out.cancel_timer(states.SHARE)
+    if not c.user.away:
+        out.cancel_timer(states.POLL)
+    reading.resume(c, now, out)
+
+
 def _freeze(c: ConsumerState, now: Time, command: commands.Freeze, out: Outbox) -> None:
     reading.stop(c, now, out)
     polling.hold(c, now, out)
@@ -103,6 +116,7 @@ COMMANDS: Final[Mapping[type[Message], Callable[[ConsumerState, Time, Any, Outbo
     commands.CommitNow: _commit,
     commands.StopPolling: _stop_polling,
     commands.GoOn: _go_on,
+    commands.TakeFor: _take_for,
     commands.Freeze: _freeze,
     commands.Thaw: _thaw,
     commands.NewLoad: _new_load,

@@ -22,6 +22,7 @@ from kafka_coordinator.zookeeper.topics import (
     ReportDelivered,
     SetPersistent,
     Shutdown,
+    TakeFor,
     Thaw,
     TopicTable,
 )
@@ -45,6 +46,7 @@ from protocols.scenario.events import (
     Queues,
     Reset,
     Restart,
+    Slow,
     StopPolling,
     Subscribe,
 )
@@ -140,21 +142,29 @@ class ZooKeeperCluster:
             self._tell(node, Freeze())
         apply_to_world(event, self._simulation, self.topology)
         for node in nodes:
-            self._thaw_later(node, event.for_)
+            self._later(node, event.for_, Thaw(), "handles records again")
 
     def _stop_polling(self, event: StopPolling) -> None:
         node = self._node(event.group, event.stop_polling)
         self._tell(node, Freeze())
-        self._thaw_later(node, event.for_)
+        self._later(node, event.for_, Thaw(), "handles records again")
 
-    def _thaw_later(self, node: str, after: float) -> None:
-        frozen = self._simulation.processes.get(node)
+    def _slow(self, event: Slow) -> None:
+        for member, takes in event.slow.items():
+            key = self.topology.key(event.group, member)
+            self._tell(self.topology.node[key], TakeFor(takes))
+            again = TakeFor(self._parts[key].handle)
+            self._later(self.topology.node[key], event.for_, again, "takes its own time again")
 
-        def thaw() -> None:
-            if frozen is not None and self._simulation.processes.get(node) is frozen:
-                self._tell(node, Thaw())
+    def _later(self, node: str, after: float, command: Message, label: str) -> None:
+        """The command is for the process that runs now, and for none that is started since."""
+        process = self._simulation.processes.get(node)
 
-        self._simulation.at(self._simulation.now + after, thaw, f"{node} handles records again")
+        def tell() -> None:
+            if process is not None and self._simulation.processes.get(node) is process:
+                self._tell(node, command)
+
+        self._simulation.at(self._simulation.now + after, tell, f"{node} {label}")
 
     def _restart(self, event: Restart) -> None:
         key = self.topology.starting(event)
@@ -263,6 +273,7 @@ _OWN: Final[Own[ZooKeeperCluster]] = {
     Crash: ZooKeeperCluster._end,
     Lose: ZooKeeperCluster._end,
     Hang: ZooKeeperCluster._hang,
+    Slow: ZooKeeperCluster._slow,
     StopPolling: ZooKeeperCluster._stop_polling,
     Restart: ZooKeeperCluster._restart,
     Subscribe: ZooKeeperCluster._subscribe,

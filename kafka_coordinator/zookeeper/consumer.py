@@ -29,7 +29,16 @@ from kafka_coordinator.zookeeper.consumption import SHARE, Consumption, User
 from kafka_coordinator.zookeeper.messages import ChildrenAnswer, SessionClosed, SessionOpened, WatchEvent
 from kafka_coordinator.zookeeper.rebalance import WORKING, Rebalancer, commits
 from kafka_coordinator.zookeeper.settings import ConsumerSettings
-from kafka_coordinator.zookeeper.topics import CommitNow, Freeze, NewLoad, Reopen, ReportDelivered, Shutdown, Thaw
+from kafka_coordinator.zookeeper.topics import (
+    CommitNow,
+    Freeze,
+    NewLoad,
+    Reopen,
+    ReportDelivered,
+    Shutdown,
+    TakeFor,
+    Thaw,
+)
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Noted
 from protocols.java import Queue
@@ -199,6 +208,8 @@ class Consumer(NodeState):
                 self._consumption.freeze(now, out)
             case Thaw():
                 self._consumption.thaw(now, out)
+            case TakeFor(handle):
+                self._consumption.take_for(now, handle, out)
             case NewLoad():
                 self._consumption.report_delivered(now, out)
                 self._consumption.load(now, message.production, message.poison, out)

@@ -114,6 +114,12 @@ class Consumption(NodeState):
         frozen, self._frozen = self._frozen, None
         self._read(now, frozen or {}, out)
 
+    def take_for(self, now: Time, handle: Time, out: Outbox) -> None:
+        self._user = self._user._replace(handle=handle)
+        out.cancel_timer(SHARE)
+        if self._frozen is None:
+            self.share_anew(now, out)
+
     def share_anew(self, now: Time, out: Outbox) -> None:
         """A queue has caught up: what it does not need is for the others."""
         self.report_delivered(now, out)

@@ -33,6 +33,12 @@ class Reopen(NamedTuple):
     settings: ConsumerSettings
 
 
+class TakeFor(NamedTuple):
+    """The user's code takes so many milliseconds for each record from now on."""
+
+    handle: float
+
+
 class Freeze(NamedTuple):
     """The user's loop stands still from now on."""
 

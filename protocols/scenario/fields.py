@@ -17,6 +17,7 @@ _MILLISECONDS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "min": 60_000.0, "h": 3_60
 _NUMBER = r"\s*([+-]?)\s*(\d+(?:\.\d+)?)\s*"
 _DURATION = re.compile(_NUMBER + r"(us|ms|s|min|h|d)\s*", re.ASCII)
 _RATE = re.compile(_NUMBER + r"/\s*(s|min|h)\s*", re.ASCII)
+_COUNT = re.compile(r"\s*\d{1,9}\s*", re.ASCII)
 _BARE = re.compile(_NUMBER, re.ASCII)
 
 _IN_SECONDS = 10_000.0
@@ -69,6 +70,16 @@ def latency_of(given: object) -> tuple[float, float]:
     if least > most:
         raise ValueError(f"{given!r} is no latency: the least is more than the most")
     return least, most
+
+
+def count_range(given: object) -> tuple[int, int]:
+    """``4..20`` as least and most, or a list of both. Raises `ValueError` for anything else."""
+    parts = given.split("..") if isinstance(given, str) else given
+    if isinstance(parts, list | tuple) and len(parts) == 2 and all(_COUNT.fullmatch(str(part)) for part in parts):
+        least, most = (int(part) for part in parts)
+        if 1 <= least <= most:
+            return least, most
+    raise ValueError(f"{given!r} is no range, expected least and most from 1 on, such as 4..20")
 
 
 def duration_text(given: float) -> str:
@@ -127,6 +138,9 @@ LatencyRange: TypeAlias = Annotated[tuple[float, float], BeforeValidator(latency
 """Least and most, in milliseconds; written ``2ms``, ``1ms..5ms``."""
 
 
+CountRange: TypeAlias = Annotated[tuple[int, int], BeforeValidator(count_range)]
+"""Least and most, from 1 on; written ``4..20``."""
+
 Settings: TypeAlias = dict[str, Any]
 """Settings of clients or brokers by the names that their system gives them; the system checks the values."""
 
@@ -175,9 +189,9 @@ class GroupPart(Part):
     members: dict[str, MemberPart] = Field(default_factory=dict)
     """By name. ``c1..c20`` stands for twenty equal members, a list of topics for a member that subscribes to them."""
     settings: Settings = Field(default_factory=dict)
-    """Settings of the group itself, as `kafka-configs --entity-type groups` sets them (Kafka's consumer protocol:
-    `consumer.session.timeout.ms`, `consumer.heartbeat.interval.ms`). A system passes over those that only others
-    have."""
+    """Client settings of all its members, also of those that join later (a member's own win); and settings of the group
+    itself, as `kafka-configs --entity-type groups` sets them (Kafka's consumer protocol: `consumer.session.timeout.ms`,
+    `consumer.heartbeat.interval.ms`). A system passes over those that only others have."""
 
 
 class TopicPart(Part):
@@ -214,7 +228,7 @@ def _runs(names: Iterable[str]) -> list[list[str]]:
     """The names in their order; those numbered one after the other together, where they are enough for a range."""
     runs: list[list[str]] = []
     for name in names:
-        if runs and name == _next_name(runs[-1][-1]):
+        if runs and name == next_name(runs[-1][-1]):
             runs[-1].append(name)
         else:
             runs.append([name])
@@ -225,7 +239,7 @@ def _run_text(run: Sequence[str]) -> str:
     return run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}"
 
 
-def _next_name(name: str) -> str | None:
+def next_name(name: str) -> str | None:
     """The name with the next number at its end, as wide as this one where it begins with a zero."""
     stem = name.rstrip("0123456789")
     digits = name[len(stem) :]

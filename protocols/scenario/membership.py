@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from protocols.engine.nodes import Time
 from protocols.scenario.events.base import Event, MemberChange, Written
-from protocols.scenario.fields import GroupPart, MemberPart, duration_text
+from protocols.scenario.fields import GroupPart, MemberPart, Settings, duration_text
 from protocols.scenario.topology import MemberKey
 from protocols.scenario.validation import PartError, Path, suggestion
 
@@ -34,8 +34,12 @@ class _Member:
 class Membership:
     """Walks through the events in the order of time and completes them. Raises `PartError` where one cannot be."""
 
-    def __init__(self, groups: Mapping[str, GroupPart], events: Sequence[Written]) -> None:
+    def __init__(
+        self, groups: Mapping[str, GroupPart], events: Sequence[Written], for_all: Mapping[str, Settings]
+    ) -> None:
+        """``for_all``: group to the settings of every member that has not its own, also of those that join."""
         self._groups = groups
+        self._for_all = for_all
         self._members: dict[MemberKey, _Member] = {
             MemberKey(group, member): _Member(part)
             for group, each in groups.items()
@@ -89,7 +93,7 @@ class Membership:
                 self._start(written, key, after, path)
             elif not member.is_there:
                 raise PartError(path, f"{name} does not run at {duration_text(event.at)}: {member.since}")
-            elif event.member_change is MemberChange.PAUSES:
+            elif event.member_change in (MemberChange.PAUSES, MemberChange.SLOWS):
                 self._pause(event, key, path)
             elif event.member_change is MemberChange.ENDS:
                 self._end(event, key)
@@ -114,7 +118,7 @@ class Membership:
             raise PartError((*written.path, "group"), f"unknown group {group!r}, {suggestion(group, self._groups)}")
         key = MemberKey(group, name)
         if key not in self._members:
-            part = event.part_after(name, None)
+            part = event.part_after(name, MemberPart(settings=self._for_all.get(group, {})))
             if event.taken_from() is None and not (part and {"subscribe", "pattern"} & part.model_fields_set):
                 raise PartError(path, f"{name} joins without subscribe: [topic, ...] or pattern: ...")
             self._members[key] = _Member(part)
@@ -190,7 +194,7 @@ class Membership:
         member.start(_since(event))
 
     def _pause(self, event: Event, key: MemberKey, path: Path) -> None:
-        """A member or its whole process stands still; never twice at the same time by the same kind of event."""
+        """A member or its whole process stands still, or is slow; never twice at one time by one kind of event."""
         process, by_itself = self._process(key), (event.kind_name(), key)
         until = self._stopped.get(process, 0.0) if event.strikes_process() else self._paused.get(by_itself, 0.0)
         if until > event.at:

@@ -26,10 +26,13 @@ class LoadPart(fields.Part):
     """What is produced: records per second and queue, evenly, from 0s on."""
 
     produce: fields.Rate = 0.0
-    """Records per second and queue."""
+    """Records per second and queue; or how much of the group's capacity all queues without a rate of their own take
+    together (``80%``): of the records per second that the members of the beginning can handle, by ``handle`` and
+    ``threads``. Once read, it is the rate that this is."""
     rates: dict[str, fields.Rate] = Field(default_factory=dict)
     """Other rates, per queue: of a topic's queues, or of one queue (``topic-number`` or ``topic-broker-number``), which
-    goes before its topic. What is named may come later, by an event."""
+    goes before its topic. ``30%`` is what the topic's queues take together, or the queue. What is named may come later,
+    by an event (but for percentages)."""
     producer: fields.Settings = Field(default_factory=dict)
     """Settings of the producers, under the systems' own names: Kafka's `acks`, `request.timeout.ms`,
     `delivery.timeout.ms`; RocketMQ's `sendMsgTimeout`, `retryTimesWhenSendFailed`, `sendLatencyFaultEnable`. A system
@@ -57,6 +60,30 @@ class RunPart(fields.Part):
     """Seed of all random choices: equal seeds give equal runs."""
     latency: fields.LatencyRange = (1.0, 5.0)
     """How long every message travels: evenly spread between least and most."""
+
+
+class ScalePart(fields.Part):
+    """An autoscaler of a group, which starts and ends members by the group's lag as KEDA and Kubernetes do:
+    `protocols.scenario.scaling` has its rules. It may stand among the events, too: ``{at: 60s, scale: {...}}``."""
+
+    group: str = ""
+    """The group; may be left out where there is one."""
+    lag: fields.Number
+    """Records that one member is for (KEDA's ``lagThreshold``): the lag over this is how many are wanted."""
+    between: fields.CountRange
+    """The fewest and the most members (``minReplicaCount``, ``maxReplicaCount``)."""
+    every: fields.Duration = 15_000.0
+    """How often it looks (Kubernetes' sync period)."""
+    at: fields.Duration = 0.0
+    """From when on."""
+    starts_in: fields.Duration = 10_000.0
+    """How long a new member takes until it joins."""
+    stabilization: fields.Duration = 300_000.0
+    """Fewer only if fewer were wanted for so long (``stabilizationWindowSeconds``)."""
+    tolerance: fields.Share = 0.1
+    """Nothing changes while the lag differs by less from what is wanted of the members."""
+    allow_idle: bool = False
+    """Whether there may be more members than queues (``allowIdleConsumers``)."""
 
 
 class SystemPart(fields.Part):
@@ -136,6 +163,8 @@ class Scenario(fields.Part):
     systems: tuple[SystemPart, ...] = ()
     """The variants, each as its fields or just as the system's name. Left out: the
     strategies that the systems run by default, as far as the scenario gives them what they need."""
+    scale: tuple[ScalePart, ...] = ()
+    """Autoscalers of groups: one, or a list of them."""
     events: tuple[AnyEvent, ...] = ()
     """The events, in the order of time; at equal times in the order written."""
     expect: ExpectPart | None = None
@@ -165,12 +194,14 @@ STATIC = "+static"
 
 @dataclass(frozen=True, slots=True)
 class SystemStrategies:
-    """What a scenario may name of one system. ``static_members``: whether `STATIC` may stand behind a strategy."""
+    """What a scenario may name of one system. ``static_members``: whether `STATIC` may stand behind a strategy;
+    ``of_members``: settings of a member, which a group may have for all of its own."""
 
     records: tuple[StrategyRecord[Any], ...]
     static_members: bool = False
     versions: tuple[str, ...] = ()
     """Versions that a scenario may name."""
+    of_members: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from protocols.errors import UserError
-from protocols.scenario import checks, shorthands
+from protocols.scenario import autoscalers, checks, shorthands
+from protocols.scenario.capacity import with_rates
 from protocols.scenario.events.base import MemberChange, Written, need_strategies, read_events
-from protocols.scenario.fields import GroupPart
+from protocols.scenario.fields import GroupPart, Settings
 from protocols.scenario.membership import Membership
 from protocols.scenario.model import ExpectPart, LoadPart, RunPart, Scenario, SystemPart, Systems, default_systems
 from protocols.scenario.topology import MemberKey
@@ -39,12 +40,18 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
     brokers = shorthands.names(fields.get("brokers", Scenario.model_fields["brokers"].default), ("brokers",))
     if not brokers:
         raise PartError(("brokers",), "no broker, expected at least one")
-    groups, members = ({}, {}) if served and not {"group", "groups"} & fields.keys() else _groups(fields)
-    events = _events(fields.get("events", ()), brokers)
+    alone = served and not {"group", "groups"} & fields.keys()
+    groups, members, for_all = ({}, {}, {}) if alone else _groups(fields, systems)
+    scale, plain_events = autoscalers.parted(fields)
+    events = _events(plain_events, brokers)
     topics = shorthands.topics(fields["topics"], brokers, ("topics",))
     variants = shorthands.items(fields.get("systems", ()), ("systems",))
-    membership = Membership(groups, events)
+    membership = Membership(groups, events, for_all)
     starting = membership.starting()
+    load = fields.get("load", {})
+    if isinstance(load, Mapping):
+        threads = fields.get("threads", Scenario.model_fields["threads"].default)
+        load = with_rates(load, topics, starting, threads)
     scenario = validated(
         Scenario,
         {
@@ -53,7 +60,8 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
             "controllers": shorthands.names(fields.get("controllers", ()), ("controllers",)),
             "topics": topics,
             "groups": starting,
-            "load": _load(fields, list(topics)),
+            "scale": autoscalers.read(scale, starting),
+            "load": _load({**fields, "load": load}, list(topics)),
             "run": validated(RunPart, fields["run"], ("run",)),
             "expect": None if fields.get("expect") is None else validated(ExpectPart, fields["expect"], ("expect",)),
             "systems": tuple(_system(variant, ("systems", number)) for number, variant in enumerate(variants)),
@@ -85,13 +93,9 @@ def systems_left_out(scenario: Scenario, systems: Systems) -> tuple[SystemPart, 
     return default_systems(systems, scenario.brokers, everybody)
 
 
-def _events(given: object, brokers: Sequence[str]) -> list[Written]:
+def _events(given: Sequence[tuple[object, Path]], brokers: Sequence[str]) -> list[Written]:
     """The events in the order of their times, and where each is written."""
-    written = [
-        event
-        for number, item in enumerate(shorthands.items(given, ("events",)))
-        for event in read_events(item, brokers, ("events", number))
-    ]
+    written = [event for item, path in given for event in read_events(item, brokers, path)]
     return sorted(written, key=lambda each: each.event.at)
 
 
@@ -109,8 +113,12 @@ def _check_events(
     checks.check_events(scenario, [each.path for each in written], systems)
 
 
-def _groups(fields: Mapping[str, object]) -> tuple[dict[str, GroupPart], dict[MemberKey, Path]]:
-    """The groups, and where each (group, member) is written. ``group:`` with a name inside stands for one."""
+def _groups(
+    fields: Mapping[str, object], systems: Systems | None
+) -> tuple[dict[str, GroupPart], dict[MemberKey, Path], dict[str, Settings]]:
+    """The groups, where each (group, member) is written, and the settings of all members of a group. ``group:`` with a
+    name inside stands for one."""
+    of_members = frozenset[str]().union(*(each.of_members for each in (systems or {}).values()))
     if ("group" in fields) == ("groups" in fields):
         raise PartError(
             ("group",) if "group" in fields else ("groups",), "expected either groups or group, one of them"
@@ -129,10 +137,11 @@ def _groups(fields: Mapping[str, object]) -> tuple[dict[str, GroupPart], dict[Me
         raise PartError(("groups",), "no group, expected at least one")
     groups: dict[str, GroupPart] = {}
     paths: dict[MemberKey, Path] = {}
+    for_all: dict[str, Settings] = {}
     for name, each, path in given:
-        groups[name], members = shorthands.group(each, path)
+        groups[name], members, for_all[name] = shorthands.group(each, path, of_members)
         paths |= {MemberKey(name, member): place for member, place in members.items()}
-    return groups, paths
+    return groups, paths, for_all
 
 
 def _load(fields: Mapping[str, object], topics: Sequence[str]) -> LoadPart:

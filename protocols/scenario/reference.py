@@ -14,14 +14,25 @@ from pydantic import BaseModel
 
 from protocols.scenario import fields, model
 from protocols.scenario.events import EVENT_KINDS, Event
-from protocols.scenario.fields import Count, Duration, EachMember, LatencyRange, Number, Rate, Share, duration_text
+from protocols.scenario.fields import (
+    Count,
+    CountRange,
+    Duration,
+    EachMember,
+    LatencyRange,
+    Number,
+    Rate,
+    Share,
+    duration_text,
+)
 
 EXAMPLES: Mapping[type[BaseModel], str] = {
     model.Scenario: "name: four members, two topics",
     fields.TopicPart: "topics: {orders: {queues: 4}, payments: {queues: {broker-a: 2}}, audit: 2, t1..t9: 3}",
     fields.GroupPart: "group: {name: billing, members: {c1: {subscribe: [orders]}, c2: [orders, payments]}}",
     fields.MemberPart: "c1..c20: {subscribe: [orders], handle: 20ms, settings: {session.timeout.ms: 6000}}",
-    model.LoadPart: "load: {produce: 10/s, rates: {orders: 50/s, payments-1: 400/s}, keys: {audit: zipf 1.2}}",
+    model.LoadPart: "load: {produce: 10/s, rates: {orders: 50/s, payments-1: 400/s}, keys: {t1: zipf 1.2}}",
+    model.ScalePart: "scale: {group: billing, lag: 10000, between: 2..20, every: 30s}",
     model.RunPart: "run: {for: 5min, seed: 1, latency: 1ms..5ms}",
     model.SystemPart: "systems: [kafka:range, {system: rocketmq:CONSISTENT_HASH, label: more points, "
     "settings: {virtual_nodes: 100}}]",
@@ -35,6 +46,7 @@ _TITLES: Mapping[type[BaseModel], str] = {
     fields.GroupPart: "A group",
     fields.MemberPart: "A member",
     model.LoadPart: "`load`",
+    model.ScalePart: "`scale`",
     model.RunPart: "`run`",
     model.SystemPart: "A system",
     model.ExpectPart: "`expect`",
@@ -44,6 +56,7 @@ _KINDS: tuple[tuple[object, str], ...] = (
     (Duration, "duration (`5s`)"),
     (Rate, "rate (`10/s`)"),
     (LatencyRange, "duration, or two (`1ms..5ms`)"),
+    (CountRange, "two whole numbers (`4..20`)"),
     (Count, "whole number, not negative"),
     (Number, "whole number from 1 on"),
     (Share, "number, not negative"),
@@ -97,6 +110,8 @@ def _table(kind: type[BaseModel], left_out: Collection[str]) -> Iterator[str]:
 def _default(value: object) -> str:
     if isinstance(value, BaseModel) or value in (None, "", (), {}):
         return "none"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
     if value == model.RunPart.model_fields["latency"].default:
         return "`1ms..5ms`"
     return (

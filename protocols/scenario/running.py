@@ -6,6 +6,7 @@ Nothing here knows a system: the cluster that the system's package builds answer
 (`protocols.scenario.world`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,6 +17,7 @@ from protocols.scenario.events import Event, Join
 from protocols.scenario.fields import GroupPart
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import STATIC, Scenario, SystemPart
+from protocols.scenario.scaling import Scaling
 
 BEGINNING = "the scenario begins"
 """Label of the call that starts everything that is there from 0s on."""
@@ -31,6 +33,8 @@ class Run:
     """Number of the call (the root of all that follows from it) to the event; None for the beginning."""
     end: float
     """Milliseconds."""
+    scaling: Scaling
+    """What autoscalers do."""
 
     @classmethod
     def of(
@@ -44,12 +48,14 @@ class Run:
         full: bool = False,
         seed: int | None = None,
         beginning: Beginning = IN_STEP,
+        learned: Callable[[Scenario], None] = lambda scenario: None,
     ) -> "Run":
         """A variant that is ready to run: everything is scheduled, nothing has happened.
 
         ``full``: no quiet time is skipped, as where messages are traced. ``seed``: the scenario's, where it is left
-        out. ``beginning``: when and how what is there from 0s on starts. Raises `protocols.errors.UserError` where the
-        system has no such strategy or setting.
+        out. ``beginning``: when and how what is there from 0s on starts.
+        ``learned`` hears of the scenario whenever an autoscaler has added events to it. Raises
+        `protocols.errors.UserError` where the system has no such strategy or setting.
         """
         simulation = Simulation(
             seed=scenario.run.seed if seed is None else seed,
@@ -66,7 +72,8 @@ class Run:
         calls: dict[int, Event | None] = {simulation.at(0.0, partial(cluster.start, beginning), BEGINNING): None}
         for event in lived.events:
             calls[simulation.at(event.at, partial(cluster.apply, event), event.describe())] = event
-        return cls(simulation, cluster, calls, scenario.run.for_)
+        scaling = Scaling(lived, cluster, simulation, calls, beginning, learned)
+        return cls(simulation, cluster, calls, scenario.run.for_, scaling)
 
     def run(self) -> "Run":
         """Let everything happen, up to and including the end of the run; returns itself."""

@@ -1,9 +1,10 @@
 """What people may write in short: names, topics and their queues, members."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from protocols.scenario.fields import GroupPart, MemberPart, TopicPart
+from protocols.scenario.fields import GroupPart, MemberPart, Settings, TopicPart
 from protocols.scenario.validation import PartError, Path, field_names, known, mapping, short, validated
 
 _RANGE = re.compile(r"(.*?)(\d+)\.\.\1(\d+)", re.ASCII | re.DOTALL)
@@ -104,10 +105,19 @@ def _topic(given: object, brokers: Sequence[str], path: Path) -> TopicPart:
     return made
 
 
-def group(given: object, path: Path) -> tuple[GroupPart, dict[str, Path]]:
-    """A group, and where each of its members is written. ``c1..c20`` as a member's name means twenty members."""
+class WrittenGroup(NamedTuple):
+    """``places``: where each member is written; ``for_all``: settings of every member that has not its own."""
+
+    group: GroupPart
+    places: dict[str, Path]
+    for_all: Settings
+
+
+def group(given: object, path: Path, of_members: Collection[str]) -> WrittenGroup:
+    """A group, whose members have the settings of all. ``c1..c20`` as a member's name means twenty members.
+    ``of_members``: names of settings that are those of members; others are the group's own."""
     if isinstance(given, GroupPart):
-        return given, {name: (*path, "members", name) for name in given.members}
+        return WrittenGroup(given, {name: (*path, "members", name) for name in given.members}, {})
     fields = mapping(given, path)
     known(fields, field_names(GroupPart), path)
     inside = (*path, "members")
@@ -119,8 +129,18 @@ def group(given: object, path: Path) -> tuple[GroupPart, dict[str, Path]]:
             if name in member_parts:
                 raise PartError((*inside, written), f"two members {name!r}, expected each name once in a group")
             member_parts[name], places[name] = made, (*inside, written)
-    settings = {name: fields[name] for name in ("settings",) if name in fields}
-    return validated(GroupPart, {"members": member_parts, **settings}, path), places
+    settings = validated(GroupPart, {name: fields[name] for name in ("settings",) if name in fields}, path).settings
+    for_all = {name: value for name, value in settings.items() if name in of_members and value is not None}
+    if for_all:
+        member_parts = {name: _with_settings(part, for_all) for name, part in member_parts.items()}
+    own = {name: value for name, value in settings.items() if name not in of_members}
+    return WrittenGroup(validated(GroupPart, {"members": member_parts, "settings": own}, path), places, for_all)
+
+
+def _with_settings(part: MemberPart, for_all: Settings) -> MemberPart:
+    """A member's own null is none at all."""
+    merged = {**for_all, **part.settings}
+    return part.model_copy(update={"settings": {name: value for name, value in merged.items() if value is not None}})
 
 
 def member(given: object, path: Path) -> MemberPart:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
-from protocols.scenario.fields import duration_text, latency_of, milliseconds, per_second
+from protocols.scenario.fields import count_range, duration_text, latency_of, milliseconds, per_second
 from protocols.scenario.model import Scenario
 from protocols.scenario.validation import Path
 
@@ -75,7 +75,16 @@ def _latency(value: tuple[float, float]) -> str:
     return "..".join(map(_duration, value))
 
 
-_WRITERS: Mapping[object, Callable[[Any], str]] = {milliseconds: _duration, per_second: _rate, latency_of: _latency}
+def _range(value: tuple[int, int]) -> str:
+    return "..".join(map(str, value))
+
+
+_WRITERS: Mapping[object, Callable[[Any], str]] = {
+    milliseconds: _duration,
+    per_second: _rate,
+    latency_of: _latency,
+    count_range: _range,
+}
 """What reads a field to what writes it."""
 
 

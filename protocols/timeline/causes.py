@@ -15,6 +15,7 @@ from typing import NamedTuple
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import CLOCK
 from protocols.scenario.events import Event, MemberChange
+from protocols.scenario.scaling import AUTOSCALER, LOOKS
 from protocols.scenario.topology import ProcessPeers
 
 BEGINNING = "the scenario begins"
@@ -97,8 +98,10 @@ class Causes:
         self._informed = {} if peers is None else peers.informed
         self._by_root: dict[int, Happening] = {}
         for call in calls:
+            if call.label == LOOKS:
+                continue  # an autoscaler that looks does nothing; what it lets happen are events of their own
             event = (events or {}).get(call.number)
-            follows = self._by_root.get(call.cause)
+            follows = None if event is not None else self._by_root.get(call.cause)
             members = (follows.members if follows else ()) if event is None else _affected_members(event, in_process)
             text = call.label if event is None else event.describe()
             if follows is not None and not text:
@@ -110,7 +113,9 @@ class Causes:
                     members,
                     call.number,
                     follows,
-                    can_rebalance=event is None or event.can_rebalance,
+                    can_rebalance=not call.label.startswith(f"{AUTOSCALER}: ")
+                    if event is None
+                    else event.can_rebalance,
                     acts_late=event is not None and event.acts_late,
                     of_topics=event is not None and event.changes_topics,
                     of_offsets=event is not None and event.resets_offsets,

@@ -25,7 +25,7 @@ class Invariants:
     """Checked with each fact."""
 
     def __init__(self, may_own: MayOwn | None = None) -> None:
-        self._may_own = may_own
+        self.may_own = may_own
         self._generations: dict[tuple[str, str], int] = {}
         self._completed: dict[str, int] = {}
         self._known: set[tuple[str, str, str]] = set()
@@ -45,11 +45,11 @@ class Invariants:
                     f"{now} ms: {fact.member} of {fact.group} goes back from generation {before} to {fact.generation}"
                 )
             self._generations[key] = fact.generation
-        if self._may_own is not None:
+        if self.may_own is not None:
             for topic in {queue[0]: None for queue in fact.queues}:
                 asked = fact.group, fact.member, topic
                 if asked not in self._known:
-                    if not self._may_own(now, *asked):
+                    if not self.may_own(now, *asked):
                         raise InvariantError(
                             f"{now} ms: {fact.member} of {fact.group} owns queues of {topic} and never subscribed to it"
                         )

@@ -65,6 +65,10 @@ class Recorder:
             Transition: self._invariants.transition,
         }
 
+    def learn(self, may_own: MayOwn, peers: ProcessPeers, reads: Callable[[str, str], bool]) -> None:
+        """The scenario has gone on: there are members that were not known before."""
+        self._invariants.may_own, self._peers, self._reads = may_own, peers, reads
+
     # The simulation's side.
 
     def fact(self, now: Time, node: str, fact: tuple[object, ...], root: int, cause: int) -> None:

@@ -77,6 +77,13 @@ class GoOn(NamedTuple):
     group: str
 
 
+class TakeFor(NamedTuple):
+    """The user's code takes so many milliseconds for each record that it begins from now on."""
+
+    group: str
+    handle: Time
+
+
 class ListenerReturned(NamedTuple):
     """The user's listener has returned (`ConsumerSpec.by_hand`). ``serial``: of its work in `Pool.running`;
     ``success``: CONSUME_SUCCESS (SUCCESS), else RECONSUME_LATER (SUSPEND_CURRENT_QUEUE_A_MOMENT)."""

@@ -74,6 +74,7 @@ COMMANDS = (
     *(
         commands.StopPolling,
         commands.GoOn,
+        commands.TakeFor,
         commands.RecordTakes,
         commands.RecordFails,
         commands.RecordWorks,
@@ -112,6 +113,8 @@ def _of_consumer(client: Instance, now: Time, consumer: Consumer, command: Messa
             blocking.run(client, now, lifecycle.THREAD, (lifecycle.KeepOffsets(group),), out)
         case commands.StopPolling():
             pool.standing_still = True
+        case commands.TakeFor(_, handle):
+            consumer.handle = handle
         case commands.GoOn():
             consuming.move_again(client, now, consumer, out)
             if consumer.kind != PUSH:

@@ -18,8 +18,10 @@ from protocols.scenario.events import Event
 from protocols.scenario.events.records import offsets_of
 from protocols.scenario.jitter import IN_STEP, Beginning
 from protocols.scenario.model import Scenario, SystemPart
+from protocols.scenario.scaling import Backlog
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.scenario.world import Own, apply_event, end_process, start_later
+from protocols.timeline import reads_in
 from rocketmq_selfbalance.broker import Broker
 from rocketmq_selfbalance.broker.state import GHOST
 from rocketmq_selfbalance.client import commands
@@ -83,6 +85,19 @@ class RocketMQCluster:
             channel for table in tables if table is not None for channel in table.channels if GHOST not in channel
         }
         return frozenset(sharing | {node for node in popping if self.simulation.is_running(node)})
+
+    def backlog(self, group: str) -> Backlog | None:
+        """As ``consumerProgress`` tells it, of the masters that run."""
+        read, now = reads_in(self.scenario), self.simulation.now
+        waiting: list[int] = []
+        masters = [self.broker(name) for name in self.servers.replicas.masters]
+        for broker in (master for master in masters if master is not None):
+            for topic, config in broker.disk.topics.configs.items():
+                for number in range(config.read) if read(group, topic) else ():
+                    stored, offset = broker.disk.store.queue(topic, number), broker.offsets.query(group, topic, number)
+                    end = 0 if stored is None else stored.max_offset(now)
+                    waiting.append(end - offset if offset >= 0 else 1)
+        return Backlog(sum(waiting), len(waiting))
 
     def finish(self) -> None:
         """Nothing is left to report: every fact was observed when it happened."""
@@ -176,11 +191,23 @@ class RocketMQCluster:
         if self.client(node) is not None:
             self._tell(key, commands.StopPolling(key.group))
             until, label = self.simulation.now + event.for_, f"{event.stop_polling} goes on"
-            self.simulation.at(until, partial(self._go_on, key, self.simulation.processes[node]), label)
+            go_on = commands.GoOn(key.group)
+            self.simulation.at(until, partial(self._later, key, self.simulation.processes[node], go_on), label)
 
-    def _go_on(self, key: MemberKey, stopped: object) -> None:
-        if self.simulation.processes.get(self.topology.node[key]) is stopped:
-            self._tell(key, commands.GoOn(key.group))
+    def _slow(self, event: events.Slow) -> None:
+        for member, takes in event.slow.items():
+            key = self.topology.key(event.group, member)
+            node = self.topology.node[key]
+            if self.client(node) is not None:
+                self._tell(key, commands.TakeFor(key.group, takes))
+                own, process = self.members.parts[key].handle, self.simulation.processes[node]
+                again = partial(self._later, key, process, commands.TakeFor(key.group, own))
+                self.simulation.at(self.simulation.now + event.for_, again, f"{member} takes its own time again")
+
+    def _later(self, key: MemberKey, process: object, command: Message) -> None:
+        """The command is for this process alone, and for none that was started since."""
+        if self.simulation.processes.get(self.topology.node[key]) is process:
+            self._tell(key, command)
 
     def _subscribe(self, event: events.Subscribe) -> None:
         for member, topics in event.subscribe.items():
@@ -229,6 +256,7 @@ _OWN: Final[Own[RocketMQCluster]] = {
     events.Join: RocketMQCluster._join,
     events.Leave: RocketMQCluster._leave,
     events.Restart: RocketMQCluster._restart,
+    events.Slow: RocketMQCluster._slow,
     events.StopPolling: RocketMQCluster._stop_polling,
     events.Subscribe: RocketMQCluster._subscribe,
     events.Commit: RocketMQCluster._commit,

@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate, groupby
 from typing import Any
 
+from markupsafe import Markup
+
 from compare.documents.audit import OptimumRecord
 from compare.documents.comparison import Fairness, Record, ScenarioDocument, SeedsRecord, VerdictRecord
 from compare.explaining.document import Measured
@@ -20,9 +22,11 @@ from compare.formatting import many, number, variant_name, visible
 from compare.running.runs import MeasuredRun, variation
 from compare.running.spread import figure
 from compare.running.systems import MACHINES, Machine, machine
+from compare.showing.comparison.advice import sentences
 from compare.showing.comparison.tables import MOST_SENTENCES
 from compare.showing.html import page
 from compare.showing.pictures.glance import strip
+from compare.showing.pictures.tradeoffs import tradeoffs
 from protocols.engine.nodes import Time
 from protocols.scenario.events import Event
 from protocols.scenario.events.base import described
@@ -210,6 +214,8 @@ def _static(scenario: Scenario, document: ScenarioDocument, runs: Sequence[Measu
         "glance": _glance(scenario, records, runs),
         "three": _three(records, seeds),
         "verdict": [told["sentence"] for told in document["verdict"][:MOST_SENTENCES]],
+        "advice": sentences(document["advice"]) if "advice" in document else [],
+        "tradeoffs": Markup(tradeoffs(document["advice"], scenario.name).svg) if "advice" in document else "",
         "assumptions": [assumption["text"] for assumption in document["assumptions"]],
         "rows": [
             {"parts": _PARTS.findall(record["label"]), "cells": cells}

@@ -9,6 +9,7 @@ from compare.figures.metrics import COLUMNS, COMPARED, GROUPS
 from compare.formatting import many, number, ratio
 from compare.running.baseline import Change, sentence
 from compare.running.runs import variation
+from compare.showing.comparison.advice import print_advice
 from compare.showing.console import READABLE, print_line, print_table
 from protocols.scenario.fields import listed
 from protocols.scenario.model import Scenario
@@ -69,6 +70,8 @@ def print_comparison(
             if not check["held"]:
                 kind = "failed" if check["demanded"] else "did not hold"
                 print_line(f"{_named(variant, several)}: {kind}: {check['name']}: {check['why']}.", format)
+    if "advice" in document:
+        print_advice(document["advice"], format)
     for assumed in document["assumptions"]:
         print_line(f"Assumed of {assumed['text']}", format)
     if changed is not None:

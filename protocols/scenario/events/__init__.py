@@ -5,7 +5,7 @@ schema know it from there; the clusters that it may happen to apply it (`protoco
 """
 
 from protocols.scenario.events.base import EVENT_KINDS, Event, MemberChange, register
-from protocols.scenario.events.members import Crash, Hang, Join, Leave, Lose, Restart, StopPolling, Subscribe
+from protocols.scenario.events.members import Crash, Hang, Join, Leave, Lose, Restart, Slow, StopPolling, Subscribe
 from protocols.scenario.events.records import Commit, Poison, Produce, Reset
 from protocols.scenario.events.rolling import Rolling
 from protocols.scenario.events.servers import AddTopic, BrokerEvent, Configure, DeleteTopic, Disconnect, Network, Queues
@@ -17,6 +17,7 @@ for _kind in (
     Lose,
     Hang,
     StopPolling,
+    Slow,
     Restart,
     Rolling,
     Disconnect,
@@ -56,6 +57,7 @@ __all__ = [
     "Reset",
     "Restart",
     "Rolling",
+    "Slow",
     "StopPolling",
     "Subscribe",
     "register",

@@ -87,6 +87,7 @@ class MemberChange(Enum):
     RESTARTS = "a member that is or was there begins anew"
     ENDS = "a member that is there is gone"
     PAUSES = "a member that is there stands still for a while"
+    SLOWS = "a member that is there takes longer for its records for a while"
 
 
 class Event(Part):

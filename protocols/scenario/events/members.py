@@ -4,6 +4,8 @@ A member is gone: it closed, or its process was killed.
 
 A member stands still for a while: its whole process, or the user's code alone.
 
+A member takes longer for its records for a while.
+
 Members read other topics than before.
 """
 
@@ -14,9 +16,9 @@ from pydantic import Field
 
 from protocols.engine.nodes import Time
 from protocols.scenario.events.base import ClusterState, Event, MemberChange
-from protocols.scenario.fields import Duration, EachMember, MemberPart, Settings, duration_text, listed
-from protocols.scenario.shorthands import check_subscription, names, with_names
-from protocols.scenario.validation import Path, mapping, validated
+from protocols.scenario.fields import Duration, EachMember, MemberPart, Settings, duration_text, listed, listed_members
+from protocols.scenario.shorthands import check_subscription, each_name, names, with_names
+from protocols.scenario.validation import PartError, Path, mapping, validated
 
 
 class _Joining(Event):
@@ -204,6 +206,49 @@ class StopPolling(Event):
 
     def what(self, several: bool) -> str:
         return f"{'stop' if several else 'stops'} polling for {duration_text(self.for_)}"
+
+    def lasts(self) -> Time:
+        return self.for_
+
+
+class Slow(Event):
+    """Members take so long for each record for a while, then their own time again, as when a database answers slowly. A
+    process that is started anew meanwhile has its own time."""
+
+    slow: dict[str, Duration]
+    """Member (or a range of them) to how long its code takes for one record."""
+    for_: Duration = Field(alias="for")
+    """How long."""
+
+    example: ClassVar[str] = "{at: 60s, slow: {c1: 200ms}, for: 5min}"
+    member_change = MemberChange.SLOWS
+    acts_late = True
+
+    @classmethod
+    def read(cls, fields: Mapping[str, object], brokers: Sequence[str], path: Path) -> Self:
+        inside = (*path, "slow")
+        takes: dict[str, object] = {}
+        for written, each in mapping(fields["slow"], inside).items():
+            for name, _ in each_name(written, (*inside, written)):
+                if name in takes:
+                    raise PartError((*inside, written), f"{name!r} appears twice, expected each name once")
+                takes[str(name)] = each
+        if not takes:
+            raise PartError(inside, "nobody, expected at least one member and its time, such as {p8: 200ms}")
+        return validated(cls, {**fields, "slow": takes}, path)
+
+    def describe(self) -> str:
+        by_time: dict[Time, list[str]] = {}
+        for member, takes in self.slow.items():
+            by_time.setdefault(takes, []).append(member)
+        told = [
+            f"{listed_members(members)} {'takes' if len(members) == 1 else 'take'} {duration_text(takes)} a record"
+            for takes, members in by_time.items()
+        ]
+        return f"{listed(told)} for {duration_text(self.for_)}"
+
+    def members(self) -> Mapping[str, Path]:
+        return {member: ("slow", member) for member in self.slow}
 
     def lasts(self) -> Time:
         return self.for_
