@@ -88,10 +88,3 @@ OF_GROUPS = (
         ),
     ),
 )
-
-_AT_THE_END = {
-    "idle_members": "members that own no queue at the end",
-    "max": "queues of the busiest member at the end",
-    "jain": "the Jain index at the end: 1 is even; k/n when k of n members share everything equally",
-}
-"""What a run's metric says in other words than the group's."""

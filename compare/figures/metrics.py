@@ -15,6 +15,13 @@ from compare.figures.group_metrics import COUNTED, OF_GROUPS, OF_LOADS
 from compare.figures.metric import Metric as Metric
 from compare.figures.metric import by as _by
 
+_AT_THE_END = {
+    "idle_members": "members that own no queue at the end",
+    "max": "queues of the busiest member at the end",
+    "jain": "the Jain index at the end: 1 is even; k/n when k of n members share everything equally",
+}
+"""What a run's metric says in other words than the group's."""
+
 _OF_RUNS = (
     *_by(
         "compare.running.event_outcomes.combined_fairness",
