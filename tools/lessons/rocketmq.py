@@ -60,7 +60,7 @@ def _cluster() -> tuple[RocketMQCluster, float]:
 def _route() -> str:
     cluster, _ = _cluster()
     rows = []
-    for broker in cluster.servers.running():
+    for broker in cluster.servers.replicas.running():
         config = broker.disk.topics.configs["orders"]
         rows.append(("orders", broker.name, config.read, config.write, config.perm))
     return table(("topic", "broker", "read queues", "write queues", "permission"), rows)
@@ -68,7 +68,7 @@ def _route() -> str:
 
 def _connection() -> str:
     cluster, _ = _cluster()
-    found = consumer_connection("billing", cluster.servers.running()[0])
+    found = consumer_connection("billing", cluster.servers.replicas.running()[0])
     assert found is not None
     return f"text\n{_bare(found)}"
 
@@ -81,7 +81,7 @@ def _progress() -> str:
         assert client is not None
         for consumer in client.instance.consumers.values():
             owners.update(dict.fromkeys(consumer.table, client.instance.client_id))
-    return f"text\n{_bare(consumer_progress('billing', cluster.servers.running(), now, owners))}"
+    return f"text\n{_bare(consumer_progress('billing', cluster.servers.replicas.running(), now, owners))}"
 
 
 def _bare(output: str) -> str:

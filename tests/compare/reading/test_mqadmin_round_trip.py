@@ -23,7 +23,7 @@ def lived(**more: Any) -> Lived:
 
 
 def progress(cluster: RocketMQCluster, now: float, with_owners: bool = True) -> str:
-    brokers = cluster.servers.running()
+    brokers = cluster.servers.replicas.running()
     return consumer_progress("g", brokers, now, held(cluster) if with_owners else None)
 
 
