@@ -40,6 +40,9 @@ OF_ROUTES: Final = (*OF_TOPICS, BrokerEvent, Network)
 class _Process:
     """What a cluster sees of a process."""
 
+    hung: Final = False
+    """The explorer refuses what lets a process hang."""
+
     def __init__(self, node: object) -> None:
         self.node = node
 

@@ -191,10 +191,13 @@ class Producers:
         simulation.observer.fact(simulation.now, self._name_server, fact, simulation.root, simulation.handling)
 
     def _is_settled(self, topic: str) -> bool:
+        """Whether the next poll tells the producers nothing new: they know every master that lives, and none that is
+        gone. What a frozen one will be is open."""
         known, masters = self._topics[topic].known, self.replicas.masters
+        brokers = {queue.broker: self.replicas.health(masters[queue.broker]) for queue in self._world.load(topic)}
         return all(
-            known.get(queue.broker) == masters[queue.broker] and self.replicas.health(masters[queue.broker]) == "lives"
-            for queue in self._world.load(topic)
+            (health == "dead" and broker not in known) or (health == "lives" and known.get(broker) == masters[broker])
+            for broker, health in brokers.items()
         )
 
     def _settle(self, topic: str) -> None:

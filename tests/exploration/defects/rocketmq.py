@@ -12,7 +12,7 @@ from rocketmq_selfbalance.broker.state import Lock, RebalanceLockManager
 from rocketmq_selfbalance.client import process_queue_table, rebalance_service
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.removal import World
-from rocketmq_selfbalance.client.threads import Call, Failure, Thread
+from rocketmq_selfbalance.client.threads import Call, Thread
 from rocketmq_selfbalance.codes import SUCCESS
 from tests.exploration.defects.record import Defect, Search
 from tests.exploration.defects.scenarios import scope
@@ -81,17 +81,6 @@ def _no_next_pass(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rebalance_service._EndPass, "do", end_pass)
 
 
-def _alone_without_an_answer(patch: pytest.MonkeyPatch) -> None:
-    original = rebalance_service._Allocate.do
-
-    def allocate(step: Any, world: World, now: Time, thread: Thread, out: Outbox) -> Call | None:
-        if isinstance(thread.value, Failure):
-            thread.value = (world.consumer(step.group).client_id,)
-        return original(step, world, now, thread, out)
-
-    patch.setattr(rebalance_service._Allocate, "do", allocate)
-
-
 def _refused_lock_ignored(patch: pytest.MonkeyPatch) -> None:
     original = process_queue_table._Locked.do
 
@@ -140,13 +129,6 @@ DEFECTS = (
         f"{CLIENT}: RebalanceService.run",
         _no_next_pass,
         Search(GROWN, "every-queue-owned", 6, client_timers=1, broker_timers=0),
-    ),
-    Defect(
-        "alone without an answer",
-        "a client whose question for the members fails takes itself for the only one",
-        f"{CLIENT}: RebalanceImpl.rebalanceByTopic",
-        _alone_without_an_answer,
-        Search(TWO, "single-owner", 10, broker_timers=0),
     ),
     Defect(
         "refused lock ignored",

@@ -69,7 +69,7 @@ def test_who_is_best_is_told_in_a_sentence(subtests: pytest.Subtests) -> None:
                     "harm.settled": {**spread, "p5": 1.0},
                     **dict.fromkeys(("fairness.unowned_queues", "fairness.double_owned_queues"), spread),
                     **{f"harm.work.{name}": spread for name in ("waiting", "written", "lost")},
-                    "messages": {"median": value, "p5": value - 10, "p95": value + 10, "known": 5},
+                    "traffic.requests_per_s": {"median": value, "p5": value - 10, "p95": value + 10, "known": 5},
                 },
             }
             for each, value in zip(quiet["variants"], (100.0, 115.0), strict=True)
