@@ -92,6 +92,15 @@ class Doings:
         return found
 
     @cached_property
+    def _limits(self) -> dict[str, list[tuple[Time, TimedOut]]]:
+        """Member to the limits of time that its client exceeded."""
+        found: dict[str, list[tuple[Time, TimedOut]]] = {}
+        for observed in self._timeline.facts:
+            if type(observed.fact) is TimedOut:
+                found.setdefault(observed.fact.member, []).append((observed.now, observed.fact))
+        return found
+
+    @cached_property
     def _triggers(self) -> dict[tuple[str, str | None], list[tuple[Time, str]]]:
         """(Group, member who rebalances by itself, or None) to what its rebalances began with."""
         found: dict[tuple[str, str | None], list[tuple[Time, str]]] = {}
@@ -165,9 +174,8 @@ class Doings:
         new = max(there, key=lambda each: each.since, default=None)
         if old is None or new is None or old.member == new.member:
             return Why()
-        for limit in self._timeline.facts:
-            fact = limit.fact
-            if type(fact) is TimedOut and fact.member == old.member and old.since <= limit.now <= double.since:
+        for at, fact in self._limits.get(old.member, ()):
+            if old.since <= at <= double.since:
                 return Why(f"{old.member} {fact.then}: {fact.why} than {fact.setting}", (fact.setting,))
         if self.stands_still(old.member, double.since, until):
             return Why(f"{old.member} stands still and has not heard that {new.member} has them", paused=True)
