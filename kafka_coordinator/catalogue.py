@@ -14,6 +14,9 @@ from kafka_coordinator.assignors.inputs import Partition as Partition
 from kafka_coordinator.assignors.inputs import Subscription as Subscription
 from kafka_coordinator.assignors.range import range_, server_range
 from kafka_coordinator.assignors.roundrobin import roundrobin
+from kafka_coordinator.assignors.simple import ShareGroup as ShareGroup
+from kafka_coordinator.assignors.simple import ShareMember as ShareMember
+from kafka_coordinator.assignors.simple import simple as simple
 from kafka_coordinator.assignors.sticky import cooperative_sticky as cooperative_sticky
 from kafka_coordinator.assignors.sticky import sticky as sticky
 from kafka_coordinator.assignors.translation import (
@@ -26,6 +29,7 @@ from kafka_coordinator.assignors.translation import (
 from kafka_coordinator.assignors.translation import topic_id as topic_id
 from kafka_coordinator.assignors.uniform import homogeneous as homogeneous
 from kafka_coordinator.assignors.uniform import uniform
+from kafka_coordinator.versions import version_named as version_named
 from protocols.strategies import ScenarioContext, StrategyRecord
 
 CLASSIC = "classic"

@@ -90,6 +90,9 @@ class Version:
         " older than the group.",
         "KAFKA-20273",
     )
+    simple_has_wishes: bool = _rule(
+        "4.2", "The assignor of share groups gives each partition and each member an even number of places.", "4.4.0"
+    )
 
 
 class Rule(NamedTuple):

@@ -3,6 +3,8 @@
 The recorded orders (`member_order`, `topic_order`, the order of `previous`) are fed in as they are. Compared are
 `expected` per member, `expected_error`, `withheld` per partition, `quirk`, `subscription_type` and
 `same_with_long_lived_instance`. `sensitive_to` tells of other runs of the real code on disguised inputs.
+
+Vectors of the assignor of share groups have `assignable`, `current_order` and, since 4.4, the version of the broker.
 """
 
 import base64
@@ -11,6 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypeAlias, TypeGuard, TypeVar, overload
 
+from compare.conformance import fields
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
 from compare.json_types import Json
 from kafka_coordinator.catalogue import (
@@ -21,12 +24,17 @@ from kafka_coordinator.catalogue import (
     AssignorError,
     GroupMetadata,
     Partition,
+    ShareGroup,
+    ShareMember,
     Subscription,
     cooperative_sticky,
     highest_generation,
     homogeneous,
+    simple,
     sticky,
+    version_named,
 )
+from protocols.java import string_entry_order
 
 T = TypeVar("T")
 
@@ -44,6 +52,12 @@ ASSIGNORS: Mapping[str, Assignor] = {
 MOST_PARTITIONS = 1_000_000
 """Of all topics; a line with more is damaged rather than recorded."""
 
+SHARED = "server-simple"
+"""The assignor of share groups, which the other protocols do not have."""
+
+OLDEST_RECORDED = "4.1"
+"""The version of vectors that name none."""
+
 _LONG_LIVED = "same_with_long_lived_instance"
 
 _SHAPES: Mapping[type, str] = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
@@ -51,7 +65,11 @@ _SHAPES: Mapping[type, str] = {str: "a text", int: "a whole number", list: "a li
 
 def player(assignors: Mapping[str, Assignor] = ASSIGNORS) -> Player:
     """Plays assignor vectors; ``assignors`` may put your own implementation in the place of the model's."""
-    return Player("Kafka assignor vectors", recognises, lambda line: _play(line, assignors))
+    return Player(
+        "Kafka assignor vectors",
+        recognises,
+        lambda line: _play_shared(line) if line.get("assignor") == SHARED else _play(line, assignors),
+    )
 
 
 def recognises(line: Line) -> bool:
@@ -61,13 +79,7 @@ def recognises(line: Line) -> bool:
 
 def metadata(line: Line) -> GroupMetadata:
     """The assignor's input as the line records it, members in ``member_order``. Raises `MalformedCase`."""
-    topics: dict[str, int] = {}
-    for topic, count in _field(line, "topics", dict).items():
-        if not _is_number(count) or not 0 <= count <= MOST_PARTITIONS:
-            raise MalformedCase(f"topics.{topic}", f"a number of partitions, at most {MOST_PARTITIONS}", count)
-        topics[topic] = count
-    if sum(topics.values()) > MOST_PARTITIONS:
-        raise MalformedCase("topics", f"at most {MOST_PARTITIONS} partitions in all", sum(topics.values()))
+    topics = _partition_counts(line)
     members: dict[str, Subscription] = {}
     for index, given in enumerate(_field(line, "members", list)):
         member = _member(given, f"members[{index}]")
@@ -93,11 +105,22 @@ def metadata(line: Line) -> GroupMetadata:
     return GroupMetadata(topics, ordered, racks, ids, known_order)
 
 
+def _partition_counts(line: Line) -> dict[str, int]:
+    topics: dict[str, int] = {}
+    for topic, count in _field(line, "topics", dict).items():
+        if not _is_number(count) or not 0 <= count <= MOST_PARTITIONS:
+            raise MalformedCase(f"topics.{topic}", f"a number of partitions, at most {MOST_PARTITIONS}", count)
+        topics[topic] = count
+    if sum(topics.values()) > MOST_PARTITIONS:
+        raise MalformedCase("topics", f"at most {MOST_PARTITIONS} partitions in all", sum(topics.values()))
+    return topics
+
+
 def _play(line: Line, assignors: Mapping[str, Assignor]) -> list[Difference]:
     id = _field(line, "id", str)
     kind = _field(line, "assignor", str)
     if kind not in assignors:
-        raise MalformedCase("assignor", f"one of {', '.join(assignors)}", kind)
+        raise MalformedCase("assignor", f"one of {', '.join([*assignors, SHARED])}", kind)
     if ("expected" in line) == ("expected_error" in line):
         raise MalformedCase("expected", "either it or expected_error", sorted(line))
     group = metadata(line)
@@ -113,6 +136,73 @@ def _play(line: Line, assignors: Mapping[str, Assignor]) -> list[Difference]:
         for field in fields
         if recorded.get(field) != got.get(field)
     ]
+
+
+def _play_shared(line: Line) -> list[Difference]:
+    id = _field(line, "id", str)
+    if ("expected" in line) == ("expected_error" in line):
+        raise MalformedCase("expected", "either it or expected_error", sorted(line))
+    group = _share_group(line)
+    version = version_named(line.get("kafka", OLDEST_RECORDED), "kafka")
+    got: dict[str, object] = {"subscription_type": "HOMOGENEOUS" if group.homogeneous else "HETEROGENEOUS"}
+    try:
+        shares = simple(group, wishes=version.simple_has_wishes)
+        named = zip((member.member_id for member in group.members), shares or (), strict=False)
+        got |= {f"expected.{member}": sorted(share) for member, share in named if share}
+    except AssignorError as error:
+        got["expected_error"] = error.error
+    recorded: dict[str, object] = {name: line[name] for name in ("subscription_type", "expected_error") if name in line}
+    expected = _field(line, "expected", dict) if "expected" in line else {}
+    for member in expected:
+        if share := sorted(_partitions(expected, member, "expected.")):
+            recorded[f"expected.{member}"] = share
+    return [
+        Difference(id, field, recorded.get(field), got.get(field))
+        for field in dict.fromkeys([*recorded, *got])
+        if recorded.get(field) != got.get(field)
+    ]
+
+
+def _share_group(line: Line) -> ShareGroup:
+    """The assignor's input: members of a homogeneous group in ``member_order``, of another one in that of Java's map,
+    because those without topics count as well."""
+    counts = _partition_counts(line)
+    given: dict[str, dict[str, Json]] = {}
+    for each in _field(line, "members", list):
+        id = _field(each, "id", str, "members")
+        if not isinstance(each, dict) or id in given:
+            raise MalformedCase("members", "an id that no other member has", id)
+        given[id] = each
+    topics = {id: _texts(member, "topics", f"members.{id}") for id, member in given.items()}
+    homogeneous = len({frozenset(each) for each in topics.values()}) < 2
+    order = _texts(line, "member_order") if homogeneous else string_entry_order(list(given))
+    if sorted(order) != sorted(given):
+        raise MalformedCase("member_order", "each member's id once", order)
+    members = tuple(
+        ShareMember(
+            id,
+            tuple(_texts(given[id], "topic_order", f"members.{id}")),
+            tuple(_partitions(given[id], "previous", f"members.{id}.") if "previous" in given[id] else ()),
+        )
+        for id in order
+    )
+    assignable = {topic: list(range(count)) for topic, count in counts.items()}
+    if line.get("assignable") is not None:
+        told = _field(line, "assignable", dict)
+        assignable = {topic: sorted(fields.numbers(told, topic)) if topic in told else [] for topic in counts}
+    ids = {topic: _topic_id(topic, id) for topic, id in _field(line, "topic_ids", dict).items()}
+    for topic in dict.fromkeys(topic for member in members for topic in member.topics):
+        if topic not in ids:
+            raise MalformedCase("topic_ids", f"an id of topic {topic!r}", sorted(ids))
+    position = {id: number for number, id in enumerate(order)}
+    holders = []
+    for index, entry in enumerate(_field(line, "current_order", list)):
+        path = f"current_order[{index}]"
+        if not isinstance(entry, list) or len(entry) != 3:
+            raise MalformedCase(path, "[topic, partition, members]", entry)
+        of = _all_texts(entry[2], path)
+        holders.append((_partition(entry[:2], path), [position[id] for id in of if id in position]))
+    return ShareGroup(members, assignable, ids, homogeneous, holders)
 
 
 def _recorded(line: Line, group: GroupMetadata) -> dict[str, object]:

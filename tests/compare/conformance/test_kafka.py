@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,26 @@ def test_every_vector_passes(kind: str) -> None:
     assert result.differences == []
     assert (result.failed, result.skipped) == (0, 0)
     assert result.passed > (160 if kind in HARD else 1900)
+
+
+@pytest.mark.parametrize("version", ["", "-4.4"])
+def test_the_assignor_of_share_groups_answers_as_recorded_and_no_wrong_expectation_passes(
+    version: str, tmp_path: Path
+) -> None:
+    path = _file(f"server-simple{version}")
+    result = play_file(path, PLAYERS)
+    assert result.differences == []
+    assert (result.passed, result.failed, result.skipped) == (1508, 0, 0)
+    planted = []
+    for line in islice(_lines(f"server-simple{version}"), 0, None, 40):
+        if "expected" in line:
+            member = next(iter(line["expected"]), "nobody")
+            planted.append(line | {"expected": line["expected"] | {member: [["t0", 99]]}})
+        planted.append(
+            {name: value for name, value in line.items() if name != "expected"} | {"expected_error": "Other"}
+        )
+    result = _played(tmp_path, *planted)
+    assert (result.passed, result.failed) == (0, len(planted))
 
 
 @pytest.mark.parametrize("kind", HARD)
