@@ -6,11 +6,14 @@ from struct import unpack_from
 from typing import Any
 
 from tests.kafka_coordinator.wire.broker_cases import RECORD_CASES, Case
+from tests.kafka_coordinator.wire.offset_cases import offsets_by_topic_id
 from tests.kafka_coordinator.wire.plain import plain
 from tests.kafka_coordinator.wire.raw_client import RawClient
 from tests.kafka_coordinator.wire.topic_cases import TOPIC_CASES
 
 CASES: dict[str, Case] = {**RECORD_CASES, **TOPIC_CASES}
+CASES_OF_4_4: dict[str, Case] = {"offsets_by_topic_id": offsets_by_topic_id}
+"""Conversations that a broker of 4.1 closes: their APIs' versions are not offered."""
 
 _NO_ID = "id 00000000-0000-0000-0000-000000000000"
 _VARYING = ("port", "cluster_id")
@@ -31,7 +34,7 @@ def answers_of(address: str, name: str, topic: str, *, late: float = 0.0) -> lis
         return answer
 
     try:
-        answers = [plain(each) for each in CASES[name](ask, topic)]
+        answers = [plain(each) for each in {**CASES, **CASES_OF_4_4}[name](ask, topic)]
     finally:
         for each in clients:
             each.close()
