@@ -1,19 +1,23 @@
 """What the documentation says of the programs is so."""
 
 import re
+from base64 import urlsafe_b64decode
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+from zlib import decompress
 
 import pytest
 
 from compare.figures.metrics import NAMES
 from compare.running.record import run_record
 from compare.running.run_variant import run_variant
-from compare.running.systems import known_strategies
+from compare.running.systems import known_strategies, read_text
 from compare.running.systems import read as read_scenario
 from compare.running.variants import variants_of
 from compare.sweeping.reading import read as read_sweep
 from protocols.scenario.reading import read
 from protocols.timeline.properties import ONE_OWNER, SETTLES
+from tools import four_events
 from tools.pages import DOCS, EXPECTED, ROOT, SCENARIOS, claims, comparison_of, examples, pages, printed
 
 BROKEN = {
@@ -87,6 +91,17 @@ def test_every_line_links_to_a_scenario_that_can_be_run(page: str) -> None:
             assert linked, f"{page}: {line}"
             assert set(linked) <= there
             assert {where.split(";")[0] for where in claims(line)} <= {*linked}
+
+
+def test_a_picture_of_an_event_opens_its_scenario_in_the_playground(subtests: pytest.Subtests) -> None:
+    for name, shown in four_events.EVENTS.items():
+        with subtests.test(event=name):
+            page = four_events.with_links(f"![what it shows](../side-by-side/{name}.svg)")
+            link = page.removeprefix(f"[![what it shows](../side-by-side/{name}.svg)](../").removesuffix(")")
+            packed = parse_qs(urlsplit(link).fragment)["scenario"][0]
+            text = decompress(urlsafe_b64decode(f"{packed}=="), wbits=-15).decode()
+            assert text == four_events.scenario(shown)
+            assert variants_of(read_text(text), tuple(four_events.PANELS))
 
 
 def test_every_figure_is_explained() -> None:

@@ -39,7 +39,8 @@ events:
   - {at: 20s, join: c2, subscribe: [orders]}
   - {at: 40s, commit: c1}
   - {at: 60s, crash: c2}
-  - {at: 90s, leave: c1}
+  - {at: 75s, join: c3, subscribe: [orders]}
+  - {at: 90s, leave: c3}
 """
 
 
@@ -114,7 +115,7 @@ MADE: Mapping[str, Callable[[], str]] = {
     "join": messages(SMALL, "kafka:range", 20, 24),
     "commit": messages(SMALL, "kafka:range", 40, 40.05),
     "crash": messages(SMALL, "kafka:range", 60, 72),
-    "leave": messages(SMALL, "kafka:range", 90, 90.2),
+    "leave": messages(SMALL, "kafka:range", 90, 94),
     "purgatory": story("two-owners-at-a-join", "kafka:range"),
     "compaction": _compaction,
     "zookeeper": _zookeeper,
