@@ -6,19 +6,23 @@ from struct import unpack_from
 from typing import Any
 
 from tests.kafka_coordinator.wire.broker_cases import RECORD_CASES, Case
-from tests.kafka_coordinator.wire.heartbeat_cases import refused_heartbeats
+from tests.kafka_coordinator.wire.heartbeat_cases import refused_heartbeats, repeated_heartbeats
 from tests.kafka_coordinator.wire.offset_cases import offsets_by_topic_id
 from tests.kafka_coordinator.wire.plain import plain
 from tests.kafka_coordinator.wire.raw_client import RawClient
 from tests.kafka_coordinator.wire.topic_cases import TOPIC_CASES
 
-CASES: dict[str, Case] = {**RECORD_CASES, **TOPIC_CASES, "refused_heartbeats": refused_heartbeats}
+CASES: dict[str, Case] = {
+    **RECORD_CASES,
+    **TOPIC_CASES,
+    "refused_heartbeats": refused_heartbeats,
+    "repeated_heartbeats": repeated_heartbeats,
+}
 CASES_OF_4_4: dict[str, Case] = {"offsets_by_topic_id": offsets_by_topic_id, "refused_heartbeats": refused_heartbeats}
 """Conversations with a broker of 4.4."""
 
 _NO_ID = "id 00000000-0000-0000-0000-000000000000"
 _VARYING = ("port", "cluster_id", "heartbeat_interval")
-_SORTED = {"low_watermark", "timestamp"}
 _DESCRIBE_CONFIGS = 32
 
 
@@ -60,12 +64,7 @@ def _steady(value: Any, topic: str, ids: dict[str, str]) -> Any:
                 value[name] = _whole_batches(each)
             elif name == "configs" and each:
                 value[name] = sorted(each, key=lambda one: str(one["name"]))
-            elif (
-                name == "partitions"
-                and each
-                and isinstance(each[0], dict)
-                and ("low_watermark" in each[0] or "timestamp" in each[0])
-            ):
+            elif name == "partitions" and each and _is_of_records(each[0]):
                 value[name] = sorted(each, key=lambda one: int(one["partition_index"]))
         return value
     if isinstance(value, list):
@@ -75,6 +74,10 @@ def _steady(value: Any, topic: str, ids: dict[str, str]) -> Any:
             return ids.setdefault(value, f"id {len(ids) + 1}")
         return re.sub(r"within \[.*?\]", "within [...]", value.replace(topic, "TOPIC"))
     return value
+
+
+def _is_of_records(partition: Any) -> bool:
+    return isinstance(partition, dict) and ("low_watermark" in partition or "timestamp" in partition)
 
 
 def _whole_batches(content: str) -> str:

@@ -1,6 +1,7 @@
 """Heartbeats of the consumer protocol that are refused, and one that is repeated because its answer got lost."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from tests.kafka_coordinator.wire.broker_cases import Ask
@@ -9,7 +10,8 @@ from tests.kafka_coordinator.wire.plain import request
 _CREATE, _FETCH, _FIND, _HEARTBEAT = 19, 9, 10, 68
 
 
-def refused_heartbeats(ask: Ask, topic: str) -> list[Any]:
+def _beats(ask: Ask, topic: str) -> Callable[..., Any]:
+    """What sends a heartbeat to a group that is called as the topic, of two partitions."""
     new = {"name": topic, "num_partitions": 2, "replication_factor": 1}
     known = ask(request(_CREATE, 7, topics=[new], timeout=5000)).topics[0].topic_id
     ask(request(_FIND, 4, key_type=0, coordinator_keys=[topic]))
@@ -25,7 +27,21 @@ def refused_heartbeats(ask: Ask, topic: str) -> list[Any]:
         fields.setdefault("topic_partitions", None)
         return ask(request(_HEARTBEAT, 1, group_id=group, member_id=member, member_epoch=epoch, **fields))
 
-    answers = [
+    return beat
+
+
+def repeated_heartbeats(ask: Ask, topic: str) -> list[Any]:
+    """The answer with a new epoch gets lost, the member says again what it has."""
+    beat = _beats(ask, topic)
+    answers = [beat(epoch=0), beat("z", 0), beat(owned=[0, 1])]
+    (kept,) = answers[-1].assignment.topic_partitions[0].partitions
+    answers += [beat(owned=[kept]), beat(owned=[kept]), beat(), beat("z", 2, owned=[]), beat("z", -1)]
+    return [*answers, beat(epoch=2), beat(epoch=2, owned=[kept]), beat(epoch=3, owned=[0, 1])]
+
+
+def refused_heartbeats(ask: Ask, topic: str) -> list[Any]:
+    beat = _beats(ask, topic)
+    return [
         beat(epoch=0, group=""),
         beat(epoch=0, group=f"{topic}-2", instance_id=" "),
         beat(epoch=0, rack_id=""),
@@ -45,15 +61,4 @@ def refused_heartbeats(ask: Ask, topic: str) -> list[Any]:
         beat("b", 1, instance_id="j"),
         beat("c", 1),
         beat("a", 9, instance_id="i"),
-    ]
-    first = answers[13].member_epoch
-    repeated = {"owned": [0, 1], "instance_id": "i"}
-    return [
-        *answers,
-        beat("a", first, **repeated),
-        beat("z", 0, subscribed_topic_names=[]),
-        beat("a", first, **repeated),
-        beat("a", first, **repeated),
-        beat("z", first, owned=[]),
-        beat("a", first - 1, instance_id="i", owned=[0]),
     ]
