@@ -141,7 +141,7 @@ def _consumer(told: messages.ConsumerGroupHeartbeat) -> int:
 
 def _consumer_told(told: messages.ConsumerGroupHeartbeatAnswer) -> int:
     share = 1 if told.assignment is None else 1 + _by_id(told.assignment) + _TAGS
-    return 4 + 2 + 1 + _text(told.member_id) + 4 + 4 + share
+    return 4 + 2 + _text(told.error_message) + _text(told.member_id) + 4 + 4 + share
 
 
 _HOST, _CLUSTER = "127.0.0.1", "x" * 22

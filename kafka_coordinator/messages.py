@@ -306,7 +306,8 @@ class ConsumerGroupHeartbeat(NamedTuple):
 
 
 class ConsumerGroupHeartbeatAnswer(NamedTuple):
-    """``assignment``: all partitions that the member shall own, sorted; None: what it was told last still holds."""
+    """``assignment``: all partitions that the member shall own, sorted; None: what it was told last still holds.
+    ``error_message`` says of an error what is wrong."""
 
     correlation: int
     error: str
@@ -314,6 +315,7 @@ class ConsumerGroupHeartbeatAnswer(NamedTuple):
     member_epoch: int
     heartbeat_interval_ms: int
     assignment: tuple[Partition, ...] | None
+    error_message: str | None = None
 
 
 class ConsumerGroupDescribe(NamedTuple):

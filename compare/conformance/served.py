@@ -5,7 +5,7 @@ The lines are JSON objects, in the order of time; times are milliseconds.
 
 | line | what it says |
 |---|---|
-| ``{"served": "kafka", "config", "topics", "topic_ids"}`` | the first: settings other than the defaults, topics |
+| ``{"served": "kafka", "kafka", "config", "topics", "topic_ids"}`` | the first: version, settings, topics |
 | ``{"at", "from", "n", "op", "group", "req"}`` | request n over a connection, as traces write requests |
 | ``{"at", "to", "n", "resp"}`` | the answer to it |
 | ``{"at", "topic", "partitions", "id"}`` | a topic has so many partitions from now on; null: it is gone |
@@ -55,6 +55,7 @@ class _Asked:
 class Written:
     """What the lines say. ``untraceable`` is why there can be no traces, where there can be none."""
 
+    version: str | None = None
     config: dict[str, Json] = field(default_factory=dict)
     topics: list[tuple[float, str, int | None]] = field(default_factory=list)
     """Time, topic, its partitions from then on."""
@@ -84,7 +85,7 @@ def written(lines: Iterable[bytes]) -> Written:
             if line["partitions"] is not None:
                 found.ids[line["topic"]] = line["id"]
         elif "served" in line:
-            found.config = line["config"]
+            found.version, found.config = line.get("kafka"), line["config"]
             found.topics += [(0.0, topic, count) for topic, count in line["topics"].items()]
             found.ids |= line["topic_ids"]
         else:
@@ -140,12 +141,13 @@ def _trace(found: Written, group: str, asked: list[_Asked]) -> Trace:
             answered[len(steps)] = each.resp
         steps.append({"op": each.op, "req": _with_symbols({"group_id": group, **each.req}, symbols)})
     topic_ids = {each[1]: found.ids[each[1]] for each in changes if each[1] in found.ids}
-    session = Session(ids, found.config, first, topic_ids, steps)
+    session = Session(ids, found.config, first, topic_ids, steps, found.version)
     played = [session.step(number, step) for number, step in enumerate(steps)]
     for number, completed in session.completed_at.items():
         played[number]["completed_at_step"] = completed
     content = {
         "trace_id": f"served-{group}",
+        **({} if found.version is None else {"kafka": found.version}),
         "protocol": "consumer" if any(each.op == "consumer_group_heartbeat" for each in asked) else "classic",
         "scenario": "served",
         "config": found.config,

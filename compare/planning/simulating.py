@@ -189,6 +189,7 @@ def variant_of(
         topics={topic: {"queues": queues} for topic, queues in topics.items()},
         group={"name": subject.group, "members": members_before(subject, done)},
         load=dict(subject.load),
+        versions=dict(subject.versions),
         run={"for": end, "latency": subject.latency},
         systems=[{"system": name, "settings": {**subject.settings, **(broker or {})}}],
         events=events,

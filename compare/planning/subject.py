@@ -102,7 +102,7 @@ class Subject:
     ``members``: name to its fields; ``topics``: name to its number of queues, in RocketMQ per broker; ``settings``: the
     brokers' (the clients' are the members'); ``libraries``: Kafka's members to the key of their client library, where
     the client id hints at one or, if ``libraries_given``, the user names it; ``assumptions``: what no source shows, a
-    sentence each.
+    sentence each; ``versions``: as in a scenario.
     """
 
     system: str
@@ -117,6 +117,7 @@ class Subject:
     libraries: Mapping[str, str] = field(default_factory=dict)
     libraries_given: bool = False
     assumptions: Sequence[str] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -183,6 +184,7 @@ def of_scenario(scenario: Scenario, group: str | None, system: str, today: str |
         scenario.run.latency,
         libraries=_of_clients(name, {member: str(each.get("client_id", "")) for member, each in members.items()}),
         assumptions=told if scenario.events else (),
+        versions={name: version for name, version in scenario.versions.items() if name == of_system},
     )
 
 

@@ -164,17 +164,19 @@ def own_part(part: P, own: Collection[str]) -> P:
 
 def with_kafka_version(scenario: Scenario, version: str | None) -> Scenario:
     """The scenario with Kafka of this version (None: as it is)."""
-    if version is None:
-        return scenario
-    named = kafka.version_named(version, "--kafka-version").name
-    return scenario.model_copy(update={"versions": {**scenario.versions, "kafka": named}})
+    return scenario.model_copy(update={"versions": {**scenario.versions, **kafka_versions(version)}})
 
 
-def version_notes(scenario: Scenario) -> list[str]:
-    """A line for each version in the scenario whose answers nobody has compared with a broker's."""
+def kafka_versions(version: str | None) -> dict[str, str]:
+    """What ``--kafka-version`` says as a scenario does; `UserError` for a version that there is not."""
+    return {} if version is None else {"kafka": kafka.version_named(version, "--kafka-version").name}
+
+
+def version_notes(versions: Mapping[str, str]) -> list[str]:
+    """A line for each of these versions of systems whose answers nobody has compared with a broker's."""
     return [
         f"note: {system} {version} is composed of rules whose first version is known; not compared with a broker"
-        for system, version in scenario.versions.items()
+        for system, version in versions.items()
         if version not in kafka.COMPARED_VERSIONS
     ]
 

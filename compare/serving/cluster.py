@@ -129,15 +129,16 @@ async def start(
     topics: Mapping[str, Mapping[str, int]] | None = None,
     advertised: str | None = None,
     observer: Observer | None = None,
+    kafka_version: str | None = None,
 ) -> Served:
     """Start a cluster in the running event loop, with the scenario's brokers, topics and events.
 
     ``keeps_messages``: for a report; ``journal`` writes down what clients of Kafka say.
     ``brokers`` and ``topics`` (topic to queues per broker) take the place of the scenario's. ``settings`` of the
     brokers: under Kafka's own names; of RocketMQ, fields of `BrokerSettings`. ``advertised``: the host that clients are
-    told instead of ``host``. ``observer``: hears what happens in place of the history, and of all messages. Raises
-    `UserError` where a port is taken, where clients would be told an address to which nobody can connect, or for a
-    setting that the system does not have.
+    told instead of ``host``. ``observer``: hears what happens in place of the history, and of all messages.
+    ``kafka_version``: None for the default. Raises `UserError` where a port is taken, where clients would be told
+    an address to which nobody can connect, or for a setting or a version that the system does not have.
     """
     _check_reachable(host, advertised)
     history = History(UNCOUNTED, keeps_messages=keeps_messages)
@@ -149,7 +150,7 @@ async def start(
     first = PORTS[system] if port is None else port
     try:
         if system == "kafka":
-            service, bootstrap = await _kafka(world, names, topics, settings, host, first, advertised)
+            service, bootstrap = await _kafka(world, names, topics, settings, host, first, advertised, kafka_version)
         else:
             service, bootstrap = await _rocketmq(world, names, topics, settings, host, first, advertised)
     except OSError as error:
@@ -192,12 +193,15 @@ async def _kafka(
     host: str,
     port: int,
     advertised: str | None,
+    version: str | None,
 ) -> tuple[Service, str]:
     from compare.serving.kafka import KafkaService
+    from kafka_coordinator.cluster import DEFAULT_VERSION, version_named
     from kafka_coordinator.wire import DEFAULT_BROKERS, ServedCluster
 
     counts = {topic: sum(queues.values()) for topic, queues in topics.items()}
-    cluster = ServedCluster(world, brokers or DEFAULT_BROKERS, counts, settings)
+    named = DEFAULT_VERSION if version is None else version_named(version, "version")
+    cluster = ServedCluster(world, brokers or DEFAULT_BROKERS, counts, settings, version=named)
     await cluster.start(host, port, advertised)
     return KafkaService(cluster), cluster.bootstrap
 

@@ -29,6 +29,11 @@ class KafkaService:
         self.cluster, self.operations = cluster, Operations(cluster)
 
     @property
+    def version(self) -> str:
+        """Kafka's version that the brokers are of."""
+        return self.cluster.settings.version.name
+
+    @property
     def brokers(self) -> Sequence[str]:
         """Names of all brokers, those that are away among them."""
         return self.cluster.brokers

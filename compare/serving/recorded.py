@@ -45,7 +45,9 @@ class Journal:
         self._ids = service.cluster.controller.topic_ids
         topics = {topic: sum(queues.values()) for topic, queues in service.topics().items()}
         ids = {topic: _base64(self._ids.get(topic, 0)) for topic in topics}
-        self._write({"served": "kafka", "config": dict(self._settings), "topics": topics, "topic_ids": ids})
+        version = service.version
+        begin = {"served": "kafka", "kafka": version, "config": dict(self._settings)}
+        self._write({**begin, "topics": topics, "topic_ids": ids})
         if len(service.brokers) > 1:
             self.untraceable(0.0, "its traces are of one broker")
 

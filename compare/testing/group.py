@@ -62,8 +62,12 @@ class Group(Events, Demands, HasRemoved):
     `protocols.errors.UserError` for what cannot be, such as the crash of a member that is not there.
     """
 
-    def __init__(self, system: str, clock: Clock, plan: Plan = DEFAULT) -> None:
+    def __init__(
+        self, system: str, clock: Clock, plan: Plan = DEFAULT, versions: Mapping[str, str] | None = None
+    ) -> None:
         self.system, self.clock, self.plan = system, clock, plan
+        self.versions = versions or {}
+        """As in a scenario; groups made by calling this one are of the same."""
         self.made: list[Group] = [self]
         """This group and those made by calling it."""
         self.printed: object = None
@@ -97,7 +101,7 @@ class Group(Events, Demands, HasRemoved):
             )
         named = strategy_of(self.system, protocol, assignor or strategy)
         plan = Plan(topics, members, named, settings or {}, **more)
-        group = Group(self.system, self.clock, plan)
+        group = Group(self.system, self.clock, plan, self.versions)
         self.made.append(group)
         _ = group.world
         return group
@@ -129,7 +133,8 @@ class Group(Events, Demands, HasRemoved):
     def world(self) -> World:
         """Where it lives."""
         plan = self.plan
-        world = World(plan.fields(), self.label, plan.settings, plan.seed, plan.latency)
+        fields = {**plan.fields(), **({"versions": self.versions} if self.versions else {})}
+        world = World(fields, self.label, plan.settings, plan.seed, plan.latency)
         self.clock.add(world)
         return world
 

@@ -62,13 +62,24 @@ def _scope(fixture_name: str, config: pytest.Config) -> "Literal['function', 'mo
     return found  # type: ignore[no-any-return]
 
 
+def _kafka_version(request: pytest.FixtureRequest) -> str | None:
+    """What the mark ``kafka_version("4.1")`` of the test (or of its module, where a broker lives that long) names, or
+    else the ini option ``equipoise_kafka_version``."""
+    mark = request.node.get_closest_marker("kafka_version")
+    if mark is None:
+        return request.config.getini("equipoise_kafka_version") or None
+    if len(mark.args) != 1 or mark.kwargs:
+        raise pytest.UsageError('kafka_version: expected one version, such as pytest.mark.kafka_version("4.1")')
+    return str(mark.args[0])
+
+
 @pytest.fixture(scope=_scope)
-def kafka_broker() -> "Generator[KafkaBroker, None, None]":
+def kafka_broker(request: pytest.FixtureRequest) -> "Generator[KafkaBroker, None, None]":
     """A Kafka broker on a free port of 127.0.0.1 for real clients: ``kafka_broker.bootstrap``. Needs the extra
     ``serve``. ``equipoise_broker_scope = session`` in the ini file keeps it for the whole run."""
     from compare.testing.brokers import KafkaBroker
 
-    broker = KafkaBroker()
+    broker = KafkaBroker(kafka_version=_kafka_version(request))
     yield broker
     broker.close()
 
@@ -86,13 +97,20 @@ def rocketmq_cluster() -> "Generator[RocketMQBrokers, None, None]":
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of the ini file."""
+    parser.addini("equipoise_kafka_version", "version of kafka_group, group_pair and kafka_broker: 4.1 to 4.4")
     parser.addini("equipoise_broker_scope", "scope of kafka_broker and rocketmq_cluster", default="function")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Marks of tests."""
+    config.addinivalue_line("markers", "kafka_version(version): version of kafka_group, group_pair and kafka_broker")
 
 
 def _group(system: str, clock: "Clock", request: pytest.FixtureRequest) -> "Group":
     from compare.testing.group import Group
 
-    group = Group(system, clock)
+    version = _kafka_version(request) if system == "kafka" else None
+    group = Group(system, clock, versions={"kafka": version} if version else {})
     stash = request.node.stash
     stash[_GROUPS] = stash.get(_GROUPS, [])
     stash[_GROUPS].append(group)

@@ -17,9 +17,10 @@ from protocols.scenario.model import Scenario, split_system
 from protocols.scenario.writing import as_fields
 
 
-def kafka_group(clock: Clock | None = None, **plan: Unpack[GroupPlan]) -> Group:
-    """A Kafka group on a clock of its own (or on this one); what can be said is at `Group.__call__`."""
-    return Group(KAFKA, clock or Clock())(**plan)
+def kafka_group(clock: Clock | None = None, *, kafka_version: str = "", **plan: Unpack[GroupPlan]) -> Group:
+    """A Kafka group on a clock of its own (or on this one); what can be said is at `Group.__call__`. ``kafka_version``:
+    4.1 to 4.4; left out, that of a scenario that names none."""
+    return Group(KAFKA, clock or Clock(), versions={KAFKA: kafka_version} if kafka_version else {})(**plan)
 
 
 def rocketmq_group(clock: Clock | None = None, **plan: Unpack[GroupPlan]) -> Group:
@@ -40,7 +41,7 @@ def play(scenario: Scenario, system: str = "", *, clock: Clock | None = None) ->
     ((group_name, part),) = scenario.groups.items()
     kind, strategy = split_system(name)
     given = as_fields(scenario)
-    group = Group(kind, clock or Clock())(
+    group = Group(kind, clock or Clock(), versions=scenario.versions)(
         topics={topic: each["queues"] for topic, each in given["topics"].items()},
         members={member: as_fields(each) for member, each in part.members.items()},
         strategy=strategy,

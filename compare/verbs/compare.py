@@ -33,6 +33,7 @@ from compare.showing.console import print_json, print_text, run_progress
 from compare.verbs.options import (
     FORMATS,
     HELP_OPTIONS,
+    KAFKA_VERSION,
     WIDE,
     check_folder,
     check_report,
@@ -74,11 +75,7 @@ class _NamesStrategies(click.Command):
     " kafka-zookeeper:range, rocketmq:AVG, a label of the scenario, or several in one word: kafka,"
     " kafka-zookeeper, rocketmq, all. May be given several times.",
 )
-@click.option(
-    "--kafka-version",
-    metavar="VERSION",
-    help="Kafka's version, 4.1 to 4.4, in place of the scenario's (left out: 4.1).",
-)
+@KAFKA_VERSION
 @click.option(
     "--seed", "seeds", type=int, multiple=True, help="Replace the scenario's seed. May be given several times."
 )
@@ -220,7 +217,7 @@ def _chosen(seeds: tuple[int, ...], many: int | None, jitter: str | None) -> See
 
 def _read(paths: Iterable[Path | str], kafka_version: str | None) -> list[Scenario]:
     found = [with_kafka_version(read(path), kafka_version) for path in paths]
-    for note in dict.fromkeys(note for scenario in found for note in version_notes(scenario)):
+    for note in dict.fromkeys(note for scenario in found for note in version_notes(scenario.versions)):
         click.echo(note, err=True)
     return found
 

@@ -151,6 +151,12 @@ def hear_sigterm() -> None:
 
 FORMATS = ("table", "markdown", "json")
 
+KAFKA_VERSION = click.option(
+    "--kafka-version",
+    metavar="VERSION",
+    help="Kafka's version, 4.1 to 4.4, in place of the scenario's (left out: 4.1).",
+)
+
 WIDE = click.option("--wide", is_flag=True, help="Tables as wide as they get, not in parts of 120 columns.")
 
 

@@ -1,5 +1,7 @@
 """The verb `plan`."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,15 +15,15 @@ from compare.planning.promises import has_members, judge
 from compare.planning.real_groups import chosen, of_checked, of_observed, with_library
 from compare.planning.routes import route, way
 from compare.planning.simulating import Timing, costs_of, runs_of_steps, story_of
-from compare.planning.subject import of_scenario
+from compare.planning.subject import Subject, of_scenario
 from compare.planning.target import MOST_MEMBERS, Target, parse
 from compare.reading.client_libraries import LIBRARIES
 from compare.reading.gather import check_timeout, live_cluster_options
 from compare.reading.observed import ObservedGroup
-from compare.running.systems import read
+from compare.running.systems import kafka_versions, read, version_notes
 from compare.showing.console import print_json, print_line, run_progress
 from compare.showing.plan import MOST_PICTURED, print_plan, write_plan
-from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, save_report
+from compare.verbs.options import FORMATS, HELP_OPTIONS, KAFKA_VERSION, check_report, save_report
 from protocols.errors import UserError
 from protocols.scenario.fields import milliseconds
 
@@ -45,6 +47,7 @@ MOST_SEEDS = 10_000
     type=click.Choice(tuple(LIBRARIES)),
     help="The client library of all members of a Kafka group, which no source shows.",
 )
+@KAFKA_VERSION
 @click.option(
     "--check",
     type=click.IntRange(1, 9),
@@ -83,6 +86,7 @@ def plan(
     to: str,
     today: str | None,
     library: str | None,
+    kafka_version: str | None,
     check: int | None,
     count: int | None,
     seeds: int,
@@ -118,6 +122,7 @@ def plan(
     else:
         subject = of_observed(_observed(sources, group, command_config, timeout), today)
     subject = subject if library is None else with_library(subject, library)
+    subject = _with_version(subject, kafka_versions(kafka_version))
     found_route = route(subject, target)
     for step in found_route.steps:
         own_settings(subject, step)
@@ -133,6 +138,16 @@ def plan(
     if report is not None:
         save_report(report, write_plan(found, runs_of_steps(subject, found_route, timing, MOST_PICTURED)))
     return 0
+
+
+def _with_version(subject: Subject, given: Mapping[str, str]) -> Subject:
+    if given and subject.system != "kafka":
+        raise UserError(f"--kafka-version {given['kafka']}: the group is {subject.system}'s, expected one of Kafka's")
+    versions = {**subject.versions, **given}
+    for note in version_notes(versions):
+        click.echo(note, err=True)
+    told = [f"Kafka's brokers are of version {version}, as --kafka-version says." for version in given.values()]
+    return replace(subject, versions=versions, assumptions=(*subject.assumptions, *told))
 
 
 def _hurting(record: Record) -> list[str]:

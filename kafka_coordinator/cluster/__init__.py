@@ -109,6 +109,7 @@ if TYPE_CHECKING:
         SyncGroupAnswer,
     )
     from kafka_coordinator.versions import COMPARED as COMPARED_VERSIONS
+    from kafka_coordinator.versions import DEFAULT as DEFAULT_VERSION
     from kafka_coordinator.versions import NAMES as VERSIONS
     from kafka_coordinator.versions import version_named
     from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster

@@ -12,6 +12,7 @@ from kio.index import load_request_schema
 from kio.schema.index import api_key_map, schema_name_map
 from kio.static.protocol import Entity
 
+from kafka_coordinator.versions import NAMES
 from kafka_coordinator.wire import group_membership, group_offsets, group_views, lengths, requests
 from kafka_coordinator.wire.requests import Request
 from kafka_coordinator.wire.state import Translation
@@ -57,21 +58,33 @@ _TRANSLATIONS: Final[Mapping[int, Translation]] = {
     **group_offsets.TRANSLATIONS,
     **group_views.TRANSLATIONS,
 }
-_HIGHEST: Final[Mapping[int, int]] = {2: 10, 8: 9, 9: 9, 22: 5}
-"""Highest versions of Kafka 4.1.0 where the codec has higher ones: those it offers only with
-``unstable.api.versions.enable``, or not at all."""
+_HIGHEST: Final[Mapping[int, Mapping[str, int]]] = {
+    2: {"4.1": 10, "4.4": 11},
+    8: {"4.1": 9, "4.4": 10},
+    9: {"4.1": 9, "4.4": 10},
+    22: {"4.1": 5},
+}
+"""API key to the highest version that Kafka offers since which of its versions, where the codec has higher ones: those
+are offered only with ``unstable.api.versions.enable``, or not at all. Of 4.1.0 and 4.4.0 a broker's answer is recorded;
+those between offer what 4.1.0 does."""
 
 
-def _api(key: int) -> Api:
+def _api(key: int, version: str) -> Api:
     name = api_key_map[key]
     versions = sorted(schema_name_map[name])
-    highest = min(versions[-1], _HIGHEST.get(key, versions[-1]))
+    limits = [most for since, most in _HIGHEST.get(key, {}).items() if NAMES.index(since) <= NAMES.index(version)]
+    highest = min([versions[-1], *limits[-1:]])
     words = "".join(word.capitalize() for word in name.split("_"))
     return Api(key, words, (versions[0], highest), _REQUESTS.get(key), _TRANSLATIONS.get(key))
 
 
-APIS: Final[Mapping[int, Api]] = {key: _api(key) for key in sorted((*_REQUESTS, *_TRANSLATIONS))}
-"""API key to the API."""
+_KEYS: Final = sorted((*_REQUESTS, *_TRANSLATIONS))
+APIS_OF: Final[Mapping[str, Mapping[int, Api]]] = {
+    version: {key: _api(key, version) for key in _KEYS} for version in NAMES
+}
+"""Version of Kafka to API key to the API."""
+APIS: Final = APIS_OF[NAMES[-1]]
+"""Those of the newest version, which has all that the others have."""
 
 
 class Codec(NamedTuple):

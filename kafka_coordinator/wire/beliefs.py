@@ -168,7 +168,8 @@ class Beliefs:
         if request.member_epoch <= 0:
             self._end(key, observe)
         if request.member_epoch >= 0 and request.owned is not None:
-            self._set(key, request.owned, request.member_epoch, observe)
+            # Who repeats a heartbeat whose answer got lost names an older epoch than that which it was told.
+            self._set(key, request.owned, max(request.member_epoch, self._beliefs[key].generation or 0), observe)
 
     def _speaks(self, connection: str, message: Message, key: tuple[str, str], observe: Observe) -> None:
         belief = self._beliefs.get(key)
@@ -190,7 +191,7 @@ class Beliefs:
         if answer.error in _ENDS:
             self._end(asked.key, observe)
         elif answer.error == NONE:
-            self._beliefs[asked.key].generation = answer.generation
+            self._set(asked.key, self._beliefs[asked.key].partitions, answer.generation, observe)
 
     def _synced(self, asked: _Asked, answer: SyncGroupAnswer, observe: Observe) -> None:
         if answer.error == NONE and isinstance(answer.assignment, tuple | bytes):
@@ -225,6 +226,8 @@ class Beliefs:
     ) -> None:
         belief = self._beliefs[key]
         now = frozenset(partitions)
+        if generation is not None and generation < (belief.generation or 0):
+            self._end(key, observe)  # another member has taken the name
         belief.generation, belief.set_aside = generation, None
         if now != belief.partitions:
             belief.partitions = now

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from kio.static.protocol import Entity
 
-from kafka_coordinator.wire.apis import APIS, Api, codec
+from kafka_coordinator.wire.apis import APIS_OF, Api, codec
 from kafka_coordinator.wire.entities import Kind, response
 from kafka_coordinator.wire.lengths import after_tags, one_line
 from kafka_coordinator.wire.names import Names
@@ -189,7 +189,7 @@ class KafkaConversation:
 
     def _read(self, frame: bytes) -> _Pending:
         header = header_of(frame)
-        api = APIS.get(header.key)
+        api = APIS_OF[self._state.version].get(header.key)
         if api is None:
             raise WireError(f"a request of the API {header.key}, which is not served")
         first = self._number + 1

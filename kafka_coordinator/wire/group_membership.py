@@ -70,7 +70,7 @@ def _write_join(kind: Kind, body: "JoinGroupRequest", asked: Asked, answers: Seq
     (answer,) = answers
     if answer.member_id:
         asked.names.given(body.group_id, asked.connection, answer.member_id)
-    protocol = answer.protocol
+    protocol = answer.protocol if answer.error == NONE else None
     return make(
         kind,
         throttle_time=NO_THROTTLE,
@@ -215,7 +215,7 @@ def _write_consumer_heartbeat(
         kind,
         throttle_time=NO_THROTTLE,
         error_code=code(answer.error),
-        error_message=None,
+        error_message=answer.error_message,
         member_id=answer.member_id,
         member_epoch=answer.member_epoch,
         heartbeat_interval=timedelta(milliseconds=answer.heartbeat_interval_ms),

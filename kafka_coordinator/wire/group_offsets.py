@@ -4,12 +4,13 @@ What is asked about topics that there are not is answered here, as in `KafkaApis
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
 
 from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.errors import NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kafka_coordinator.errors import NONE, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION
 from kafka_coordinator.messages import (
     NO_LEADER_EPOCH,
     NO_OFFSET,
@@ -22,7 +23,7 @@ from kafka_coordinator.messages import (
 )
 from kafka_coordinator.wire.entities import Kind, code, make, part
 from kafka_coordinator.wire.opaque import by_topic
-from kafka_coordinator.wire.state import NO_THROTTLE, Asked, Translation
+from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, Asked, Translation
 from protocols.engine.nodes import Message
 
 if TYPE_CHECKING:
@@ -34,6 +35,20 @@ _BATCHES_SINCE: Final = 8
 """From this version of OffsetFetch on it asks about several groups."""
 _ALL_SINCE: Final = 2
 """From this version of OffsetFetch on null asks for all partitions that have an offset."""
+_IDS_SINCE: Final = 10
+"""From this version of OffsetCommit and OffsetFetch on topics are named by their ids."""
+
+
+def _name(topic: Any, asked: Asked) -> str:
+    """Of a topic in a request, which from `_IDS_SINCE` on has an id instead; empty where there is none of that id."""
+    name: str = topic.name if hasattr(topic, "name") else asked.state.topic_names.get(topic.topic_id or NO_ID, "")
+    return name
+
+
+def _topic(kind: Kind, topic: Any, partitions: Sequence[Entity]) -> Entity:
+    """A topic in an answer, called as the request calls it."""
+    called = {each: getattr(topic, each) for each in ("name", "topic_id") if hasattr(topic, each)}
+    return make(kind, partitions=tuple(partitions), **called)
 
 
 def _exists(topic: str, number: int, asked: Asked) -> bool:
@@ -44,10 +59,9 @@ def _read_commit(body: "OffsetCommitRequest", asked: Asked) -> Sequence[Message]
     asked.names.heard(body.group_id, body.member_id, asked.connection)
     offsets, epochs = [], []
     for topic in body.topics:
-        there = [one for one in topic.partitions if _exists(topic.name, one.partition_index, asked)]
-        offsets += [
-            ((topic.name, one.partition_index), one.committed_offset, one.committed_metadata or "") for one in there
-        ]
+        name = _name(topic, asked)
+        there = [one for one in topic.partitions if _exists(name, one.partition_index, asked)]
+        offsets += [((name, one.partition_index), one.committed_offset, one.committed_metadata or "") for one in there]
         epochs += [getattr(one, "committed_leader_epoch", NO_LEADER_EPOCH) for one in there]
     if body.topics and not offsets:
         return []
@@ -68,35 +82,40 @@ def _read_commit(body: "OffsetCommitRequest", asked: Asked) -> Sequence[Message]
 def _write_commit(
     kind: Kind, body: "OffsetCommitRequest", asked: Asked, answers: Sequence[OffsetCommitAnswer]
 ) -> Entity:
-    return _errors(kind, body, dict(answers[0].errors) if answers else {})
+    return _errors(kind, body, asked, dict(answers[0].errors) if answers else {})
 
 
-def _errors(kind: Kind, body: "OffsetCommitRequest | OffsetDeleteRequest", errors: Mapping[Partition, str]) -> Entity:
-    """The error of each partition of the request."""
-    item, topics = part(kind, "topics", "partitions"), []
+def _errors(
+    kind: Kind, body: "OffsetCommitRequest | OffsetDeleteRequest", asked: Asked, errors: Mapping[Partition, str]
+) -> Entity:
+    """The error of each partition of the request; first those about which the coordinator was not asked, and topics
+    with such ones, as `OffsetCommitResponse.Builder.merge` puts them."""
+    item, listed = part(kind, "topics", "partitions"), []
     for topic in body.topics:
+        name = _name(topic, asked)
+        missing = UNKNOWN_TOPIC_OR_PARTITION if name else UNKNOWN_TOPIC_ID
+        numbers = sorted([one.partition_index for one in topic.partitions], key=lambda number: (name, number) in errors)
         found = [
-            make(
-                item,
-                partition_index=one.partition_index,
-                error_code=code(errors.get((topic.name, one.partition_index), UNKNOWN_TOPIC_OR_PARTITION)),
-            )
-            for one in topic.partitions
+            make(item, partition_index=number, error_code=code(errors.get((name, number), missing)))
+            for number in numbers
         ]
-        topics.append(make(part(kind, "topics"), name=topic.name, partitions=tuple(found)))
+        is_asked = bool(numbers) and (name, numbers[0]) in errors
+        listed.append((is_asked, _topic(part(kind, "topics"), topic, found)))
+    topics = [made for _, made in sorted(listed, key=itemgetter(0))]
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(NONE), topics=tuple(topics))
 
 
 def _read_fetch(body: "OffsetFetchRequest", asked: Asked) -> Sequence[Message]:
     groups = getattr(body, "groups", (body,))
-    return [_read_group(group, asked.first + place) for place, group in enumerate(groups)]
+    return [_read_group(group, asked, asked.first + place) for place, group in enumerate(groups)]
 
 
-def _read_group(group: "OffsetFetchRequestGroup", correlation: int) -> Message:
+def _read_group(group: "OffsetFetchRequestGroup", asked: Asked, correlation: int) -> Message:
     topics = group.topics
     wanted: tuple[Partition, ...] | None = None
     if topics is not None:
-        wanted = tuple([(topic.name, number) for topic in topics for number in topic.partition_indexes])
+        named = [(_name(topic, asked), topic.partition_indexes) for topic in topics]
+        wanted = tuple([(name, number) for name, numbers in named if name for number in numbers])
     member_id = getattr(group, "member_id", None) or None
     return OffsetFetch(correlation, group.group_id, wanted, member_id, getattr(group, "member_epoch", -1))
 
@@ -141,27 +160,31 @@ def _fetched(
         for (partition, offset, error), text, epoch in zip(answer.offsets, texts, epochs, strict=True)
     }
 
-    def missing(number: int) -> Entity:
+    def missing(number: int, error: str = answer.error) -> Entity:
         return make(
             item,
             partition_index=number,
             committed_offset=NO_OFFSET,
             committed_leader_epoch=NO_LEADER_EPOCH,
             metadata="",
-            error_code=code(answer.error),
+            error_code=code(error),
         )
 
     if topics is None:
+        ids = asked.state.topic_ids
         return tuple(
             [
-                make(made, name=name, partitions=tuple([found[name, number] for number in numbers]))
+                make(made, name=name, topic_id=ids.get(name), partitions=tuple([found[name, one] for one in numbers]))
                 for name, numbers in by_topic(found)
+                if asked.version < _IDS_SINCE or name in ids
             ]
         )
     listed = []
     for topic in topics:
-        partitions = [found.get((topic.name, number)) or missing(number) for number in topic.partition_indexes]
-        listed.append(make(made, name=topic.name, partitions=tuple(partitions)))
+        name = _name(topic, asked)
+        error = answer.error if name else UNKNOWN_TOPIC_ID
+        partitions = [found.get((name, number)) or missing(number, error) for number in topic.partition_indexes]
+        listed.append(_topic(made, topic, partitions))
     return tuple(listed)
 
 
@@ -181,7 +204,7 @@ def _write_delete(
     (answer,) = answers
     if answer.error != NONE:
         return make(kind, throttle_time=NO_THROTTLE, error_code=code(answer.error), topics=())
-    return _errors(kind, body, dict(answer.errors))
+    return _errors(kind, body, asked, dict(answer.errors))
 
 
 TRANSLATIONS: Mapping[int, Translation] = {

@@ -17,7 +17,7 @@ from kafka_coordinator.wire.administration import (
     create_missing,
     partition,
 )
-from kafka_coordinator.wire.apis import APIS
+from kafka_coordinator.wire.apis import APIS_OF, Api
 from kafka_coordinator.wire.entities import Kind, make, part, response
 from kafka_coordinator.wire.requests import Answer, ApiVersions, Metadata, Piece, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, BrokerState
@@ -45,14 +45,15 @@ _TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 def api_versions(state: BrokerState, now: Time, sender: str, request: ApiVersions, out: Outbox) -> None:
     """Which APIs are served, in which versions; a version of this very request that is not is told so in version 0."""
     body = request.body
-    error, names = ErrorCode.none, list(APIS)
+    offered = APIS_OF[state.version]
+    error, apis = ErrorCode.none, list(offered.values())
     if body is None:
-        error, names = ErrorCode.unsupported_version, [API_VERSIONS]
+        error, apis = ErrorCode.unsupported_version, [offered[API_VERSIONS]]
     elif not _names_software(body):
-        error, names = ErrorCode.invalid_request, []
+        error, apis = ErrorCode.invalid_request, []
     kind = response(API_VERSIONS, request.version)
     item = part(kind, "api_keys")
-    listed = [item(api_key=key, min_version=_told(key), max_version=APIS[key].versions[1]) for key in names]
+    listed = [item(api_key=api.key, min_version=_told(api), max_version=api.versions[1]) for api in apis]
     features: dict[str, object] = {}
     if request.version >= 3 and error == ErrorCode.none:
         supported, final = part(kind, "supported_features"), part(kind, "finalized_features")
@@ -72,11 +73,11 @@ def api_versions(state: BrokerState, now: Time, sender: str, request: ApiVersion
     out.send(sender, Answer(request.correlation, answer))
 
 
-def _told(key: int) -> int:
+def _told(api: Api) -> int:
     """The lowest version of which clients are told. Old librdkafka takes Produce's for a sign of what a broker can do,
     so that it is told from 0 on (KIP-896); requests in versions that are not served close the connection all the
     same."""
-    return 0 if key == PRODUCE else APIS[key].versions[0]
+    return 0 if api.key == PRODUCE else api.versions[0]
 
 
 def _names_software(body: Entity) -> bool:

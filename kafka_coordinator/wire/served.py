@@ -16,6 +16,7 @@ from kafka_coordinator.cluster.controller import Controller, ControllerSettings
 from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from kafka_coordinator.versions import DEFAULT, Version
 from kafka_coordinator.wire.beliefs import Beliefs
 from kafka_coordinator.wire.cluster import ClusterRecord
 from kafka_coordinator.wire.controller import BalanceLeaders, BrokerAway, BrokerBack, ControllerNode, TellBrokers
@@ -45,11 +46,12 @@ class ServedCluster:
         topics: Mapping[str, int] = {},
         settings: Mapping[str, object] = {},
         server: ServerSettings = ServerSettings(),  # noqa: B008 - frozen
+        version: Version = DEFAULT,
     ) -> None:
         self.world, self.server = world, server
         self._host, self._advertised = "127.0.0.1", None  # type: tuple[str, str | None]
         self.brokers = tuple(brokers)
-        self.settings = with_settings(BrokerSettings(), settings, "kafka")
+        self.settings = with_settings(BrokerSettings(version=version), settings, "kafka")
         self.controller = Controller(self.brokers, self.settings.offsets_topic_num_partitions)
         for topic, count in topics.items():
             self.controller.put_topic(topic, tuple(self.brokers[n % len(self.brokers)] for n in range(count)))

@@ -81,6 +81,11 @@ class BrokerState:
     _names: Mapping[UUID, str] = field(default_factory=dict)
 
     @property
+    def version(self) -> str:
+        """Name of Kafka's version that the broker is of."""
+        return self.broker.coordinator.core.settings.version.name
+
+    @property
     def cluster(self) -> ClusterState:
         """Live brokers, topics with the leader of each partition (node names, empty: none), topic ids."""
         return self.broker.cluster

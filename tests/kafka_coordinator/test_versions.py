@@ -51,7 +51,7 @@ def test_the_second_of_two_that_come_at_once_waits_for_the_interval(version: str
     assert [group[epoch] == target[epoch] for epoch in range(first, first + 3)] == [True, True, not waits]
     if waits:
         assert target[first + 2] >= target[first + 1] + 1000
-    assert bool(version_notes(scenario)) == (version == "4.3")
+    assert bool(version_notes(scenario.versions)) == (version == "4.3")
 
 
 @pytest.mark.parametrize(

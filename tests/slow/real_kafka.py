@@ -20,11 +20,8 @@ USER, PASSWORD, STORE_PASSWORD = "alice", 'alice\'s "secret" \\ 1', "changeit"
 _START_S, _TOOL_S = 90, 120
 _CLUSTER_ID = "ZXF1aXBvaXNlLXRlc3QtMQ"
 _NONE: Mapping[str, str] = {}
-_ARTIFACTS = {
-    "org.apache.kafka:kafka_2.13": VERSION,
-    "org.apache.kafka:kafka-tools": VERSION,
-    "org.slf4j:slf4j-simple": "1.7.36",
-}
+_ARTIFACTS = ("org.apache.kafka:kafka_2.13", "org.apache.kafka:kafka-tools")
+_OTHER_ARTIFACTS = {"org.slf4j:slf4j-simple": "1.7.36"}
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
@@ -89,12 +86,16 @@ class RealKafka:
 
 @contextmanager
 def running(
-    folder: Path, settings: Mapping[str, str] = _NONE, advertise: Callable[[str], str] | None = None
+    folder: Path,
+    settings: Mapping[str, str] = _NONE,
+    advertise: Callable[[str], str] | None = None,
+    version: str = VERSION,
 ) -> Iterator[RealKafka]:
     """A node that keeps everything in ``folder``; `UnavailableError` where Java 17, Maven or the jars are missing.
     ``settings`` of the broker stand instead of those of the tests. ``advertise``: its plain listener's address to the
     one that it shall tell clients."""
-    java, jars = find_java(), released_jars("kafka", VERSION, _ARTIFACTS)
+    artifacts = {**dict.fromkeys(_ARTIFACTS, version), **_OTHER_ARTIFACTS}
+    java, jars = find_java(), released_jars("kafka", version, artifacts)
     command = [java, "-cp", f"{jars}/*", "-Xmx512m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     log_level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
     tool = [java, "-cp", f"{jars}/*", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", log_level]

@@ -9,6 +9,7 @@ import pytest
 from kio.index import load_request_schema
 from kio.serial import entity_reader, entity_writer
 
+from kafka_coordinator.versions import VERSIONS
 from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.entities import code, response
 from kafka_coordinator.wire.error_answers import error_answer
@@ -52,7 +53,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, int, An
     javac, folder = str(Path(java).resolve().with_name("javac")), tmp_path_factory.mktemp("answers")
     subprocess.run([javac, "-cp", f"{jars}/*", "-d", str(folder), str(SOURCE)], check=True, timeout=120)
     asked = []
-    with serving({"orders": 1}) as it:
+    with serving({"orders": 1}, version=VERSIONS["4.4"]) as it:
         state = it.cluster.states["broker-1"]
         for api in APIS.values():
             if api.request is None or api.request in ELSEWHERE:

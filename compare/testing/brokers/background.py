@@ -27,13 +27,20 @@ class Background:
         topics: Mapping[str, Mapping[str, int]] = {},
         settings: Mapping[str, object] = {},
         port: int = 0,
+        kafka_version: str | None = None,
     ) -> None:
         self._loop = LoopThread(f"equipoise-{system}")
         self._loop.__enter__()
         try:
-            self.served: Served = self._loop.run(
-                start(system, None, port=port, settings=settings, brokers=brokers or None, topics=topics)
+            started = start(
+                system,
+                port=port,
+                settings=settings,
+                brokers=brokers or None,
+                topics=topics,
+                kafka_version=kafka_version,
             )
+            self.served: Served = self._loop.run(started)
         except BaseException:
             self._loop.__exit__(None, None, None)
             raise

@@ -132,7 +132,8 @@ class KafkaBroker:
     """A cluster of one broker or several, from here to `close`; clients begin at ``bootstrap``.
 
     ``topics``: name to number of partitions; others are created when clients ask for them. ``settings``: the
-    coordinator's, under Kafka's own names. Methods may be called from any thread.
+    coordinator's, under Kafka's own names. ``kafka_version``: 4.1 to 4.4; left out, the default of `equipoise serve`.
+    Methods may be called from any thread.
     """
 
     def __init__(
@@ -142,11 +143,12 @@ class KafkaBroker:
         brokers: int = 1,
         settings: Mapping[str, object] = {},
         port: int = 0,
+        kafka_version: str | None = None,
     ) -> None:
         given = {"group.initial.rebalance.delay.ms": INITIAL_DELAY_MS, **settings}
         names = [f"broker-{number}" for number in range(1, brokers + 1)]
         there = {topic: {names[0]: count} for topic, count in topics.items()}
-        self._background = Background("kafka", names, there, given, port)
+        self._background = Background("kafka", names, there, given, port, kafka_version)
         self._groups: dict[str, RealGroup] = {}
 
     @property

@@ -18,7 +18,6 @@ from kafka_coordinator.coordinator.consumer_groups.progress import move, observe
 from kafka_coordinator.coordinator.consumer_groups.sessions import heartbeat_interval_ms, restart_session
 from kafka_coordinator.coordinator.consumer_groups.target import compute_target, is_due
 from kafka_coordinator.coordinator.core import Core
-from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.errors import GROUP_ID_NOT_FOUND, NONE
 from protocols.engine.nodes import Outbox, Time
 
@@ -30,7 +29,8 @@ def consumer_heartbeat(
     try:
         out.send(sender, _answer(core, now, sender, request, out))
     except checks.Refused as refused:
-        out.send(sender, refusal(request, refused.error))
+        told = messages.ConsumerGroupHeartbeatAnswer(request.correlation, refused.error, None, 0, 0, None, refused.text)
+        out.send(sender, told)
 
 
 def _answer(
@@ -70,7 +70,7 @@ def _caller(core: Core, group: ConsumerGroup, request: messages.ConsumerGroupHea
     static_id = group.static_members.get(request.instance_id)
     if static_id is None:
         return _Caller(known, None)
-    checks.check_released(group.members[static_id])
+    checks.check_released(group.members[static_id], request.member_id)
     return _Caller(None, group.members[static_id])
 
 
@@ -188,7 +188,7 @@ def _leave(
 ) -> messages.ConsumerGroupHeartbeatAnswer:
     group = core.consumer_groups.get(request.group)
     if group is None:
-        raise checks.Refused(GROUP_ID_NOT_FOUND)
+        raise checks.Refused(GROUP_ID_NOT_FOUND, f"Group {request.group} not found.")
     member = checks.existing(group, request.member_id, request.instance_id)
     epoch = request.member_epoch
     if epoch == messages.LEAVES_FOR_A_WHILE:

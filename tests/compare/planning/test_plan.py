@@ -203,6 +203,15 @@ def test_equal_calls_give_equal_bytes_with_any_number_of_processes(
     assert texts[0] == texts[1]
 
 
+def test_the_steps_are_simulated_with_the_version_that_is_named(tmp_path: Path) -> None:
+    options = ("members=8", "--from", "uniform", "--kafka-version")
+    before, after = (planned(tmp_path, *options, version) for version in ("4.1", "4.4"))
+    settling = [plan["steps"][0]["cost"]["settle_s"] for plan in (before, after)]
+    assert settling[1] > settling[0], "those who start together wait for the second target of 4.4"
+    assert after["assumptions"][-1] == "Kafka's brokers are of version 4.4, as --kafka-version says."
+    assert before["assumptions"][:-1] == after["assumptions"][:-1]
+
+
 def test_bad_input_is_one_line(subtests: pytest.Subtests, tmp_path: Path) -> None:
     for arguments, expected in [
         (["--to", "rang"], "--to rang: did you mean range?"),

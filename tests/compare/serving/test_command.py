@@ -19,6 +19,8 @@ from compare.conformance.cases import FileResult
 from compare.conformance.players import play_files
 from compare.verbs.serve import serve
 from protocols.errors import UserError
+from tests.kafka_coordinator.wire.plain import request
+from tests.kafka_coordinator.wire.raw_client import RawClient
 
 SCENARIO = """
 name: three partitions, and then four
@@ -115,6 +117,32 @@ def test_real_clients_use_it_and_it_writes_what_they_did(tmp_path: Path) -> None
     assert "worker" in report.read_text()
 
 
+@pytest.mark.parametrize(
+    ("of_scenario", "options", "epoch", "note"),
+    [
+        ("4.1", (), 1, ""),
+        ("4.1", ("--kafka-version", "4.4"), 2, ""),
+        ("4.3", (), 2, "serve: note: kafka 4.3 is composed of rules whose first version is known; not compared"),
+    ],
+)
+def test_the_version_that_is_named_is_served(
+    of_scenario: str, options: tuple[str, ...], epoch: int, note: str, tmp_path: Path
+) -> None:
+    scenario, record = tmp_path / "s.yaml", tmp_path / "out.json"
+    scenario.write_text(f"{SCENARIO}versions: {{kafka: {of_scenario}}}\n")
+    with serving("kafka", str(scenario), "--port", "0", "--record", str(record), *options) as (process, line):
+        with RawClient(line.rpartition(" ")[2]) as client:
+            joins = {"group_id": "g", "member_id": "m", "member_epoch": 0, "subscribed_topic_names": ["orders"]}
+            asked = request(68, 1, rebalance_timeout=60_000, topic_partitions=[], **joins)
+            assert client.ask(asked).member_epoch == epoch
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        assert process.stderr.read().startswith(note)
+    (result,) = play_files([record.with_name("out.json.jsonl")], lambda _: lambda _: None, 1)
+    assert isinstance(result, FileResult)
+    assert (result.passed, result.failed) == (1, 0), "the recording names the version"
+
+
 def test_what_was_recorded_survives_a_kill(tmp_path: Path) -> None:
     record, scenario = tmp_path / "out.json", tmp_path / "s.yaml"
     scenario.write_text("events:\n  - {at: 1ms, add_topic: {more: 2}}\n")
@@ -170,6 +198,8 @@ def test_rocketmq_says_where_its_name_server_is() -> None:
     ("arguments", "told"),
     [
         (["rocketmq", "--initial-delay", "3s"], "--initial-delay 3s: rocketmq has no initial delay"),
+        (["rocketmq", "--kafka-version", "4.4"], "--kafka-version 4.4: rocketmq is served, expected serve kafka"),
+        (["kafka", "--kafka-version", "5"], "--kafka-version: '5', expected a version of Kafka: 4.1, 4.2, 4.3, 4.4"),
         (["kafka", "--initial-delay", "soon"], "--initial-delay soon:"),
         (["kafka", "--topic", "orders"], "--topic orders: expected a name and 1 to 10000 partitions"),
         (["kafka", "--topic", "orders:4", "--topic", "orders:5"], "--topic orders:5: there is a topic orders already"),

@@ -160,6 +160,39 @@ def test_the_scenario_in_the_report_of_a_failure_has_the_same_rebalances(
             assert len(began) > 1
 
 
+def test_groups_and_brokers_are_of_the_version_that_the_mark_or_the_ini_file_names(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nequipoise_kafka_version = 4.3")
+    pytester.makepyfile(
+        """
+        import pytest
+
+        def named(*found):
+            return {getattr(each, "scenario", each).versions["kafka"] for each in found}
+
+        def test_ini(kafka_group, group_pair):
+            assert named(kafka_group.world, group_pair.kafka(members=["a"]).world) == {"4.3"}
+            assert not group_pair.rocketmq.world.scenario.versions
+
+        @pytest.mark.kafka_version("4.1")
+        def test_mark(kafka_group, kafka_broker):
+            assert named(kafka_group(members=["a"]).world) == {"4.1"}
+            assert kafka_broker._service.version == "4.1"
+
+        @pytest.mark.kafka_version("4.9")
+        def test_unknown(kafka_broker):
+            pass
+
+        @pytest.mark.kafka_version()
+        def test_none(kafka_broker):
+            pass
+        """
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers")
+    done.assert_outcomes(passed=2, errors=2)
+    for told in ("expected a version of Kafka: 4.1", "kafka_version: expected one version"):
+        done.stdout.fnmatch_lines([f"*{told}*"])
+
+
 def test_a_shrunk_failure_prints_the_smallest_scenario(pytester: pytest.Pytester, tmp_path: Path) -> None:
     pytester.makepyfile(
         """

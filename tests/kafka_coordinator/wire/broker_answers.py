@@ -6,14 +6,23 @@ from struct import unpack_from
 from typing import Any
 
 from tests.kafka_coordinator.wire.broker_cases import RECORD_CASES, Case
+from tests.kafka_coordinator.wire.heartbeat_cases import refused_heartbeats, repeated_heartbeats
+from tests.kafka_coordinator.wire.offset_cases import offsets_by_topic_id
 from tests.kafka_coordinator.wire.plain import plain
 from tests.kafka_coordinator.wire.raw_client import RawClient
 from tests.kafka_coordinator.wire.topic_cases import TOPIC_CASES
 
-CASES: dict[str, Case] = {**RECORD_CASES, **TOPIC_CASES}
+CASES: dict[str, Case] = {
+    **RECORD_CASES,
+    **TOPIC_CASES,
+    "refused_heartbeats": refused_heartbeats,
+    "repeated_heartbeats": repeated_heartbeats,
+}
+CASES_OF_4_4: dict[str, Case] = {"offsets_by_topic_id": offsets_by_topic_id, "refused_heartbeats": refused_heartbeats}
+"""Conversations with a broker of 4.4."""
 
 _NO_ID = "id 00000000-0000-0000-0000-000000000000"
-_VARYING = ("port", "cluster_id")
+_VARYING = ("port", "cluster_id", "heartbeat_interval")
 _DESCRIBE_CONFIGS = 32
 
 
@@ -31,7 +40,7 @@ def answers_of(address: str, name: str, topic: str, *, late: float = 0.0) -> lis
         return answer
 
     try:
-        answers = [plain(each) for each in CASES[name](ask, topic)]
+        answers = [plain(each) for each in {**CASES, **CASES_OF_4_4}[name](ask, topic)]
     finally:
         for each in clients:
             each.close()
@@ -55,7 +64,7 @@ def _steady(value: Any, topic: str, ids: dict[str, str]) -> Any:
                 value[name] = _whole_batches(each)
             elif name == "configs" and each:
                 value[name] = sorted(each, key=lambda one: str(one["name"]))
-            elif name == "partitions" and each and ("low_watermark" in each[0] or "timestamp" in each[0]):
+            elif name == "partitions" and each and _is_of_records(each[0]):
                 value[name] = sorted(each, key=lambda one: int(one["partition_index"]))
         return value
     if isinstance(value, list):
@@ -65,6 +74,10 @@ def _steady(value: Any, topic: str, ids: dict[str, str]) -> Any:
             return ids.setdefault(value, f"id {len(ids) + 1}")
         return re.sub(r"within \[.*?\]", "within [...]", value.replace(topic, "TOPIC"))
     return value
+
+
+def _is_of_records(partition: Any) -> bool:
+    return isinstance(partition, dict) and ("low_watermark" in partition or "timestamp" in partition)
 
 
 def _whole_batches(content: str) -> str:

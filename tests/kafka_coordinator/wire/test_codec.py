@@ -29,6 +29,7 @@ from kafka_coordinator.messages import (
     SyncGroup,
     SyncGroupAnswer,
 )
+from kafka_coordinator.versions import VERSIONS as KAFKA_VERSIONS
 from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.conversation import Frames, KafkaConversation
 from kafka_coordinator.wire.group_views import host_of
@@ -45,7 +46,7 @@ from tests.rows import rows
 
 
 def state() -> BrokerState:
-    settings = BrokerSettings()
+    settings = BrokerSettings(version=KAFKA_VERSIONS["4.4"])
     cluster = ClusterState(("b",), {"orders": ("b",) * 6}, ("b",) * 50, topic_ids={"orders": 5})
     broker = Broker("b", settings, offsets_topic(settings), cluster)
     return BrokerState("b", 1, broker, ServerSettings(), {"b": BrokerAddress(1, "127.0.0.1", 9092)}, Storage(0))

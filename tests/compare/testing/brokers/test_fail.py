@@ -52,7 +52,7 @@ def filled(kind: Any, topic_id: UUID) -> Any:
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[KafkaBroker]:
-    broker = KafkaBroker({"orders": 1})
+    broker = KafkaBroker({"orders": 1}, kafka_version="4.4")
     yield broker
     broker.close()
 
