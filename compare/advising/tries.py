@@ -182,7 +182,7 @@ def single_changes(scenario: Scenario, base: Try) -> list[Try]:
     """The base with one change each, as far as it can matter."""
     part = base.variant.part
     system, strategy = split_system(part.system)
-    is_static = strategy.endswith(STATIC) or _static_already(scenario)
+    is_static = strategy.endswith(STATIC) or all(part.instance_id is not None for part in _parts(scenario))
     shown = replace(Shown.of(scenario), static=is_static)
     found: list[Try] = []
     if system == "kafka" and shown.returns and not is_static:
@@ -237,10 +237,6 @@ def _threads_are_free(scenario: Scenario, part: SystemPart) -> bool:
     pool = "consumeThreadMax"
     taken = any(each.threads is not None or pool in each.settings for each in _parts(scenario))
     return not taken and pool not in part.settings
-
-
-def _static_already(scenario: Scenario) -> bool:
-    return all(part.instance_id is not None for part in _parts(scenario))
 
 
 def _parts(scenario: Scenario) -> Iterator[MemberPart]:

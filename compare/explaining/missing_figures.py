@@ -23,7 +23,7 @@ def headline(groups: Sequence[AuditedGroup]) -> str:
     if not groups:
         return "No group found."
     total = f"{len(groups)} groups" if len(groups) > 1 else ONE
-    peopled = _peopled(groups)
+    peopled = [group for group in groups if _is_peopled(group)]
     found = [
         each
         for each in (
@@ -51,10 +51,6 @@ def headline(groups: Sequence[AuditedGroup]) -> str:
     if in_part:
         sentences.append(f"Ownership is known in part for {in_part} of {total}.")
     return " ".join(sentences)
-
-
-def _peopled(groups: Sequence[AuditedGroup]) -> list[AuditedGroup]:
-    return [group for group in groups if _is_peopled(group)]
 
 
 def _is_peopled(group: AuditedGroup) -> bool:

@@ -47,12 +47,8 @@ def _way(subject: Subject, target: Target, library: Library) -> LibraryWay:
     return (
         LibraryWay(library, None, f"{known} {lacks}.")
         if lacks
-        else LibraryWay(library, _route(subject, target, library))
+        else LibraryWay(library, way(with_library(subject, library.key), target))
     )
-
-
-def _route(subject: Subject, target: Target, library: Library) -> Route:
-    return way(with_library(subject, library.key), target)
 
 
 def settings_by_library(

@@ -5,7 +5,7 @@ the model's queue (a scenario's event ``produce``), so that every member reads a
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from compare.testing.clock import Clock
 from compare.testing.contents import Content
@@ -80,15 +80,11 @@ class Records:
         return {(queue, offset) for queue, offsets in self._hidden.items() for offset in offsets}
 
     def exists(self, queue: Queue) -> bool:
-        return queue in self._topics.get(queue.topic, ())
+        return queue in self._world.topics.get(queue.topic, ())
 
     def end_offset(self, queue: Queue) -> int:
         """The offset of the next record that will be written to the queue."""
         return end_offset(self._world.cluster, queue, self._clock.time)
-
-    @property
-    def _topics(self) -> Mapping[str, tuple[Queue, ...]]:
-        return self._world.topics
 
     def befallen(self, event: Event) -> None:
         """Something happened to the group: with a topic its records go, and one of its name begins anew."""

@@ -201,8 +201,6 @@ def check_collision(name: str, known: Iterable[str]) -> None:
 OF_TOPIC, OF_BROKER, OF_ALL_BROKERS, STATIC, DEFAULT, OF_GROUP = 1, 2, 3, 4, 5, 8
 """Where a value comes from, as on the wire."""
 
-_STATIC_BROKER: Final = ("node.id", "broker.id", "listeners", "advertised.listeners")
-
 
 class Synonym(NamedTuple):
     """A setting that gives, or would give, the value; ``source`` is one of the numbers above."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from compare.running.systems import cluster_of
-from compare.showing.pictures.charts import Picture, hash_ring
+from compare.showing.pictures.charts import Picture
 from protocols import Group, Queue
 from protocols.facts import Callback
 from protocols.scenario.model import SystemPart
@@ -12,8 +12,9 @@ from protocols.scenario.reading import read_text
 from protocols.scenario.running import Run
 from rocketmq_selfbalance import allocate
 from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
-from rocketmq_selfbalance.cluster.mqadmin import allocate_mq, consumer_connection, consumer_progress
 from rocketmq_selfbalance.messages.nameserver import QueueData, Route
+from tools.lessons.mqadmin import allocate_mq, consumer_connection, consumer_progress
+from tools.lessons.ring import hash_ring
 from tools.lessons.shown import messages, story, table, traced
 
 SMALL = """

@@ -160,7 +160,7 @@ def write_comparison(found: Sequence[Measured]) -> str:
         "scenarios": [drawn_of(scenario, runs) for (scenario, _, _), runs in zip(found, drawn, strict=True)],
         "graphs": {
             system: graphs_of_runs(system, _texts(drawn))
-            for system in dict.fromkeys(_system(run.variant.part.system) for runs in drawn for run in runs)
+            for system in dict.fromkeys(run.variant.part.system.partition(":")[0] for runs in drawn for run in runs)
         },
     }
     return page(
@@ -180,10 +180,6 @@ def _texts(drawn: Sequence[Sequence[MeasuredRun]]) -> set[str]:
     """All texts that the runs' players show."""
     players: list[Any] = [(run.chart_data or {}).get("player") for runs in drawn for run in runs]
     return {text for player in players if player for text in player["texts"]}
-
-
-def _system(system: str) -> str:
-    return system.partition(":")[0]
 
 
 def _tables() -> list[tuple[str, int, int]]:

@@ -37,7 +37,6 @@ COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 ZSTD: Final = 4
 ZSTD_SINCE: Final = 7
 """The version of Produce from which on batches may be compressed by zstd."""
-NO_PRODUCER: Final = -1
 
 
 class Header(NamedTuple):

@@ -9,10 +9,10 @@ import pytest
 
 from protocols import Queue
 from rocketmq_selfbalance.cluster.cluster import RocketMQCluster
-from rocketmq_selfbalance.cluster.mqadmin import allocate_mq, consumer_connection, consumer_progress
 from rocketmq_selfbalance.messages.nameserver import QueueData, Route
 from tests.compare.showing import CAPTURES, EXAMPLES, equipoise
 from tests.rocketmq_selfbalance.lived import Lived
+from tools.lessons.mqadmin import allocate_mq, consumer_connection, consumer_progress
 
 TOPICS = {"orders": {"broker-a": 2, "broker-b": 2}, "payments": {"broker-a": 1}}
 

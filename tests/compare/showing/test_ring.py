@@ -2,9 +2,9 @@
 
 import re
 
-from compare.showing.pictures.charts import hash_ring
 from protocols import Group, Queue
 from rocketmq_selfbalance import allocate
+from tools.lessons.ring import hash_ring
 
 MEMBERS = ("c1", "c2", "c3")
 
