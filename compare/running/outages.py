@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import inf
 
 from compare.documents.comparison import ForHowLong, OutageRecord
-from compare.running.production import ProductionHistory
+from compare.running.production import ProductionHistory, Span
 from compare.running.run_variant import RunResult
 from compare.running.systems import system_of
 from protocols import Queue
@@ -14,8 +14,6 @@ from protocols.engine.nodes import Time
 from protocols.facts import Stage
 from protocols.scenario.events import BrokerEvent
 from protocols.timeline.deliveries import Delivery, positions
-
-Span = tuple[Time, Time]
 
 
 def outages_of(result: RunResult, production: Mapping[Queue, ProductionHistory]) -> list[OutageRecord]:

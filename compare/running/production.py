@@ -3,7 +3,7 @@
 How far behind the groups of a run fell, and how long it took them to catch up.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf
@@ -177,10 +177,10 @@ def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
     if not scenario.load.writes and not any(event.writes_records for event in scenario.events):
         return {}
     producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering)
-    told = [(each.now, each.fact) for each in result.timeline.facts if type(each.fact) is Writes]
+    told = deque((each.now, each.fact) for each in result.timeline.facts if type(each.fact) is Writes)
     for event in scenario.events:
         while told and told[0][0] < event.at:
-            producers.do(*told.pop(0))
+            producers.do(*told.popleft())
         producers.live_through(event)
     for now, fact in told:
         producers.do(now, fact)
@@ -307,10 +307,9 @@ def _of_sharing_groups(timeline: Timeline) -> list[Delivery]:
     return [each for each in timeline.counted_progress() if each.group not in timeline.broadcasting]
 
 
-def lag_peak(result: RunResult) -> LagPeak | None:
+def lag_peak(result: RunResult, production: Mapping[Queue, ProductionHistory]) -> LagPeak | None:
     """The peak from the first event on (what waits while the group begins is the same for all) and the way back; None
     without load, or where nobody read anything."""
-    production = productions(result)
     timeline = result.timeline
     first = min((event.at for event in result.variant.scenario.events), default=0.0)
     ends = (gap.until for gap in timeline.gaps if gap.until is not None and gap.until >= first)

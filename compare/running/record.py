@@ -20,7 +20,7 @@ from compare.running.event_outcomes import NOT_SHARED, event_outcomes
 from compare.running.harm import add_failed, harm_of
 from compare.running.outages import outages_of
 from compare.running.phases import Phase, phases_of
-from compare.running.production import key_of, lag_peak, productions
+from compare.running.production import ProductionHistory, key_of, lag_peak, productions
 from compare.running.run_variant import RunResult, capacity_at_start
 from compare.running.stalls import pauses_of
 from compare.running.systems import system_of
@@ -80,7 +80,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "lost_messages": dict(timeline.lost),
         "traffic": traffic_of(result.traffic, after),
         "settle_s": _s(timeline.settle),
-        "lag": _lag(result),
+        "lag": _lag(result, production),
         "harm": harm_of(result, cut, production, disorder, settled(measured), after),
         "after": after,
         "checks": [],
@@ -88,7 +88,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
         "timeline": _intervals(timeline, ending.names),
     }
     if any(isinstance(event, BrokerEvent) for event in result.variant.scenario.events):
-        record["outages"] = outages_of(result, productions(result))
+        record["outages"] = outages_of(result, production)
     if after[-1]["moves"] is None:
         cast("dict[str, object]", record).update((name, None) for name in NOT_SHARED if name in record)
         record["two_owners"] = {"believed_queue_s": None, "reading_queue_s": None}
@@ -118,8 +118,8 @@ def _caused(timeline: Timeline) -> list[CausedRecord]:
     return [{"cause": text, "at_s": _s(at), "rebalances": count} for (at, text), count in sorted(counted.items())]
 
 
-def _lag(result: RunResult) -> LagRecord | None:
-    found = lag_peak(result)
+def _lag(result: RunResult, production: Mapping[Queue, ProductionHistory]) -> LagRecord | None:
+    found = lag_peak(result, production)
     if found is None:
         return None
     return {"peak": found.peak, "peak_s": _s(found.at), "drain_s": None if found.drain is None else _s(found.drain)}

@@ -111,6 +111,6 @@ def test_a_poison_record_is_late_until_it_is_passed_over(system: str) -> None:
     }
     # RocketMQ's queue goes on at once, the record comes back in another one.
     assert late == {71_000.0: 0 if system == "rocketmq:AVG" else 1, 150_000.0: 0}
-    peak = lag_peak(run)
+    peak = lag_peak(run, productions(run))
     assert peak is not None
     assert peak.drain is not None

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from compare.running.phases import outcomes, ownership_changes, phases_of
-from compare.running.production import lag_peak
+from compare.running.production import lag_peak, productions
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.variants import variants_of
 from protocols.timeline import THROUGHOUT
@@ -60,7 +60,9 @@ def test_between_two_events_ownership_is_what_the_last_change_left() -> None:
 
 
 def test_what_nobody_reads_at_the_end_is_not_drained_and_without_load_there_is_no_lag() -> None:
-    deserted = lag_peak(lived(made(events=[{"at": "20s", "crash": "c1"}, {"at": "20s", "crash": "c2"}])))
+    run = lived(made(events=[{"at": "20s", "crash": "c1"}, {"at": "20s", "crash": "c2"}]))
+    deserted = lag_peak(run, productions(run))
     assert deserted is not None
     assert deserted.drain is None
-    assert lag_peak(lived(made(load={"produce": "0/s"}))) is None
+    idle = lived(made(load={"produce": "0/s"}))
+    assert lag_peak(idle, productions(idle)) is None

@@ -126,7 +126,7 @@ def test_in_rocketmq_only_that_record_is_late_and_dies() -> None:
     ]
     found = told("poison-record", "rocketmq:AVG")
     assert (found["rebalances"], found["redelivered"], found["longest_gap_s"]) == (1, 0, 0)
-    peak = lag_peak(run)
+    peak = lag_peak(run, productions(run))
     assert peak is not None
     assert peak.peak < 20
     assert peak.drain is not None
