@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.slow.java import UnavailableError, find_java, free_ports, released_jars, stop
 
 VERSION = "4.1.0"
+VERSIONS = (VERSION, "4.4.0")
 USER, PASSWORD, STORE_PASSWORD = "alice", 'alice\'s "secret" \\ 1', "changeit"
 
 _START_S, _TOOL_S = 90, 120
@@ -45,6 +46,9 @@ num.network.threads=2
 num.io.threads=2
 offsets.topic.num.partitions=4
 offsets.topic.replication.factor=1
+share.coordinator.state.topic.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=500
 group.consumer.heartbeat.interval.ms=1000
 group.consumer.min.heartbeat.interval.ms=500
