@@ -32,6 +32,7 @@ from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
     GROUP_SUBSCRIBED_TO_TOPIC,
     ILLEGAL_GENERATION,
+    INVALID_GROUP_ID,
     NON_EMPTY_GROUP,
     NONE,
     OFFSET_METADATA_TOO_LARGE,
@@ -203,7 +204,8 @@ def delete_offsets(core: Core, now: Time, sender: str, request: OffsetDelete, ou
     """Forget offsets, but not those of topics to which the group subscribes."""
     group = core.groups.get(request.group)
     if group is None:
-        out.send(sender, OffsetDeleteAnswer(request.correlation, GROUP_ID_NOT_FOUND, ()))
+        error = GROUP_ID_NOT_FOUND if request.group else INVALID_GROUP_ID
+        out.send(sender, OffsetDeleteAnswer(request.correlation, error, ()))
         return
     if group.state != states.EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
         out.send(sender, OffsetDeleteAnswer(request.correlation, NON_EMPTY_GROUP, ()))

@@ -4,7 +4,6 @@ What is asked about topics that there are not is answered here, as in `KafkaApis
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from kio.static.protocol import Entity
@@ -90,18 +89,19 @@ def _errors(
 ) -> Entity:
     """The error of each partition of the request; first those about which the coordinator was not asked, and topics
     with such ones, as `OffsetCommitResponse.Builder.merge` puts them."""
-    item, listed = part(kind, "topics", "partitions"), []
+    item, listed = part(kind, "topics", "partitions"), {}  # type: Kind, dict[object, tuple[Any, list[Any], list[Any]]]
     for topic in body.topics:
         name = _name(topic, asked)
         missing = UNKNOWN_TOPIC_OR_PARTITION if name else UNKNOWN_TOPIC_ID
-        numbers = sorted([one.partition_index for one in topic.partitions], key=lambda number: (name, number) in errors)
-        found = [
-            make(item, partition_index=number, error_code=code(errors.get((name, number), missing)))
-            for number in numbers
-        ]
-        is_asked = bool(numbers) and (name, numbers[0]) in errors
-        listed.append((is_asked, _topic(part(kind, "topics"), topic, found)))
-    topics = [made for _, made in sorted(listed, key=itemgetter(0))]
+        _, first, then = listed.setdefault(getattr(topic, "topic_id", name), (topic, [], []))
+        for number in [one.partition_index for one in topic.partitions]:
+            error = errors.get((name, number))
+            made = make(item, partition_index=number, error_code=code(error or missing))
+            (first if error is None else then).append(made)
+    topics = [
+        _topic(part(kind, "topics"), topic, first + then)
+        for topic, first, then in sorted(listed.values(), key=lambda each: not each[1])
+    ]
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(NONE), topics=tuple(topics))
 
 

@@ -19,6 +19,7 @@ from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
     ILLEGAL_GENERATION,
+    INVALID_GROUP_ID,
     NON_EMPTY_GROUP,
     NONE,
     STALE_MEMBER_EPOCH,
@@ -35,7 +36,7 @@ def describe_consumer_group(
     """Epochs, state and members; partitions of topics that are gone are left out."""
     group = core.readable(request.group)
     if group is None:
-        out.send(sender, refusal(request, GROUP_ID_NOT_FOUND))
+        out.send(sender, refusal(request, GROUP_ID_NOT_FOUND if request.group else INVALID_GROUP_ID))
         return
     members = tuple([_described(core, group, group.members[each]) for each in sorted_as_java(group.members)])
     assignor = group.preferred_assignor() or core.settings.assignors[0]

@@ -15,7 +15,7 @@ from kio.static.protocol import Entity
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.fetches import Context, FetchedPartition, Key, WaitingFetch
-from kafka_coordinator.wire.records.partitions import LeaderHints, led
+from kafka_coordinator.wire.records.partitions import READ_COMMITTED, READ_UNCOMMITTED, LeaderHints, led
 from kafka_coordinator.wire.requests import Answer, Fetch, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time, TimerName
@@ -179,7 +179,7 @@ def _told(
             each.high_watermark, each.log_start = read.end, read.start
         by_id, bounds = request.version >= _BY_ID, state.storage.bounds
         number = state.fetches.new_session(context, by_id, now, bounds.fetch_sessions, bounds.session_eviction_ms)
-    return _entity(state, request.version, number, found, names)
+    return _entity(state, request, number, found, names)
 
 
 def _is_news(each: FetchedPartition, read: Read) -> bool:
@@ -215,9 +215,10 @@ def _read(state: BrokerState, topic: str, each: FetchedPartition, most: int, *, 
 
 
 def _entity(
-    state: BrokerState, version: int, number: int, found: list[tuple[FetchedPartition, Read]], names: dict[Key, str]
+    state: BrokerState, request: Fetch, number: int, found: list[tuple[FetchedPartition, Read]], names: dict[Key, str]
 ) -> Entity:
-    kind = entities.response(FETCH_KEY, version)
+    kind = entities.response(FETCH_KEY, request.version)
+    committed = getattr(request.body, "isolation_level", READ_UNCOMMITTED) == READ_COMMITTED
     if not found:
         return _body(kind, ErrorCode.none, number, (), ())
     topic_kind = entities.part(kind, "responses")
@@ -228,7 +229,8 @@ def _entity(
         topic = each.key[0]
         if not topics or topics[-1][0] != topic:
             topics.append((topic, []))
-        topics[-1][1].append(_partition(part_kind, each, read, names.get(each.key, ""), hints))
+        name = names.get(each.key, "")
+        topics[-1][1].append(_partition(part_kind, each, read, name, hints, committed=committed))
     made = tuple(
         [entities.make(topic_kind, topic=topic, topic_id=topic, partitions=tuple(parts)) for topic, parts in topics]
     )
@@ -243,14 +245,16 @@ def _body(
     )
 
 
-def _partition(kind: entities.Kind, each: FetchedPartition, read: Read, topic: str, hints: LeaderHints) -> Entity:
+def _partition(
+    kind: entities.Kind, each: FetchedPartition, read: Read, topic: str, hints: LeaderHints, *, committed: bool
+) -> Entity:
     values: dict[str, object] = {
         "partition_index": each.key[1],
         "error_code": read.error,
         "high_watermark": read.end,
         "last_stable_offset": read.end,
         "log_start_offset": read.start,
-        "aborted_transactions": None if read.is_known else (),
+        "aborted_transactions": () if not read.is_known or (committed and read.error is ErrorCode.none) else None,
         "records": read.content,
     }
     if read.error in (ErrorCode.not_leader_or_follower, ErrorCode.fenced_leader_epoch):

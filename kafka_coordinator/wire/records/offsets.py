@@ -16,7 +16,7 @@ from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.batches import header_of
 from kafka_coordinator.wire.records.contents import UnreadableError, records
 from kafka_coordinator.wire.records.log import Batch, PartitionLog
-from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, check_known, led
+from kafka_coordinator.wire.records.partitions import ISOLATION_LEVELS, OFFSETS_TOPIC, check_known, led
 from kafka_coordinator.wire.requests import DeleteRecords, ListOffsets, OffsetForLeaderEpoch, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time
@@ -62,6 +62,8 @@ def _list_offsets(state: BrokerState, request: ListOffsets) -> Work:
     def told(topic: str, part: "ListOffsetsPartition") -> Entity:
         code, found = ErrorCode.none, Found()
         try:
+            if getattr(body, "isolation_level", 0) not in ISOLATION_LEVELS:
+                raise RefusedError(ErrorCode.unknown_server_error)  # Kafka's code throws here
             if named[topic, part.partition_index] > 1:
                 raise RefusedError(ErrorCode.invalid_request)
             if part.timestamp < 0 and version < _SINCE.get(part.timestamp, version + 1):

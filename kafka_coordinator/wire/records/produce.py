@@ -63,8 +63,6 @@ def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answe
     refused: RefusedError | None = None
     if body.transactional_id is not None or any(is_transactional(batch.records) for batch in batches):
         refused = RefusedError(ErrorCode.transactional_id_authorization_failed)
-    elif body.acks not in (-1, 0, 1):
-        refused = RefusedError(ErrorCode.invalid_required_acks)
     changed: list[tuple[str, int]] = []
     for topic in body.topic_data:
         answers.topic(topic)
@@ -75,7 +73,7 @@ def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answe
                 if refused is not None:
                     raise refused
                 name = topic_of(state, topic)
-                answers.took(part.index, _append(state, now, name, part, request.version))
+                answers.took(part.index, _append(state, now, name, part, request))
                 changed.append((name, part.index))
             except RefusedError as error:
                 answers.refused(getattr(topic, "name", ""), part.index, error)
@@ -87,9 +85,11 @@ def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answe
     return None
 
 
-def _append(state: BrokerState, now: Time, topic: str, part: "PartitionProduceData", version: int) -> Appended:
+def _append(state: BrokerState, now: Time, topic: str, part: "PartitionProduceData", request: Produce) -> Appended:
     check_known(state, topic, part.index)
-    batch, header = only_batch(part.records, version)
+    batch, header = only_batch(part.records, request.version)
+    if request.body.acks not in (-1, 0, 1):
+        raise RefusedError(ErrorCode.invalid_required_acks)
     if topic == OFFSETS_TOPIC:
         raise RefusedError(ErrorCode.invalid_topic_exception)
     log = led(state, topic, part.index)

@@ -15,7 +15,7 @@ from protocols.engine.nodes import Time
 Replicas: TypeAlias = tuple[tuple[str, ...], ...]
 """Of each partition the node names of the brokers that have a replica, the preferred leader first."""
 
-TOPIC_CONFIG, BROKER_CONFIG, GROUP_CONFIG = 2, 4, 32
+TOPIC_CONFIG, BROKER_CONFIG, BROKER_LOGGER, CLIENT_METRICS, GROUP_CONFIG = 2, 4, 8, 16, 32
 """Types of what has settings, as on the wire."""
 
 _NONE: Mapping[str, str] = MappingProxyType({})

@@ -2,6 +2,7 @@
 
 import socket
 from io import BytesIO
+from select import select
 from struct import pack, unpack
 from types import TracebackType
 from typing import Any, Self
@@ -52,6 +53,10 @@ class RawClient:
         entity_writer(kind)(frame, body)
         content = frame.getvalue()
         self._socket.sendall(pack(">i", len(content)) + content)
+
+    def is_answered(self, within_s: float) -> bool:
+        """Whether something comes, be it the end of the connection."""
+        return bool(select([self._socket], [], [], within_s)[0])
 
     def hear(self, asked: Any) -> Any:
         """The answer to a request of this class."""

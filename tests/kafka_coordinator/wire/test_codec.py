@@ -144,7 +144,7 @@ def test_metadata_and_assignments_of_other_protocols_are_left_alone() -> None:
     assert [(name, type(raw)) for name, raw in message.protocols] == [(each.name, bytes) for each in join.protocols]
     members = (JoinedMember("m", None, b"\1\2"),)
     talk.encode(JoinGroupAnswer(1, "NONE", 1, "m", "m", "connect", "p", False, members))
-    sync = any_request(14, 5, random)
+    sync = replace(any_request(14, 5, random), protocol_type="connect", protocol_name="p")
     talk.feed(frame(sync))
     (message,) = taken(talk)
     assert isinstance(message, SyncGroup)
