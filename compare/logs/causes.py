@@ -108,7 +108,7 @@ class _Court:
         for event in events:
             if isinstance(event, Subscribed):
                 process = self._processes.of(event)
-                if process in subscribed:
+                if process in subscribed and not self._processes.is_first(event):
                     yield event
                 subscribed.add(process)
             elif isinstance(event, Resubscribed | MetadataChanged | SecondRound | UnknownMember | SessionOver):
@@ -194,7 +194,8 @@ class _Court:
             if process is not None and process in back:
                 continue  # it is in this rebalance under another id
             lost = self._lost_place(name, each)
-            if lost and each.seen and not self._was_slow(lost[0]):
+            refused = any(isinstance(event, UnknownMember) for event in lost)  # a session may go on at another broker
+            if refused and each.seen and not self._was_slow(lost[0]):
                 self._returns.vanished(Departure(name, each.at, "session", lost, process))
                 found.append((each.at, Cause("session_timeout", (name,), lost)))
             elif lost or (each.listed is not None and before.after is not None and name in before.after):

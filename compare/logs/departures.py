@@ -212,7 +212,8 @@ class _Witness:
         if leaves is None or departure.how != "clean":
             return ""
         for event in self._around(leaves, _SOME, 0)[::-1]:
-            if isinstance(event, Threw) and 0 <= leaves.at - event.at <= _EXCEPTION_S:
+            dated = event.place.at is not None
+            if isinstance(event, Threw) and dated and 0 <= leaves.at - event.at <= _EXCEPTION_S:
                 return event.exception
             if isinstance(event, Joined | ClientStarted):
                 return ""

@@ -49,12 +49,21 @@ def reduced(group: str, events: Ordered[Event], departures: Sequence[Departure])
         (each for each in collector.found if each.consumer_protocol or any(event.place.sure for event in each.events)),
         key=lambda each: (each.at, each.generation or 0),
     )
+    drafts = [each for place, each in enumerate(drafts) if not _overtaken(each, drafts[place + 1 : place + 3])]
     drafts = unseen_generations(drafts, events, departures)
     if not broker_seen:
         begin_epochs(drafts, events)
     _Sharing(drafts, events, departures).share_out()
     _members(drafts, broker_seen)
     return [each.frozen(group) for each in drafts]
+
+
+def _overtaken(each: Draft, later: Sequence[Draft]) -> bool:
+    """Whether a broker began it that was not the coordinator any more: numbers only grow, and a later one is not
+    higher."""
+    if each.generation is None or each.consumer_protocol or each.stabilized is not None or each.ready is not None:
+        return False
+    return any((other.generation or each.generation + 1) <= each.generation for other in later)
 
 
 class _Sharing:
@@ -163,10 +172,12 @@ def _used(event: Event) -> Iterable[str]:
 def _members(drafts: Sequence[Draft], broker_seen: bool) -> None:
     """Who is in the group before and after, where the logs give it completely."""
     known: set[str] | None = None
+    last: Draft | None = None
     for each in drafts:
         each.before = None if known is None else tuple(sorted(known))
         if each.listed is not None:
-            if known is not None and not broker_seen:
+            follows = last is not None and last.listed is not None and each.generation == (last.generation or 0) + 1
+            if follows and known is not None and not broker_seen:
                 for name in each.listed:
                     if name not in known:
                         each.joined.setdefault(name, each.at)
@@ -183,3 +194,4 @@ def _members(drafts: Sequence[Draft], broker_seen: bool) -> None:
         each.after = None if known is None else tuple(sorted(known))
         if each.before is None and each.generation == 1:
             each.before = ()
+        last = each

@@ -4,8 +4,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from compare.logs.client_events import (
-    ClientStarted,
     GivesUpId,
+    Joined,
     Moved,
     ToldToRejoin,
 )
@@ -18,13 +18,15 @@ CLOSE_S = 5.0
 """The broker's and the client's lines of the same leave are at most so far apart."""
 
 _ONE_JOIN_S = 2.0
+_AT_ONCE_S = 1.0
+"""A broker begins a rebalance at once when a member leaves: by its clock, and by the client's."""
 
 
 def begins_epoch(event: Event) -> bool:
-    """Whether an epoch of the consumer protocol is due to the line."""
+    """Whether an epoch of the consumer protocol is due to the line: of a join, the answer dates it."""
     if isinstance(event, Moved):
-        return event.after in {"JOINING", "PREPARE_LEAVING"}
-    return isinstance(event, GivesUpId | ClientStarted)
+        return event.before == "JOINING" or event.after == "PREPARE_LEAVING"
+    return isinstance(event, GivesUpId)
 
 
 def unseen_generations(drafts: list[Draft], events: Ordered[Event], departures: Sequence[Departure]) -> list[Draft]:
@@ -42,9 +44,10 @@ def unseen_generations(drafts: list[Draft], events: Ordered[Event], departures: 
         clusters = _clusters(left[bisect_right(times, since) : bisect_left(times, until)])
         for cluster in clusters if room else []:
             late = after is None and cluster[0].at > covered
-            known = after is not None and after.at_broker and cluster[0].at >= after.at - CLOSE_S
+            slack = CLOSE_S if after is None or after.begun is None else _AT_ONCE_S
+            known = after is not None and after.at_broker and cluster[0].at >= after.at - slack
             back = after is not None and room > 0 and _is_back(cluster, after)
-            others = after is not None and _joined_by_others(cluster, since, until, events)
+            others = after is not None and room == float("inf") and _joined_by_others(cluster, since, after, events)
             if late or (after is not None and not known and (back or not others)):
                 number = None
                 settled = not place or drafts[place - 1].stabilized is not None
@@ -86,11 +89,13 @@ def _clusters(departures: Sequence[Departure]) -> list[list[Departure]]:
     return found
 
 
-def _joined_by_others(cluster: Sequence[Departure], since: float, until: float, events: Ordered[Event]) -> bool:
-    """Whether other members are told to join again when these left: that leads to the rebalance that is known."""
+def _joined_by_others(cluster: Sequence[Departure], since: float, after: Draft, events: Ordered[Event]) -> bool:
+    """Whether other members are told to join again when these left, and are in the rebalance that is known next."""
     own = {id(event.stream) for each in cluster for event in each.events}
-    near = events.between(max(since, cluster[0].at - _ONE_JOIN_S), min(until, cluster[-1].at + CLOSE_S))
-    return any(isinstance(event, ToldToRejoin) and id(event.stream) not in own for event in near)
+    joined = {(id(event.stream), event.client) for event in after.events if isinstance(event, Joined)}
+    near = events.between(max(since, cluster[0].at - _ONE_JOIN_S), min(after.over, cluster[-1].at + CLOSE_S))
+    told = [event for event in near if isinstance(event, ToldToRejoin) and id(event.stream) not in own]
+    return any((id(event.stream), event.client) in joined for event in told)
 
 
 def begin_epochs(drafts: Sequence[Draft], events: Ordered[Event]) -> None:
