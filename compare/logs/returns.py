@@ -62,10 +62,11 @@ class Returns:
         self._present_clients: dict[str, int] = defaultdict(int)
         self._last_in: dict[Process, tuple[int, int | None]] = {}
         self._ever: set[str] = set()
+        self._vanished: set[str] = set()
         self._complete = False
         self._over = float("-inf")
         self._generation: int | None = None
-        self._follows = False
+        self.follows = False
         """Whether the rebalance is that after the one before."""
         self._covered = self._was_complete = False
         """Whether the broker's log tells how both began, and that the first was through."""
@@ -89,13 +90,13 @@ class Returns:
 
     def begin(self, each: Rebalance) -> None:
         """The next rebalance; whether all who were ever in the group are known from here on."""
-        self._follows = self._generation is not None and each.generation == self._generation + 1
-        self._covered = self._follows and self._was_complete and each.trigger != ""
+        self.follows = self._generation is not None and each.generation == self._generation + 1
+        self._covered = self.follows and self._was_complete and each.trigger != ""
         self._was_complete = each.trigger != "" and each.stabilized is not None
         if each.consumer_protocol:
             self._complete = self._complete or (each.generation in {1, 2} and not self._ever)
         else:
-            self._complete = each.at_broker and (each.generation == 1 or (self._complete and self._follows))
+            self._complete = each.at_broker and (each.generation == 1 or (self._complete and self.follows))
         self._generation = each.generation
 
     def end(self, each: Rebalance, place: int) -> None:
@@ -103,7 +104,10 @@ class Returns:
         self._over = each.over
         for departure in each.departures:
             self._leave(departure.member)
+        self._vanished.difference_update(each.joined, each.seen)
         for member in (*each.joined, *(each.after or ()), *each.seen):
+            if member in self._vanished:
+                continue
             if member not in self.present and not any(departure.member == member for departure in each.departures):
                 self.present[member] = each.over
                 self._present_clients[client_of(member)] += 1
@@ -130,6 +134,7 @@ class Returns:
     def vanished(self, departure: Departure) -> None:
         """A member is gone, though nobody said so."""
         self.absent.add(departure)
+        self._vanished.add(departure.member)
         self._leave(departure.member)
 
     def _leave(self, member: str) -> None:
@@ -150,8 +155,14 @@ class Returns:
                 return found
         same = self.absent.of_member(member)
         if same is not None and has_client_name(member):
-            return Return((_BACK.get(same.how, AFTER_POLL),), same)
-        return self._by_name(member, each)
+            found = Return((_BACK.get(same.how, AFTER_POLL),), same)
+        else:
+            found = self._by_name(member, each)
+        if each.at_broker or self.follows or each.generation == 1 or len(found.candidates) > 1:
+            return found
+        # It may have come in a rebalance before, of which no line is there.
+        may = tuple(dict.fromkeys((*found.candidates, JOINED, AFTER_FENCING, AFTER_POLL)))
+        return Return(may, found.known, (), "the broker's log")
 
     def _own_log(self, member: str, process: Process, each: Rebalance, place: int) -> Return | None:
         """By the lines of the member's own process."""
@@ -183,13 +194,14 @@ class Returns:
         own = self._signs[process].between(known.at - _NOTICED_S, each.over) if process in self._signs else []
         if back == AFTER_FENCING and all(isinstance(event, Joining) for event in own):
             return Return((back, JOINED), known, would_decide=f"all parts of {self._who(member)}")
-        if back == JOINED and not each.at_broker and not self._processes.started_as(process, member, self._dated(each, member)):
+        sure = each.at_broker or self._processes.started_as(process, member, self._dated(each, member))
+        if back == JOINED and not sure:
             return Return((JOINED, AFTER_FENCING, AFTER_POLL), known, would_decide="the broker's log")
         return Return((back,), known)
 
     def _dated(self, each: Rebalance, member: str) -> bool:
         """Whether others tell when a member came: the broker, or those of the generation just before."""
-        return each.at_broker or (self._follows and each.joined[member] > self._over)
+        return each.at_broker or (self.follows and each.joined[member] > self._over)
 
     def _while_there(self, old: str, process: Process, each: Rebalance, place: int) -> Return:
         """The process has another id though nothing says that its old one was gone before."""
@@ -205,6 +217,9 @@ class Returns:
         if not signs or (is_aiokafka and not any(isinstance(event, SessionOver) for event in every)):
             return Return((NEW_ID, AFTER_FENCING, AFTER_POLL, JOINED), None, signs, "the broker's log")
         last, generation = self._last_in.get(process, (place - 1, None))
+        asked = max((event.generation or 0 for event in every if isinstance(event, UnknownMember)), default=0)
+        if asked > (generation or 0):  # its lines tell of a later one than those of joining do
+            last, generation = place - 1, asked
         if place - last > 1:
             return Return((AFTER_FENCING,), None, signs)
         if generation is None or each.generation is None:

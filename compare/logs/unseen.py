@@ -29,10 +29,14 @@ def begins_epoch(event: Event) -> bool:
     return isinstance(event, GivesUpId)
 
 
-def unseen_generations(drafts: list[Draft], events: Ordered[Event], departures: Sequence[Departure]) -> list[Draft]:
+def unseen_generations(
+    drafts: list[Draft], events: Ordered[Event], departures: Sequence[Departure]
+) -> tuple[list[Draft], set[int]]:
     """Rebalances that nobody who writes logs was in: after a member left that does, where numbers are missing and
-    nobody else joins again at that time, or after all that the logs tell of."""
+    nobody else joins again at that time, or after all that the logs tell of. Besides, the departures (by `id`) of which
+    it is open whether they led to such a one, or to the rebalance that is known next."""
     found = list(drafts)
+    open_: set[int] = set()
     covered = max((event.at for event in events.events if event.stream.role == "broker"), default=float("-inf"))
     left = [each for each in departures if each.events[0].place.sure]
     times = [each.at for each in left]
@@ -48,13 +52,16 @@ def unseen_generations(drafts: list[Draft], events: Ordered[Event], departures: 
             known = after is not None and after.at_broker and cluster[0].at >= after.at - slack
             back = after is not None and room > 0 and _is_back(cluster, after)
             others = after is not None and room == float("inf") and _joined_by_others(cluster, since, after, events)
-            if late or (after is not None and not known and (back or not others)):
+            near = after is not None and not after.at_broker and after.over - cluster[-1].at < CLOSE_S
+            if near and not (late or back or others):
+                open_ |= {id(each) for each in cluster}
+            elif late or (after is not None and not known and (back or not others)):
                 number = None
                 settled = not place or drafts[place - 1].stabilized is not None
                 if settled and after is not None and after.generation is not None and room == len(clusters) == 1:
                     number = after.generation - 1
                 found.append(_made(cluster, number, after or (drafts[-1] if drafts else None)))
-    return sorted(found, key=lambda each: (each.at, each.generation or 0))
+    return sorted(found, key=lambda each: (each.at, each.generation or 0)), open_
 
 
 def _is_back(cluster: Sequence[Departure], after: Draft) -> bool:

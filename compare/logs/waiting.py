@@ -59,7 +59,8 @@ class _Own:
     """What one process printed about its partitions."""
 
     def __init__(self, events: Sequence[OfClient], name: str) -> None:
-        self.gave = Ordered(event for event in events if isinstance(event, Revoked) and has_partitions(event.partitions))
+        gave = (event for event in events if isinstance(event, Revoked))
+        self.gave = Ordered(event for event in gave if has_partitions(event.partitions))
         self.got = Ordered(event for event in events if isinstance(event, Given))
         self.named = Ordered(event for event in events if isinstance(event, Joined | Moved) and event.member)
         self.name = name
