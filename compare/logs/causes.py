@@ -108,7 +108,7 @@ class _Court:
         for event in events:
             if isinstance(event, Subscribed):
                 process = self._processes.of(event)
-                if process in subscribed:
+                if process in subscribed and not self._processes.is_first(event):
                     yield event
                 subscribed.add(process)
             elif isinstance(event, Resubscribed | MetadataChanged | SecondRound | UnknownMember | SessionOver):
@@ -160,6 +160,9 @@ class _Court:
         if departure.how == "unknown":
             who = f"the log of {client_of(departure.member)}"
             return Doubt(("member_left", "poll_interval_exceeded"), (departure.member,), departure.events, who)
+        if departure.unplaced:
+            who = "the broker's log: it may be the cause of the rebalance before, which is not in these logs"
+            return Doubt((_HOW.get(departure.how, "member_left"),), (departure.member,), departure.events, who)
         if departure.how == LOST:
             may = (_HOW["poll"], "session_timeout", "rebalance_timeout")
             return Doubt(may, (departure.member,), departure.events, "the broker's log")
@@ -183,6 +186,7 @@ class _Court:
             return []
         told = {departure.member for departure in each.departures}
         back = {self._processes.of_member.get(name) for name in each.joined}
+        named = {client_of(name) for name in each.joined}
         missing = [
             name
             for name in list(self._returns.present)
@@ -191,10 +195,13 @@ class _Court:
         found: _Found = []
         for name in missing:
             process = self._processes.of_member.get(name)
-            if process is not None and process in back:
+            if (process is not None and process in back) or client_of(name) in named:
                 continue  # it is in this rebalance under another id
             lost = self._lost_place(name, each)
-            if lost and each.seen and not self._was_slow(lost[0]):
+            # A session may go on at another broker, so that only a refusal tells that it is over.
+            refused = [event.at for event in lost if isinstance(event, UnknownMember)]
+            is_next = self._returns.follows or (each.generation is None and min(refused, default=0.0) > each.over)
+            if refused and each.seen and is_next and not self._was_slow(lost[0]):
                 self._returns.vanished(Departure(name, each.at, "session", lost, process))
                 found.append((each.at, Cause("session_timeout", (name,), lost)))
             elif lost or (each.listed is not None and before.after is not None and name in before.after):
@@ -228,7 +235,7 @@ class _Court:
         lines += known.events
         # Without the broker's log nothing dates the end of the old id's session, which is left to it.
         over: list[Cause | Doubt] = []
-        if known.old and not each.at_broker and known.known is None:
+        if known.old and not each.at_broker and known.known is None and len(known.candidates) == 1:
             over.append(Cause("session_timeout", (known.old,), lines))
         if len(known.candidates) > 1:
             return [Doubt(known.candidates, (member,), lines, known.would_decide), *over]

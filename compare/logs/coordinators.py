@@ -5,7 +5,8 @@ that stood still goes on with its old timers when it wakes: it expires members a
 any of that. Such lines are no generations.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compare.logs.broker_events import (
@@ -14,8 +15,11 @@ from compare.logs.broker_events import (
     BrokerStarted,
     BrokerStopped,
     Coordinates,
+    Emptied,
+    Failed,
     Loaded,
     NotWritten,
+    Preparing,
     Stabilized,
 )
 from compare.logs.client_events import ClientBooted
@@ -23,6 +27,9 @@ from compare.logs.events import Event, Stream
 
 _ONE_BURST_S = 10.0
 """Lines of an old coordinator that works off its timers follow each other at once."""
+
+_AT_ONCE_S = 1.0
+"""All timers of a broker that stood still are over at once."""
 
 _AROUND_START_S = 60.0
 """A broker loads its groups so soon before or after the line that says it was started."""
@@ -64,7 +71,8 @@ def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Even
             owner = stream
             kept.append(event)
         seen.add(id(stream))
-    return kept, loads
+    several = len({each.stream.node for each in [*kept, *brokers] if each.stream.role == "broker"}) > 1
+    return _without_doubtful(kept, several), loads
 
 
 def _moved(event: Loaded, owner: Stream | None, brokers: Sequence[Event]) -> bool | None:
@@ -94,6 +102,45 @@ def _without_burst(kept: list[Event], failed: NotWritten) -> list[Event]:
         since = event.at
         dropped.add(id(event))
     return [event for event in kept if id(event) not in dropped]
+
+
+def _without_doubtful(kept: list[Event], several: bool) -> list[Event]:
+    """Without what a broker printed that expired members, and of which no line tells that it could write it: another
+    broker tells of the same generation, or its log ends there and it may have been another's group by then."""
+    of_stream: dict[int, list[Coordinates]] = defaultdict(list)
+    for event in kept:
+        if isinstance(event, Coordinates):
+            of_stream[id(event.stream)].append(event)
+    tellers: dict[int, set[int]] = defaultdict(set)
+    for number, events in of_stream.items():
+        for event in events:
+            if isinstance(event, Preparing | Stabilized | Emptied):
+                tellers[event.generation + isinstance(event, Preparing)].add(number)
+    dropped: set[int] = set()
+    for events in of_stream.values():
+        for burst in _unwritten(events):
+            failed = [event for event in burst if isinstance(event, Failed)]
+            if not failed:
+                continue
+            told = {event.generation + 1 for event in burst if isinstance(event, Preparing)}
+            at_once = len(failed) > 1 and failed[-1].at - failed[0].at <= _AT_ONCE_S
+            last = max(event.at for event in failed[0].stream.events if event.place.at is not None)
+            ends = burst[-1] is events[-1] and last - failed[0].at <= _ONE_BURST_S
+            if any(len(tellers[generation]) > 1 for generation in told) or (ends and (several or at_once)):
+                dropped |= {id(event) for event in burst}
+    return [event for event in kept if id(event) not in dropped]
+
+
+def _unwritten(events: Sequence[Coordinates]) -> Iterator[list[Coordinates]]:
+    """Runs of a broker's lines that end without a generation that it wrote."""
+    run: list[Coordinates] = []
+    for event in events:
+        if run and event.at - run[-1].at > _ONE_BURST_S:
+            yield run
+            run = []
+        run = [] if isinstance(event, Stabilized | AssignmentReceived) else [*run, event]
+    if run:
+        yield run
 
 
 @dataclass(frozen=True, slots=True)

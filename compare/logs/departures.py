@@ -21,6 +21,7 @@ from compare.logs.client_events import (
     OfClient,
     PollTimeout,
     Revoked,
+    Subscribed,
     Threw,
     UnknownMember,
 )
@@ -196,7 +197,7 @@ class _Witness:
             return replace(departure, how=_of_aiokafka(departure, own.some_after(departure.at - CLOSE_S)))
         if isinstance(line, Moved):
             return replace(departure, how=_of_states(self._around(line, 0, _SOME)))
-        if library in _NO_POLL_TIMER or line is not None:
+        if library in _NO_POLL_TIMER or (line is not None and not own.joins_after(departure.at)):
             return replace(departure, how="clean")
         if own.joins_after(departure.at):
             # The same process is back, and would have said that it closes.
@@ -212,7 +213,8 @@ class _Witness:
         if leaves is None or departure.how != "clean":
             return ""
         for event in self._around(leaves, _SOME, 0)[::-1]:
-            if isinstance(event, Threw) and 0 <= leaves.at - event.at <= _EXCEPTION_S:
+            dated = event.place.at is not None
+            if isinstance(event, Threw) and dated and 0 <= leaves.at - event.at <= _EXCEPTION_S:
                 return event.exception
             if isinstance(event, Joined | ClientStarted):
                 return ""
@@ -249,8 +251,9 @@ def _of_aiokafka(departure: Departure, following: Sequence[OfClient]) -> str:
     line, after = following[left], following[left + 1 :]
     if after and isinstance(after[0], Revoked | UnknownMember | Joining):
         return "poll"
-    more = line.stream.lengths.get(line.place.file, 0) > line.place.line
-    return "clean" if after or more else "unknown"
+    if after:  # what it says between a leave and a join is missing
+        return "clean" if isinstance(after[0], Subscribed) else "unknown"
+    return "clean" if line.stream.lengths.get(line.place.file, 0) > line.place.line else "unknown"
 
 
 def _silent_leaves(found: Sequence[Departure], events: Sequence[Event], processes: Processes) -> list[Departure]:

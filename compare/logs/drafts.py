@@ -45,6 +45,9 @@ _REASONS = (
     ("rejoin", re.compile(r"Updating metadata for member (?P<member>.+) during")),
 )
 _ONE_JOIN_S = 2.0
+_LONGEST_JOIN_S = 60.0
+"""A rebalance of which no line tells the end is that of a join so soon after its start."""
+
 _SETTLING_S = 10.0
 """Members of the consumer protocol learn of an epoch with their heartbeats; a longer gap is something else."""
 
@@ -183,6 +186,9 @@ class Collector:
         """Some clients do not print the generation: the one that is there, or their own cluster of joins."""
         for each in reversed(self.found[-_RECENT:]):
             if each.stabilized is not None and abs(at - each.stabilized) < _ONE_JOIN_S:
+                return each
+            is_open = each is self.found[-1] and each.stabilized is None and each.begun is not None
+            if is_open and 0 <= at - each.at < _LONGEST_JOIN_S:
                 return each
         new = Draft(first=at)
         self.found.append(new)

@@ -5,6 +5,7 @@ consumer's. Who came and went is looked for here, why is not.
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from compare.logs.broker_events import (
     Added,
@@ -35,6 +36,9 @@ from compare.logs.events import Event
 from compare.logs.model import Departure, Ordered, Rebalance
 from compare.logs.unseen import CLOSE_S, begin_epochs, begins_epoch, unseen_generations
 
+_AT_ONCE_S = 0.02
+"""The broker begins a rebalance so soon after the line about the member that left."""
+
 _ALONE = (SessionOver, UnknownMember, Loading, NotCoordinator)
 """What a client notices before it joins again: the group's rebalance begins with its join."""
 
@@ -49,12 +53,22 @@ def reduced(group: str, events: Ordered[Event], departures: Sequence[Departure])
         (each for each in collector.found if each.consumer_protocol or any(event.place.sure for event in each.events)),
         key=lambda each: (each.at, each.generation or 0),
     )
-    drafts = unseen_generations(drafts, events, departures)
+    drafts = [each for place, each in enumerate(drafts) if not _overtaken(each, drafts[place + 1 : place + 3])]
+    drafts, open_ = unseen_generations(drafts, events, departures)
+    departures = [replace(each, unplaced=id(each) in open_) for each in departures]
     if not broker_seen:
         begin_epochs(drafts, events)
     _Sharing(drafts, events, departures).share_out()
     _members(drafts, broker_seen)
     return [each.frozen(group) for each in drafts]
+
+
+def _overtaken(each: Draft, later: Sequence[Draft]) -> bool:
+    """Whether a broker began it that was not the coordinator any more: numbers only grow, and a later one is not
+    higher."""
+    if each.generation is None or each.consumer_protocol or each.stabilized is not None or each.ready is not None:
+        return False
+    return any((other.generation or each.generation + 1) <= each.generation for other in later)
 
 
 class _Sharing:
@@ -81,6 +95,8 @@ class _Sharing:
         self.started = {(id(e.stream), e.client): e.at for e in reversed(events.events) if isinstance(e, ClientStarted)}
         self.used = {name for event in events.events for name in _used(event)} | self.triggers.keys()
         self.known: set[str] = set()
+        self.follows = True
+        """Whether the rebalance is that after the one before."""
         self.own: dict[str, list[OfClient]] = defaultdict(list)
         for event in events.events:
             if isinstance(event, Joined | Moved | Epoch) and event.member:
@@ -91,7 +107,12 @@ class _Sharing:
         last = since = float("-inf")
         waiting: list[Departure] = []  # of those who were in a generation before they left
         for place, each in enumerate(self.drafts):
-            through = each.stabilized if each.at_broker and each.stabilized is not None else each.over + 0.5
+            through = each.over + 0.5
+            after = self.drafts[place + 1] if place + 1 < len(self.drafts) else None
+            if each.at_broker:
+                through = each.over if each.stabilized is None else each.stabilized
+            elif after is not None and after.trigger and after.begun is not None:
+                through = min(through, after.begun - _AT_ONCE_S)
             if each.consumer_protocol:
                 through = each.at + 0.001 if each.at_broker else each.over + 0.5
             if not each.consumer_protocol and (each.begun is None or not each.trigger):
@@ -101,6 +122,7 @@ class _Sharing:
             left = [*waiting, *self.departures[first:past]]
             waiting = [] if each.at_broker else [gone for gone in left if each.seen.get(gone.member, gone.at) < gone.at]
             each.departures = [gone for gone in left if gone not in waiting]
+            self.follows = place == 0 or self.drafts[place - 1].generation == (each.generation or 0) - 1
             each.joined = self._new_members(place, each, since, through)
             self.known |= {*each.joined, *each.seen, *(each.listed or ())}
             self.known -= {gone.member for gone in each.departures}
@@ -119,6 +141,8 @@ class _Sharing:
         for event in self.new.between(since, through + 0.05):
             assert isinstance(event, Added | Announced | GivenId)
             certain = isinstance(event, Added) or (event.member in self.used and self._is_in(event.member, each))
+            if not self.follows and not each.consumer_protocol and not self._joined_now(event, each):
+                continue  # it may have come in a rebalance before, of which no line is there
             if certain and event.member not in self.known and self.triggers.get(event.member, place) <= place:
                 named.setdefault(event.member, event.at)
         if not each.at_broker:
@@ -131,6 +155,13 @@ class _Sharing:
         """Whether a member that was given an id joined with it then, as far as its own lines tell."""
         own = [event for event in self.own[member] if isinstance(event, Joined) and event.generation is not None]
         return not own or each.generation is None or own[0].generation == each.generation
+
+    def _joined_now(self, event: Added | Announced | GivenId, each: Draft) -> bool:
+        """Whether a member that was given an id then is new in this rebalance, though others are missing before."""
+        own = [known for known in self.own[event.member] if isinstance(known, Joined)]
+        if own and own[0].generation is not None:
+            return own[0].generation == each.generation
+        return each.trigger != "" and each.begun is not None and event.at >= each.begun - CLOSE_S
 
     def _first_seen(self, each: Draft, place: int) -> dict[str, float]:
         """Members whose first own line about a generation or epoch is about this one, unless their logs begin here."""
@@ -163,10 +194,12 @@ def _used(event: Event) -> Iterable[str]:
 def _members(drafts: Sequence[Draft], broker_seen: bool) -> None:
     """Who is in the group before and after, where the logs give it completely."""
     known: set[str] | None = None
+    last: Draft | None = None
     for each in drafts:
         each.before = None if known is None else tuple(sorted(known))
         if each.listed is not None:
-            if known is not None and not broker_seen:
+            follows = last is not None and last.listed is not None and each.generation == (last.generation or 0) + 1
+            if follows and known is not None and not broker_seen:
                 for name in each.listed:
                     if name not in known:
                         each.joined.setdefault(name, each.at)
@@ -183,3 +216,4 @@ def _members(drafts: Sequence[Draft], broker_seen: bool) -> None:
         each.after = None if known is None else tuple(sorted(known))
         if each.before is None and each.generation == 1:
             each.before = ()
+        last = each

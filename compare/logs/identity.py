@@ -12,19 +12,31 @@ from dataclasses import replace
 
 from compare.logs.broker_events import OfMember, Replaced
 from compare.logs.client_events import (
+    Asked,
     ClientBooted,
     ClientStarted,
+    CoordinatorGone,
     Epoch,
     Fatal,
     GivenId,
     GivesUpId,
     Joined,
+    Joining,
     Leaves,
+    Loading,
+    MetadataChanged,
     Moved,
+    NotCoordinator,
     OfClient,
     PollTimeout,
+    Refused,
+    Resubscribed,
+    Revoked,
     Setting,
+    Subscribed,
     Synced,
+    Unanswered,
+    Unreleased,
 )
 from compare.logs.events import Event, OfGroup, Stream
 
@@ -46,6 +58,26 @@ Process = tuple[int, str, int]
 
 _SOME_IDS = 50
 """A client draws several ids before it gets in; so many of them are looked at."""
+
+_LONGEST_START_S = 12.0
+"""A process that starts asks to join so soon, else lines may be missing in between."""
+
+_LONGEST_JOIN_S = 8.0
+"""From one line of a join to the next it takes at most so long, else lines may be missing in between."""
+
+_BEFORE_THE_FIRST = (
+    Asked,
+    CoordinatorGone,
+    Loading,
+    MetadataChanged,
+    NotCoordinator,
+    Refused,
+    Resubscribed,
+    Subscribed,
+    Unanswered,
+    Unreleased,
+)
+"""Lines that a process may print before it is in the group for the first time."""
 
 _HOLDS = (Joined, Synced, GivenId, Leaves, Moved, Epoch, Fatal, GivesUpId, ClientStarted)
 """Lines with the printing process's own member id."""
@@ -120,6 +152,8 @@ class Processes:
         self._ids: dict[Process, list[str]] = {}
         self._of_client: dict[tuple[str, str], set[int]] = defaultdict(set)
         self._of_stream: dict[tuple[int, str], list[Process]] = defaultdict(list)
+        self._first: set[int] = set()
+        """Subscriptions that are a new client's first."""
         for stream in streams:
             if stream.role != "broker":
                 self._read(stream)
@@ -128,17 +162,22 @@ class Processes:
         own = [event for event in stream.events if isinstance(event, OfClient)]
         number = self._number[id(stream)]
         begun: dict[str, tuple[int, int]] = {}
-        any_boot = any(isinstance(event, ClientBooted) for event in own)
+        started: set[str] | None = None
+        is_new = False
         for event in own:
             place = self._place(event)
+            if isinstance(event, Subscribed) and is_new:
+                self._first.add(id(event))
+            is_new = isinstance(event, ClientBooted) or (is_new and not isinstance(event, Subscribed))
             if isinstance(event, ClientBooted):
-                begun = {}
-            else:
+                begun, started = {}, set()
+            elif started is not None and event.client not in started:
                 begun.setdefault(event.client, place)
             if isinstance(event, ClientStarted):
                 # Some of a new process's lines come before the one that every library prints once.
-                first = begun.get(event.client, place) if any_boot else place
-                self._starts.setdefault((number, event.client), []).append(first)
+                self._starts.setdefault((number, event.client), []).append(begun.pop(event.client, place))
+                if started is not None:
+                    started.add(event.client)
         for event in own:
             if isinstance(event, ClientBooted | Setting):
                 continue
@@ -153,6 +192,10 @@ class Processes:
 
     def _place(self, event: Event) -> tuple[int, int]:
         return self._files[id(event.stream)][event.place.file], event.place.line
+
+    def is_first(self, event: Subscribed) -> bool:
+        """Whether the subscription is the first one of a client that was made just before."""
+        return id(event) in self._first
 
     def place_name(self, process: Process) -> str:
         """The container of a process, its client id, or its file."""
@@ -169,13 +212,29 @@ class Processes:
         starts = self._starts.get((number, event.client), [])
         return number, event.client, bisect_right(starts, self._place(event))
 
-    def has_start(self, process: Process) -> bool:
-        """Whether the line that a client prints once, when it starts, is in the log."""
-        return process[2] > 0
-
-    def is_first(self, process: Process) -> bool:
-        """Whether no other process of that client id is in its log before."""
-        return process[2] <= 1
+    def started_as(self, process: Process, member: str, is_dated: bool) -> bool:
+        """Whether the process came into the group as this member when it started: from its start to its first
+        generation its lines follow each other as those of a start do. ``is_dated``: others tell when it came, so that
+        only the way to its first request has to be short. Where lines are missing, a start may be that of a membership
+        before."""
+        last: float | None = None
+        has_asked = was_given = False
+        for event in self.events_of[process] if process[2] else ():
+            at = event.at if event.place.sure and event.place.at is not None else None
+            waited = 0.0 if at is None or last is None else at - last
+            longest = _LONGEST_JOIN_S if has_asked else _LONGEST_START_S
+            if isinstance(event, ClientStarted):
+                last, has_asked, was_given = at, False, False
+            elif isinstance(event, Joined | Moved | Epoch):
+                return event.member in {"", member} and (waited <= longest or (is_dated and has_asked))
+            elif isinstance(event, Joining | GivenId):
+                if waited > longest:
+                    return False
+                last, has_asked = at, True
+                was_given = was_given or event.member == member
+            elif not isinstance(event, _BEFORE_THE_FIRST) and not _gives_up_none(event):
+                return False
+        return was_given
 
     def of_client(self, group: str, client: str, at: float) -> Process | None:
         """The process with a client id whose log covers a moment; None where there is none, or several may be it."""
@@ -209,6 +268,16 @@ class Processes:
             ids = self._ids[process] = list(self._members_of[process])
         place = self._members_of[process].get(member, 0)
         return next((ids[each] for each in range(place - 1, max(-1, place - _SOME_IDS), -1) if ids[each] in among), "")
+
+
+def _gives_up_none(event: OfClient) -> bool:
+    """Python's clients say before their first join that they give up no partitions."""
+    return isinstance(event, Revoked) and not has_partitions(event.partitions)
+
+
+def has_partitions(text: str) -> bool:
+    """Whether a list of partitions is not empty; librdkafka prints none."""
+    return text.removeprefix("frozenset").strip(" {}()[]") not in {"set", ""} or text == ""
 
 
 def groups_of(streams: Sequence[Stream]) -> dict[str, list[OfGroup]]:

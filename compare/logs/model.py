@@ -43,7 +43,8 @@ class Departure:
 
     ``how``: ``poll`` (left because of max.poll.interval.ms), ``clean``, ``session``, ``not_rejoined`` or ``unknown``;
     ``process``: the one that held the member id, None where no line of its own is there; ``exception``: that stood in
-    the process's log just before it closed.
+    the process's log just before it closed; ``unplaced``: it may have led to a rebalance before, of which no line is
+    there.
     """
 
     member: str
@@ -52,6 +53,7 @@ class Departure:
     events: tuple[Event, ...]
     process: Process | None = None
     exception: str = ""
+    unplaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

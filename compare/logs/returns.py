@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from compare.logs.client_events import (
     CoordinatorGone,
     Joining,
+    Moved,
     OfClient,
     PolledAgain,
     PollTimeout,
@@ -28,6 +29,9 @@ LOST = "lost"
 """How a client left that says that it was too slow, and that it had no place any more."""
 
 _BACK = {"poll": AFTER_POLL, "session": AFTER_FENCING, "not_rejoined": AFTER_FENCING, "clean": JOINED}
+_STATES = {"UNSUBSCRIBED": JOINED, "STALE": AFTER_POLL, "FENCED": AFTER_FENCING}
+"""From which state a member of the consumer protocol joins, and what that is called."""
+
 _NOTICED_S = 30.0
 """A client that lost its place says so at most so long before it joins again."""
 
@@ -58,9 +62,14 @@ class Returns:
         self._present_clients: dict[str, int] = defaultdict(int)
         self._last_in: dict[Process, tuple[int, int | None]] = {}
         self._ever: set[str] = set()
+        self._vanished: set[str] = set()
         self._complete = False
         self._over = float("-inf")
         self._generation: int | None = None
+        self.follows = False
+        """Whether the rebalance is that after the one before."""
+        self._covered = self._was_complete = False
+        """Whether the broker's log tells how both began, and that the first was through."""
         signs: dict[Process, list[OfClient]] = defaultdict(list)
         notices: dict[str, list[OfClient]] = defaultdict(list)
         own = [event for event in events if isinstance(event, OfClient) and event.stream.role != "broker"]
@@ -69,6 +78,11 @@ class Returns:
                 signs[processes.of(event)].append(event)
             if isinstance(event, UnknownMember | SessionOver):
                 notices[event.client].append(event)
+        joins: dict[Process, list[Moved]] = defaultdict(list)
+        for event in own:
+            if isinstance(event, Moved) and event.after == "JOINING":
+                joins[processes.of(event)].append(event)
+        self._joins = {process: Ordered(those) for process, those in joins.items()}
         self._signs = {process: Ordered(those) for process, those in signs.items()}
         self._notices = {client: Ordered(those) for client, those in notices.items()}
         self._troubles = Ordered(event for event in own if isinstance(event, SessionOver | CoordinatorGone))
@@ -76,11 +90,13 @@ class Returns:
 
     def begin(self, each: Rebalance) -> None:
         """The next rebalance; whether all who were ever in the group are known from here on."""
+        self.follows = self._generation is not None and each.generation == self._generation + 1
+        self._covered = self.follows and self._was_complete and each.trigger != ""
+        self._was_complete = each.trigger != "" and each.stabilized is not None
         if each.consumer_protocol:
             self._complete = self._complete or (each.generation in {1, 2} and not self._ever)
         else:
-            follows = self._generation is not None and each.generation == self._generation + 1
-            self._complete = each.at_broker and (each.generation == 1 or (self._complete and follows))
+            self._complete = each.at_broker and (each.generation == 1 or (self._complete and self.follows))
         self._generation = each.generation
 
     def end(self, each: Rebalance, place: int) -> None:
@@ -88,12 +104,16 @@ class Returns:
         self._over = each.over
         for departure in each.departures:
             self._leave(departure.member)
+        self._vanished.difference_update(each.joined, each.seen)
         for member in (*each.joined, *(each.after or ()), *each.seen):
+            if member in self._vanished:
+                continue
             if member not in self.present and not any(departure.member == member for departure in each.departures):
                 self.present[member] = each.over
                 self._present_clients[client_of(member)] += 1
             self._ever.add(member)
-        self._complete = self._complete and (each.after is not None or each.consumer_protocol)
+        known = each.after is not None and each.stabilized is not None
+        self._complete = self._complete and (known or each.consumer_protocol)
         if each.after is not None:
             now = set(each.after)
             for member in [name for name in self.present if name not in now]:
@@ -114,6 +134,7 @@ class Returns:
     def vanished(self, departure: Departure) -> None:
         """A member is gone, though nobody said so."""
         self.absent.add(departure)
+        self._vanished.add(departure.member)
         self._leave(departure.member)
 
     def _leave(self, member: str) -> None:
@@ -134,24 +155,34 @@ class Returns:
                 return found
         same = self.absent.of_member(member)
         if same is not None and has_client_name(member):
-            return Return((_BACK.get(same.how, AFTER_POLL),), same)
-        return self._by_name(member, each)
+            found = Return((_BACK.get(same.how, AFTER_POLL),), same)
+        else:
+            found = self._by_name(member, each)
+        if each.at_broker or self.follows or each.generation == 1 or len(found.candidates) > 1:
+            return found
+        # It may have come in a rebalance before, of which no line is there.
+        may = tuple(dict.fromkeys((*found.candidates, JOINED, AFTER_FENCING, AFTER_POLL)))
+        return Return(may, found.known, (), "the broker's log")
 
     def _own_log(self, member: str, process: Process, each: Rebalance, place: int) -> Return | None:
         """By the lines of the member's own process."""
         known = self.absent.of_process(process)
+        if found := self._by_state(process, known, each):
+            return found
         if known is not None:
             return self._known_to_have_left(member, process, known, each)
         if old := self._processes.had(process, member, self._ever):
             return self._while_there(old, process, each, place)
-        if not self._processes.has_start(process):
+        if not self._processes.started_as(process, member, self._dated(each, member)):
             return None
-        sure = self._processes.library(process) != "aiokafka" or self._processes.is_first(process)
         before = self.absent.of_client(member)
-        first = next(
-            (departure for departure in before if departure.process is None or departure.process != process), None
-        )
-        return Return((JOINED,), first) if sure else None
+        return Return((JOINED,), next((departure for departure in before if departure.process != process), None))
+
+    def _by_state(self, process: Process, known: Departure | None, each: Rebalance) -> Return | None:
+        """A member of the consumer protocol says from which state it joins."""
+        joins = self._joins[process].between(self._over, each.over) if process in self._joins else []
+        why = _STATES.get(joins[-1].before) if joins else None
+        return Return((why,), known, tuple(joins[-1:])) if why is not None else None
 
     def _known_to_have_left(self, member: str, process: Process, known: Departure, each: Rebalance) -> Return:
         """A process is back that lost its place, where its own lines say that it did: else it may be another one, whose
@@ -161,20 +192,34 @@ class Returns:
             may = (AFTER_POLL, AFTER_FENCING) if known.how == LOST else (JOINED, AFTER_POLL)
             return Return(may, known, would_decide="the broker's log" if known.how == LOST else self._who(member))
         own = self._signs[process].between(known.at - _NOTICED_S, each.over) if process in self._signs else []
-        if back == AFTER_FENCING and each.at_broker and all(isinstance(event, Joining) for event in own):
+        if back == AFTER_FENCING and all(isinstance(event, Joining) for event in own):
             return Return((back, JOINED), known, would_decide=f"all parts of {self._who(member)}")
+        sure = each.at_broker or self._processes.started_as(process, member, self._dated(each, member))
+        if back == JOINED and not sure:
+            return Return((JOINED, AFTER_FENCING, AFTER_POLL), known, would_decide="the broker's log")
         return Return((back,), known)
+
+    def _dated(self, each: Rebalance, member: str) -> bool:
+        """Whether others tell when a member came: the broker, or those of the generation just before."""
+        return each.at_broker or (self.follows and each.joined[member] > self._over)
 
     def _while_there(self, old: str, process: Process, each: Rebalance, place: int) -> Return:
         """The process has another id though nothing says that its old one was gone before."""
-        signs = self._recent(process, each.over)
+        every = self._recent(process, each.over)
+        signs = every[:2]
         if each.at_broker:
             if not signs:
                 return Return((NEW_ID, AFTER_FENCING, JOINED), None, (), f"all parts of {self._who(old)}")
-            if old in self.present:
+            if old in self.present and self._covered:
                 return Return((NEW_ID,), None, signs)
             return Return((NEW_ID, AFTER_FENCING), None, (), "the broker's log from before")
+        is_aiokafka = self._processes.library(process) == "aiokafka"  # unknown to the group it is if it was slow, too
+        if not signs or (is_aiokafka and not any(isinstance(event, SessionOver) for event in every)):
+            return Return((NEW_ID, AFTER_FENCING, AFTER_POLL, JOINED), None, signs, "the broker's log")
         last, generation = self._last_in.get(process, (place - 1, None))
+        asked = max((event.generation or 0 for event in every if isinstance(event, UnknownMember)), default=0)
+        if asked > (generation or 0):  # its lines tell of a later one than those of joining do
+            last, generation = place - 1, asked
         if place - last > 1:
             return Return((AFTER_FENCING,), None, signs)
         if generation is None or each.generation is None:
@@ -205,7 +250,7 @@ class Returns:
             return None
         if known is not None and known.how in {"session", "not_rejoined"}:
             return Return((AFTER_FENCING,), known, tuple(lost[:2]))
-        if known is None and self._present_clients[client_of(member)]:
+        if known is None and self._covered and self._present_clients[client_of(member)]:
             return Return((NEW_ID,), None, tuple(lost[:2]))
         return None
 
@@ -254,7 +299,7 @@ class Returns:
     def _recent(self, process: Process, until: float) -> tuple[OfClient, ...]:
         own = self._signs.get(process)
         recent = own.between(until - 2 * _NOTICED_S, until) if own else []
-        return tuple(event for event in recent if isinstance(event, SessionOver | UnknownMember))[:2]
+        return tuple(event for event in recent if isinstance(event, SessionOver | UnknownMember))
 
     def _who(self, member: str) -> str:
         name = client_of(member)

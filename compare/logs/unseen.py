@@ -4,8 +4,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from compare.logs.client_events import (
-    ClientStarted,
     GivesUpId,
+    Joined,
     Moved,
     ToldToRejoin,
 )
@@ -18,19 +18,25 @@ CLOSE_S = 5.0
 """The broker's and the client's lines of the same leave are at most so far apart."""
 
 _ONE_JOIN_S = 2.0
+_AT_ONCE_S = 1.0
+"""A broker begins a rebalance at once when a member leaves: by its clock, and by the client's."""
 
 
 def begins_epoch(event: Event) -> bool:
-    """Whether an epoch of the consumer protocol is due to the line."""
+    """Whether an epoch of the consumer protocol is due to the line: of a join, the answer dates it."""
     if isinstance(event, Moved):
-        return event.after in {"JOINING", "PREPARE_LEAVING"}
-    return isinstance(event, GivesUpId | ClientStarted)
+        return event.before == "JOINING" or event.after == "PREPARE_LEAVING"
+    return isinstance(event, GivesUpId)
 
 
-def unseen_generations(drafts: list[Draft], events: Ordered[Event], departures: Sequence[Departure]) -> list[Draft]:
+def unseen_generations(
+    drafts: list[Draft], events: Ordered[Event], departures: Sequence[Departure]
+) -> tuple[list[Draft], set[int]]:
     """Rebalances that nobody who writes logs was in: after a member left that does, where numbers are missing and
-    nobody else joins again at that time, or after all that the logs tell of."""
+    nobody else joins again at that time, or after all that the logs tell of. Besides, the departures (by `id`) of which
+    it is open whether they led to such a one, or to the rebalance that is known next."""
     found = list(drafts)
+    open_: set[int] = set()
     covered = max((event.at for event in events.events if event.stream.role == "broker"), default=float("-inf"))
     left = [each for each in departures if each.events[0].place.sure]
     times = [each.at for each in left]
@@ -42,16 +48,20 @@ def unseen_generations(drafts: list[Draft], events: Ordered[Event], departures: 
         clusters = _clusters(left[bisect_right(times, since) : bisect_left(times, until)])
         for cluster in clusters if room else []:
             late = after is None and cluster[0].at > covered
-            known = after is not None and after.at_broker and cluster[0].at >= after.at - CLOSE_S
+            slack = CLOSE_S if after is None or after.begun is None else _AT_ONCE_S
+            known = after is not None and after.at_broker and cluster[0].at >= after.at - slack
             back = after is not None and room > 0 and _is_back(cluster, after)
-            others = after is not None and _joined_by_others(cluster, since, until, events)
-            if late or (after is not None and not known and (back or not others)):
+            others = after is not None and room == float("inf") and _joined_by_others(cluster, since, after, events)
+            near = after is not None and not after.at_broker and after.over - cluster[-1].at < CLOSE_S
+            if near and not (late or back or others):
+                open_ |= {id(each) for each in cluster}
+            elif late or (after is not None and not known and (back or not others)):
                 number = None
                 settled = not place or drafts[place - 1].stabilized is not None
                 if settled and after is not None and after.generation is not None and room == len(clusters) == 1:
                     number = after.generation - 1
                 found.append(_made(cluster, number, after or (drafts[-1] if drafts else None)))
-    return sorted(found, key=lambda each: (each.at, each.generation or 0))
+    return sorted(found, key=lambda each: (each.at, each.generation or 0)), open_
 
 
 def _is_back(cluster: Sequence[Departure], after: Draft) -> bool:
@@ -86,11 +96,13 @@ def _clusters(departures: Sequence[Departure]) -> list[list[Departure]]:
     return found
 
 
-def _joined_by_others(cluster: Sequence[Departure], since: float, until: float, events: Ordered[Event]) -> bool:
-    """Whether other members are told to join again when these left: that leads to the rebalance that is known."""
+def _joined_by_others(cluster: Sequence[Departure], since: float, after: Draft, events: Ordered[Event]) -> bool:
+    """Whether other members are told to join again when these left, and are in the rebalance that is known next."""
     own = {id(event.stream) for each in cluster for event in each.events}
-    near = events.between(max(since, cluster[0].at - _ONE_JOIN_S), min(until, cluster[-1].at + CLOSE_S))
-    return any(isinstance(event, ToldToRejoin) and id(event.stream) not in own for event in near)
+    joined = {(id(event.stream), event.client) for event in after.events if isinstance(event, Joined)}
+    near = events.between(max(since, cluster[0].at - _ONE_JOIN_S), min(after.over, cluster[-1].at + CLOSE_S))
+    told = [event for event in near if isinstance(event, ToldToRejoin) and id(event.stream) not in own]
+    return any((id(event.stream), event.client) in joined for event in told)
 
 
 def begin_epochs(drafts: Sequence[Draft], events: Ordered[Event]) -> None:

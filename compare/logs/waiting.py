@@ -23,7 +23,7 @@ from compare.logs.client_events import (
     Setting,
 )
 from compare.logs.events import Event
-from compare.logs.identity import Process, Processes, client_of
+from compare.logs.identity import Process, Processes, client_of, has_partitions
 from compare.logs.model import Ordered, Rebalance
 from compare.logs.returns import JOINED, NEW_ID
 
@@ -59,7 +59,8 @@ class _Own:
     """What one process printed about its partitions."""
 
     def __init__(self, events: Sequence[OfClient], name: str) -> None:
-        self.gave = Ordered(event for event in events if isinstance(event, Revoked) and _some(event.partitions))
+        gave = (event for event in events if isinstance(event, Revoked))
+        self.gave = Ordered(event for event in gave if has_partitions(event.partitions))
         self.got = Ordered(event for event in events if isinstance(event, Given))
         self.named = Ordered(event for event in events if isinstance(event, Joined | Moved) and event.member)
         self.name = name
@@ -68,11 +69,6 @@ class _Own:
         """The id that the process had in the generation that ends then."""
         known = self.named.latest(end + 1.0)
         return known.member if known else self.name
-
-
-def _some(text: str) -> bool:
-    """Whether a list of partitions is not empty; librdkafka prints none."""
-    return text.removeprefix("frozenset").strip(" {}()[]") not in {"set", ""} or text == ""
 
 
 def _pauses(each: Rebalance, lines: Iterable[_Own], last: float) -> dict[str, tuple[float, float]]:
