@@ -232,8 +232,8 @@ class Store:
         if queue is not None:
             self.world.run(now, Persist(_GROUP, queue))
 
-    def persist_all(self, now: int, queues: list[Queue]) -> None:
-        self.world.run(now, *(Commit(_GROUP, *entry) for entry in self.store.persist_all(queues)))
+    def persist_all(self, now: int, queues: list[Queue] | None) -> None:
+        self.world.run(now, *(Commit(_GROUP, *entry) for entry in self.store.persist_all(queues or [])))
 
     def remove(self, now: int, queue: Queue | None) -> None:
         if queue is not None:
