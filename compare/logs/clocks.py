@@ -61,6 +61,11 @@ _BEFORE_JOIN = (
 """Lines that belong to the join that comes next."""
 
 _MOST_HINTS = 200
+_AT_ONCE = frozenset({"generation", "joins", "left", "new"})
+"""Kinds of marks that both sides log within a second."""
+
+_LEAST_SKEW_S = 1.5
+_AGREE_S = 1.0
 
 
 def bring_together(streams: Sequence[Stream]) -> None:
@@ -69,9 +74,11 @@ def bring_together(streams: Sequence[Stream]) -> None:
         _unroll(stream)
         _from_itself(stream)
     _from_shared(streams)
+    _compare_clocks(streams)
     for stream in streams:
         for event in stream.events:
-            event.place.at = _time(event, stream.offset)
+            time = _time(event, stream.offset)
+            event.place.at = None if time is None else time - stream.ahead
     for stream in streams:
         if any(event.place.at is None and not isinstance(event, Setting) for event in stream.events):
             _from_order(stream, streams)
@@ -174,8 +181,8 @@ def _marks_of(event: Event) -> list[_Mark]:
             return [("slow", client)]
         case EpochJoined(member=member):
             return [("joins", member), ("member", member)]
-        case Moved(member=member, after=after):
-            name = {"JOINING": "joins", "LEAVING": "left"}.get(after.removeprefix("PREPARE_"))
+        case Moved(member=member, before=before, after=after):
+            name = "joins" if before == "JOINING" else "left" if after.endswith("LEAVING") else ""
             return [("member", member), *([(name, member)] if name else [])]
         case AssignmentReceived(leader=member) | Epoch(member=member) | ClientStarted(member=member) if member:
             return [("member", member)]
@@ -207,11 +214,54 @@ def _from_shared(streams: Sequence[Stream]) -> None:
                     best = (number, -place, stream, offset)
         if best is None:
             first, offset = _reference(open_ones, marks)
+            if not _has_dates(first) and abs(offset) < DAY:
+                offset -= _nearest_day(first, streams)
             first.offset, first.how = offset, "taken as UTC: nothing in the logs tells the zone"
             open_ones.remove(first)
         else:
             best[2].offset, best[2].how = best[3], "events shared with other files"
             open_ones.remove(best[2])
+
+
+def _compare_clocks(streams: Sequence[Stream]) -> None:
+    """How far each clock is ahead of the brokers', by what both sides log at once; without brokers, of that client's
+    which shares most with the others."""
+    told: dict[int, dict[_Mark, float]] = {}
+    for stream in streams:
+        marks = _marks(stream).items()
+        zone = stream.offset or 0.0
+        told[id(stream)] = {
+            mark: stamp if exact else stamp - zone
+            for mark, (stamp, exact, early) in marks
+            if mark[0] in _AT_ONCE and not early
+        }
+    known: dict[_Mark, float] = {}
+    open_ = [stream for stream in streams if told[id(stream)]]
+    for stream in [each for each in open_ if each.role == "broker"]:
+        known = {**told[id(stream)], **known}
+    waiting = [each for each in open_ if each.role != "broker"]
+    while waiting:
+        first = max(waiting, key=lambda each: len(told[id(each)].keys() & (known or _all_but(each, waiting, told))))
+        waiting.remove(first)
+        own = told[id(first)]
+        apart = sorted(own[mark] - known[mark] for mark in own.keys() & known.keys())
+        off = median(apart) if len(apart) > 1 else 0.0
+        if abs(off) > _LEAST_SKEW_S and sum(abs(each - off) <= _AGREE_S for each in apart) > len(apart) / 2:
+            first.ahead = round(off, 3)
+        known = {**{mark: time - first.ahead for mark, time in own.items()}, **known}
+
+
+def _all_but(stream: Stream, others: Sequence[Stream], told: dict[int, dict[_Mark, float]]) -> set[_Mark]:
+    return {mark for other in others if other is not stream for mark in told[id(other)]}
+
+
+def _nearest_day(stream: Stream, streams: Sequence[Stream]) -> float:
+    """Seconds to add to times of day, for the day on which they are nearest to another file's first time; 0 where no
+    file shows a date."""
+    own = next((event.place.stamp for event in stream.events if event.place.stamp is not None), 0.0)
+    places = (event.place for other in streams for event in other.events)
+    first = next((each.stamp for each in places if each.clock in {"utc", "local"} and each.stamp is not None), own)
+    return float(round((first - own) / DAY) * DAY)
 
 
 def _needs(stream: Stream) -> bool:

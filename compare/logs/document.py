@@ -1,6 +1,6 @@
 """The result as one JSON document."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -211,7 +211,7 @@ def _row(log: GroupLog, name: str | None, those: Sequence[Rebalance]) -> Json:
     }
 
 
-def _notes(log: GroupLog, streams: Iterable[Stream]) -> list[str]:
+def _notes(log: GroupLog, streams: Collection[Stream]) -> list[str]:
     notes = []
     if not log.judged:
         return [_NOT_JUDGED[log.kind]]
@@ -227,6 +227,13 @@ def _notes(log: GroupLog, streams: Iterable[Stream]) -> list[str]:
     guessed = sorted({name for stream in streams if stream.how.startswith("taken as UTC") for name in stream.files})
     if guessed:
         notes.append(f"Times of {joined(guessed)} are taken as UTC: nothing in the logs tells the zone (see --zone).")
+    for stream in streams:
+        if stream.ahead:
+            way = "ahead of" if stream.ahead > 0 else "behind"
+            names = joined(stream.files)
+            notes.append(f"The clock of {names} is {abs(stream.ahead):g} s {way} the others: its times are corrected.")
+    if any(each.at < DAY for each in log.rebalances):
+        notes.append("No line tells the day: 1970-01-01 stands for it, and only the times of day are known.")
     if not log.rebalances and not log.happenings:
         notes.append("Nothing happened: no rebalance in these logs.")
     return notes

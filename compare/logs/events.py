@@ -22,10 +22,10 @@ class Stream:
     """The lines of one process or container: a file with its rotated predecessors, or one prefix inside of it.
 
     ``files``: names of its files; ``zone``: what `--zone` said; ``offset``: seconds to subtract from a time as printed
-    to get UTC, None until it is known; ``stated``: seconds east of UTC of a zone that its times state; ``how``: where
-    the offset was taken from; ``node``: the number of the broker that prints it; ``lines``: how many lines of which
-    client library it has, ``read``: of how many of them the meaning is known; ``lengths``: how many lines each of its
-    files has.
+    to get UTC, None until it is known; ``ahead``: seconds by which its clock is ahead of the others'; ``stated``:
+    seconds east of UTC of a zone that its times state; ``how``: where the offset was taken from; ``node``: the number
+    of the broker that prints it; ``lines``: how many lines of which client library it has, ``read``: of how many of
+    them the meaning is known; ``lengths``: how many lines each of its files has.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Stream:
     events: list["Event"] = field(default_factory=list)
     zone: tzinfo | None = None
     offset: float | None = None
+    ahead: float = 0.0
     stated: float | None = None
     how: str = ""
     role: str = "client"

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from compare.logs.broker_events import OtherKind
 from compare.logs.client_events import (
@@ -125,7 +125,7 @@ _JAVA = table(
 )
 _JAVA_BEGINS = tuple(dict.fromkeys(row.begin[:10] for rows in _JAVA.values() for row in rows))
 _JAVA_HEAD = re.compile(r"\[(Consumer|Worker|ShareConsumer) (?:instanceId=|clientId=)")
-_ASSIGNMENT = re.compile(r"([^\s{,=]+)=(?:Assignment|ConnectAssignment|ExtendedAssignment)\(")
+_ASSIGNMENT = re.compile(r"=(?:Assignment|ConnectAssignment|ExtendedAssignment)\(")
 
 _LIBRDKAFKA = table(
     (
@@ -247,9 +247,18 @@ def of_java(message: str, logger: str, place: Place) -> Read | None:
         instance, _, name = name.partition(", clientId=")
     event = read_message(_JAVA, rest, place, {"group": group, "client": name, "instance": instance})
     if isinstance(event, SharedOut):
-        members = tuple(_ASSIGNMENT.findall(rest))
+        members = tuple(_assigned(rest[rest.index("{") + 1 :]))
         return "java", SharedOut(place=place, group=group, client=name, generation=event.generation, members=members)
     return "java", event
+
+
+def _assigned(text: str) -> Iterator[str]:
+    """The members of an assignment, `c 1-UUID=Assignment(...), c 2-UUID=Assignment(...)`: ids may hold spaces."""
+    begin = 0
+    for entry in _ASSIGNMENT.finditer(text):
+        yield text[begin : entry.start()]
+        end = text.find("), ", entry.end())
+        begin = end + len("), ") if end >= 0 else len(text)
 
 
 def of_librdkafka(message: str, place: Place) -> Read | None:

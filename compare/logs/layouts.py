@@ -16,21 +16,29 @@ from compare.logs.kafka_clients import logfmt
 _KUBECTL = re.compile(r"\[(pod/[^/\]\s]+/[^\]\s]+)\] ?")
 _STERN = re.compile(r"([a-z0-9][a-z0-9.-]*[a-z0-9]) › ([a-z0-9-]+) ")
 _COMPOSE = re.compile(r"(?!(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b)([A-Za-z0-9][\w.-]*) +\| ")
-_STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)"
+_STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
 _CRI = re.compile(rf"({_STAMP}) (?:stdout|stderr) [FP] ")
+_JOURNAL = re.compile(
+    rf"(?:<\d{{1,3}}>)?(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|({_STAMP})) [\w.-]{{1,80}}"
+    r" ([\w.@/-]{1,80})(?:\[\d{1,10}\])?: "
+)
+"""How syslog and journald wrap a line: time, host, the unit's name and its process."""
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}m")
 _TIMESTAMPED = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z) ")
 
 _DATED = re.compile(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,:](\d{1,9}))?"
     r"(?: ?(Z|UTC|GMT)\b| ?([+-])(\d\d):?(\d\d)\b)?"
 )
+_COMPACT = re.compile(r"\[?(\d{4})(\d\d)(\d\d)[T -](\d\d):?(\d\d):?(\d\d)(?:[.,]?(\d{1,9}))?(Z)?(?!\d)")
 _WORDY = re.compile(r"(\d\d)[ /-]([A-Z][a-z]{2})[ /-](\d{4})[ :](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 _SLASHED = re.compile(r"(\d\d?)/(\d\d?)/(\d{4})[ T](\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ([AP])M\b)?")
 _OF_DAY = re.compile(r"\[?(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?=[\s\]|])")
 _EPOCH_MS = re.compile(r"\[?(1\d{12})\b")
 _LIBRDKAFKA = re.compile(r"%\d\|(\d{9,11}(?:\.\d+)?)\|")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_TEXTS = ("message", "msg", "log", "text", "@message")
+_TEXTS = ("message", "msg", "log", "text", "@message", "short_message")
 _TIMES = ("@timestamp", "timestamp", "time", "ts", "timeMillis", "epochMillis", "instant", "datetime", "date")
 _HEAD = 100
 """Characters at a line's beginning in which its time is looked for."""
@@ -58,9 +66,14 @@ def unwrapped(line: str) -> Unwrapped:
     hint: float | None = None
     fields: Mapping[str, object] = {}
     stamp, clock = None, "none"
+    if "\x1b" in line:
+        line = _COLOURS.sub("", line)
     for _ in range(5):
         if match := _KUBECTL.match(line) or _STERN.match(line) or _COMPOSE.match(line):
             container = match.group(1)
+            line = line[match.end() :]
+        elif match := _JOURNAL.match(line):
+            container, hint = match.group(2), time_of(match.group(1) or "")[0]
             line = line[match.end() :]
         elif match := _CRI.match(line) or _TIMESTAMPED.match(line):
             hint = time_of(match.group(1))[0]
@@ -72,6 +85,10 @@ def unwrapped(line: str) -> Unwrapped:
             if isinstance(found.get("log"), str) and "stream" in found:
                 hint = time_of(str(found.get("time", "")))[0]
                 line = str(found["log"]).rstrip("\n")
+            elif isinstance(found.get("MESSAGE"), str) and "__REALTIME_TIMESTAMP" in found:  # journalctl -o json
+                container = str(found.get("_SYSTEMD_UNIT") or found.get("SYSLOG_IDENTIFIER") or "") or container
+                hint = _microseconds(found["__REALTIME_TIMESTAMP"])
+                line = str(found["MESSAGE"])
             else:
                 fields = found
                 line = next((str(found[key]) for key in _TEXTS if isinstance(found.get(key), str)), line)
@@ -88,7 +105,7 @@ def unwrapped(line: str) -> Unwrapped:
     return Unwrapped(container, hint, line, stamp, clock, fields, logger, message)
 
 
-_LOGGERS = ("logger_name", "logger", "log.logger", "loggerName", "name")
+_LOGGERS = ("logger_name", "logger", "log.logger", "loggerName", "name", "_logger", "_loggerName")
 
 
 def _logger_of(fields: Mapping[str, object]) -> str:
@@ -103,6 +120,7 @@ _HEAD_PART = re.compile(
     rf"""\s*+(?:
       \[?\d{{4}}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,:]\d{{1,9}})?
         (?:\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?!\w))?\]?:?(?!\w)
+    | \[?\d{{8}}[T\ -]\d\d:?\d\d:?\d\d(?:[.,]?\d{{1,9}})?Z?\]?(?!\w)
     | \[?\d\d?[ /-](?:[A-Z][a-z]{{2}}|\d\d?)[ /-]\d{{4}}[ T:]\d\d?:\d\d:\d\d(?:[.,]\d{{1,9}})?(?:\ [AP]M)?\]?(?!\w)
     | \[?\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?\]?(?!\w)
     | \[?1\d{{12}}\]?(?!\w)
@@ -111,6 +129,7 @@ _HEAD_PART = re.compile(
     | \d{{1,7}}(?=\s)
     | ---(?=\s) | [-:|](?=\s)
     | (?P<logger>\.?[A-Za-z_$][\w$-]*+(?:\.[\w$-]++)++)(?:\[[^\[\]]{{0,120}}\])?(?:\s*[-:](?!\d)|(?=\s|$))
+    | \((?P<named>[A-Za-z_$][\w$-]*+(?:\.[\w$-]++)++)(?::\d{{1,6}})?\)(?=\s)
     | [A-Za-z_][\w$-]{{0,80}}(?:\s*[:-]\s+(?=\[)|\s+(?=[A-Z_]{{3,20}}\ \[))
     | [A-Za-z_][\w./$-]{{0,80}}\s-(?=\s)
     | (?P<thread>[\w./\#-]{{1,80}})(?=\s++{_LEVEL}\b)
@@ -131,10 +150,10 @@ def split(line: str) -> tuple[str, str]:
         part = _HEAD_PART.match(line, at)
         if part is None or part.end() == at:
             break
-        if part.group("logger"):
+        if name := part.group("logger") or part.group("named"):
             if logger or not at:
                 break  # a class name at the beginning is that of an exception
-            logger = part.group("logger")
+            logger = name
         elif named := _BRACKETED.fullmatch(part.group().strip()):
             bracketed = named[1]
         at = part.end()
@@ -158,7 +177,8 @@ def _json_time(fields: Mapping[str, object]) -> tuple[float | None, str]:
     for key in _TIMES:
         value = fields.get(key)
         if isinstance(value, dict):
-            value = value.get("epochSecond")
+            second, nanos = value.get("epochSecond"), value.get("nanoOfSecond")
+            value = second + nanos / 1e9 if isinstance(second, int) and isinstance(nanos, int) else second
         if isinstance(value, bool):
             continue
         if isinstance(value, int | float) and 1e9 < value < 1e14:
@@ -188,6 +208,10 @@ def time_of(line: str) -> tuple[float | None, str]:
             east = int(match.group(10)) * 3600 + int(match.group(11)) * 60
             return seconds - (east if match.group(9) == "+" else -east), "utc"
         return seconds, "local"
+    if match := _COMPACT.match(head):
+        compact = [int(match.group(each)) for each in range(1, 7)]
+        seconds = _seconds(compact[0], compact[1], compact[2], compact[3], compact[4], compact[5], match.group(7))
+        return (None, "none") if seconds is None else (seconds, "utc" if match.group(8) else "local")
     if (match := _WORDY.search(head)) and match.group(2) in _MONTHS:
         day, year, hour, minute, second = (int(match.group(each)) for each in (1, 3, 4, 5, 6))
         seconds = _seconds(year, _MONTHS.index(match.group(2)) + 1, day, hour, minute, second, match.group(7))
@@ -198,6 +222,10 @@ def time_of(line: str) -> tuple[float | None, str]:
         hour, minute, second = map(int, match.groups()[:3])
         return hour * 3600 + minute * 60 + second + _fraction(match.group(4)), "day"
     return None, "none"
+
+
+def _microseconds(value: object) -> float | None:
+    return int(value) / 1e6 if isinstance(value, str) and value.isdecimal() and len(value) < 20 else None
 
 
 def stated_east(line: str) -> float:

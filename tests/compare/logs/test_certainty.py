@@ -1,7 +1,11 @@
 """Say only what is known: incidents of kinds where a reader goes wrong easily, with fewer files and with cut ones."""
 
 import gzip
+import json
 import random
+import re
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -67,6 +71,50 @@ def test_cut_files_make_no_statement_false(seed: int, subtests: pytest.Subtests,
             (folder / file.stem).write_bytes(b"\n".join(dice.choice(cuts)))
         with subtests.test(name=name):
             assert judge(truth_of(name), report(sorted(folder.iterdir()))).false == []
+
+
+@pytest.mark.parametrize("form", ["{} of eu 1", "{}, b", "my [{}] x", "{} due to consumer poll timeout has expired"])
+def test_client_ids_of_any_form_tell_the_same(form: str, subtests: pytest.Subtests, tmp_path: Path) -> None:
+    for name in names():
+        truth = truth_of(name)
+        ids = {member["client_id"] for member in truth["members"] if member["client_id"]}
+        whole = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, ids), key=len, reverse=True))})(?!\w)")
+
+        def renamed(text: str, whole: re.Pattern[str] = whole) -> str:
+            return whole.sub(lambda match: form.format(match.group()), text)
+
+        folder = tmp_path / name
+        folder.mkdir()
+        for file in files_of(name, "all_files"):
+            (folder / file.stem).write_text(renamed(unpacked(file).decode("utf-8", "replace")), encoding="utf-8")
+        judgement = judge(json.loads(renamed(json.dumps(truth))), report(sorted(folder.iterdir())))
+        with subtests.test(name=name):
+            assert (judgement.false, judgement.found) == ([], judged(name, "all_files").found)
+
+
+def test_a_clock_that_is_wrong_is_noticed(subtests: pytest.Subtests, tmp_path: Path) -> None:
+    """Each client's clock is off by as many seconds; what is told stays the same, and a note says it."""
+    off = (40, -40, 7, -7, 3)
+    for name in ("rolling-deploy-41", "rolling-deploy-overlap-44", "netcut-java-44", "consumer-protocol-slow-44"):
+        folder = tmp_path / name
+        folder.mkdir()
+        for number, file in enumerate(files_of(name, "all_files")):
+            by = 0 if file.name.startswith("broker") else off[number % len(off)]
+            text = unpacked(file).decode("utf-8", "replace")
+            (folder / file.stem).write_text(STAMP.sub(partial(_later, by), text), encoding="utf-8")
+        document = report(sorted(folder.iterdir()))
+        group = next(each for each in document["groups"] if each["group"] == truth_of(name)["group"])
+        judgement = judge(truth_of(name), document)
+        with subtests.test(name=name):
+            assert (judgement.false, judgement.found) == ([], judged(name, "all_files").found)
+            assert sum("its times are corrected" in note for note in group["notes"]) > 1
+
+
+STAMP = re.compile(r"^(\[?2026-11-\d\d[ T])(\d\d:\d\d:\d\d)", re.MULTILINE)
+
+
+def _later(seconds: int, stamp: re.Match[str]) -> str:
+    return f"{stamp[1]}{datetime.strptime(stamp[2], '%H:%M:%S') + timedelta(seconds=seconds):%H:%M:%S}"
 
 
 def unpacked(path: Path) -> bytes:

@@ -20,6 +20,10 @@ def test_exact_times(subtests: pytest.Subtests) -> None:
         f'{{"ts":1795311551.25,"msg":"{JOINS}"}}',
         f'{{"log":"2026-11-22T01:39:11.250Z {JOINS}\\n","stream":"stdout","time":"2026-11-22T01:39:11.260000000Z"}}',
         f"2026-11-22T01:39:11.260000000Z stdout F 2026-11-22T01:39:11.250Z INFO {JOINS}",
+        f'{{"instant":{{"epochSecond":1795311551,"nanoOfSecond":250000000}},"message":"{JOINS}"}}',
+        f'{{"version":"1.1","short_message":"{JOINS}","timestamp":1795311551.25}}',
+        f"20261122T013911.250Z INFO {JOINS}",
+        f"\x1b[32m2026-11-22T01:39:11.250Z\x1b[0m \x1b[1;31mINFO\x1b[0m {JOINS}",
     ]:
         with subtests.test(line=line):
             found = unwrapped(line)
@@ -35,6 +39,8 @@ def test_times_without_zone_are_local(subtests: pytest.Subtests) -> None:
         f"11/22/2026 01:39:11.250 AM [INFO ] ConsumerCoordinator: {JOINS}",
         f"22/11/2026 01:39:11.250 INFO {JOINS}",
         f"22 Nov 2026 01:39:11,250 INFO {JOINS}",
+        f"20261122T013911,250 INFO [main] o.a.k.ConsumerCoordinator - {JOINS}",
+        f"2026-11-22 01:39:11,250 INFO [my worker 1] (o.a.k.ConsumerCoordinator:42) {JOINS}",
     ]:
         with subtests.test(line=line):
             found = unwrapped(line)
@@ -55,6 +61,13 @@ def test_no_time() -> None:
     ("line", "container"),
     [
         (f"[pod/billing-1-abc/app] [2026-11-22 01:39:11,250] INFO {JOINS}", "pod/billing-1-abc/app"),
+        (f"Nov 22 01:39:11 host1 billing-1[811]: [2026-11-22 01:39:11,250] INFO {JOINS}", "billing-1"),
+        (f"2026-11-22T01:39:11+0000 host1 billing-1[811]: [2026-11-22 01:39:11,250] INFO {JOINS}", "billing-1"),
+        (
+            f'{{"MESSAGE":"[2026-11-22 01:39:11,250] INFO {JOINS}","__REALTIME_TIMESTAMP":"1795311551250000",'
+            '"_SYSTEMD_UNIT":"billing-1"}',
+            "billing-1",
+        ),
         (f"billing-1  | [2026-11-22 01:39:11,250] INFO {JOINS}", "billing-1"),
         (f"billing-1 › app [2026-11-22 01:39:11,250] INFO {JOINS}", "billing-1"),
     ],
