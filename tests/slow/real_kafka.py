@@ -88,6 +88,11 @@ class RealKafka:
         return self.tool("org.apache.kafka.tools.GroupsCommand", "--bootstrap-server", self.plaintext, *arguments)
 
 
+def kafka_jars(version: str) -> Path:
+    """The folder with the jars of a broker and its tools; `UnavailableError` without."""
+    return released_jars("kafka", version, {**dict.fromkeys(_ARTIFACTS, version), **_OTHER_ARTIFACTS})
+
+
 @contextmanager
 def running(
     folder: Path,
@@ -98,8 +103,7 @@ def running(
     """A node that keeps everything in ``folder``; `UnavailableError` where Java 17, Maven or the jars are missing.
     ``settings`` of the broker stand instead of those of the tests. ``advertise``: its plain listener's address to the
     one that it shall tell clients."""
-    artifacts = {**dict.fromkeys(_ARTIFACTS, version), **_OTHER_ARTIFACTS}
-    java, jars = find_java(), released_jars("kafka", version, artifacts)
+    java, jars = find_java(), kafka_jars(version)
     command = [java, "-cp", f"{jars}/*", "-Xmx512m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     log_level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
     tool = [java, "-cp", f"{jars}/*", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", log_level]
