@@ -39,9 +39,10 @@ _GROUP: Final = 0
 _TRANSACTION: Final = 1
 """Key types of FindCoordinator."""
 
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Final = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
-_REFUSED: Final = {_TRANSACTION: (TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not served")}
-_UNKNOWN_TYPE: Final = (INVALID_REQUEST, "only coordinators of groups are served")
+_SERVED: Final = (_GROUP, _TRANSACTION)
+"""The coordinator of a transactional id is that of the group of this name: both follow from the leaders of
+``__consumer_offsets``."""
+_UNKNOWN_TYPE: Final = "only coordinators of groups and transactions are served"
 
 NO_OPERATIONS: Final = -(2**31)
 GROUP_OPERATIONS: Final = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
@@ -56,7 +57,7 @@ def _keys(body: "FindCoordinatorRequest") -> Sequence[str]:
 
 
 def _read_find(body: "FindCoordinatorRequest", asked: Asked) -> Sequence[Message]:
-    if getattr(body, "key_type", _GROUP) != _GROUP:
+    if getattr(body, "key_type", _GROUP) not in _SERVED:
         return []
     return [FindCoordinator(asked.first + place, key) for place, key in enumerate(_keys(body))]
 
@@ -64,14 +65,10 @@ def _read_find(body: "FindCoordinatorRequest", asked: Asked) -> Sequence[Message
 def _write_find(
     kind: Kind, body: "FindCoordinatorRequest", asked: Asked, answers: Sequence[CoordinatorFound]
 ) -> Entity:
-    key_type = getattr(body, "key_type", _GROUP)
     item = part(kind, "coordinators") if has(kind, "coordinators") else kind
     found = []
     for place, key in enumerate(_keys(body)):
-        if key_type == _GROUP:
-            error, message, broker = answers[place].error, None, answers[place].broker
-        else:
-            (error, message), broker = _REFUSED.get(key_type, _UNKNOWN_TYPE), ""
+        error, broker = (answers[place].error, answers[place].broker) if answers else (INVALID_REQUEST, "")
         address = asked.state.addresses.get(broker)
         if error == NONE and address is None:
             error = COORDINATOR_NOT_AVAILABLE
@@ -85,7 +82,7 @@ def _write_find(
                 host=host,
                 port=port,
                 error_code=code(error),
-                error_message=message,
+                error_message=None if answers else _UNKNOWN_TYPE,
             )
         )
     return make(kind, throttle_time=NO_THROTTLE, coordinators=tuple(found)) if item is not kind else found[0]
