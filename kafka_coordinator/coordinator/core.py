@@ -19,6 +19,7 @@ from kafka_coordinator.coordinator.log import (
     Key,
     OffsetsTopic,
     PartitionLog,
+    PendingKey,
     PendingOffset,
     StoredMember,
     Value,
@@ -118,11 +119,16 @@ class Core(NodeState):
         """Whether the offset may be another one soon: a transaction that is open has committed one."""
         return any(partition in waiting for waiting in self.pending.get(group_id, {}).values())
 
-    def outdate(self, group_id: str, partition: Partition) -> None:
-        """The group has committed an offset: what waits for a marker came before it, and does not count."""
-        for waiting in self.pending.get(group_id, {}).values():
-            if partition in waiting:
-                waiting[partition] = waiting[partition]._replace(is_outdated=True)
+    def outdate(self, group_id: str, partition: Partition, position: int) -> None:
+        """The group has committed an offset, which the log had first there: what waits for a marker and came before it
+        does not count."""
+        for producer_id, waiting in self.pending.get(group_id, {}).items():
+            found = waiting.get(partition)
+            if found is not None and found.position < position:
+                waiting[partition] = found._replace(is_outdated=True)
+                self.write(
+                    self.partition_of(group_id), PendingKey(group_id, producer_id, *partition), waiting[partition]
+                )
 
     def parked(self, sender: str, correlation: int) -> Parked:
         return _parked((sender, correlation, self.closes.get(sender, 0)))

@@ -58,12 +58,13 @@ class PendingKey(NamedTuple):
 
 
 class PendingOffset(NamedTuple):
-    """``member``: client id of the member whose offset it is, None: nobody's; ``is_outdated``: the group has committed
-    another offset of the partition since."""
+    """``member``: client id of the member whose offset it is, None: nobody's; ``position``: where the log had it first;
+    ``is_outdated``: the group has an offset of the partition that came after it."""
 
     committed: CommittedOffset
     member: str | None
     generation: int | None
+    position: int
     is_outdated: bool = False
 
 

@@ -158,7 +158,7 @@ def _stored_answer(
         committed = stored[partition] = _stored((offset, metadata, now, epoch))
         log.append(offset_key(group_id, partition), committed)
         if core.pending:
-            core.outdate(group_id, partition)
+            core.outdate(group_id, partition, log.end)
         errors.append((partition, NONE))
     return _answer((request.correlation, tuple(errors)))
 

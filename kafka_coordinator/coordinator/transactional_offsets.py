@@ -16,7 +16,6 @@ from kafka_coordinator.coordinator.log import (
     CommittedOffset,
     Key,
     MarkerKey,
-    OffsetKey,
     PendingKey,
     PendingOffset,
     Value,
@@ -66,10 +65,11 @@ def keep(
         if error == NONE and len(text) > core.settings.offset_metadata_max_bytes:
             refused = OFFSET_METADATA_TOO_LARGE
         if refused == NONE:
-            waiting = PendingOffset(CommittedOffset(offset, text, now, epoch), name, generation)
+            number = core.partition_of(request.group)
+            committed = CommittedOffset(offset, text, now, epoch)
+            waiting = PendingOffset(committed, name, generation, core.log(number).end)
             _of(core, request.group).setdefault(request.producer_id, {})[partition] = waiting
-            key = PendingKey(request.group, request.producer_id, *partition)
-            core.write(core.partition_of(request.group), key, waiting)
+            core.write(number, PendingKey(request.group, request.producer_id, *partition), waiting)
         errors.append((partition, refused))
     out.send(sender, OffsetCommitAnswer(request.correlation, tuple(errors)))
 
@@ -99,7 +99,7 @@ def _end(core: Core, now: Time, group_id: str, marker: MarkerWritten, out: Outbo
             queue = core.queue(partition)
             out.observe(Committed(group_id, queue, offset.offset, waiting.member, waiting.generation, ""))
         store_offset(core, group, partition, offset)
-        core.outdate(group_id, partition)
+        core.outdate(group_id, partition, waiting.position)
     if not of_group:
         del core.pending[group_id]
 
@@ -110,8 +110,6 @@ def replay(core: Core, partition: int, latest: Mapping[Key, Value], now: Time, o
     for key, value in latest.items():
         if isinstance(key, PendingKey):
             _of(core, key.group).setdefault(key.producer_id, {})[key.topic, key.number] = value
-        elif isinstance(key, OffsetKey):
-            core.outdate(key.group, (key.topic, key.number))
         elif isinstance(key, MarkerKey):
             markers.append(MarkerWritten(partition, key.producer_id, value))
     for marker in markers:
