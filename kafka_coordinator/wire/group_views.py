@@ -40,11 +40,9 @@ _TRANSACTION: Final = 1
 _SHARE: Final = 2
 """Key types of FindCoordinator."""
 
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Final = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
-_REFUSED: Final = {
-    _TRANSACTION: (TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not served"),
-    _SHARE: (INVALID_REQUEST, ""),
-}
+_SERVED: Final = (_GROUP, _TRANSACTION)
+"""The coordinator of a transactional id is that of the group of this name: both follow from the leaders of
+``__consumer_offsets``."""
 
 NO_OPERATIONS: Final = -(2**31)
 GROUP_OPERATIONS: Final = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
@@ -59,7 +57,7 @@ def _keys(body: "FindCoordinatorRequest") -> Sequence[str]:
 
 
 def _read_find(body: "FindCoordinatorRequest", asked: Asked) -> Sequence[Message]:
-    if getattr(body, "key_type", _GROUP) != _GROUP:
+    if getattr(body, "key_type", _GROUP) not in _SERVED:
         return []
     return [FindCoordinator(asked.first + place, key) for place, key in enumerate(_keys(body))]
 
@@ -71,10 +69,10 @@ def _write_find(
     item = part(kind, "coordinators") if has(kind, "coordinators") else kind
     found = []
     for place, key in enumerate(_keys(body)):
-        if key_type == _GROUP:
+        if answers:
             error, message, broker = answers[place].error, "", answers[place].broker
         else:
-            (error, message), broker = _REFUSED.get(key_type, (INVALID_REQUEST, MALFORMED)), ""
+            error, message, broker = INVALID_REQUEST, "" if key_type == _SHARE else MALFORMED, ""
         address = asked.state.addresses.get(broker)
         if error == NONE and address is None:
             error = COORDINATOR_NOT_AVAILABLE
