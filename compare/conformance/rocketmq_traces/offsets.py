@@ -7,9 +7,9 @@ from functools import partial
 from typing import NamedTuple
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.fields import get
+from compare.conformance.fields import Count, get
 from compare.conformance.rocketmq_traces.clients import Brokers, CreateClient, TraceWorld, entries, make_consumer
-from compare.conformance.rocketmq_traces.steps import EPOCH_MS, NOTHING, Answer, Count, Outcome, Step
+from compare.conformance.rocketmq_traces.steps import EPOCH_MS, NOTHING, Answer, Outcome, Step
 from protocols import Queue
 from rocketmq_selfbalance.catalogue import Averagely
 from rocketmq_selfbalance.cluster import (

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from compare.conformance.cases import MalformedCase
+from compare.conformance.fields import Count
 from compare.conformance.rocketmq_traces.clients import (
     Brokers,
     CreateClient,
@@ -12,7 +13,7 @@ from compare.conformance.rocketmq_traces.clients import (
     make_consumer,
     owners_of,
 )
-from compare.conformance.rocketmq_traces.steps import NOTHING, Answer, Count, Outcome
+from compare.conformance.rocketmq_traces.steps import NOTHING, Answer, Outcome
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
 from rocketmq_selfbalance.cluster import NOTHING as NO_OFFSET

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import isfunction
 from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from compare.conformance.cases import Difference, Line, MalformedCase
-from compare.conformance.fields import MOST_COUNT, arguments, differing, get, names_of, only
+from compare.conformance.fields import arguments, differing, get, names_of, only
 from compare.json_types import Json
 from rocketmq_selfbalance.cluster import Failure
 
@@ -45,9 +45,6 @@ class Outcome(NamedTuple):
 
 Step: TypeAlias = Mapping[str, Json]
 """A step, or a config, as it is recorded."""
-
-Count: TypeAlias = Annotated[int, Field(le=MOST_COUNT)]
-"""How many there are of something."""
 
 Answer: TypeAlias = Annotated[
     int | Failure, BeforeValidator(lambda value: Failure.FAILED if value == "error" else value)
