@@ -15,6 +15,7 @@ from typing import TypeAlias, TypeGuard, TypeVar, overload
 
 from compare.conformance import fields
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
+from compare.conformance.releases import kafka_version
 from compare.json_types import Json
 from kafka_coordinator.catalogue import (
     CATALOGUE,
@@ -32,7 +33,6 @@ from kafka_coordinator.catalogue import (
     homogeneous,
     simple,
     sticky,
-    version_named,
 )
 from protocols.java import string_entry_order
 
@@ -54,9 +54,6 @@ MOST_PARTITIONS = 1_000_000
 
 SHARED = "server-simple"
 """The assignor of share groups, which the other protocols do not have."""
-
-OLDEST_RECORDED = "4.1"
-"""The version of vectors that name none."""
 
 _LONG_LIVED = "same_with_long_lived_instance"
 
@@ -143,7 +140,7 @@ def _play_shared(line: Line) -> list[Difference]:
     if ("expected" in line) == ("expected_error" in line):
         raise MalformedCase("expected", "either it or expected_error", sorted(line))
     group = _share_group(line)
-    version = version_named(line.get("kafka", OLDEST_RECORDED), "kafka")
+    version = kafka_version(line.get("kafka"))
     got: dict[str, object] = {"subscription_type": "HOMOGENEOUS" if group.homogeneous else "HETEROGENEOUS"}
     try:
         shares = simple(group, wishes=version.simple_has_wishes)

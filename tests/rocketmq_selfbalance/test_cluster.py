@@ -93,7 +93,7 @@ def test_a_network_that_is_cut_is_noticed_by_silence_alone_and_heals() -> None:
         ({"settings": {"flushConsumerOffsetInterval": 0}}, "flushConsumerOffsetInterval is 0"),
         ({"settings": {"useServerSideResetOffset": 1}}, "useServerSideResetOffset is 1"),
         ({"settings": {"session.timeout.ms": 6000}}, "unknown setting 'session.timeout.ms'"),
-        ({"settings": {"version": "3.2"}}, "version is '3.2'"),
+        ({"settings": {"version": "3.2"}}, "version: '3.2', expected a version of RocketMQ"),
         ({"strategy": "range"}, "range"),
         ({"members": {"c1": {"subscribe": ("T",), "settings": {"heap": 1}}}}, "member c1: unknown setting 'heap'"),
         ({"members": {"c1": {"subscribe": ("T",), "strategy": "sticky"}}}, "sticky"),

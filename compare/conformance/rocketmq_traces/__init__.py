@@ -10,19 +10,20 @@ from compare.conformance.rocketmq_traces.offsets import Offsets, Starts, Store
 from compare.conformance.rocketmq_traces.rebalance import Clients, Messages
 from compare.conformance.rocketmq_traces.steps import Component, play_steps
 from compare.json_types import Json
+from rocketmq_selfbalance.cluster import Version
 
-COMPONENTS: Mapping[str, Callable[[Mapping[str, Json]], Component]] = {
+COMPONENTS: Mapping[str, Callable[[Mapping[str, Json], Version], Component]] = {
     "consumer_manager": Consumers,
     "offset_manager": Offsets,
-    "lock_manager": Locks,
-    "route_info_manager": Routes,
+    "lock_manager": lambda config, version: Locks(config),
+    "route_info_manager": lambda config, version: Routes(config),
     "rebalance": Clients,
     "compute_pull_from_where": Starts,
     "offset_store": Store,
-    "process_queue": Messages,
+    "process_queue": lambda config, version: Messages(config),
     "group": WholeGroup,
 }
-"""A trace's ``component`` to what of the model is behind it, made from the trace's config."""
+"""A trace's ``component`` to what of the model is behind it, made from the trace's config for the version."""
 
 
 def players() -> tuple[Player, ...]:

@@ -1,8 +1,7 @@
 """Plays traces of a broker's registry of consumers, of its queue locks, and of a name server's tables.
 
-Not compared of the registry, as FORMAT-traces.md allows: ``topic_group_table_as_stored`` and the answer to
-``query_topic_consume_by_who`` (release 5.3.3 stores topics there instead of groups), and the order of groups and of
-channels within events that concern several, which is a hash table's. What a client makes of a route is recorded; so
+Not compared of the registry is the order of groups and of channels within events that concern several, which is a hash
+table's. What a client makes of a route is recorded; so
 does the model: by `rocketmq_selfbalance.routes`.
 """
 
@@ -35,23 +34,24 @@ from rocketmq_selfbalance.cluster import (
     RouteInfoManager,
     Subscription,
     TopicConfig,
+    Version,
     publish_queues,
     subscribe_queues,
 )
 
 _CONNECTION = ("group", "channel", "client_id", "notify_consumer_ids_changed")
 _HEARTBEAT = ("consume_type", "message_model", "consume_from_where", "update_subscription", "subscriptions")
-_AS_STORED = "topic_group_table_as_stored"
 
 
 class Consumers:
     """The consumer manager behind a trace, and the channels that it had closed."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
+    def __init__(self, config: Mapping[str, Json], version: Version) -> None:
         only(config, "config", ("enable_fast_channel_event_process", "channel_expired_timeout_ms", "seed_index"))
         self.manager = ConsumerManager(
             get(config, "channel_expired_timeout_ms", int),
             fast_channel_events=get(config, "enable_fast_channel_event_process", bool),
+            release=version,
         )
         self.closed: set[str] = set()
 
@@ -121,8 +121,7 @@ class Consumers:
         return self._outcome(step, None if found is None else list(found))
 
     def _by_who(self, step: Step) -> Outcome:
-        step.text("topic")
-        return self._outcome(step, get(step.arguments, "result", list))
+        return self._outcome(step, sorted(self.manager.groups_of(step.text("topic"))))
 
     def _client_ids(self, step: Step) -> Outcome:
         found = self.manager.client_ids(step.text("group"))
@@ -148,7 +147,9 @@ class Consumers:
                 }
                 for name, group in sorted(self.manager.groups.items())
             ],
-            _AS_STORED: get(get(step.arguments, "state", dict), _AS_STORED, dict),
+            "topic_group_table_as_stored": {
+                topic: sorted(groups) for topic, groups in sorted(self.manager.by_topic.items())
+            },
             "closed_channels": sorted(self.closed),
         }
         return Outcome(result, {"events": recorded if same else played}, state)

@@ -44,6 +44,7 @@ from rocketmq_selfbalance.cluster import (
     Sleep,
     Thread,
     UnlockQueues,
+    Version,
 )
 from rocketmq_selfbalance.cluster import Step as ThreadStep
 
@@ -53,7 +54,7 @@ CREATE_CLIENT = (
 )
 
 
-def make_consumer(step: Step) -> Consumer:
+def make_consumer(step: Step, version: Version) -> Consumer:
     """The client's one consumer."""
     for name in ("kind", "message_model", "consume_from_where"):
         if step.text(name) not in CHOICES[name]:
@@ -67,6 +68,7 @@ def make_consumer(step: Step) -> Consumer:
             pull_threshold_for_topic=step.number("pull_threshold_for_topic"),
             pull_threshold_size_for_topic=step.number("pull_threshold_size_for_topic"),
         ),
+        version=version,
     )
     client = step.text("client")
     strategy = strategy_named(step.text("strategy"))
@@ -196,6 +198,8 @@ class TraceWorld:
     def __init__(self, consumer: Consumer, brokers: Surroundings) -> None:
         self._consumer, self._brokers = consumer, brokers
         self._effects: dict[str, list[object]] = {}
+        self.passed = 0
+        """Milliseconds that the last steps took."""
 
     def run(self, now: int, *steps: ThreadStep) -> object:
         """Do these steps; what the last one leaves."""
@@ -210,6 +214,7 @@ class TraceWorld:
                 thread.value = self._answer(time, call)
                 if isinstance(call, Sleep):
                     time += call.duration
+        self.passed = int(time - now)
         return thread.value
 
     def take_effects(self) -> dict[str, list[object]]:

@@ -44,6 +44,7 @@ from rocketmq_selfbalance.cluster import (
     RouteInfoManager,
     TopicConfig,
     UnlockAll,
+    Version,
     consumer_data,
     subscribe_queues,
 )
@@ -56,17 +57,17 @@ _CHANNEL_EXPIRED_MS = 120_000
 class _Broker:
     """One broker's tables."""
 
-    def __init__(self, now: Time) -> None:
-        self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS)
-        self.offsets = ConsumerOffsetManager(now)
+    def __init__(self, now: Time, version: Version) -> None:
+        self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS, release=version)
+        self.offsets = ConsumerOffsetManager(now, release=version)
         self.locks = RebalanceLockManager(LOCK_MAX_LIVE_MS)
 
 
 class GroupBrokers:
     """All brokers by name, and the route table. A client's channel is named after it."""
 
-    def __init__(self, group: str, *, notify: bool) -> None:
-        self._group, self._notify = group, notify
+    def __init__(self, group: str, version: Version, *, notify: bool) -> None:
+        self._group, self._version, self._notify = group, version, notify
         self.brokers: dict[str, _Broker] = {}
         self.routes = RouteInfoManager(NameServerSettings())
         self.unreachable: set[str] = set()
@@ -83,7 +84,7 @@ class GroupBrokers:
 
     def register(self, now: Time, broker: str, topics: dict[str, int]) -> None:
         """The broker registers with these topics, and with one of its own as always."""
-        self.brokers.setdefault(broker, _Broker(now))
+        self.brokers.setdefault(broker, _Broker(now, self._version))
         self._up_names.add(broker)
         self._versions += 1
         configs = [TopicConfig(topic, count, count) for topic, count in topics.items()]
@@ -214,7 +215,7 @@ _CONFIG = (
 class WholeGroup:
     """The group behind a trace, and all that it lives on."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
+    def __init__(self, config: Mapping[str, Json], version: Version) -> None:
         only(config, "config", _CONFIG)
         for name in ("message_model", "consume_from_where"):
             if get(config, name, str) not in CHOICES[name]:
@@ -225,8 +226,9 @@ class WholeGroup:
             orderly=get(config, "orderly", bool),
             message_model=get(config, "message_model", str),
             consume_from_where=get(config, "consume_from_where", str),
+            version=version,
         )
-        self.brokers = GroupBrokers(self.group, notify=get(config, "notify_consumer_ids_changed", bool))
+        self.brokers = GroupBrokers(self.group, version, notify=get(config, "notify_consumer_ids_changed", bool))
         self.worlds: dict[str, TraceWorld] = {}
         """Client to its world, while it runs."""
 

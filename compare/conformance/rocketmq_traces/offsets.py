@@ -47,10 +47,10 @@ from rocketmq_selfbalance.cluster import (
     Start,
     Table,
     UnreadableOffsets,
+    Version,
     parse,
     read_offsets,
     stored_of,
-    text_of,
 )
 from rocketmq_selfbalance.cluster import Step as ThreadStep
 
@@ -61,12 +61,13 @@ _CLONED = ("from_group", "to_group", "topic")
 class Offsets:
     """The offset manager behind a trace, and the broker around it: its message store, its groups and topics."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
+    def __init__(self, config: Mapping[str, Json], version: Version) -> None:
         only(config, "config", ("use_server_side_reset_offset", "consumer_offset_update_version_step", "seed_index"))
         self.new_manager = partial(
             ConsumerOffsetManager,
             server_side_reset=get(config, "use_server_side_reset_offset", bool),
             version_step=get(config, "consumer_offset_update_version_step", int),
+            release=version,
         )
         self.manager = self.new_manager(0)
         self.store: dict[tuple[str, int], tuple[int, bool]] = {}
@@ -89,14 +90,8 @@ class Offsets:
                 does_(lambda step: manager.commit_pull(*_numbered(step), step.number("offset"))),
             ),
             "query_pull": (_QUEUE, tells_(lambda step: manager.query_pull(*_numbered(step)))),
-            "clear_pull": (
-                ("group", "topic"),
-                does_(lambda step: manager.clear_pull(step.text("group"), step.text("topic"))),
-            ),
-            "clone": (
-                _CLONED,
-                does_(lambda step: manager.clone(*map(step.text, _CLONED))),
-            ),
+            "clear_pull": (_QUEUE[:2], does_(lambda step: manager.clear_pull(*map(step.text, _QUEUE[:2])))),
+            "clone": (_CLONED, does_(lambda step: manager.clone(*map(step.text, _CLONED)))),
             "assign_reset": (
                 (*_QUEUE, "offset"),
                 does_(lambda step: manager.assign_reset(*_numbered(step), step.number("offset"))),
@@ -168,7 +163,7 @@ class Offsets:
 
     def _persist_and_load(self, step: Step) -> Outcome:
         """The text is given back as recorded where its content is the same: the order of its keys means nothing."""
-        text = text_of(self.manager.stored(), EPOCH_MS)
+        text = self.manager.text(EPOCH_MS)
         recorded = get(get(step.arguments, "result", dict), "json_text", str)
         loaded = self.new_manager(step.now)
         loaded.load(stored_of(text, step.now, EPOCH_MS))
@@ -222,8 +217,9 @@ _GROUP = "group"
 class Store:
     """The store behind a trace, its file, and the brokers."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
+    def __init__(self, config: Mapping[str, Json], version: Version) -> None:
         only(config, "config", ("store", "seed_index"))
+        self.version = version
         kind = get(config, "store", str)
         if kind not in _STORES:
             raise MalformedCase("config.store", " or ".join(_STORES), kind)
@@ -233,8 +229,8 @@ class Store:
         self._restart()
 
     def _restart(self) -> None:
-        self.store: OffsetStore = RemoteOffsets() if self.remote else LocalOffsets(self.file)
-        consumer = Consumer(_GROUP, "member", "client", Averagely(), self.store, ClientSettings())
+        self.store: OffsetStore = RemoteOffsets() if self.remote else LocalOffsets(self.file, self.version)
+        consumer = Consumer(_GROUP, "member", "client", Averagely(), self.store, ClientSettings(version=self.version))
         self.world = TraceWorld(consumer, self.brokers)
 
     def operations(self) -> Mapping[str, tuple[tuple[str, ...], Operation]]:
@@ -343,8 +339,9 @@ def _queue(step: Step) -> Queue | None:
 class Starts:
     """The one client behind a trace."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
+    def __init__(self, config: Mapping[str, Json], version: Version) -> None:
         only(config, "config", ("timezone", "seed_index"))
+        self.version = version
         if config.get("timezone", "UTC") != "UTC":
             raise MalformedCase("config.timezone", "UTC", config["timezone"])
         self.worlds: dict[str, tuple[TraceWorld, Brokers]] = {}
@@ -358,7 +355,7 @@ class Starts:
 
     def _create(self, step: Step) -> Outcome:
         brokers = Brokers()
-        self.worlds[step.text("client")] = TraceWorld(make_consumer(step), brokers), brokers
+        self.worlds[step.text("client")] = TraceWorld(make_consumer(step, self.version), brokers), brokers
         return Outcome()
 
     def _compute(self, step: Step) -> Outcome:

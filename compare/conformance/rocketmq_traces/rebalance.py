@@ -32,6 +32,7 @@ from rocketmq_selfbalance.cluster import (
     RemoveProcessQueue,
     ResetOffsets,
     UnlockAll,
+    Version,
 )
 from rocketmq_selfbalance.cluster import Step as ThreadStep
 
@@ -41,8 +42,9 @@ _FAULTS = ("offset_query", "admin_query", "lock", "offset_commit")
 class Clients:
     """The clients behind a trace, and the brokers that they share."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
+    def __init__(self, config: Mapping[str, Json], version: Version) -> None:
         only(config, "config", ("seed_index",))
+        self.version = version
         self.brokers = Brokers()
         self.worlds: dict[str, TraceWorld] = {}
         self.seen: dict[tuple[str, Queue], ProcessQueue] = {}
@@ -84,7 +86,7 @@ class Clients:
     # What surrounds the clients.
 
     def _create(self, step: Step) -> None:
-        self.worlds[step.text("client")] = TraceWorld(make_consumer(step), self.brokers)
+        self.worlds[step.text("client")] = TraceWorld(make_consumer(step, self.version), self.brokers)
 
     def _set_members(self, step: Step) -> None:
         listed_ids = texts(step.arguments, "client_ids", nullable=True)
@@ -201,7 +203,7 @@ class Clients:
             # Only push consumers react (spec rocketmq 2.8).
             return self._outcome(step, None)
         world.run(step.now, reset)
-        return self._outcome(step, None)._replace(passed=int(consumer.settings.rebalance.reset_offset_pause_ms))
+        return self._outcome(step, None)._replace(passed=world.passed)
 
     def _owners(self, step: Step) -> Outcome:
         owned = ((client, self._world(client).consumer("").table) for client in sorted(self.worlds))

@@ -9,7 +9,9 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from compare.conformance.cases import Difference, Line, MalformedCase
 from compare.conformance.fields import count, differing, get, only
+from compare.conformance.releases import rocketmq_version
 from compare.json_types import Json
+from rocketmq_selfbalance.cluster import Version
 
 EPOCH_MS = 1_700_000_000_000
 """Milliseconds since 1970 at which every trace starts; times in traces and in the model count from there."""
@@ -20,7 +22,7 @@ LONGEST_MS = 100 * 24 * 3_600_000
 NOTHING: Final = "nothing recorded"
 """In the place of a result or a state that a step does not have."""
 
-_HEAD = ("trace_id", "component", "title", "config", "steps")
+_HEAD = ("rocketmq", "differs_from_5_3_3", "trace_id", "component", "title", "config", "steps")
 _FRAME = ("step", "at_ms", "op", "result", "effects", "state")
 
 
@@ -87,15 +89,15 @@ class Component(Protocol):
         ``advance`` is among them only where something is recorded of it (``now`` is then the time afterwards)."""
 
 
-def play_steps(line: Line, make: Callable[[Mapping[str, Json]], Component]) -> list[Difference]:
-    """Perform the trace's steps on the part that ``make`` builds from its config, and compare.
+def play_steps(line: Line, make: Callable[[Mapping[str, Json], Version], Component]) -> list[Difference]:
+    """Perform the trace's steps on the part that ``make`` builds from its config for its version, and compare.
 
     Stops after the first step that differs: what comes later only follows from it.
     """
     only(line, "", _HEAD)
     case, config = str(line["trace_id"]), get(line, "config", dict)
     get(line, "title", str)
-    operations = make(config).operations()
+    operations = make(config, rocketmq_version(line.get("rocketmq"))).operations()
     now = 0
     for number, step in enumerate(get(line, "steps", list)):
         path = f"steps[{number}]"

@@ -15,12 +15,6 @@ from compare.conformance.rocketmq_traces import COMPONENTS
 from compare.conformance.rocketmq_traces.steps import play_steps
 from tests.compare.conformance.test_rocketmq import TRACES, paths_in, replacements
 
-FREE = {
-    ("query_topic_consume_by_who", "result"),
-    ("topic_group_table_as_stored",),
-}
-"""What FORMAT-traces.md lets a model leave out: a defect of release 5.3.3."""
-
 
 def traces(path: Path) -> Iterator[dict[str, Any]]:
     with gzip.open(path, "rt") as lines:
@@ -70,7 +64,7 @@ def test_a_step_without_its_answer_or_with_an_unknown_field_fails(path: Path) ->
     trace = next(traces(path))
     for number, step in enumerate(trace["steps"][:20]):
         for name in ("result", "effects", "state", "step", "at_ms"):
-            if name in step and (step["op"], name) not in FREE:
+            if name in step:
                 changed = deepcopy(trace)
                 del changed["steps"][number][name]
                 assert differences(changed), (number, name)
@@ -78,8 +72,8 @@ def test_a_step_without_its_answer_or_with_an_unknown_field_fails(path: Path) ->
         assert differences(with_value(trace, ("steps", number, "op"), "dance")), number
 
 
-def test_the_offset_file_is_compared_by_what_it_says() -> None:
-    [path] = [path for path in PLAYABLE if "offset_manager" in path.name]
+@pytest.mark.parametrize("path", [path for path in PLAYABLE if "offset_manager" in path.name], ids=name_of)
+def test_the_offset_file_is_compared_by_what_it_says(path: Path) -> None:
     [number, *_], trace = next(
         ([number for number, step in enumerate(trace["steps"]) if step["op"] == "persist_and_load"], trace)
         for trace in traces(path)
@@ -161,8 +155,7 @@ def one_place_of_each_kind(path: Path) -> Iterator[tuple[tuple[Any, ...], dict[s
                     continue
                 for place in paths_in(step[name], ("steps", number, name)):
                     kind = (step["op"], *(part for part in place[2:] if isinstance(part, str)), len(place))
-                    free = kind[:2] in FREE or any(part in place for [*_, part] in FREE if part != "result")
-                    if not free and (kind not in seen or (not at(*seen[kind]) and at(trace, place))):
+                    if kind not in seen or (not at(*seen[kind]) and at(trace, place)):
                         seen[kind] = trace, place
     for kind, (trace, place) in seen.items():
         yield kind, trace, place
