@@ -4,6 +4,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 
 from compare.conformance.cases import Difference, MalformedCase, play_file
 from compare.conformance.players import PLAYERS
-from compare.conformance.rocketmq_traces import COMPONENTS
+from compare.conformance.rocketmq_traces import COMPONENTS, steps
 from compare.conformance.rocketmq_traces.steps import play_steps
+from rocketmq_selfbalance.versions import VERSIONS
 from tests.compare.conformance.test_rocketmq import TRACES, paths_in, replacements
 
 
@@ -34,6 +36,28 @@ def test_every_recorded_trace_is_met(path: Path) -> None:
     result = play_file(path, PLAYERS)
     assert (result.failed, result.skipped, result.differences[:3]) == (0, 0, [])
     assert result.passed > 5
+
+
+RULES_SEEN = {
+    "topics_have_their_groups": "consumer_manager-p0003",
+    "deleted_topic_has_no_offsets": "offset_manager-p0017",
+    "pull_offsets_are_written": "offset_manager-p0001",
+    "local_entries_have_lines": "offset_store-p0009",
+    "no_queues_is_balanced": "rebalance-p0003",
+    "no_members_is_balanced": "rebalance-p0003",
+}
+"""Rule to a short trace of 5.5.0 that nobody can meet without it."""
+
+
+def test_a_trace_fails_without_the_rule_that_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    newest = {trace["trace_id"]: trace for path in PLAYABLE if "-5.5" in path.name for trace in traces(path)}
+    for rule, number in RULES_SEEN.items():
+        without = replace(VERSIONS["5.5"], **{rule: False})
+        with monkeypatch.context() as patch:
+            patch.setattr(steps, "rocketmq_version", lambda told, made=without: made)
+            assert differences(newest[number]), rule
+    elsewhere = {"orderly_reset_waits_for_listeners", "pop_goes_down"}  # tests/rocketmq_selfbalance shows them
+    assert {rule.name for rule in VERSIONS.rules} == RULES_SEEN.keys() | elsewhere
 
 
 @pytest.mark.parametrize("path", PLAYABLE, ids=name_of)
