@@ -22,7 +22,7 @@ MOST_COUNT = 1_000_000
 Count: TypeAlias = Annotated[int, Field(le=MOST_COUNT)]
 """How many there are of something."""
 
-_NOT_READ = ("self", "now", "step")
+_NOT_READ = ("self", "now", "step", "version")
 """Parameters that are no fields of a record: whoever calls gives them."""
 
 

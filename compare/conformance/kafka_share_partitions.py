@@ -12,10 +12,10 @@ from typing import Final, Literal, TypeAlias
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
 from compare.conformance.fields import Count, arguments, differing, get, names_of, only
-from compare.conformance.kafka_coordinator import LONGEST_MS, OLDEST_RECORDED
+from compare.conformance.kafka_coordinator import LONGEST_MS
 from compare.conformance.kafka_share_shapes import ranges_of, shown_share, shown_state
+from compare.conformance.releases import kafka_version
 from compare.json_types import Json
-from kafka_coordinator.catalogue import version_named
 from kafka_coordinator.share import (
     AcquisitionError,
     Change,
@@ -30,7 +30,6 @@ from kafka_coordinator.share import (
     acquire,
     release_acquired,
 )
-from protocols.errors import UserError
 
 _LINE_FIELDS: Final = ("trace_id", "kafka", "component", "scenario", "config", "log_start", "log", "steps")
 _NOT_COMPARED: Final = ("n", "t", "op", "req", "log")
@@ -139,10 +138,7 @@ class _Session:
     def of(cls, line: Line) -> "_Session":
         config = get(line, "config", dict)
         only(config, "config", names_of(_limits))
-        try:
-            version = version_named(line.get("kafka", OLDEST_RECORDED), "kafka")
-        except UserError as error:
-            raise MalformedCase("kafka", "a version of Kafka", str(error)) from None
+        version = kafka_version(line.get("kafka"))
         limits = _limits(*arguments(_limits, config))
         share = SharePartition(limits, version)
         return cls(share, limits, ranges_of(line, "log"), get(line, "log_start", int), "kafka" in line)
