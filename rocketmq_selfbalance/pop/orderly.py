@@ -1,25 +1,25 @@
-"""POP in order: a queue is blocked while records of its last batch are invisible (``ConsumerOrderInfoManager``, spec
-pop 5.6).
+"""POP in order: a queue is blocked while records of its last batch are invisible (spec pop 5.6).
 
-There are neither check points nor a retry topic: once the oldest record that nobody has acked is visible again, the batch
-is given out again from there on.
+There are neither check points nor a retry topic: once the oldest record that nobody has acked is visible again, the
+batch is given out again from there on. In RocketMQ ``ConsumerOrderInfoManager``.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TypeAlias
 
 from protocols.engine.nodes import Time
+from protocols.node_state import NodeState
 
 ILLEGAL, IGNORED = -1, -2
 """Answers to an ack: of an offset that was not given out; of a batch that is not the last one."""
 
-Key = tuple[str, str, int]
-"""Topic, group and queue number."""
+Key: TypeAlias = int | tuple[str, str, int]
+"""What tells a queue of a group from others: its number, or topic, group and number."""
 
 
 @dataclass(slots=True)
-class OrderedBatch:
+class OrderedBatch(NodeState):
     """``OrderInfo``: what was given out of one queue last."""
 
     pop_time: Time
@@ -27,8 +27,8 @@ class OrderedBatch:
     """0 where the first who asks afterwards is to say it."""
     offsets: tuple[int, ...]
     attempt_id: str | None
-    tries: dict[int, int]
-    """Offset to how often it was given out before; new ones are left out."""
+    tries: dict[int, int] | None
+    """Offset to how often it was given out before; new ones are left out. None for the queue's first batch."""
     acked: set[int] = field(default_factory=set)
     visible_at: dict[int, Time] = field(default_factory=dict)
     """Offset to when it is visible again, where that was changed."""
@@ -42,11 +42,11 @@ class OrderedBatch:
         return any(now < self.visible_at.get(offset, usual) for offset in self.offsets if offset not in self.acked)
 
 
-class OrderedQueues:
+@dataclass(slots=True)
+class OrderedQueues(NodeState):
     """The queues of groups that are served in order."""
 
-    def __init__(self) -> None:
-        self.batches: Final[dict[Key, OrderedBatch]] = {}
+    batches: dict[Key, OrderedBatch] = field(default_factory=dict)
 
     def is_blocked(self, now: Time, key: Key, attempt_id: str | None, invisible: Time) -> bool:
         """Whether nothing of the queue may be given out; a request that is repeated gets its batch again."""
@@ -61,14 +61,13 @@ class OrderedQueues:
     ) -> Mapping[int, int]:
         """These were given out. How often each that is not new was before."""
         before = self.batches.get(key)
-        tries: dict[int, int] = {}
+        tries: dict[int, int] | None = None
         if before is not None:
-            if attempt_id is not None and attempt_id == before.attempt_id:
-                tries = dict(before.tries)
-            else:
-                tries = {offset: before.tries.get(offset, 0) + 1 for offset in offsets if offset in before.offsets}
+            tries = dict(before.tries or {})
+            if attempt_id is None or attempt_id != before.attempt_id:
+                tries = {offset: tries.get(offset, 0) + 1 for offset in offsets if offset in before.offsets}
         self.batches[key] = OrderedBatch(now, invisible, tuple(offsets), attempt_id, tries)
-        return tries
+        return tries or {}
 
     def ack(self, key: Key, offset: int, pop_time: Time) -> int:
         """The record is done: the offset to commit, `ILLEGAL` or `IGNORED`."""

@@ -2,9 +2,9 @@
 
 A pop leaves a check point, an ack leaves a mark, both as messages of a revive queue that are delivered late: a check
 point 1 s before its records become visible, a mark when they do. One thread a queue reads what is there, matches marks
-with check points, and copies what is left once a check point lies more than 2 s behind the newest message. Where no newer
-message comes, its clock takes their place. So a record comes back 2.1 s after its invisible time at the earliest, and
-about 5 s at the latest; which it is depends on where the thread is in its rounds.
+with check points, and copies what is left once a check point lies more than 2 s behind the newest message. Where no
+newer message comes, its clock takes their place. So a record comes back 2.1 s after its invisible time at the earliest,
+and about 5 s at the latest; which it is depends on where the thread is in its rounds.
 """
 
 from dataclasses import dataclass, field
