@@ -7,6 +7,7 @@ from compare.conformance.cases import Line, Player
 from compare.conformance.rocketmq_traces.brokers import Consumers, Locks, Routes
 from compare.conformance.rocketmq_traces.group import WholeGroup
 from compare.conformance.rocketmq_traces.offsets import Offsets, Starts, Store
+from compare.conformance.rocketmq_traces.pop import OrderedPops, PoppedMessages
 from compare.conformance.rocketmq_traces.rebalance import Clients, Messages
 from compare.conformance.rocketmq_traces.steps import Component, play_steps
 
@@ -20,6 +21,8 @@ COMPONENTS: Mapping[str, type[Component]] = {
     "offset_store": Store,
     "process_queue": Messages,
     "group": WholeGroup,
+    "pop_messages": PoppedMessages,
+    "pop_order": OrderedPops,
 }
 """A trace's ``component`` to what of the model is behind it."""
 

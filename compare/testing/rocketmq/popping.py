@@ -18,14 +18,9 @@ from protocols.scenario.topology import MemberKey
 from rocketmq_selfbalance.cluster import (
     MOST_AT_ONCE,
     RETRY_MAX_TIMES,
-    CheckPoint,
     Handle,
-    Key,
-    OrderedQueues,
-    PopRecord,
     PopTopic,
     RocketMQCluster,
-    in_turn,
 )
 
 ALL = "*"
@@ -89,7 +84,6 @@ class Popping:
         self.dead_letters: list[Place] = []
         """The records that were tried too often, in the order in which they were given up."""
         self._topics: dict[tuple[str, str], PopTopic] = {}
-        self._ordered = OrderedQueues()
         self._pops: dict[str, int] = {}
         self._places: dict[str, tuple[str, Place]] = {}
         """Message id to who got it last, and its place."""
@@ -113,8 +107,9 @@ class Popping:
             return None
         self._pops[member] = count = self._pops.get(member, 0) + 1
         random = number_below(100, self._group.plan.seed, "pop", member, count)
-        most, take = min(most, MOST_AT_ONCE), self._take_in_order if self.fifo else self._take
-        popped = [each for each in take(topic, broker, numbers, most, invisible, random) if self._has(each, expression)]
+        most = min(most, MOST_AT_ONCE)
+        taken_now = self._take(topic, broker, numbers, most, invisible, random)
+        popped = [each for each in taken_now if self._has(each, expression)]
         found = [each for each in popped if not self._is_given_up(each)]
         for taken in found:
             self._places[message_id(taken.content, taken.queue, taken.offset)] = member, (taken.queue, taken.offset)
@@ -123,34 +118,13 @@ class Popping:
     def _take(
         self, topic: str, broker: str, numbers: list[int], most: int, invisible: Time, random: int
     ) -> list[Taken]:
-        popped = self._topics.setdefault((topic, broker), PopTopic(self.cluster.configuration.broker.version))
+        popped = self._topics.setdefault((topic, broker), PopTopic(version=self.cluster.configuration.broker.version))
         popped.revive(self._now)
         ends = {number: self._end(Queue(topic, broker, number)) for number in numbers}
-        found = popped.pop(self._now, ends, numbers, most, invisible, random)
+        pop = popped.pop_in_order if self.fifo else popped.pop
+        found = pop(self._now, ends, numbers, most, invisible, random)
         self._began(topic, broker, popped.committed)
         return [self._taken(Queue(topic, broker, taken.record.number), taken) for taken in found]
-
-    def _take_in_order(
-        self, topic: str, broker: str, numbers: list[int], most: int, invisible: Time, random: int
-    ) -> list[Taken]:
-        popped = self._topics.setdefault((topic, broker), PopTopic(self.cluster.configuration.broker.version))
-        messages: list[Taken] = []
-        for number in in_turn(numbers, random, popped.release):
-            key = self._key(topic, broker, number)
-            first = popped.committed.setdefault(number, 0)
-            last = min(self._end(Queue(topic, broker, number)), first + most - len(messages))
-            if last <= first or self._ordered.is_blocked(self._now, key, None, invisible):
-                continue
-            tries = self._ordered.give_out(self._now, key, range(first, last), invisible)
-            records = tuple(PopRecord(number, offset, tries.get(offset, 0)) for offset in range(first, last))
-            batch = CheckPoint(self._now, invisible, False, number, records)
-            queue = Queue(topic, broker, number)
-            messages += [self._taken(queue, Handle(batch, position)) for position in range(len(records))]
-        self._began(topic, broker, popped.committed)
-        return messages
-
-    def _key(self, topic: str, broker: str, number: int) -> Key:
-        return topic, f"{self._group.name}@{broker}", number
 
     def _taken(self, queue: Queue, handle: Handle) -> Taken:
         record = handle.record
@@ -191,24 +165,12 @@ class Popping:
         self._done(taken.queue, taken.handle)
 
     def _done(self, queue: Queue, handle: Handle) -> None:
-        popped = self._topics[queue.topic, queue.broker]
-        if not self.fifo:
-            popped.ack(handle)
-            return
-        key = self._key(queue.topic, queue.broker, queue.number)
-        committed = self._ordered.ack(key, handle.record.offset, handle.check_point.pop_time)
-        popped.committed[queue.number] = max(popped.committed[queue.number], committed)
+        self._topics[queue.topic, queue.broker].ack(handle)
 
     def change(self, taken: Taken, invisible: Time) -> Taken:
         """The record is visible again so much later from now on; another handle is valid."""
-        if not self.fifo:
-            popped = self._topics[taken.queue.topic, taken.queue.broker]
-            return taken._replace(handle=popped.change(self._now, taken.handle, invisible))
-        pop_time = taken.handle.check_point.pop_time
-        visible_at = self._now + invisible
-        self._ordered.change(self._key(*taken.queue), taken.offset, pop_time, visible_at)
-        batch = CheckPoint(pop_time, visible_at - pop_time, False, taken.queue.number, taken.handle.check_point.records)
-        return taken._replace(handle=Handle(batch, taken.handle.position))
+        popped = self._topics[taken.queue.topic, taken.queue.broker]
+        return taken._replace(handle=popped.change(self._now, taken.handle, invisible))
 
     def give_up(self, taken: Taken) -> None:
         self.dead_letters.append((taken.queue, taken.offset))
@@ -249,7 +211,8 @@ class Popping:
         return any(not self._is_blocked(queue) for queue in found)
 
     def _is_blocked(self, queue: Queue) -> bool:
-        return self.fifo and self._ordered.is_blocked(self._now, self._key(*queue), None, 0.0)
+        popped = self._topics.get((queue.topic, queue.broker))
+        return self.fifo and popped is not None and popped.ordered.is_blocked(self._now, queue.number, None, 0.0)
 
     def next_arrival(self, topic: str, broker: str) -> Time | None:
         """When the next record will be written that is known of."""
@@ -265,7 +228,7 @@ class Popping:
         popped = self._topics.get((queue.topic, queue.broker))
         if popped is None:
             return 0
-        if self.fifo and (batch := self._ordered.batches.get(self._key(*queue))) is not None:
+        if self.fifo and (batch := popped.ordered.batches.get(queue.number)) is not None:
             return max(batch.offsets[-1] + 1, popped.committed.get(queue.number, 0))
         return popped.committed.get(queue.number, 0)
 
