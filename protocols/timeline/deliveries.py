@@ -35,7 +35,8 @@ class Delivery(NamedTuple):
     at_once: int = 1
     turn: Time = 0.0
     each: Time = 0.0
-    """These three as in `Delivered`."""
+    wait: Time = 0.0
+    """These four as in `Delivered`."""
 
     @classmethod
     def passed_over(cls, now: Time, fact: PassedOver) -> "Delivery":
@@ -90,7 +91,7 @@ class _Handled:
 
     def add(self, each: Delivery) -> int:
         """How many records are handled a second time with it."""
-        group, _, queue, first, end, _, until, _, _, _ = each
+        group, _, queue, first, end, _, until, _, _, _, _ = each
         key = group, queue, life_at(self._lives, queue, until)
         known = self._once.get(key)
         if known is None:
