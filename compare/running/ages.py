@@ -124,7 +124,7 @@ def ages_of(result: RunResult, production: Mapping[Queue, ProductionHistory], ph
     produced = {queue: history.produced() for queue, history in production.items()}
     travel = (least + most) / 2
     known: dict[tuple[str, Queue], OffsetSet] = {}
-    for delivery in result.timeline.deliveries_by_reader():
+    for delivery in result.timeline.deliveries_by_reader:
         group, _, queue, start, stop, _, until, _, turn, _, _ = delivery
         history = production.get(queue)
         if history is None or until <= history.since:

@@ -278,7 +278,9 @@ def _waiting(currents: Sequence[Current], latency: Latency, now: Time) -> Sequen
     if sum(rates) * flow.handle / 1000 > BUSY * flow.hands:
         return ()
     waits = _waits(currents)
-    found = [current._replace(flow=current.flow._replace(wait=wait)) for current, wait in zip(currents, waits, strict=True)]
+    found = [
+        current._replace(flow=current.flow._replace(wait=wait)) for current, wait in zip(currents, waits, strict=True)
+    ]
     longest = 2 * latency.most + flow.handle + max(waits)
     for current in found:
         done = current.flow.done
@@ -292,7 +294,9 @@ def _waits(currents: Sequence[Current]) -> list[Time]:
     `LOOKED_AT` of each flow, taken in the order in which they come."""
     handle = currents[0].flow.handle
     free = [0.0] * currents[0].flow.hands
-    coming = [(current.production.arrival(current.flow.done), at, current.flow.done) for at, current in enumerate(currents)]
+    coming = [
+        (current.production.arrival(current.flow.done), at, current.flow.done) for at, current in enumerate(currents)
+    ]
     heapify(coming)
     waited: list[list[Time]] = [[] for _ in currents]
     for number in range((1 + LOOKED_AT) * len(currents)):
