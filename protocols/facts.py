@@ -82,7 +82,8 @@ class Delivered(NamedTuple):
     ``since`` (milliseconds of virtual time) and now.
 
     A loop or a pool begins ``at_once`` of them together, as far as they are there, and the next ones ``turn``
-    milliseconds later at the earliest; each takes ``each`` milliseconds. Where ``turn`` is 0, each of the member's
+    milliseconds later at the earliest; each takes ``each`` milliseconds, after it has waited ``wait`` milliseconds for
+    a hand that worked on other queues. Where ``turn`` is 0, each of the member's
     times was observed: it began with all of them at ``since``, or as many as that, and ended now. Else the times are
     computed: a record may have been written after ``since``.
     """
@@ -96,6 +97,7 @@ class Delivered(NamedTuple):
     at_once: int = 1
     turn: float = 0.0
     each: float = 0.0
+    wait: float = 0.0
 
 
 class PassedOver(NamedTuple):

@@ -276,7 +276,7 @@ def _cost(result: RunResult) -> RunCost:
     return RunCost(
         list(pauses.values()),
         after.moves,
-        redelivered(timeline.deliveries_by_reader(), timeline.lives, since=begin),
+        redelivered(timeline.deliveries_by_reader, timeline.lives, since=begin),
         sum(lasted for _, lasted in after.doubles),
         timeline.settle,
         has_settled(result),

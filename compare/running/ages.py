@@ -124,8 +124,8 @@ def ages_of(result: RunResult, production: Mapping[Queue, ProductionHistory], ph
     produced = {queue: history.produced() for queue, history in production.items()}
     travel = (least + most) / 2
     known: dict[tuple[str, Queue], OffsetSet] = {}
-    for delivery in result.timeline.deliveries_by_reader():
-        group, _, queue, start, stop, _, until, _, turn, _ = delivery
+    for delivery in result.timeline.deliveries_by_reader:
+        group, _, queue, start, stop, _, until, _, turn, _, _ = delivery
         history = production.get(queue)
         if history is None or until <= history.since:
             continue  # of a topic that was deleted, and created again
@@ -178,7 +178,7 @@ def _linear(delivery: Delivery, first: int, end: int, produced: Sequence[Produce
             begun, at, spacing = produced[place]
             since = at + (first - begun) * spacing if first > begun else at
             if delivery.turn:
-                yield from _computed(delivery, first, stop, (since, spacing), travel + delivery.each)
+                yield from _computed(delivery, first, stop, (since, spacing), travel + delivery.wait + delivery.each)
             else:
                 yield from _observed(Pace.of(delivery), first, stop, (since, spacing))
         first, place = stop, place + 1
@@ -208,7 +208,7 @@ def _observed(pace: Pace, first: int, end: int, production: tuple[Time, Time]) -
 
 def _computed(delivery: Delivery, first: int, end: int, production: tuple[Time, Time], late: Time) -> Iterator[_Linear]:
     """A loop's turns: a record is handled at the end of its turn, but not earlier than ``late`` after it was produced:
-    when it has travelled, and been handled."""
+    when it has travelled, waited and been handled."""
     since, spacing = production
     at_once, turn = delivery.at_once, delivery.turn
     start = first

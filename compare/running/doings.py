@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from compare.documents.comparison import After
@@ -44,6 +45,17 @@ LATE_MS: Time = 10_000.0
 """A commit within so long of the last record that was handled is the one of that record."""
 
 
+_UNTIL = attrgetter("until")
+
+
+class Down(NamedTuple):
+    """A broker does not run from ``since`` to ``until`` (milliseconds) after the event ``text``."""
+
+    since: Time
+    until: Time
+    text: str
+
+
 class Why(NamedTuple):
     """A mechanism in words, and the settings that would change it, where these are others than the kind's."""
 
@@ -65,8 +77,9 @@ def what_keeps(after: Sequence[After], since: Time, until: Time, *, unowned: boo
 class Doings:
     """Answers for all members of a run."""
 
-    def __init__(self, timeline: Timeline, pauses: Pauses) -> None:
-        self._timeline, self._pauses = timeline, pauses
+    def __init__(self, timeline: Timeline, pauses: Pauses, down: Mapping[str, Sequence[Down]]) -> None:
+        """``down``: broker to when it did not run."""
+        self._timeline, self._pauses, self._down = timeline, pauses, down
 
     @cached_property
     def _states(self) -> dict[str, list[tuple[Time, str]]]:
@@ -83,6 +96,11 @@ class Doings:
         for delivery in self._timeline.deliveries:
             found.setdefault((delivery.group, delivery.member), []).append(delivery)
         return found
+
+    @cached_property
+    def _longest(self) -> Time:
+        """How long it took a member at most to handle what it was given at once."""
+        return max((each.until - each.since for each in self._timeline.deliveries), default=0.0)
 
     @cached_property
     def _beliefs(self) -> dict[tuple[str, Queue], list[Interval]]:
@@ -135,9 +153,10 @@ class Doings:
     def handles(self, group: str, member: str, since: Time, until: Time, without: Queue | None = None) -> Time:
         """For how many milliseconds of this time it handles records, those of one queue left out."""
         of_member = self._deliveries.get((group, member), [])
-        place = bisect_left(of_member, since, key=lambda each: each.until)
+        place = bisect_left(of_member, since, key=_UNTIL)
+        last = bisect_right(of_member, until + self._longest, lo=place, key=_UNTIL)
         lasted, reached = 0.0, since
-        for each in sorted(of_member[place:], key=lambda each: each.since):
+        for each in sorted(of_member[place:last], key=lambda each: each.since):
             if each.since < until and each.queue != without:
                 lasted += max(0.0, min(each.until, until) - max(each.since, reached))
                 reached = max(reached, each.until)
@@ -238,9 +257,12 @@ class Doings:
         if stood.at >= began and stood.member != back.member:
             return Why(f"{stood.member} commits further after {back.member} has asked where to begin")
         if stood.at < began:
-            return Why(
-                f"{back.member} is told an older offset than the {back.before} that {stood.member} had committed"
-            )
+            told = f"is told an older offset than the {back.before} that {stood.member} had committed"
+            broker = back.queue.broker
+            if any(stood.at <= each.since and each.until <= began for each in self._down.get(broker, ())):
+                lost = f"{back.member} {told} and {broker} had not written to disk"
+                return Why(lost, ("flushConsumerOffsetInterval",))
+            return Why(f"{back.member} {told}")
         return Why()
 
     @cached_property

@@ -215,7 +215,8 @@ def harm_of(
     its checks say; ``after``: what came of each event, with what keeps queues without an owner or with several."""
     timeline, scenario, last = result.timeline, result.variant.scenario, after[-1]
     pauses = pauses_of(scenario.events, ProcessPeers.of(Topology.of(scenario)).in_process)
-    doings, documents = Doings(timeline, pauses), Telling.of(result.variant).documents
+    down = brokers_down(scenario.events, timeline.end)
+    doings, documents = Doings(timeline, pauses, down), Telling.of(result.variant).documents
     because: dict[str, list[ReasonRecord]] = {}
     harm_record: HarmRecord = {
         "work": None,
@@ -229,7 +230,6 @@ def harm_of(
     shared, alone = shared_reads(timeline, phases), broadcasting_reads(timeline)
     stalled = stalls(timeline, shared, production, pauses) if production else []
     longest = sorted(stalled, key=lambda each: -each.lasted)[:MOST_EXPLAINED]
-    down = brokers_down(scenario.events, timeline.end)
     explain = WhyStalled(timeline, production, pauses, longest, doings, links_break=breaks, down=down)
     gaps = [
         (gap, time_existing(timeline.lives, gap.queue, gap.since, timeline.end if gap.until is None else gap.until))

@@ -21,7 +21,7 @@ from protocols.scenario.fields import Brokers, brokers_of, queue_index
 from protocols.scenario.keys import keyed_queues
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
-from protocols.timeline.deliveries import Delivery, Lag, lag_over_time, positions
+from protocols.timeline.deliveries import Delivery, Lag, lag_over_time
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
 from protocols.timeline.order import KeyOf
 from protocols.timeline.timeline import Timeline
@@ -290,11 +290,11 @@ def lag_of(result: RunResult, production: Mapping[Queue, ProductionHistory], tim
     """The lag of every queue that is read, at each of the times (ascending) at which the queue exists."""
     lives = result.timeline.lives
     # What was handled before a queue was made anew is of other records.
-    deliveries = [
-        group
-        for group in _of_sharing_groups(result.timeline)
-        if group.queue in production and group.until > production[group.queue].since
-    ]
+    deliveries = {
+        (group, queue): [each for each in of_queue if each.until > production[queue].since]
+        for (group, queue), of_queue in _of_sharing_groups(result.timeline)
+        if queue in production
+    }
     return [
         each
         for each in lag_over_time(deliveries, production, times)
@@ -302,9 +302,9 @@ def lag_of(result: RunResult, production: Mapping[Queue, ProductionHistory], tim
     ]
 
 
-def _of_sharing_groups(timeline: Timeline) -> list[Delivery]:
+def _of_sharing_groups(timeline: Timeline) -> list[tuple[tuple[str, Queue], Sequence[Delivery]]]:
     """Where a group is broadcasting, each member has a position of its own in every queue: the group has no lag."""
-    return [each for each in timeline.counted_progress() if each.group not in timeline.broadcasting]
+    return [each for each in timeline.progress.items() if each[0][0] not in timeline.broadcasting]
 
 
 def lag_peak(result: RunResult, production: Mapping[Queue, ProductionHistory]) -> LagPeak | None:
@@ -329,7 +329,7 @@ def _drain(result: RunResult, production: Mapping[Queue, ProductionHistory], pea
     at the end."""
     timeline = result.timeline
     latest = peak
-    for (_, queue), deliveries in positions(_of_sharing_groups(timeline)).items():
+    for (_, queue), deliveries in _of_sharing_groups(timeline):
         lives = timeline.lives.get(queue)
         if queue not in production or (lives and not any(start <= peak and timeline.end < end for start, end in lives)):
             continue

@@ -27,6 +27,7 @@ from compare.running.systems import system_of
 from compare.running.traffic import traffic_of
 from protocols import Queue, queue_key
 from protocols.engine.nodes import Time
+from protocols.engine.simulation import no_cycle_search
 from protocols.scenario.events import BrokerEvent
 from protocols.scenario.topology import MemberKey, ProcessPeers, Topology
 from protocols.timeline.lifetimes import time_existing
@@ -37,6 +38,7 @@ from protocols.timeline.story import causal_chain
 from protocols.timeline.timeline import Timeline
 
 
+@no_cycle_search()
 def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     """The variant as in the document of `equipoise compare`; times in seconds, nothing rounded.
 
@@ -46,7 +48,7 @@ def run_record(result: RunResult, phases: Sequence[Phase] = ()) -> Record:
     cut = phases or _phases(result)
     production = productions(result)
     of_phases = ages_of(result, production, cut)
-    disorder = out_of_order(timeline.deliveries_by_reader(), timeline.lives, key_of(result.variant))
+    disorder = out_of_order(timeline.deliveries_by_reader, timeline.lives, key_of(result.variant))
     ages = Ages.together(of_phases)
     after = event_outcomes(result, cut, of_phases)
     measured = properties_of(result)

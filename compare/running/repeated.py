@@ -13,7 +13,7 @@ from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
-from protocols.timeline.deliveries import Delivery, positions
+from protocols.timeline.deliveries import Delivery
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.ownership import Double
 from protocols.timeline.timeline import Commit
@@ -80,8 +80,8 @@ class _Repeats:
             if commit.at <= again.since and commit.offset <= again.first:
                 who = () if commit.member is None else (commit.member,)
                 earlier = self._events.before(commit.at, commit.group)
-                text = self._doings.why_back(commit).text
-                return Reason(SET_BACK, count, earlier, text or None, who, records=count)
+                text, settings, _ = self._doings.why_back(commit)
+                return Reason(SET_BACK, count, earlier, text or None, who, records=count, settings=settings)
         before = next((was for was in reversed(handled) if was.first < again.end and again.first < was.end), None)
         text, settings, _ = Why() if before is None else self._doings.why_not_committed(again, before)
         return Reason(NOT_COMMITTED, count, event, text or None, (again.member,), records=count, settings=settings)
@@ -101,7 +101,7 @@ class _Repeats:
 def why_repeated(timeline: Timeline, doings: Doings, after: Sequence[After]) -> Iterator[Reason]:
     """A reason for every stretch of records that were handled again, weighted with how many there were."""
     repeats = _Repeats(timeline, doings, after)
-    for of_queue in positions(timeline.deliveries_by_reader()).values():
+    for of_queue in timeline.reading.values():
         known = OffsetSet()
         handled: list[Delivery] = []
         for each in of_queue:

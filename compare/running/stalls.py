@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from compare.documents.comparison import After
-from compare.running.doings import JOIN_SENT, Doings, Pauses, what_keeps
+from compare.running.doings import JOIN_SENT, Doings, Down, Pauses, what_keeps
 from compare.running.outages import what_ended
 from compare.running.production import ProductionHistory, clipped
 from compare.running.reasons import (
@@ -35,21 +35,13 @@ from protocols.engine.nodes import Time
 from protocols.facts import Stage, StandsStill, Transition
 from protocols.scenario.events import Event, MemberChange
 from protocols.timeline import Timeline
-from protocols.timeline.deliveries import Delivery, positions
+from protocols.timeline.deliveries import Delivery
 from protocols.timeline.ownership import Gap, Interval
 from protocols.timeline.rebalances import Rebalance
 from protocols.timeline.trace import queue_name
 
 LEAST_MS: Time = 1000.0
 """Records that wait for less are on their way: fetches, commits and short rebalances take their time in any system."""
-
-
-class Down(NamedTuple):
-    """A broker does not run from ``since`` to ``until`` (milliseconds) after the event ``text``."""
-
-    since: Time
-    until: Time
-    text: str
 
 
 class Stall(NamedTuple):
@@ -81,7 +73,7 @@ def stalls(
 ) -> list[Stall]:
     """Every time without progress of at least `LEAST_MS`. Handling records again, which somebody handled before, is no
     progress; giving one up that nobody can handle is some."""
-    deliveries = positions(timeline.counted_progress())
+    deliveries = timeline.progress
     found: list[Stall] = []
     for read in reads:
         history = production.get(read.queue)
@@ -173,7 +165,6 @@ class WhyStalled:
         for gap in timeline.gaps:
             if (gap.group, gap.queue) in stalled:
                 self._gaps[gap.group, gap.queue].append(gap)
-        self._deliveries = positions(timeline.counted_deliveries()) if stalls else {}
         self._standing = [
             (fact.now, fact.fact) for fact in (timeline.facts if stalls else ()) if type(fact.fact) is StandsStill
         ]
@@ -262,7 +253,7 @@ class WhyStalled:
 
     def _begins(self, fact: StandsStill, stall: Stall) -> Iterator[Time]:
         """When the member began to handle anything; of the queue itself, where other queues of it go on."""
-        for delivery in self._timeline.counted_deliveries():
+        for delivery in self._timeline.counted_deliveries:
             if delivery.member == fact.member and (stall.read.queue != fact.queue or delivery.queue == fact.queue):
                 yield delivery.since
 
@@ -326,10 +317,9 @@ class WhyStalled:
 
     def _again(self, stall: Stall) -> Iterator[Explained]:
         """Members handled old records of the queue meanwhile."""
-        of_queue: Sequence[Delivery] = self._deliveries.get((stall.read.reader, stall.read.queue), ())
-        during = [
-            delivery for delivery in of_queue if in_common(delivery.since, delivery.until, stall.since, stall.until)
-        ]
+        of_queue: Sequence[Delivery] = self._timeline.reading.get((stall.read.reader, stall.read.queue), ())
+        _, since, until = stall
+        during = [each for each in of_queue if each.since < until and since < each.until and each.since < each.until]
         covers = sum(in_common(each.since, each.until, stall.since, stall.until) for each in during)
         if covers:
             count = sum(each.end - each.first for each in during)

@@ -13,7 +13,7 @@ from protocols.engine.nodes import Time
 from protocols.facts import PassedOver, Position
 from protocols.offsets import OffsetSet
 from protocols.timeline import Timeline
-from protocols.timeline.deliveries import Delivery, positions
+from protocols.timeline.deliveries import Delivery
 
 BEGINNING_MS: Time = 1000.0
 """So long at most a group that begins takes to learn where to begin in its queues."""
@@ -101,7 +101,7 @@ class Work(NamedTuple):
 
 def work_of(timeline: Timeline, reads: Sequence[ReadQueue], production: Mapping[Queue, ProductionHistory]) -> Work:
     """The work of these readers, added up."""
-    deliveries = positions(timeline.deliveries_by_reader())
+    deliveries = timeline.reading
     beyond, unable = _goes_on_from(timeline, production), _could_not_handle(timeline, production)
     written = handled = waiting = refused = 0
     passed: list[Passed] = []

@@ -177,7 +177,7 @@ class Handling:
     def _all(self) -> list[Handled]:
         """All that was handled, in order of time; by simulated members as the timeline tells."""
         found = [each for told in self._told.values() for each in told]
-        for delivery in self.group.timeline.counted_deliveries():
+        for delivery in self.group.timeline.counted_deliveries:
             if delivery.member not in self._told:
                 found.append(Handled(delivery.until, delivery.member, delivery.queue, delivery.first, delivery.end))
         return sorted(found, key=lambda each: each.at)

@@ -72,7 +72,7 @@ def advance(c: ConsumerState, now: Time, out: Outbox) -> None:
         start, until = each[0], after[0]
         if until > start:
             _, since, turn, at_once = each
-            what = queue_of(partition), start, until, since, at_once, turn or TICK, config.handle
+            what = queue_of(partition), start, until, since, at_once, turn or TICK, config.handle, 0.0
             out.observe(_delivered((config.group, config.name, *what)))
             positions[partition] = after
 

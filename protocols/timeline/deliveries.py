@@ -8,7 +8,7 @@ none of them depends on where a range happens to be divided.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import floor
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from protocols.engine.nodes import Time
 from protocols.facts import Delivered, PassedOver
@@ -35,13 +35,17 @@ class Delivery(NamedTuple):
     at_once: int = 1
     turn: Time = 0.0
     each: Time = 0.0
-    """These three as in `Delivered`."""
+    wait: Time = 0.0
+    """These four as in `Delivered`."""
 
     @classmethod
     def passed_over(cls, now: Time, fact: PassedOver) -> "Delivery":
         """Of a record that was not handled, but read past now."""
         return cls(fact.group, fact.member, fact.queue, fact.offset, fact.offset + 1, now, now)
 
+
+Positions: TypeAlias = Mapping[tuple[str, Queue], Sequence[Delivery]]
+"""(Group, queue) to its deliveries in the order of their beginnings."""
 
 _delivery = quickly_made(Delivery)
 
@@ -90,7 +94,7 @@ class _Handled:
 
     def add(self, each: Delivery) -> int:
         """How many records are handled a second time with it."""
-        group, _, queue, first, end, _, until, _, _, _ = each
+        group, _, queue, first, end, _, until, _, _, _, _ = each
         key = group, queue, life_at(self._lives, queue, until)
         known = self._once.get(key)
         if known is None:
@@ -169,8 +173,7 @@ def _windows(deliveries: Sequence[Delivery]) -> list[tuple[float, int]]:
     return sorted(found.items())
 
 
-def positions(deliveries: Iterable[Delivery]) -> Mapping[tuple[str, Queue], list[Delivery]]:
-    """(Group, queue) to its deliveries in the order of their beginnings."""
+def positions(deliveries: Iterable[Delivery]) -> Positions:
     found: dict[tuple[str, Queue], list[Delivery]] = {}
     for delivery in deliveries:
         found.setdefault((delivery.group, delivery.queue), []).append(delivery)
@@ -195,16 +198,22 @@ class Lag(NamedTuple):
     records: int
 
 
-def lag_over_time(
-    deliveries: Iterable[Delivery], production: Mapping[Queue, Growing], times: Sequence[Time]
-) -> list[Lag]:
+_lag = quickly_made(Lag)
+
+
+def lag_over_time(read: Positions, production: Mapping[Queue, Growing], times: Sequence[Time]) -> list[Lag]:
     """The lag of every queue that a group has read and that is written to, at each of the times (ascending)."""
-    return [
-        Lag(now, group, queue, max(0, production[queue].end_offset(now) - reached))
-        for (group, queue), of_queue in positions(deliveries).items()
-        if queue in production
-        for now, reached in zip(times, _reached(of_queue, times), strict=True)
-    ]
+    found: list[Lag] = []
+    ends: dict[Growing, list[int]] = {}  # most queues grow alike
+    for (group, queue), of_queue in read.items():
+        growing = production.get(queue)
+        if growing is None:
+            continue
+        if growing not in ends:
+            ends[growing] = [growing.end_offset(now) for now in times]
+        places = zip(times, ends[growing], _reached(of_queue, times), strict=True)
+        found += [_lag((now, group, queue, max(0, end - reached))) for now, end, reached in places]
+    return found
 
 
 def _reached(deliveries: Sequence[Delivery], times: Sequence[Time]) -> Iterator[int]:

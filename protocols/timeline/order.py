@@ -48,7 +48,7 @@ class Pace(NamedTuple):
 
     @classmethod
     def of(cls, delivery: Delivery) -> "Pace":
-        _, _, _, first, end, since, until, at_once, turn, each = delivery
+        _, _, _, first, end, since, until, at_once, turn, each, _ = delivery
         count, lasted = end - first, until - since
         fewest = ceil(count / at_once)
         fit = floor(lasted / turn + TICK) if turn else fewest

@@ -196,7 +196,7 @@ def _at_the_end(timeline: Timeline) -> Iterator[StoryLine]:
             yield StoryLine(
                 end, "!", f"{trace.queue_name(double.queue)} is owned by {who} since {trace.seconds(double.since)}"
             )
-    more_than_once = handled_more_than_once(timeline.deliveries_by_reader(), timeline.lives)
+    more_than_once = handled_more_than_once(timeline.deliveries_by_reader, timeline.lives)
     for (_, queue), ranges in sorted(more_than_once.items()):
         count = sum(last - first for first, last in ranges)
         spans = ", ".join(

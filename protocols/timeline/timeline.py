@@ -15,7 +15,7 @@ from protocols.engine.nodes import Time
 from protocols.facts import Committed, Owns, PassedOver
 from protocols.java import Queue, sort_queues
 from protocols.timeline.causes import Causes
-from protocols.timeline.deliveries import Delivery, burst, delivered, redelivered
+from protocols.timeline.deliveries import Delivery, Positions, burst, delivered, positions, redelivered
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Double, Gap, Interval, OwnershipFigures, Pause
 from protocols.timeline.rebalances import Rebalance, completed, rebalances
@@ -178,34 +178,44 @@ class Timeline:
     def redelivered(self) -> int:
         """How many records were delivered to more than one member, or twice; where everybody is meant to read
         everything, twice to one."""
-        return redelivered(self.deliveries_by_reader(), self.lives)
+        return redelivered(self.deliveries_by_reader, self.lives)
 
     @cached_property
     def burst(self) -> float | None:
         """The highest delivery rate of a member over its normal rate; None without deliveries."""
-        return burst(self.counted_deliveries())
+        return burst(self.counted_deliveries)
 
-    def deliveries_by_reader(self) -> Iterable[Delivery]:
+    @cached_property
+    def deliveries_by_reader(self) -> tuple[Delivery, ...]:
         """The counted deliveries; where a group is broadcasting, each member is named as a group of its own, which is
         how it reads."""
         if not self.broadcasting:
-            return self.counted_deliveries()
-        return [
+            return self.counted_deliveries
+        return tuple(
             delivery._replace(group=f"{delivery.group}/{delivery.member}")
             if delivery.group in self.broadcasting
             else delivery
-            for delivery in self.counted_deliveries()
-        ]
+            for delivery in self.counted_deliveries
+        )
 
-    def counted_deliveries(self) -> Iterable[Delivery]:
+    @cached_property
+    def reading(self) -> Positions:
+        """The same by group (reader) and queue."""
+        return positions(self.deliveries_by_reader)
+
+    @cached_property
+    def counted_deliveries(self) -> tuple[Delivery, ...]:
         """The deliveries of the queues that figures count."""
         return self._counted(self.deliveries)
 
-    def counted_progress(self) -> Iterable[Delivery]:
-        """How far the queues that figures count were read: deliveries, and what was passed over."""
-        return self._counted((*self.deliveries, *self.passed_over)) if self.passed_over else self.counted_deliveries()
+    @cached_property
+    def progress(self) -> Positions:
+        """How far each group has read the queues that figures count: deliveries, and what was passed over."""
+        if not self.passed_over and not self.broadcasting:
+            return self.reading
+        return positions(self._counted((*self.deliveries, *self.passed_over)))
 
-    def _counted(self, deliveries: tuple[Delivery, ...]) -> Iterable[Delivery]:
+    def _counted(self, deliveries: tuple[Delivery, ...]) -> tuple[Delivery, ...]:
         if not self.uncounted:
             return deliveries
-        return [delivery for delivery in deliveries if not delivery.queue.topic.startswith(self.uncounted)]
+        return tuple([delivery for delivery in deliveries if not delivery.queue.topic.startswith(self.uncounted)])

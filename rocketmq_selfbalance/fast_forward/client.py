@@ -120,9 +120,9 @@ def _waits(consumer: Consumer) -> bool:
     return (
         consumer.state == RUNNING
         and consumer.rebalancing.balanced
-        and not (consumer.paused or consumer.leaving or consumer.pool.backlog)
+        and not (consumer.paused or consumer.leaving)
         and not any(each.dropped for each in consumer.table.values())
-        and (consumer.kind == PUSH or not polling.would_keep(consumer))
+        and (consumer.kind == PUSH or not (consumer.pool.backlog or polling.would_keep(consumer)))
     )
 
 

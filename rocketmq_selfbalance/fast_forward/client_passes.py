@@ -143,9 +143,6 @@ def _computes(consumer: Consumer, members: tuple[str, ...], held: Held) -> bool:
     return True
 
 
-_BUSY_THREADS = 0.8
-"""Where more than this share of the threads work on average, records wait for one."""
-
 PulledBy: TypeAlias = tuple[str, Queue, int]
 """Group, queue and number of its process queue."""
 
@@ -228,7 +225,7 @@ def flows(client: Instance, consumer: Consumer, pulls: Mapping[PulledBy, int]) -
                 [("pull timeout", consumer.group, queue), *[("consumed", consumer.group, serial) for serial in works]],
                 (client.task_due["persist"], client.settings.instance.persist_consumer_offset_interval_ms),
                 consumer.settings.pulling.consumer_timeout_when_suspend_ms,
-                _BUSY_THREADS * consumer.settings.consuming.consume_thread_max,
+                consumer.settings.consuming.consume_thread_max,
             )
         )
     return found
@@ -266,7 +263,7 @@ def replay_reading(client: Instance, now: Time, stretch: Stretch, out: ReplayOut
         threads = 1 if consumer.orderly else consumer.settings.consuming.consume_thread_max
         # What comes while a pull and its answer are under way comes together. A single record's times are exact.
         turn = 2 * stretch.travel if threads > 1 else 0.0
-        pace = (1, 0.0, 0.0) if position == first + 1 else (threads, turn or TICK, consumer.handle)
+        pace = (1, 0.0, 0.0) if position == first + 1 else (threads, turn or TICK, consumer.handle, stretch.flow.wait)
         out.observe(Delivered(group, consumer.member, *what, *pace))
     if not stretch.last:
         return
@@ -289,5 +286,6 @@ def _let_go(consumer: Consumer, queue: Queue, process_queue: ProcessQueue, out: 
     for serial in [serial for serial, work in pool.running.items() if work.batch.queue == queue]:
         pool.busy -= pool.running.pop(serial).threads
         out.cancel_timer(("consumed", consumer.group, serial))
+    pool.backlog = [batch for batch in pool.backlog if batch.queue != queue]
     process_queue.clear()
     process_queue.listeners = 0

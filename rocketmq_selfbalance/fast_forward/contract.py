@@ -226,17 +226,23 @@ class Flow(NamedTuple):
     """The one that is under way or held by the broker."""
     done: int
     """The first record that the client has not handled; the pull asks for what follows those that it has fetched."""
-    delay: Time
-    """How long a record is handled that has come, in milliseconds."""
+    handle: Time
+    """How long a record is handled, in milliseconds."""
     timers: Collection[TimerName]
     """Of the client: what this flow has set and will set again, once it goes on."""
     commits: tuple[Time, Time]
     """When the client commits next how far it is, beside its pulls, and how often, in milliseconds."""
     within: Time
     """So many milliseconds after a pull its answer has come, else it is overdue."""
-    hands: float
-    """Flows of a group share those threads of its consumer; where they have more to do, records wait for one of them,
-    and no flow of theirs is passed over."""
+    hands: int
+    """Flows of a group share those threads of its consumer."""
+    wait: Time = 0.0
+    """How long a record that has come waits for one of them, in milliseconds."""
+
+    @property
+    def delay(self) -> Time:
+        """How long it takes until a record that has come is handled."""
+        return self.wait + self.handle
 
 
 class Held(NamedTuple):
@@ -298,7 +304,7 @@ class Stretch(NamedTuple):
     def handling_since(self, first: int) -> Time:
         """Since when the records from ``first`` on were handled: a single one as long as it takes, others evenly."""
         single = self.position - first == 1
-        return max(self.since, self.until - self.flow.delay) if single else self.since
+        return max(self.since, self.until - self.flow.handle) if single else self.since
 
     def told_at(self, now: Time) -> int:
         """How far the peer knew then that the reader was: requests tell what is handled when they are sent, which is

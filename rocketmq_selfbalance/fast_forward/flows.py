@@ -2,7 +2,7 @@
 when a name server is quiescent: brokers repeat what they registered, clients ask for routes that they know."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from heapq import heapify
+from heapq import heapify, heapreplace
 from math import floor
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
@@ -93,13 +93,19 @@ SHORTEST_MS = 1000.0
 EVEN_PER_SECOND = 2.0
 """Where fewer records come in, each is told for itself, at its time."""
 
+BUSY = 0.8
+"""Where more than this share of a client's hands work on average, every record is simulated."""
+
+LOOKED_AT = 4
+"""So many records of each flow tell how long they wait for a hand."""
+
 SETTLING = 2
 """How often a record can be asked for, brought and handled before a disturbance: then all is under way as ever."""
 
 
 class Current(NamedTuple):
     """A flow that is alive: its broker runs, is quiescent, is connected without a fault and would answer; an answer can
-    bring all that comes in from one to the next; and there is always a hand free for a record."""
+    bring all that comes in from one to the next; and no record waits longer for a hand than ever."""
 
     client: Process
     flow: contract.Flow
@@ -252,17 +258,55 @@ def _alive(
     troubles: contract.Troubles,
 ) -> Iterator[Current]:
     for name, state in states.items():
-        currents: list[Current] = []
-        work: dict[str, float] = {}
+        groups: dict[str, list[Current | None]] = {}
         for flow in state.flows:
             current = _current(simulation, adapters, name, flow, troubles)
-            if current is not None:
-                currents.append(current)
-                group, share = flow.pull.group, current.production.per_second * flow.delay / 1000
-                work[group] = work.get(group, 0.0) + share
-        for current in currents:
-            if work[current.flow.pull.group] <= current.flow.hands:
-                yield current
+            if current is not None or flow.done < flow.pull.offset:
+                groups.setdefault(flow.pull.group, []).append(current)
+        for found in groups.values():
+            currents = [current for current in found if current is not None]
+            if len(currents) == len(found):  # else something waits for a hand of which nobody knows how long
+                yield from _waiting(currents, simulation.latency, simulation.now)
+
+
+def _waiting(currents: Sequence[Current], latency: Latency, now: Time) -> Sequence[Current]:
+    """The flows of a group at a client, which share its hands, with the time for which records wait for one; none where
+    the hands have too much to do for that, or more than ever."""
+    flow, rates = currents[0].flow, [current.production.per_second for current in currents]
+    if not flow.handle:
+        return currents
+    if sum(rates) * flow.handle / 1000 > BUSY * flow.hands:
+        return ()
+    waits = _waits(currents)
+    found = [
+        current._replace(flow=current.flow._replace(wait=wait)) for current, wait in zip(currents, waits, strict=True)
+    ]
+    longest = 2 * latency.most + flow.handle + max(waits)
+    for current in found:
+        done = current.flow.done
+        if done < current.flow.pull.offset and now - current.production.arrival(done) > longest:
+            return ()
+    return found
+
+
+def _waits(currents: Sequence[Current]) -> list[Time]:
+    """For how long, on average, a record of each flow waits for a hand: those that come after the next one of all,
+    `LOOKED_AT` of each flow, taken in the order in which they come."""
+    handle = currents[0].flow.handle
+    free = [0.0] * currents[0].flow.hands
+    coming = [
+        (current.production.arrival(current.flow.done), at, current.flow.done) for at, current in enumerate(currents)
+    ]
+    heapify(coming)
+    waited: list[list[Time]] = [[] for _ in currents]
+    for number in range((1 + LOOKED_AT) * len(currents)):
+        came, at, record = coming[0]
+        heapreplace(coming, (currents[at].production.arrival(record + 1), at, record + 1))
+        begun = max(came, free[0])
+        heapreplace(free, begun + handle)
+        if number >= len(currents):
+            waited[at].append(begun - came)
+    return [sum(each) / len(each) if each else 0.0 for each in waited]
 
 
 def _current(

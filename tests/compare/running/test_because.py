@@ -116,6 +116,27 @@ def test_a_slow_member_that_is_put_out_during_a_rejoin_is_told_with_its_chain() 
     assert ", because " in told[0]
 
 
+@pytest.mark.parametrize(
+    ("does", "setting"),
+    [("kill", "flushConsumerOffsetInterval: 5s"), ("stop", "persistConsumerOffsetInterval: 5s")],
+)
+def test_offsets_that_a_killed_broker_had_not_written_are_told_as_that(does: str, setting: str) -> None:
+    """A clean stop keeps them (FACTS 24, 26): then the members' own commits decide."""
+    scenario = made(
+        brokers=["a", "b"],
+        topics={"X": {"queues": {"a": 6, "b": 6}}},
+        group={"name": "g", "members": {"c1..c3": {"subscribe": ["X"], "handle": "5ms"}}},
+        load={"produce": "20/s"},
+        events=[{"at": "60s", "broker": "b", "does": does, "for": "60s"}],
+        run={"for": "4min", "seed": 1},
+        systems=["rocketmq:AVG"],
+    )
+    (found,) = ran(scenario)[1]["variants"]
+    first, *_ = found["harm"]["because"]["redelivered"]
+    assert first["setting"] == setting
+    assert ("had not written to disk" in first["mechanism"]) == (does == "kill")
+
+
 @rows(
     "events, told",
     [

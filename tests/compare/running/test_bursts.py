@@ -38,7 +38,7 @@ def lived(system: str, *events: dict[str, Any], **more: Any) -> Any:
 
 def handled(run: Any) -> dict[Queue, int]:
     found: dict[Queue, int] = {}
-    for each in run.timeline.counted_deliveries():
+    for each in run.timeline.counted_deliveries:
         found[each.queue] = max(found.get(each.queue, 0), each.end)
     return found
 

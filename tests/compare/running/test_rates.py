@@ -68,7 +68,7 @@ def test_a_topic_made_anew_has_its_rates_again(system: str) -> None:
     hot = Queue("orders", "broker-b", 0) if system.startswith("rocketmq") else Queue("orders", "", 2)
     written = {queue: each.end_offset(180_000.0) for queue, each in productions(run).items()}
     assert written[hot] == sum(written.values()) == 90 * 8
-    late = max(each.end for each in run.timeline.counted_deliveries() if each.queue == hot and each.since > 90_000)
+    late = max(each.end for each in run.timeline.counted_deliveries if each.queue == hot and each.since > 90_000)
     assert 0 <= 90 * 8 - late <= 2
 
 
@@ -112,7 +112,7 @@ def test_a_burst_of_one_queue_takes_as_long_as_the_threads_need(subtests: pytest
                 load={},
                 threads="real",
             )
-            last = max(each.until for each in run.timeline.counted_deliveries())
+            last = max(each.until for each in run.timeline.counted_deliveries)
             assert seconds <= last / 1000 - 60 < seconds * 1.1 + 0.3
 
 

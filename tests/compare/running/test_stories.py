@@ -111,7 +111,7 @@ def test_a_record_that_nobody_can_handle_takes_one_member_after_the_other_out_of
     late = {each.queue.number: each.records for each in lag_of(run, productions(run), [240_000.0])}
     assert min(late.values()) > 100
     assert late[2] == max(late.values()) == 480 + 1 - 120
-    handled = max(each.end for each in run.timeline.counted_deliveries() if each.queue.number == 2)
+    handled = max(each.end for each in run.timeline.counted_deliveries if each.queue.number == 2)
     assert (handled, run.timeline.passed_over) == (120, ())
     # What was handled since the last commit of those who left comes again.
     assert told("poison-record", variant)["redelivered"] > 0

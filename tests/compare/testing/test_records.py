@@ -14,7 +14,7 @@ ROCKET = Queue("orders", "broker-a", 1)
 
 
 def _deliveries(group: Group) -> int:
-    return sum(each.end - each.first for each in group.timeline.counted_deliveries())
+    return sum(each.end - each.first for each in group.timeline.counted_deliveries)
 
 
 def test_a_written_record_takes_the_next_offset_and_every_member_reads_it() -> None:
