@@ -122,6 +122,9 @@ class Stage:
     def end(self, name: str) -> None:
         self.does("end", name)
 
+    def lose(self, name: str) -> None:
+        self.does("lose", name)
+
     def hang(self, name: str) -> None:
         self.does("hang", name)
 

@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from tests.compare.showing import ROOT
-from tests.slow.real_kafka import UnavailableError, running
+from tests.slow.real_kafka import VERSIONS, UnavailableError, running
 
 library = pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed")
 pytestmark = pytest.mark.slow
@@ -47,7 +47,8 @@ def group_of(told: dict[str, Any]) -> dict[str, Any]:
     return next((each for each in told.get("groups", ()) if each["group"] == "billing"), {})
 
 
-def test_a_member_leaves_and_the_broker_dies(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_member_leaves_and_the_broker_dies(version: str, tmp_path: Path) -> None:
     from confluent_kafka.admin import AdminClient, NewTopic
 
     out = tmp_path / "out"
@@ -55,7 +56,7 @@ def test_a_member_leaves_and_the_broker_dies(tmp_path: Path) -> None:
     members = []
     with ExitStack() as broker:
         try:
-            kafka = broker.enter_context(running(tmp_path / "kafka"))
+            kafka = broker.enter_context(running(tmp_path / "kafka", version=version))
         except UnavailableError as error:
             pytest.skip(str(error))
         client = AdminClient({"bootstrap.servers": kafka.plaintext})

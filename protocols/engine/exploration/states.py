@@ -137,8 +137,8 @@ def send(pair: Pair, side: int, message: int) -> tuple[Pair, bool]:
     """``side`` sends to a peer that runs; whether it has just opened a connection for that."""
     out, back = pair.flights[side], pair.flights[1 - side]
     if pair.is_open[side]:
-        if CLOSES in back:
-            return pair, False  # the peer has closed, which this side does not know yet: lost
+        if CLOSES in back or not (pair.is_open[1 - side] or OPENS in out):
+            return pair, False  # the peer has closed, which this side does not know yet, or its machine is gone: lost
         return pair._with(side, is_open=True, out=(*out, message), back=back), False
     if OPENS in back:  # the peer has just opened one: it serves both
         return pair._with(side, is_open=True, out=(*out, message), back=back), False
@@ -169,8 +169,12 @@ def told_late(pair: Pair, side: int) -> Pair:
 
 def end(pair: Pair, side: int) -> Pair:
     """The process at ``side`` is gone: its connection closes, nothing reaches it any more."""
-    closed = close(pair, side)
-    return closed._with(side, is_open=False, out=closed.flights[side], back=())
+    return lose(close(pair, side), side)
+
+
+def lose(pair: Pair, side: int) -> Pair:
+    """The machine at ``side`` is gone: nothing reaches it any more, and the peer is not told."""
+    return pair._with(side, is_open=False, out=pair.flights[side], back=())
 
 
 def take(pair: Pair, side: int) -> tuple[int | None, Pair]:

@@ -1,6 +1,6 @@
 """One action of the explorer's world, and all that follows from it at once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from protocols.engine.exploration import states
@@ -64,7 +64,7 @@ class Turn(Draft):
         self._effects(name, branch)
         self._settle()
 
-    def end(self, name: str) -> None:
+    def end(self, name: str, how: Callable[[states.Pair, int], states.Pair] = states.end) -> None:
         run = self.run(name)
         self._tell("end", name, "", None)
         world = self.world
@@ -74,7 +74,11 @@ class Turn(Draft):
         self.put(name, run._replace(living=0, hangs=False, backlog=(), remembered=remembered, left=left))
         for one, other in self.world.pair_column:
             if one == name:
-                self._hang_up(name, other, states.end)
+                self._hang_up(name, other, how)
+
+    def lose(self, name: str) -> None:
+        """The process's machine is gone: its connections do not close, and nobody is told."""
+        self.end(name, states.lose)
 
     def hang(self, name: str) -> None:
         self.put(name, self.run(name)._replace(hangs=True))

@@ -156,6 +156,23 @@ def test_while_the_network_is_cut_messages_are_lost_and_nobody_hears_of_an_end()
     assert story.world.pairs.values[story.state[column]].is_open == (False, False)
 
 
+@pytest.mark.parametrize(("event", "heard"), [("crash: c1", [False, False]), ("lose: c1", [True, False])])
+def test_of_a_lost_machine_nobody_hears_while_a_killed_process_closes_its_connections(
+    event: str, heard: list[bool]
+) -> None:
+    story = Story(subject(group("kafka:range", 1, event, "join: c1"), SETTLES, bounds=MANY))
+    story.go_on(until=lambda: _group(story, "b1") is not None)
+    story.happen()
+    story.arrive()
+    column, side = story.world.pair_column["b1", "c1"]
+    pair = story.world.pairs.values[story.state[column]]
+    assert [pair.is_open[side], pair.is_open[1 - side]] == heard
+    # The member's machine is back: what the broker sent to the one that was lost does not reach it.
+    story.happen()
+    story.go_on(until=lambda: len(_group(story, "b1").members) == 2)
+    assert story.world.pairs.values[story.state[column]].is_open == (True, True)
+
+
 def test_a_story_tells_of_lost_messages() -> None:
     of = subject(group("kafka:range", 1, "network: cut, between: [c1, b1], for: 1s"), SETTLES, bounds=MANY)
     world, first = of.settled.world, of.settled.first
