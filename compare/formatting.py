@@ -36,6 +36,11 @@ def many(count: float, what: str) -> str:
     return f"{told} {what}" + ("" if count == 1 else "s")
 
 
+def several(count: int, what: str, plural: str = "") -> str:
+    """ "1 queue", "3000 queues"."""
+    return f"{count} {what}" if count == 1 else f"{count} {plural or what + 's'}"
+
+
 def often(count: int) -> str:
     """ "once", "twice", "3 times"."""
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")

@@ -170,6 +170,25 @@ class OffsetCommitAnswer(NamedTuple):
     """Of each partition, in the order of the request. (What is wrong with the whole request every partition has.)"""
 
 
+class TxnOffsetCommit(NamedTuple):
+    """Offsets that the group has once the producer's transaction is committed; the answer is an OffsetCommit's."""
+
+    correlation: int
+    group: str
+    member_id: str
+    generation: int
+    """-1: none."""
+    instance_id: str | None
+    offsets: tuple[tuple[Partition, int, str], ...]
+    """Partition, offset, metadata text."""
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    version: int = 5
+    epochs: tuple[int, ...] = ()
+    """As in an OffsetCommit."""
+
+
 class OffsetFetch(NamedTuple):
     correlation: int
     group: str
@@ -177,6 +196,8 @@ class OffsetFetch(NamedTuple):
     """None: all that have an offset."""
     member_id: str | None = None
     generation: int = -1
+    require_stable: bool = False
+    """Whether offsets that an open transaction may change are refused (UNSTABLE_OFFSET_COMMIT)."""
 
 
 class OffsetFetchAnswer(NamedTuple):

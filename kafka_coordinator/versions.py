@@ -93,6 +93,41 @@ class Version:
     simple_has_wishes: bool = _rule(
         "4.2", "The assignor of share groups gives each partition and each member an even number of places.", "4.4.0"
     )
+    share_answers_are_joined: bool = _rule(
+        "4.2", "Acquired offsets of one batch with the same delivery count are answered as one range.", "spec share 9"
+    )
+    share_closing_keeps_count: bool = _rule(
+        "4.2", "Records that a closed share session gives back keep their delivery count.", "spec share 9"
+    )
+    share_closing_passes_others: bool = _rule(
+        "4.2",
+        "A closed share session gives back its records behind those of another member in a batch.",
+        "spec share 9",
+    )
+    share_archives_all: bool = _rule(
+        "4.2", "All available records that are no longer in the log are archived, in every batch.", "spec share 9"
+    )
+    share_gaps_end: bool = _rule(
+        "4.2", "The search for gaps among loaded states ends once the last loaded offset is passed.", "spec share 9"
+    )
+    share_throttles: bool = _rule(
+        "4.2",
+        "Records that were given back often are given few at a time, on their last attempt alone.",
+        "spec share 9",
+    )
+    share_seeks_after_writes: bool = _rule(
+        "4.2", "Released records are fetched again once their release is written, not before.", "spec share 9"
+    )
+    share_limit_is_strict: bool = _rule(
+        "4.2", "A fetch acquires no more records than the limit of records in flight leaves.", "spec share 9"
+    )
+    share_start_never_goes_back: bool = _rule(
+        "4.2", "The start offset of a share-partition does not go back after the log start moved.", "spec share 9"
+    )
+    share_states_are_joined: bool = _rule(
+        "4.2", "All equal neighbours among persisted states are joined.", "spec share 9"
+    )
+    share_renews: bool = _rule("4.2", "An acknowledgement of type RENEW sets the lock anew.", "KIP-1222")
 
 
 class Rule(NamedTuple):

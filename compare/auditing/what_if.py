@@ -1,12 +1,18 @@
-"""Queues without weight go to members that have no queue: no load changes, and fewer members are idle.
+"""What the group would look like under every other strategy, with other members, with more queues.
 
-What the group would look like under every other strategy, with other members, with more queues.
+Why every strategy is run on the very group instead of judged by its rule: how fair a strategy is depends on how many
+queues, topics and members there are, and which member reads what. The systems' own strategies, as the model has them,
+answer just that. What they need and the sources do not tell (the ids of members still to come, the brokers of queues
+still to be made) is chosen by a rule, the same in every run.
+
+The optimum is a row of its own, so that a user sees how far each strategy is from it. With weights, queues without
+weight go to members that have no queue: no load changes, and fewer members are idle.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import fsum
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from compare.catalogues import ROCKETMQ
 from compare.documents.audit import WhatIfRecord
@@ -119,19 +125,7 @@ class WhatIf:
 
     def as_json(self) -> WhatIfRecord:
         """As in the audit's document."""
-        return {
-            "system": self.system,
-            "strategy": self.strategy,
-            "max": self.max,
-            "min": self.min,
-            "idle_members": self.idle_members,
-            "jain": self.jain,
-            "moves": self.moves,
-            "unowned_queues": self.unowned_queues,
-            "double_owned_queues": self.double_owned_queues,
-            "reachable": self.reachable,
-            "why": self.why,
-        }
+        return cast(WhatIfRecord, asdict(self))
 
 
 def changed(

@@ -13,6 +13,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
@@ -206,8 +207,20 @@ M = TypeVar("M", bound=BaseModel)
 
 def validated(model: type[M], line: Line) -> M:
     """The record that the line is. Raises `MalformedCase` naming the first field at fault."""
-    try:
+    with _malformed():
         return model.model_validate(line)
+
+
+def read_as(model: type[M], text: bytes) -> M:
+    """The record that a JSON text is, likewise."""
+    with _malformed():
+        return model.model_validate_json(text)
+
+
+@contextmanager
+def _malformed() -> Iterator[None]:
+    try:
+        yield
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         path = ".".join(map(str, first["loc"])) or "line"

@@ -1,9 +1,14 @@
 """Fields of recorded cases, read and compared. Whatever is not as the format has it is a `MalformedCase`."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from inspect import Parameter, signature
+from typing import Any, TypeVar, cast, overload
 
-from compare.conformance.cases import MalformedCase
+from pydantic import BaseModel, ConfigDict, create_model
+from pydantic_core import to_json
+
+from compare.conformance.cases import MalformedCase, read_as
 from compare.json_types import Json
 from protocols import Queue
 
@@ -14,8 +19,8 @@ T = TypeVar("T")
 MOST_COUNT = 1_000_000
 """Of whatever is counted; a case with more is damaged rather than recorded."""
 
-MOST_VIRTUAL_NODES = 10_000
-"""Of each client on the ring of consistent hashing."""
+_NOT_READ = ("self", "now", "step")
+"""Parameters that are no fields of a record: whoever calls gives them."""
 
 
 @overload
@@ -34,14 +39,6 @@ def get(record: Mapping[str, Json], name: str, *types: type[object]) -> object:
     return value
 
 
-def count(record: Mapping[str, Json], name: str, most: int = MOST_COUNT) -> int:
-    """The value of a field that says how many there are."""
-    value = get(record, name, int)
-    if value > most:
-        raise MalformedCase(name, f"a number, at most {most}", value)
-    return value
-
-
 def only(record: Json, path: str, names: Iterable[str]) -> dict[str, Json]:
     """The record, refused if it has fields that nobody would compare."""
     if not isinstance(record, dict):
@@ -52,53 +49,44 @@ def only(record: Json, path: str, names: Iterable[str]) -> dict[str, Json]:
     return record
 
 
-def numbers(record: Mapping[str, Json], name: str) -> list[int]:
-    """A list of whole numbers."""
-    listed = get(record, name, list)
-    found = [each for each in listed if isinstance(each, int) and not isinstance(each, bool)]
-    if len(found) < len(listed):
-        raise MalformedCase(name, "a list of numbers", listed)
-    return found
+@cache
+def _read_by(function: Callable[..., object]) -> Mapping[str, tuple[Any, Any]]:
+    """What is read of a record for a function: name of the argument to its type and default."""
+    fields: dict[str, tuple[Any, Any]] = {}
+    for each in signature(function).parameters.values():
+        if _is_record(each.annotation):
+            fields |= _read_by(each.annotation)
+        elif each.name not in _NOT_READ:
+            # Of `object` nothing is expected.
+            missing = None if each.annotation is object else ...
+            fields[each.name] = each.annotation, missing if each.default is Parameter.empty else each.default
+    return fields
 
 
-def counted(record: Mapping[str, Json], name: str, what: str, path: str = "") -> list[tuple[Json, int]]:
-    """A list of pairs, each of something (``what`` names it) and a whole number."""
-    found: list[tuple[Json, int]] = []
-    for pair in get(record, name, list):
-        match pair:
-            case [something, int(number)] if not isinstance(number, bool):
-                found.append((something, number))
-            case _:
-                raise MalformedCase(name, f"[{what}, number]", pair)
-    return found
+@cache
+def _model(function: Callable[..., object]) -> type[BaseModel]:
+    return create_model("Arguments", __config__=ConfigDict(strict=True), **cast(Any, _read_by(function)))
 
 
-def queues(record: Mapping[str, Json], name: str) -> list[Queue] | None:
-    """A list of ``[topic, broker, number]``, or null."""
-    listed = get(record, name, list, type(None))
-    return None if listed is None else [queue(name, each) for each in listed]
+def _is_record(annotation: object) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, tuple) and annotation is not Queue
 
 
-def queue(path: str, value: Json, of_topic: str | None = None) -> Queue:
-    """``[topic, broker, number]``, or ``[broker, number]`` of a given topic."""
-    whole = value if of_topic is None or not isinstance(value, list) else [of_topic, *value]
-    match whole:
-        case [str(topic), str(broker), int(number)] if not isinstance(number, bool):
-            return Queue(topic, broker, number)
-    raise MalformedCase(path, "[topic, broker, number]" if of_topic is None else "[broker, number]", value)
+def names_of(function: Callable[..., object]) -> tuple[str, ...]:
+    """The fields of a record that a function takes."""
+    return tuple(_read_by(function))
 
 
-def texts(record: Mapping[str, Json], name: str, nullable: bool = False) -> list[str] | None:
-    """A list of texts, or, where allowed, null."""
-    listed = get(record, name, list, type(None)) if nullable else get(record, name, list)
-    if listed is None:
-        return None
-    found: list[str] = []
-    for each in listed:
-        if not isinstance(each, str):
-            raise MalformedCase(name, "a list of texts", each)
-        found.append(each)
-    return found
+def arguments(function: Callable[..., object], record: Mapping[str, Json], **others: object) -> list[Any]:
+    """What a function is called with, in order: fields of the record, which have its parameters' names and must be of
+    their types (a parameter that is a record takes the fields of its own), and ``others`` (`_NOT_READ`)."""
+    text = to_json({name: record[name] for name in _read_by(function) if name in record})
+    read = {**others, **dict(read_as(_model(function), text))}
+    return [
+        kind(*(read[name] for name in kind._fields)) if _is_record(kind := each.annotation) else read[each.name]
+        for each in signature(function).parameters.values()
+        if each.name != "self"
+    ]
 
 
 def differing(path: str, expected: object, got: object, missing: str) -> Iterator[tuple[str, object, object]]:

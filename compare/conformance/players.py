@@ -14,6 +14,7 @@ from compare.conformance.broker_failures import KAFKA_BROKERS, ROCKETMQ_BROKERS
 from compare.conformance.cases import FileResult, Player, play_file
 from compare.conformance.kafka_coordinator import COORDINATOR_TRACES
 from compare.conformance.kafka_recordings import KAFKA
+from compare.conformance.kafka_share_partitions import SHARE_PARTITION_TRACES
 from compare.conformance.rocketmq_recordings import ROCKETMQ
 from compare.conformance.rocketmq_strategies import STRATEGY_CALLS, STRATEGY_GROUPS
 from compare.conformance.served import lines_or_traces
@@ -25,6 +26,7 @@ PLAYERS: tuple[Player, ...] = (
     STRATEGY_CALLS,
     STRATEGY_GROUPS,
     COORDINATOR_TRACES,
+    SHARE_PARTITION_TRACES,
     *rocketmq_traces.players(),
     recordings.player(KAFKA),
     recordings.player(ROCKETMQ),

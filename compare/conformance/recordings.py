@@ -58,17 +58,17 @@ class System(Generic[R, P, H, T]):
     recognises: Callable[[Line], bool]
     """Whether a line is meant to be one of its recordings."""
     read: Callable[[Line], R]
-    why_not_played: Callable[[R], str | None]
-    """Why the model cannot play it; None if it can."""
     happened: Callable[[R], H]
     plan: Callable[[R], P]
     run: Callable[[P, int], T]
     """The run of this number, which is also its seed."""
     compared: Callable[[P, H, Sequence[T]], tuple[list[Difference], list[Measure]]]
-    inconsistent: Callable[[R, H], list[Difference]]
-    """What the recording's summary says that its own events contradict; ``got`` is what the events say."""
     takes: str
     """What a recording has that such a cluster takes, in words."""
+    why_not_played: Callable[[R], str | None] = lambda _: None
+    """Why the model cannot play it; None if it can."""
+    inconsistent: Callable[[R, H], list[Difference]] = lambda _, __: []
+    """What the recording's summary says that its own events contradict; ``got`` is what the events say."""
 
 
 def play(system: System[R, P, H, T], line: Line, runs: int = RUNS) -> Played:

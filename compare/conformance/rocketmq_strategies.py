@@ -8,9 +8,12 @@ queues without an owner.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Annotated, Literal, NamedTuple, TypeAlias
+
+from pydantic import Field
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
-from compare.conformance.fields import MOST_VIRTUAL_NODES, NO_FIELD, count, get, only, queue, queues, texts
+from compare.conformance.fields import NO_FIELD, arguments, get, names_of, only
 from compare.json_types import Json
 from protocols import Allocation, Group, Member, Queue, sort_queues
 from protocols.java import sorted_as_java, string_hash, utf16_key
@@ -32,7 +35,16 @@ _HEAD = ("case_id", "kind", "strategy_class", "strategy", "params")
 _CALLED = (*_HEAD, "consumer_group", "sorted_inputs", "mq_all", "cid_all", "calls")
 _REFUSED = (*_HEAD, "construct_error")
 _ANSWERS = ("result", "result_queues", "error")
-_STRING_HASH = "abs(java_string_hash(key)) % mod"
+
+
+class _Inputs(NamedTuple):
+    """What every call of a case is given."""
+
+    consumer_group: str | None
+    mq_all: list[Queue] | None
+    cid_all: list[str] | None
+    sorted_inputs: bool
+    kind: object
 
 
 def play_calls(line: Line) -> list[Difference]:
@@ -49,34 +61,27 @@ def play_calls(line: Line) -> list[Difference]:
     if "construct_error" in line:
         return [Difference(case, "construct_error", line["construct_error"], "the strategy object is made")]
     only(line, "", _CALLED)
-    consumer_group = get(line, "consumer_group", str, type(None))
-    mq_all, cid_all = queues(line, "mq_all"), texts(line, "cid_all", nullable=True)
+    inputs = _Inputs(*arguments(_Inputs, line))
     listed = enumerate(get(line, "calls", list))
     calls = [only(call, f"calls[{number}]", ("current_cid", *_ANSWERS)) for number, call in listed]
     asked = [get(call, "current_cid", str, type(None)) for call in calls]
-    to_ask = list(dict.fromkeys(cid_all or ()))
+    to_ask = list(dict.fromkeys(inputs.cid_all or ()))
     differences = _compare(case, "strategy", line.get("strategy"), strategy.name)
     differences += _compare(case, "calls", asked[: len(to_ask)], to_ask)
-    differences += _compare_sorted_inputs(case, line, mq_all or [], cid_all or [])
+    differences += _compare_sorted_inputs(case, inputs)
     for number, call in enumerate(calls):
-        answer = _answer(strategy, consumer_group, asked[number], mq_all, cid_all)
+        answer = _answer(strategy, inputs, asked[number])
         recorded = {name: call[name] for name in _ANSWERS if name in call}
         differences += _compare(case, f"calls[{number}]", recorded, answer)
     return differences
 
 
-def _answer(
-    strategy: Strategy,
-    consumer_group: str | None,
-    current_cid: str | None,
-    mq_all: list[Queue] | None,
-    cid_all: list[str] | None,
-) -> dict[str, object]:
+def _answer(strategy: Strategy, inputs: _Inputs, current_cid: str | None) -> dict[str, object]:
     """An answer as the recording writes it."""
     try:
         if isinstance(strategy, PositionStrategy):
-            return {"result": list(strategy.positions(current_cid, mq_all, cid_all))}
-        taken = strategy.allocate(consumer_group, current_cid, mq_all, cid_all)
+            return {"result": list(strategy.positions(current_cid, inputs.mq_all, inputs.cid_all))}
+        taken = strategy.allocate(inputs.consumer_group, current_cid, inputs.mq_all, inputs.cid_all)
     except AllocationError as error:
         return {"error": _thrown(error)}
     return {"result": None} if taken is None else {"result_queues": [list(queue) for queue in taken]}
@@ -90,12 +95,12 @@ def _compare(case: str, field: str, expected: object, got: object) -> list[Diffe
     return [] if expected == got else [Difference(case, field, expected, got)]
 
 
-def _compare_sorted_inputs(case: str, line: Line, mq_all: list[Queue], cid_all: list[str]) -> list[Difference]:
+def _compare_sorted_inputs(case: str, inputs: _Inputs) -> list[Difference]:
     """The recording says whether it shuffled the lists; shuffled short lists can be sorted by chance."""
-    claimed = get(line, "sorted_inputs", bool)
+    mq_all, cid_all = inputs.mq_all or [], inputs.cid_all or []
     in_order = mq_all == list(sort_queues(mq_all)) and cid_all == sorted_as_java(cid_all)
-    by_chance = in_order and line.get("kind") == "edge_unsorted"
-    return [] if by_chance else _compare(case, "sorted_inputs", claimed, in_order)
+    by_chance = in_order and inputs.kind == "edge_unsorted"
+    return [] if by_chance else _compare(case, "sorted_inputs", inputs.sorted_inputs, in_order)
 
 
 # --- strategy objects from a case's parameters ---------------------------------------------------------------------
@@ -105,18 +110,21 @@ def _strategy(line: Line) -> Strategy:
     name, params = get(line, "strategy_class", str), get(line, "params", dict)
     if name not in _CLASSES:
         raise MalformedCase("strategy_class", f"one of {', '.join(_CLASSES)}", name)
-    known, make = _CLASSES[name]
-    only(params, "params", known)
-    return make(params)
+    make = _CLASSES[name]
+    only(params, "params", names_of(make))
+    return make(*arguments(make, params))
 
 
-def _consistent_hash(params: Mapping[str, Json]) -> ConsistentHash:
-    virtual_nodes = count(params, "virtual_node_count", MOST_VIRTUAL_NODES)
-    if "custom_hash" not in params:
-        return ConsistentHash(virtual_nodes)
-    if params["custom_hash"] != _STRING_HASH:
-        raise MalformedCase("params.custom_hash", _STRING_HASH, params["custom_hash"])
-    return ConsistentHash(virtual_nodes, _string_hash_modulo(get(params, "mod", int)))
+VirtualNodes: TypeAlias = Annotated[int, Field(le=10_000)]
+"""Of each client on the ring of consistent hashing."""
+
+StringHash: TypeAlias = Literal["abs(java_string_hash(key)) % mod"]
+
+
+def _consistent_hash(
+    virtual_node_count: VirtualNodes, custom_hash: StringHash | None = None, mod: int = 0
+) -> ConsistentHash:
+    return ConsistentHash(virtual_node_count, *([_string_hash_modulo(mod)] if custom_hash else ()))
 
 
 def _string_hash_modulo(modulus: int) -> Callable[[str], int]:
@@ -127,28 +135,25 @@ def _string_hash_modulo(modulus: int) -> Callable[[str], int]:
     return hash_function
 
 
-def _by_config(params: Mapping[str, Json]) -> ByConfig:
-    listed = queues(params, "message_queue_list")
-    return ByConfig(None if listed is None else tuple(listed))
+def _by_config(message_queue_list: list[Queue] | None) -> ByConfig:
+    return ByConfig(None if message_queue_list is None else tuple(message_queue_list))
 
 
-def _by_machine_room(params: Mapping[str, Json]) -> ByMachineRoom:
-    rooms = texts(params, "consumer_idcs", nullable=True)
-    return ByMachineRoom(None if rooms is None else frozenset(rooms))
+def _by_machine_room(consumer_idcs: list[str] | None) -> ByMachineRoom:
+    return ByMachineRoom(None if consumer_idcs is None else frozenset(consumer_idcs))
 
 
-def _machine_room_nearby(params: Mapping[str, Json]) -> MachineRoomNearby:
+def _machine_room_nearby(
+    inner_strategy: str, resolver: Literal["dash"], inner_virtual_node_count: VirtualNodes = 0
+) -> MachineRoomNearby:
     inner: dict[str, Callable[[], PositionStrategy]] = {
         Averagely.name: Averagely,
         AveragelyByCircle.name: AveragelyByCircle,
-        ConsistentHash.name: lambda: ConsistentHash(count(params, "inner_virtual_node_count", MOST_VIRTUAL_NODES)),
+        ConsistentHash.name: lambda: ConsistentHash(inner_virtual_node_count),
     }
-    name = get(params, "inner_strategy", str)
-    if name not in inner:
-        raise MalformedCase("params.inner_strategy", f"one of {', '.join(inner)}", name)
-    if params.get("resolver") != "dash":
-        raise MalformedCase("params.resolver", "dash", params.get("resolver"))
-    return MachineRoomNearby(inner[name](), _DASH)
+    if inner_strategy not in inner:
+        raise MalformedCase("params.inner_strategy", f"one of {', '.join(inner)}", inner_strategy)
+    return MachineRoomNearby(inner[inner_strategy](), _DASH)
 
 
 _DASH = MachineRoomResolver(
@@ -156,13 +161,13 @@ _DASH = MachineRoomResolver(
     consumer_deploy_in=lambda cid: cid.rpartition("-")[2] if "-" in cid else None,
 )
 
-_CLASSES: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Json]], Strategy]]] = {
-    "AllocateMessageQueueAveragely": ((), lambda params: Averagely()),
-    "AllocateMessageQueueAveragelyByCircle": ((), lambda params: AveragelyByCircle()),
-    "AllocateMessageQueueConsistentHash": (("virtual_node_count", "custom_hash", "mod"), _consistent_hash),
-    "AllocateMessageQueueByConfig": (("message_queue_list",), _by_config),
-    "AllocateMessageQueueByMachineRoom": (("consumer_idcs",), _by_machine_room),
-    "AllocateMachineRoomNearby": (("inner_strategy", "inner_virtual_node_count", "resolver"), _machine_room_nearby),
+_CLASSES: Mapping[str, Callable[..., Strategy]] = {
+    "AllocateMessageQueueAveragely": lambda: Averagely(),
+    "AllocateMessageQueueAveragelyByCircle": lambda: AveragelyByCircle(),
+    "AllocateMessageQueueConsistentHash": _consistent_hash,
+    "AllocateMessageQueueByConfig": _by_config,
+    "AllocateMessageQueueByMachineRoom": _by_machine_room,
+    "AllocateMachineRoomNearby": _machine_room_nearby,
 }
 
 STRATEGY_CALLS = Player(
@@ -176,16 +181,15 @@ _OF_GROUP = (
     *("case_id", "kind", "strategy", "params", "consumer_group", "cid_all", "topics", "subscriptions"),
     *("allocation", "queues_without_owner"),
 )
-_SETTINGS = {"virtual_node_count": "virtual_nodes"}
 
 
 def play_group(line: Line) -> list[Difference]:
     """Let the group allocate, and compare everybody's share."""
     only(line, "", _OF_GROUP)
     params = get(line, "params", dict)
-    only(params, "params", _SETTINGS)
-    settings = {_SETTINGS[name]: count(params, name, MOST_VIRTUAL_NODES) for name in params}
-    allocation = allocate(get(line, "strategy", str), _group(line), settings)
+    only(params, "params", names_of(_settings))
+    settings = _settings(*arguments(_settings, params))
+    allocation = allocate(get(line, "strategy", str), _group(*arguments(_group, line)), settings)
     case = str(line.get("case_id"))
     differences = _compare_clients(case, get(line, "allocation", list), _clients(allocation))
     # Not `Allocation.unowned`: the recording lists queues of topics that nobody reads as well.
@@ -196,22 +200,26 @@ def play_group(line: Line) -> list[Difference]:
     return differences
 
 
-def _group(line: Line) -> Group:
-    topics: dict[str, tuple[Queue, ...]] = {}
-    for topic in (listed := get(line, "topics", dict)):
-        topics[topic] = tuple(queue(f"topics.{topic}", each, topic) for each in get(listed, topic, list))
-    cids = texts(line, "cid_all") or []
-    subscriptions = get(line, "subscriptions", dict, type(None))
+def _settings(virtual_node_count: VirtualNodes | None = None) -> dict[str, object]:
+    return {} if virtual_node_count is None else {"virtual_nodes": virtual_node_count}
+
+
+def _group(
+    consumer_group: str,
+    cid_all: list[str],
+    topics: dict[str, list[tuple[str, int]]],
+    subscriptions: dict[str, list[str]] | None,
+) -> Group:
     if subscriptions is None:
-        subscriptions = {cid: list(topics) for cid in cids}
-    elif subscriptions.keys() != set(cids):
+        subscriptions = {cid: list(topics) for cid in cid_all}
+    elif subscriptions.keys() != set(cid_all):
         raise MalformedCase("subscriptions", "one entry for each id of cid_all", sorted(subscriptions))
+    queues = {topic: tuple(Queue(topic, *each) for each in listed) for topic, listed in topics.items()}
     # Client ids need not be unique, members' ids are.
     members = [
-        Member(f"{number}: {cid}", tuple(texts(subscriptions, cid) or ()), client_id=cid)
-        for number, cid in enumerate(cids)
+        Member(f"{number}: {cid}", tuple(subscriptions[cid]), client_id=cid) for number, cid in enumerate(cid_all)
     ]
-    return Group(tuple(members), topics, name=get(line, "consumer_group", str))
+    return Group(tuple(members), queues, name=consumer_group)
 
 
 def _clients(allocation: Allocation) -> list[dict[str, object]]:

@@ -179,11 +179,6 @@ def case_of(
     )
 
 
-def several(count: int, what: str, plural: str = "") -> str:
-    """ "1 queue", "2 queues"."""
-    return f"{count} {what}" if count == 1 else f"{count} {plural or what + 's'}"
-
-
 def clients(observed: ObservedGroup, ids: Sequence[str]) -> list[str]:
     """What people are told of these members: `names_of` them."""
     members = observed.members or observed.seen

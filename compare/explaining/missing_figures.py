@@ -12,6 +12,7 @@ from compare.auditing.group_figures import AuditedGroup, waiting
 from compare.documents.audit import ToldInPart
 from compare.explaining.diagnosis import MOST_DETAILED, Explained
 from compare.figures import FIGURES
+from compare.formatting import many, several
 from compare.reading.group_model import is_on_the_move
 from compare.reading.observed import ObservedGroup
 
@@ -70,7 +71,7 @@ def _deserted(groups: Sequence[AuditedGroup], total: str) -> list[str]:
         records = sum(waiting(group.observed, ())[0] for group in deserted)
         who = _who(len(deserted), total)
         has = plural if len(deserted) > 1 else singular
-        wait = "" if not records else f", and {_count(records, 'record')} {'wait' if records > 1 else 'waits'} there"
+        wait = "" if not records else f", and {many(records, 'record')} {'wait' if records > 1 else 'waits'} there"
         sentences.append(f"{who} {has}{wait}.")
     return sentences
 
@@ -101,15 +102,11 @@ def _finding(
     if not counts:
         return ""
     who = _who(len(counts), total)
-    return f"{who} {plural if len(counts) > 1 else singular} {_count(sum(counts), what)} {state}"
+    return f"{who} {plural if len(counts) > 1 else singular} {many(sum(counts), what)} {state}"
 
 
 def _who(count: int, total: str) -> str:
     return f"{count} of {total}" if total != ONE else "The group"
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 _UNDECIDED = ("PreparingRebalance", "CompletingRebalance")
@@ -287,7 +284,7 @@ def missing_figure_sentences(groups: Iterable[ToldInPart], labels: Mapping[str, 
     if rest:
         names = {name for key in rest for name in whose[key]}
         found.append(
-            f"--format json lists {len(rest)} more reasons for missing figures of {_several(len(names), 'group')}."
+            f"--format json lists {len(rest)} more reasons for missing figures of {several(len(names), 'group')}."
         )
     return found
 
@@ -295,12 +292,8 @@ def missing_figure_sentences(groups: Iterable[ToldInPart], labels: Mapping[str, 
 def _sentence(key: tuple[bool, str], names: Sequence[str], columns: Sequence[str]) -> str:
     in_part, why = key
     more = len(names) - MOST_NAMED
-    who = ", ".join(names[:MOST_NAMED]) + (f" and {_several(more, 'more group')}" if more > 0 else "")
+    who = ", ".join(names[:MOST_NAMED]) + (f" and {several(more, 'more group')}" if more > 0 else "")
     if not in_part:
         return f"- under {', '.join(columns)} for {who}: {why}."
     dashes = f" (- under {', '.join(columns)})" if columns else ""
     return f"{who} {'is' if len(names) == 1 else 'are'} known only in part{dashes}: {why}."
-
-
-def _several(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

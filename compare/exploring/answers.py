@@ -4,7 +4,7 @@ as one word to be told again anywhere (the variant, the property, the bounds and
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from types import MappingProxyType
@@ -13,13 +13,14 @@ from zlib import compress, crc32, decompressobj
 from zlib import error as ZlibError  # noqa: N812 - a class
 
 from compare.exploring import properties as invariants
-from compare.exploring.properties import FAIR, NAMES, SETTLES, Subject
+from compare.exploring.properties import EVERY_QUEUE, FAIR, NAMES, SETTLES, Subject
 from compare.exploring.search import Limits, Search
 from compare.exploring.settling import Fate, fates
 from compare.exploring.story import Step, steps_of, told
 from protocols.engine.exploration import Action, Bounds
 from protocols.engine.exploration.states import DELIVER, FIRE, HAPPEN
 from protocols.errors import UserError
+from protocols.java import Queue
 from protocols.scenario.model import Scenario
 from protocols.timeline.trace import queue_name
 
@@ -210,11 +211,21 @@ def wrong_with(name: str, fate: Fate) -> str:
     if name == SETTLES:
         if not fate.settled:
             return "from here on the group never settles, though nothing is late and nothing happens"
-        shared = ", ".join(queue_name(queue) for _, queue in fate.shared)
-        return f"from here on several members own {shared} for good" if shared else ""
-    if not fate.unowned:
+        shared = [queue for _, queue in fate.shared]
+        return f"from here on several members own {_listed(shared)} for good" if shared else ""
+    if name == EVERY_QUEUE:
+        return f"from here on nobody ever owns {_listed(queue for _, queue in fate.unowned)}" if fate.unowned else ""
+    if not fate.unfair:
         return ""
-    return f"from here on nobody ever owns {', '.join(queue_name(queue) for _, queue in fate.unowned)}"
+    return "from here on " + ", ".join(
+        f"{each.member} owns {_listed(each.owned)} "
+        + ("and is not in the group" if each.share is None else f"where the strategy gives it {_listed(each.share)}")
+        for each in fate.unfair
+    )
+
+
+def _listed(queues: Iterable[Queue]) -> str:
+    return ", ".join(map(queue_name, queues)) or "nothing"
 
 
 def retold(subject: Subject, token: Token) -> Answers:

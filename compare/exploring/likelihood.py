@@ -7,7 +7,7 @@ settled before, as it has where a search begins.
 
 import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import sqrt
@@ -15,10 +15,10 @@ from time import monotonic
 from typing import Any, Final
 
 from compare.exploring.answers import LikelihoodDocument, wrong_with
-from compare.exploring.properties import FAIR, WATCHES, Subject
-from compare.exploring.settling import Fate
+from compare.exploring.properties import FAIR, FAIR_SHARE, WATCHES, Subject
+from compare.exploring.settling import Fate, treated_unfairly
 from compare.process_pool import process_pool, worked
-from compare.running.run_variant import ending
+from compare.running.run_variant import Ending, ending
 from compare.running.systems import cluster_of, system_of, with_own_settings
 from compare.running.variants import Variant, jittered
 from protocols.engine.exploration import Ended
@@ -126,8 +126,10 @@ def _violated(variant: Variant, asked: Sequence[str]) -> list[str]:
     watching.look()
     violated = [name for name in asked if name in watching.violated]
     if any(name in FAIR for name in asked):
-        expected = ending(scenario, system_of(part.system).numbering).expected()
-        fate = watching.fate(expected, run.end)
+        last = ending(scenario, system_of(part.system).numbering)
+        shares = system_of(part.system).exploration_rules(False).shares if FAIR_SHARE in asked else None
+        nodes = {name: process.node for name, process in run.simulation.processes.items()}
+        fate = watching.fate(last, run.end, {} if shares is None else shares(nodes, run.end))
         violated += [name for name in asked if name in FAIR and wrong_with(name, fate)]
     run.simulation.dissolve()
     return violated
@@ -167,9 +169,10 @@ class _Watching(Unobserved):
             if name not in self.violated and watch.is_violated(list(of.values())):
                 self.violated.add(name)
 
-    def fate(self, expected: Sequence[tuple[str, Queue]], end: Time) -> Fate:
+    def fate(self, last: Ending, end: Time, shares: Mapping[str, Mapping[str, tuple[Queue, ...]]]) -> Fate:
         """How the run ended."""
         owners = [(group, queue) for (group, _), queues in self._owned.items() for queue in queues]
         shared = tuple(sorted({each for each in owners if owners.count(each) > 1}))
-        unowned = tuple(each for each in expected if each not in owners)
-        return Fate(0, end - self._changed >= QUIET_FOR, unowned, shared)
+        unowned = tuple(each for each in last.expected() if each not in owners)
+        unfair = tuple(treated_unfairly(shares, self._owned, last))
+        return Fate(0, end - self._changed >= QUIET_FOR, unowned, shared, unfair)

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 from compare.running.systems import system_of, with_own_settings
 from compare.running.variants import Variant
 from protocols.engine.exploration import Bounds, BrokenInvariant, Ended, Watch
+from protocols.errors import UserError
 from protocols.facts import Committed, Granted, Owns, RebalanceEnded, Transition
 from protocols.java import Queue
 from protocols.scenario.events import BrokerEvent, Network, Subscribe
@@ -89,6 +90,7 @@ ACKNOWLEDGED: Final = "single-owner-acknowledged"
 COMMITS: Final = "commits-never-go-back"
 SETTLES: Final = "settles"
 EVERY_QUEUE: Final = "every-queue-owned"
+FAIR_SHARE: Final = "fair-share"
 
 OF_A_MEMBER: Final = "consumer group member"
 """The state machine of a member of the consumer protocol at its coordinator."""
@@ -241,7 +243,7 @@ WATCHES: Final[Mapping[str, Callable[[], Watch]]] = {
 }
 """Properties of single states."""
 
-FAIR: Final = (SETTLES, EVERY_QUEUE)
+FAIR: Final = (SETTLES, EVERY_QUEUE, FAIR_SHARE)
 """Properties of what follows from each state once nothing is late any more and no event comes."""
 
 NAMES: Final = (*WATCHES, *FAIR)
@@ -274,6 +276,12 @@ def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subjec
     settle."""
     part = variant.part
     system, lived = system_of(part.system), with_own_settings(variant.scenario, part.system)
+    rules = system.exploration_rules(any(isinstance(event, BrokerEvent) for event in lived.events))
+    if FAIR_SHARE in names and rules.shares is None:
+        raise UserError(
+            f"--property {FAIR_SHARE}: in {part.system} every client shares out for itself, expected a system of Kafka"
+            f" with a coordinator, or {SETTLES} and {EVERY_QUEUE}"
+        )
     if part.system.endswith(STATIC):
         lived = all_static(lived)
         part = part.model_copy(update={"system": part.system[: -len(STATIC)]})
@@ -286,7 +294,5 @@ def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subjec
         watches.append(Ownership())
     has_news = any(isinstance(event, NEWS) for event in lived.events)
     bounds = bounds._replace(housekeeping=bounds.housekeeping or has_news)
-    brokers_end = any(isinstance(event, BrokerEvent) for event in lived.events)
-    rules = system.exploration_rules(brokers_end)
     settled = explored(lived, part, system.cluster(), rules, watches, bounds)
     return Subject(variant, lived, settled, tuple(watched))

@@ -13,21 +13,31 @@ import numpy as np
 
 from compare.exploring.expansion import Rows
 from compare.exploring.properties import Beliefs, Subject
-from compare.running.run_variant import broadcasting_groups, ending
+from compare.running.run_variant import Ending, broadcasting_groups, ending
 from compare.running.systems import system_of
 from protocols.engine.exploration import State, World
-from protocols.java import Queue
+from protocols.java import Queue, sort_queues
 from protocols.scenario.exploring import fair_run
+
+
+class Unfair(NamedTuple):
+    """A member, what it owns at the end, and what the strategy gives it; None: it is not in the group any more."""
+
+    member: str
+    owned: tuple[Queue, ...]
+    share: tuple[Queue, ...] | None
 
 
 class Fate(NamedTuple):
     """A quiet state (its place in the search), and what its fair run leads to: whether the group settles, the queues
-    that nobody owns at the end, and those that several members own who were to share them."""
+    that nobody owns at the end, and those that several members own who were to share them; and the members that do not
+    own what the strategy gives them."""
 
     place: int
     settled: bool
     unowned: tuple[tuple[str, Queue], ...]
     shared: tuple[tuple[str, Queue], ...]
+    unfair: tuple[Unfair, ...]
 
 
 def quiet_states(world: World, rows: Rows) -> Iterator[int]:
@@ -75,11 +85,30 @@ class Fates:
     def run(self, state: State, place: int) -> Fate:
         """The fate of a quiet state at this place of a search."""
         world, expected = self._world, self._expected
-        wanted = expected.after(world.progress.values[state[0]].events)
+        events = world.progress.values[state[0]].events
+        wanted = expected.after(events)
         end = fair_run(world, state, dict(_owned(world, state)), wanted)
         owners = Counter((group, queue) for (group, _), queues in end.owned.items() for queue in queues)
         shared = [each for each in wanted if owners[each] > 1 and each[0] not in expected.broadcasting]
-        return Fate(place, end.settled, tuple([each for each in wanted if not owners[each]]), tuple(shared))
+        unowned = tuple([each for each in wanted if not owners[each]])
+        unfair = tuple(treated_unfairly(end.shares, end.owned, expected.ending(events)))
+        return Fate(place, end.settled, unowned, tuple(shared), unfair)
+
+
+def treated_unfairly(
+    shares: Mapping[str, Mapping[str, tuple[Queue, ...]]],
+    owned: Mapping[tuple[str, str], tuple[Queue, ...]],
+    last: Ending,
+) -> Iterator[Unfair]:
+    """By group and name. ``shares``: as `NodeRules.shares` gives them; ``owned``: (group, member) to queues; ``last``:
+    who is there, of whom everybody who subscribes to a topic that there is must be in the group."""
+    for name, given in shares.items():
+        group = last.groups[name]
+        there = [each.id for each in group.members if not group.topics.keys().isdisjoint(each.subscription)]
+        for member in sorted({*given, *there}):
+            share, has = given.get(member), sort_queues(owned.get((name, member), ()))
+            if share != has:
+                yield Unfair(member, has, share)
 
 
 def _owned(world: World, state: State) -> Iterator[tuple[tuple[str, str], tuple[Queue, ...]]]:
@@ -91,23 +120,26 @@ def _owned(world: World, state: State) -> Iterator[tuple[tuple[str, str], tuple[
 
 
 class _Expected:
-    """The queues that must have an owner after so many events: all that somebody alive subscribes to, but those at a
-    broker that is down."""
+    """What is wanted after so many events: a queue that somebody alive subscribes to must have an owner, but for those
+    at a broker that is down."""
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         self.broadcasting = broadcasting_groups(subject.variant)
         """Groups whose members all read every queue."""
-        self._known: dict[int, Mapping[tuple[str, Queue], None]] = {}
+        self._known: dict[int, Ending] = {}
 
-    def after(self, events: int) -> Mapping[tuple[str, Queue], None]:
-        """(Group, queue) of each."""
+    def ending(self, events: int) -> Ending:
+        """Who and what is there."""
         known = self._known.get(events)
         if known is None:
             lived = self._subject.lived
             so_far = lived.model_copy(update={"events": lived.events[:events]})
-            numbering = system_of(self._subject.variant.part.system).numbering
-            runs = {broker: does_run for event in so_far.events for broker, does_run in event.broker_changes().items()}
-            there = [each for each in ending(so_far, numbering).expected() if runs.get(each[1].broker, True)]
-            known = self._known[events] = dict.fromkeys(there)
+            known = self._known[events] = ending(so_far, system_of(self._subject.variant.part.system).numbering)
         return known
+
+    def after(self, events: int) -> Mapping[tuple[str, Queue], None]:
+        """(Group, queue) of each."""
+        so_far = self._subject.lived.events[:events]
+        runs = {broker: does_run for event in so_far for broker, does_run in event.broker_changes().items()}
+        return dict.fromkeys([each for each in self.ending(events).expected() if runs.get(each[1].broker, True)])

@@ -1,5 +1,14 @@
 """From rows of ownership in sorted order, numbers instead of names, to the integer sums of `last_step`: what every
-engine over Arrow tables runs, numpy's on this machine and each of Spark's tasks."""
+engine over Arrow tables runs, numpy's on this machine and each of Spark's tasks.
+
+Why whole numbers: a sum of floats depends on the order of its terms, and each engine brings the rows of a group
+together in its own way. Sums of integers do not, so all engines give the same digits. Weights that are no whole numbers
+come as so many parts of ``unit``. Only `last_step` divides.
+
+Why three kinds of arithmetic: float64 adds integers exactly below 2^53 (`numpy.bincount`, the quickest), int64 below
+2^63, Python's integers always (slowest). Each sum takes the first that is exact for the rows at hand, as an estimate of
+the largest sum tells.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from markupsafe import Markup
 
 from compare.figures.histories import STORM, DayRecord, HistoryRecord
-from compare.formatting import number, ratio
+from compare.formatting import number, ratio, several
 from compare.history import HistoryDocument
 from compare.showing.console import print_line, print_table
 from compare.showing.html import page
@@ -62,7 +62,7 @@ def headline(found: HistoryDocument) -> str:
     """What the history is about, in a line."""
     groups = found["groups"]
     unfair = sum(group["hours_unfair"] > 0 for group in groups)
-    of = f"{_many(len(groups), 'group')} of {_many(len(found['clusters']), 'cluster')}"
+    of = f"{several(len(groups), 'group')} of {several(len(found['clusters']), 'cluster')}"
     storms = sum(group["hours_storm"] > 0 for group in groups)
     stormy = f", {storms} with {STORM} rebalances or more within an hour" if storms else ""
     return f"{of}, {found['from']} to {found['to']}: {unfair} unfair at some time ({found['unfair']}){stormy}"
@@ -96,10 +96,6 @@ def topic_lines(groups: Sequence[HistoryRecord]) -> list[str]:
             more = f" and {len(topics) - MOST_TOPICS} more" if len(topics) > MOST_TOPICS else ""
             lines.append(f"{group['group']}: these topics load the same members: {named}{more}")
     return lines
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 MOST_ROWS = 500

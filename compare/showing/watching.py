@@ -11,7 +11,7 @@ import click
 
 from compare.auditing.baseline import sentence
 from compare.figures.metrics import COLUMNS
-from compare.formatting import metric_text, number, visible
+from compare.formatting import metric_text, number, several, visible
 from compare.reading.observed import Skipped
 from compare.showing.console import print_line
 from compare.watching.changes import SeenGroup
@@ -35,7 +35,7 @@ def summary(poll: Poll) -> str:
     idle = sum(bool(state.figures["idle_members"]) for state in states)
     lags = [state.figures["lag"] for state in states if state.figures["lag"] is not None]
     parts = [
-        _many(len(states), "group"),
+        several(len(states), "group"),
         f"{sum(bool(state.distance) for state in states)} less fair than possible",
         f"{idle} with idle members",
         f"lag {number(sum(lags)) if lags else '-'}",
@@ -63,10 +63,6 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times in a row"
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
 class Lines:
     """Lines on standard output, those about failures on standard error; ``format``: ``table`` or ``markdown``."""
 
@@ -78,7 +74,7 @@ class Lines:
         """The poll and what changed."""
         head = f"{time_of(poll.at)} {poll.cluster}"
         if poll.after_failures:
-            click.echo(f"{head}: answers again after {_many(poll.after_failures, 'failed attempt')}", err=True)
+            click.echo(f"{head}: answers again after {several(poll.after_failures, 'failed attempt')}", err=True)
         changed = "" if poll.number == 1 or poll.changes else "; nothing changed"
         print_line(f"{head}: {summary(poll)}{changed}", self._format)
         for line in change_lines(poll):

@@ -12,11 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
 
-from compare.figures import Fairness, fairness
-from compare.optima import Optimum, optimum
 from compare.testing import assertions, sentences, settling
 from compare.testing.clock import Clock, in_ticks
-from compare.testing.demands import Demands
+from compare.testing.demands import OneGroup
 from compare.testing.events import Events
 from compare.testing.handled_records import Record
 from compare.testing.handling import Handling
@@ -27,7 +25,6 @@ from compare.testing.removed import REMOVED, HasRemoved
 from compare.testing.rocketmq.naming import RocketMQGroup
 from compare.testing.rocketmq.popping import Popping
 from compare.testing.rocketmq.push_consumer import PushConsumer
-from compare.testing.settling import single_owner
 from compare.testing.transactions import Transactions
 from compare.testing.world import World
 from protocols import Allocation, Queue, files
@@ -35,7 +32,6 @@ from protocols.errors import UserError
 from protocols.scenario.model import Scenario
 from protocols.scenario.writing import as_yaml
 from protocols.timeline import Timeline
-from protocols.timeline.story import story
 
 if TYPE_CHECKING:
     from builtins import property as cached_property  # pyright takes no cached_property for a protocol's property
@@ -54,7 +50,7 @@ SETTLE_S = 600.0
 """Virtual seconds that a group is given to settle, if nobody says otherwise."""
 
 
-class Group(Events, Demands, HasRemoved):
+class Group(Events, OneGroup, HasRemoved):
     """One group in one system (``kafka`` or ``rocketmq``). It begins to live at the first question or event.
 
     Calling it makes another group of the same system on the same clock; see `__call__` for what can be said. Events
@@ -197,33 +193,10 @@ class Group(Events, Demands, HasRemoved):
             self._allocation = key, world.ending.allocation(self.name, owned)
         return self._allocation[1]
 
-    def owners(self) -> dict[str, tuple[Queue, ...]]:
-        """Every member alive to the queues that it believes to own now, sorted; idle ones have none."""
-        return dict(self.allocation)
-
-    def owner(self, topic: str, number: int, broker: str | None = None) -> str | None:
-        """Who owns a queue now; None where nobody does. `UserError` where there is no such queue, `AssertionError`
-        where several own it."""
-        return single_owner(self.allocation, topic, number, broker)
-
     @property
     def timeline(self) -> Timeline:
         """Everything so far (`protocols.timeline`): times in it are milliseconds."""
         return self.world.timeline()
-
-    @property
-    def fairness(self) -> Fairness:
-        """How fair the allocation is now."""
-        return fairness(self.allocation)
-
-    @property
-    def optimum(self) -> Optimum:
-        """The fairest allocation there could be now, with the fewest moves from the present one."""
-        return optimum(self.allocation.group, self.allocation)
-
-    def story(self) -> str:
-        """Everything so far, a line each."""
-        return story(self.timeline)
 
     def scenario(self) -> Scenario:
         """What has happened so far as a scenario; `equipoise compare` repeats the run from it."""

@@ -2,6 +2,11 @@
 
 What has happened so far is always a scenario that could stand in a file: each event is checked as one of a file is,
 and the whole can be written down and run again by `equipoise compare`.
+
+Why a scenario rather than calls of the simulation: a test that fails in a way that depends on times is hard to explain
+from its code. As a scenario it can be handed on, drawn and made smaller without the test. It also keeps tests honest:
+what a scenario's file may not say (a member that joins twice, a queue that shrinks where it cannot) a test may not do
+either.
 """
 
 import re

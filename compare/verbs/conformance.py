@@ -251,10 +251,7 @@ def _document(results: Sequence[FileResult], unreadable: Sequence[str]) -> dict[
                 "failed": result.failed,
                 "skipped": result.skipped,
                 "notes": result.notes,
-                "differences": [
-                    {"case": item.case, "field": item.field, "expected": item.expected, "got": item.got}
-                    for item in result.differences
-                ],
+                "differences": [asdict(item) for item in result.differences],
                 "measures": [asdict(item) for item in result.measures],
             }
             for result in results

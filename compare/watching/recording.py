@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from compare.figures.metrics import COUNTS, LOADS
+from compare.formatting import several
 from compare.snapshots import (
     TOPIC_COUNTS,
     TOPIC_LOADS,
@@ -107,7 +108,7 @@ class Recorder:
                 self._make_room(at)
                 self._compact(cluster, day_of(at))
         except OSError as error:
-            waiting = f"{_snapshots(len(self._waiting))} in memory until the next attempt"
+            waiting = f"{several(len(self._waiting), 'snapshot')} in memory until the next attempt"
             self._tell(f"--out {self._folder}: {error.strerror}; {waiting}")
 
     def close(self) -> bool:
@@ -116,7 +117,7 @@ class Recorder:
         self.flush()
         lost = self._lost + len(self._waiting)
         if lost:
-            self._tell(f"--out {self._folder}: {_snapshots(lost)} lost, because they could not be written")
+            self._tell(f"--out {self._folder}: {several(lost, 'snapshot')} lost, because they could not be written")
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -173,10 +174,6 @@ class Recorder:
         schema = snapshot_schema()
         details = {b"equipoise.cluster": poll.cluster.encode()}
         return pa.Table.from_pylist(rows, schema.with_metadata({**schema.metadata, **details}))
-
-
-def _snapshots(count: int) -> str:
-    return f"{count} snapshot" if count == 1 else f"{count} snapshots"
 
 
 def _row(poll: Poll, seen: SeenGroup, written: Owners | None) -> dict[str, object]:

@@ -61,12 +61,12 @@ if TYPE_CHECKING:
     from kafka_coordinator.coordinator.group import Group
     from kafka_coordinator.coordinator.log import offsets_partition
     from kafka_coordinator.coordinator.node import Coordinator, offsets_topic
-    from kafka_coordinator.coordinator.offsets import transactional_commit_error
     from kafka_coordinator.coordinator.refusals import REFUSE, refusal
     from kafka_coordinator.coordinator.settings import DEFAULTS as GROUP_SETTINGS
     from kafka_coordinator.coordinator.settings import NAMES as BROKER_NAMES
     from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
     from kafka_coordinator.coordinator.states import GROUP
+    from kafka_coordinator.coordinator.transactional_offsets import transactional_commit_error
     from kafka_coordinator.errors import (
         COORDINATOR_NOT_AVAILABLE,
         FENCED_INSTANCE_ID,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from kafka_coordinator.cluster.broker import Broker
+from kafka_coordinator.cluster.shares import shares
 from kafka_coordinator.consumer import Consumer
 from kafka_coordinator.consumer.states import METADATA, REQUESTS
 from kafka_coordinator.coordinator.log import Key, PartitionLog, Value
@@ -156,6 +157,7 @@ _RULES: Final = NodeRules(
     housekeeping=_housekeeping,
     adopt={Broker: _write_nothing},
     forget={Broker: _forget_connections, Consumer: _forget_past},
+    shares=shares,
 )
 
 _RULES_OF_LEADERS: Final = replace(

@@ -65,6 +65,14 @@ class OffsetsDecided(NamedTuple):
     """Partition, offset, metadata text."""
 
 
+class MarkerWritten(NamedTuple):
+    """The marker of a producer's transaction has been written to this partition of ``__consumer_offsets``."""
+
+    partition: int
+    producer_id: int
+    commits: bool
+
+
 class RebalanceGroup(NamedTuple):
     """The group rebalances now, as if its leader had asked for it (`Consumer.enforceRebalance`); in the consumer
     protocol its epoch goes up, so that targets are computed anew. Nothing happens to a group that has no members,

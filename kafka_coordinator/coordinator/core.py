@@ -19,6 +19,8 @@ from kafka_coordinator.coordinator.log import (
     Key,
     OffsetsTopic,
     PartitionLog,
+    PendingKey,
+    PendingOffset,
     StoredMember,
     Value,
     offset_key,
@@ -75,6 +77,8 @@ class Core(NodeState):
     has them; what only reads sees them until the next write (spec 10)."""
     group_settings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Group to its own settings, under Kafka's names."""
+    pending: dict[str, dict[int, dict[Partition, PendingOffset]]] = field(default_factory=dict)
+    """Group to producer id to the offsets that wait for the end of its transaction."""
     closes: dict[str, int] = field(default_factory=dict)
     """Peer to how many connections with it have been closed."""
     topics: Mapping[str, int] | None = None
@@ -110,6 +114,21 @@ class Core(NodeState):
         if forgotten is not None and forgotten.forgotten_at == self.log(forgotten.partition).end:
             return forgotten
         return self.consumer_groups.get(group_id)
+
+    def is_pending(self, group_id: str, partition: Partition) -> bool:
+        """Whether the offset may be another one soon: a transaction that is open has committed one."""
+        return any(partition in waiting for waiting in self.pending.get(group_id, {}).values())
+
+    def outdate(self, group_id: str, partition: Partition, position: int) -> None:
+        """The group has committed an offset, which the log had first there: what waits for a marker and came before it
+        does not count."""
+        for producer_id, waiting in self.pending.get(group_id, {}).items():
+            found = waiting.get(partition)
+            if found is not None and found.position < position:
+                waiting[partition] = found._replace(is_outdated=True)
+                self.write(
+                    self.partition_of(group_id), PendingKey(group_id, producer_id, *partition), waiting[partition]
+                )
 
     def parked(self, sender: str, correlation: int) -> Parked:
         return _parked((sender, correlation, self.closes.get(sender, 0)))

@@ -6,7 +6,9 @@ that were handed out, parked requests and timers are lost.
 In Kafka `GroupCoordinatorService.onElection` and `onResignation`, `GroupMetadataManager.onLoaded` and `onUnloaded`.
 """
 
-from kafka_coordinator.coordinator import states
+from collections.abc import Mapping
+
+from kafka_coordinator.coordinator import states, transactional_offsets
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.storing import replayed
 from kafka_coordinator.coordinator.consumer_groups.storing import resign as resign_consumer_groups
@@ -14,7 +16,7 @@ from kafka_coordinator.coordinator.consumer_groups.storing import take_over as t
 from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.describe import expiry_timer, start_expiry
 from kafka_coordinator.coordinator.group import Group, Member, session_timer
-from kafka_coordinator.coordinator.log import CommittedOffset, GroupKey, GroupValue, OffsetKey
+from kafka_coordinator.coordinator.log import CommittedOffset, GroupKey, GroupValue, Key, OffsetKey, Value
 from kafka_coordinator.coordinator.rebalance import Cause, join_timer, prepare, restart_session, sync_timer
 from kafka_coordinator.coordinator.refusals import join_refused, sync_refused
 from kafka_coordinator.errors import NOT_COORDINATOR
@@ -48,7 +50,8 @@ def loaded(core: Core, partition: int, now: Time, out: Outbox) -> None:
     """The log has been read: its groups are served from now on."""
     core.loading.pop(partition, None)
     start_expiry(core, partition, now, out)
-    classic, others = _replayed(core, partition)
+    latest = core.storage.partitions[partition].latest()
+    classic, others = _replayed(core, partition, latest)
     for other in others:
         take_over_group(core, other, now, out)
     for group in classic:
@@ -62,6 +65,7 @@ def loaded(core: Core, partition: int, now: Time, out: Outbox) -> None:
         if len(group.members) > core.settings.group_max_size:
             cause = Cause(states.TOO_LARGE, ALWAYS, None, "more members than group.max.size")
             prepare(core, group, cause, now, out)
+    transactional_offsets.replay(core, partition, latest, now, out)
 
 
 def resign(core: Core, partition: int, now: Time, out: Outbox) -> None:
@@ -84,15 +88,15 @@ def resign(core: Core, partition: int, now: Time, out: Outbox) -> None:
                 core.answer(member.sync, sync_refused(member.sync.correlation, NOT_COORDINATOR), out)
         del core.groups[group.id]
     resign_consumer_groups(core, partition, out)
+    transactional_offsets.resign(core, partition)
 
 
 def load_timer(partition: int) -> tuple[str, int]:
     return "load", partition
 
 
-def _replayed(core: Core, partition: int) -> tuple[list[Group], list[ConsumerGroup]]:
+def _replayed(core: Core, partition: int, latest: Mapping[Key, Value]) -> tuple[list[Group], list[ConsumerGroup]]:
     """The groups as the log of a partition has them: the classic ones, and those of the consumer protocol."""
-    latest = core.storage.partitions[partition].latest()
     groups: dict[str, Group] = {}
     others = replayed(core, partition, latest)
     for key, value in latest.items():

@@ -48,6 +48,33 @@ class CommittedOffset(NamedTuple):
     """Of the last record that the committer has read."""
 
 
+class PendingKey(NamedTuple):
+    """Key of an offset that was committed within a transaction which is still open; its value is a `PendingOffset`."""
+
+    group: str
+    producer_id: int
+    topic: str
+    number: int
+
+
+class PendingOffset(NamedTuple):
+    """``member``: client id of the member whose offset it is, None: nobody's; ``position``: where the log had it first;
+    ``is_outdated``: the group has an offset of the partition that came after it."""
+
+    committed: CommittedOffset
+    member: str | None
+    generation: int | None
+    position: int
+    is_outdated: bool = False
+
+
+class MarkerKey(NamedTuple):
+    """Key of the marker that ends a producer's transaction; its value is whether it commits."""
+
+    producer_id: int
+    group: str = ""
+
+
 class StoredMember(NamedTuple):
     member_id: str
     instance_id: str | None

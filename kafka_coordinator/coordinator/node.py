@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka_coordinator import messages
+from kafka_coordinator.coordinator import transactional_offsets
 from kafka_coordinator.coordinator.commands import (
     GroupSettings,
+    MarkerWritten,
     OffsetsDecided,
     OffsetsLeaders,
     OffsetsWaiting,
@@ -63,6 +65,7 @@ _OF_A_GROUP: Mapping[type[Message], Handler] = {
     messages.SyncGroup: sync,
     messages.LeaveGroup: leave,
     messages.OffsetCommit: commit,
+    messages.TxnOffsetCommit: transactional_offsets.commit,
     messages.OffsetFetch: fetch,
     messages.OffsetDelete: delete_offsets,
     messages.DescribeGroup: describe,
@@ -78,6 +81,7 @@ _OF_A_CONSUMER_GROUP: Mapping[type[Message], Callable[[Core, ConsumerGroup, Time
     messages.SyncGroup: classic_members.sync,
     messages.LeaveGroup: classic_members.leave,
     messages.OffsetCommit: consumer_offsets.commit,
+    messages.TxnOffsetCommit: consumer_offsets.commit_in_transaction,
     messages.OffsetFetch: consumer_offsets.fetch,
     messages.OffsetDelete: lambda core, group, now, sender, request, out: delete_unsubscribed(
         core, group, sender, request, out
@@ -131,6 +135,7 @@ _OF_ANY_BROKER: Mapping[type[Message], Handler] = {
     Topics: _set_topics,
     GroupSettings: _set_group_settings,
     OffsetsDecided: complete,
+    MarkerWritten: transactional_offsets.complete,
     RebalanceGroup: enforce,
 }
 """Requests and commands that every broker handles."""

@@ -1,11 +1,6 @@
 """OffsetCommit, OffsetFetch, OffsetDelete, and topics that are deleted (spec 2.12).
 
 In Kafka `OffsetMetadataManager.commitOffset`, `fetchOffsets`, `deleteOffsets` and `ClassicGroup.validateOffsetCommit`.
-
-Offsets that a producer commits within a transaction: they count when its marker is written.
-
-In Kafka `OffsetMetadataManager.commitTransactionalOffset`, `completeTransaction` and
-`ClassicGroup.validateOffsetCommit`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,11 +27,13 @@ from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
     GROUP_SUBSCRIBED_TO_TOPIC,
     ILLEGAL_GENERATION,
+    INVALID_GROUP_ID,
     NON_EMPTY_GROUP,
     NONE,
     OFFSET_METADATA_TOO_LARGE,
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
+    UNSTABLE_OFFSET_COMMIT,
 )
 from kafka_coordinator.messages import (
     CONSUMER_PROTOCOL_TYPE,
@@ -48,6 +45,7 @@ from kafka_coordinator.messages import (
     OffsetDeleteAnswer,
     OffsetFetch,
     OffsetFetchAnswer,
+    TxnOffsetCommit,
 )
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Committed
@@ -84,11 +82,13 @@ def commit(core: Core, now: Time, sender: str, request: OffsetCommit, out: Outbo
 
 def refuse_commit(core: Core, request: OffsetCommit, name: str | None, error: str, sender: str, out: Outbox) -> None:
     """Nothing is stored; ``name``: client id of the member that wanted it."""
-    _observe_refusal(core, request, name, error, out)
+    observe_refusal(core, request, name, error, out)
     out.send(sender, commit_refused(request, error))
 
 
-def _observe_refusal(core: Core, request: OffsetCommit, name: str | None, error: str, out: Outbox) -> None:
+def observe_refusal(
+    core: Core, request: OffsetCommit | TxnOffsetCommit, name: str | None, error: str, out: Outbox
+) -> None:
     generation = None if request.generation < 0 else request.generation
     for partition, offset, _ in request.offsets:
         out.observe(Committed(request.group, core.queue(partition), offset, name, generation, error))
@@ -113,7 +113,7 @@ def commits_timed_out(core: Core, now: Time, out: Outbox) -> None:
     for at, each in enumerate(core.commits):
         if each.parked is not None and each.due <= now:
             core.commits[at] = each._replace(parked=None)
-            _observe_refusal(core, each.request, each.name, COORDINATOR_NOT_AVAILABLE, out)
+            observe_refusal(core, each.request, each.name, COORDINATOR_NOT_AVAILABLE, out)
             core.answer(each.parked, commit_refused(each.request, COORDINATOR_NOT_AVAILABLE), out)
     left = [each.due for each in core.commits if each.parked is not None]
     if left:
@@ -158,6 +158,8 @@ def _stored_answer(
             out.observe(_committed((group_id, core.queue(partition), offset, name, generation, "")))
         committed = stored[partition] = _stored((offset, metadata, now, epoch))
         log.append(offset_key(group_id, partition), committed)
+        if core.pending:
+            core.outdate(group_id, partition, log.end)
         errors.append((partition, NONE))
     return _answer((request.correlation, tuple(errors)))
 
@@ -182,16 +184,19 @@ def _membership_error(group: Group, member_id: str, generation: int, instance_id
 def fetch(core: Core, now: Time, sender: str, request: OffsetFetch, out: Outbox) -> None:
     """Look up offsets. Nobody asks who wants to know."""
     group = core.groups.get(request.group)
-    answer_fetch({} if group is None else group.offsets, sender, request, out)
+    answer_fetch(core, {} if group is None else group.offsets, sender, request, out)
 
 
-def answer_fetch(offsets: Mapping[Partition, CommittedOffset], sender: str, request: OffsetFetch, out: Outbox) -> None:
+def answer_fetch(
+    core: Core, offsets: Mapping[Partition, CommittedOffset], sender: str, request: OffsetFetch, out: Outbox
+) -> None:
     """The answer to whoever may look offsets up."""
     partitions = sorted_pairs(offsets) if request.partitions is None else request.partitions
     found, texts, epochs = [], [], []
     for partition in partitions:
-        offset, text, _, epoch = offsets.get(partition, _NOT_COMMITTED)
-        found.append((partition, offset, NONE))
+        is_unstable = request.require_stable and core.is_pending(request.group, partition)
+        offset, text, _, epoch = _NOT_COMMITTED if is_unstable else offsets.get(partition, _NOT_COMMITTED)
+        found.append((partition, offset, UNSTABLE_OFFSET_COMMIT if is_unstable else NONE))
         texts.append(text)
         epochs.append(epoch)
     told = tuple(texts) if any(texts) else ()
@@ -203,7 +208,8 @@ def delete_offsets(core: Core, now: Time, sender: str, request: OffsetDelete, ou
     """Forget offsets, but not those of topics to which the group subscribes."""
     group = core.groups.get(request.group)
     if group is None:
-        out.send(sender, OffsetDeleteAnswer(request.correlation, GROUP_ID_NOT_FOUND, ()))
+        error = GROUP_ID_NOT_FOUND if request.group else INVALID_GROUP_ID
+        out.send(sender, OffsetDeleteAnswer(request.correlation, error, ()))
         return
     if group.state != states.EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
         out.send(sender, OffsetDeleteAnswer(request.correlation, NON_EMPTY_GROUP, ()))
@@ -229,14 +235,6 @@ def forget_topics(core: Core, topics: Iterable[str]) -> None:
     for group in groups:
         for partition in [offset for offset in group.offsets if offset[0] in gone]:
             delete_offset(core, group, partition)
-
-
-def transactional_commit_error(group: Group | None, member_id: str, generation: int, instance_id: str | None) -> str:
-    """Why the coordinator refuses offsets of a transaction, NONE where it takes them. Those of nobody's member are
-    taken whoever is in the group; ``generation`` is -1 there and the id empty."""
-    if generation < 0 and not member_id and instance_id is None:
-        return NONE
-    return ILLEGAL_GENERATION if group is None else _membership_error(group, member_id, generation, instance_id)
 
 
 def complete(core: Core, now: Time, sender: str, command: OffsetsDecided, out: Outbox) -> None:

@@ -40,7 +40,9 @@ def sync_refused(correlation: int, error: str) -> messages.SyncGroupAnswer:
     return messages.SyncGroupAnswer(correlation, error, None, None, NO_BYTES)
 
 
-def commit_refused(request: messages.OffsetCommit, error: str) -> messages.OffsetCommitAnswer:
+def commit_refused(
+    request: messages.OffsetCommit | messages.TxnOffsetCommit, error: str
+) -> messages.OffsetCommitAnswer:
     return messages.OffsetCommitAnswer(
         request.correlation, tuple([(partition, error) for partition, _, _ in request.offsets])
     )
@@ -57,6 +59,7 @@ REFUSE: Mapping[type[Message], Callable[[Any, str], Message]] = {
     messages.Heartbeat: heartbeat_refused,
     messages.LeaveGroup: lambda request, error: messages.LeaveGroupAnswer(request.correlation, error, ()),
     messages.OffsetCommit: commit_refused,
+    messages.TxnOffsetCommit: commit_refused,
     messages.OffsetFetch: lambda request, error: messages.OffsetFetchAnswer(request.correlation, error, ()),
     messages.OffsetDelete: lambda request, error: messages.OffsetDeleteAnswer(request.correlation, error, ()),
     messages.DescribeGroup: lambda request, error: messages.DescribeGroupAnswer(

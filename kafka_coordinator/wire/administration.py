@@ -16,17 +16,25 @@ from kio.static.protocol import Entity
 from kafka_coordinator.cluster.broker import ClusterState
 from kafka_coordinator.wire import entities, requests
 from kafka_coordinator.wire.config_values import (
+    OF_LOGGER,
     Described,
     broker_described,
     broker_values,
     check_name,
+    client_metrics_configs,
     group_configs,
     named,
     topic_configs,
 )
 from kafka_coordinator.wire.controller import Administer, Administered, Change, CreateMissing
-from kafka_coordinator.wire.entities import RefusedError
-from kafka_coordinator.wire.records.storage import BROKER_CONFIG, GROUP_CONFIG, TOPIC_CONFIG
+from kafka_coordinator.wire.entities import MALFORMED, RefusedError
+from kafka_coordinator.wire.records.storage import (
+    BROKER_CONFIG,
+    BROKER_LOGGER,
+    CLIENT_METRICS,
+    GROUP_CONFIG,
+    TOPIC_CONFIG,
+)
 from kafka_coordinator.wire.requests import (
     Answer,
     DescribeCluster,
@@ -103,26 +111,24 @@ def describe_topic_partitions(
     body = request.body
     kind = entities.response(_PARTITIONS_KEY, request.version)
     item = entities.part(kind, "topics")
-    names = [topic.name for topic in body.topics]
-    cursor = body.cursor
-    if cursor is not None and cursor.partition_index < 0:
-        topics = tuple([_without(item, name, ErrorCode.invalid_request, NO_OPERATIONS) for name in names])
-        refused = entities.make(kind, throttle_time=NO_THROTTLE, topics=topics, next_cursor=None)
-        out.send(sender, Answer(request.correlation, refused))
-        return
+    names, cursor = [topic.name for topic in body.topics], body.cursor
+    wanted = sorted({name for name in names or state.cluster.topics if cursor is None or name >= cursor.topic_name})
+    refused = None
+    if cursor is not None and (cursor.partition_index < 0 or (names and cursor.topic_name not in wanted)):
+        refused = ErrorCode.invalid_request
+    elif "" in wanted:
+        refused = ErrorCode.unknown_server_error  # Kafka's code throws here
     left = max(1, min(body.response_partition_limit, _MOST_PARTITIONS))
-    described, after, unknown = [], None, []
-    for name in sorted(set(names) if names else state.cluster.topics):
-        if cursor is not None and name < cursor.topic_name:
-            continue
+    described, after = [], None
+    for name in wanted if refused is None else ():
         leaders = state.cluster.topics.get(name)
-        if leaders is None:
-            unknown.append(name)
-            continue
         first = cursor.partition_index if cursor is not None and name == cursor.topic_name else 0
         if left <= 0:
             after = (name, first)
             break
+        if leaders is None:
+            described.append(_without(item, name, error_of_missing(name), TOPIC_OPERATIONS))
+            continue
         numbers = range(first, min(len(leaders), first + left))
         left -= len(numbers)
         part = entities.part(item, "partitions")
@@ -140,8 +146,8 @@ def describe_topic_partitions(
         if numbers.stop < len(leaders):
             after = (name, numbers.stop)
             break
-    if after is None:
-        described += [_missing(item, name) for name in unknown]
+    if refused is not None:
+        described = [_without(item, name, refused, NO_OPERATIONS) for name in names]
     made = None
     if after is not None:
         made = entities.part(kind, "next_cursor")(topic_name=after[0], partition_index=after[1])
@@ -149,10 +155,13 @@ def describe_topic_partitions(
     out.send(sender, Answer(request.correlation, answer))
 
 
-def _missing(item: entities.Kind, name: str) -> Entity:
-    if name == "":
-        return _without(item, name, ErrorCode.unknown_server_error, NO_OPERATIONS)
-    return _without(item, name, ErrorCode.unknown_topic_or_partition, TOPIC_OPERATIONS)
+def error_of_missing(name: str) -> ErrorCode:
+    """Of a topic that there is not: whether there could be one of this name."""
+    try:
+        check_name(name)
+    except RefusedError as error:
+        return error.code
+    return ErrorCode.unknown_topic_or_partition
 
 
 def _without(item: entities.Kind, name: str, code: ErrorCode, operations: int) -> Entity:
@@ -189,11 +198,6 @@ def partition(kind: entities.Kind, state: BrokerState, cluster: ClusterState, to
 
 _KEY: Final = 32
 _LIST_KEY: Final = 74
-_BROKER_LOGGER, _CLIENT_METRICS = 8, 16
-_MALFORMED: Final = (
-    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
-    "incompatible broker. See the broker logs for more details."
-)
 
 
 def describe_configs(state: BrokerState, now: Time, sender: str, request: DescribeConfigs, out: Outbox) -> None:
@@ -231,15 +235,14 @@ def list_config_resources(
 ) -> None:
     """Names of what has settings: topics, brokers, and the groups to which some were given."""
     brokers = [str(state.addresses[name].node_id) for name in state.cluster.brokers]
-    groups = [name for kind, name in state.storage.configs if kind == GROUP_CONFIG]
     known = {
-        GROUP_CONFIG: groups,
-        _CLIENT_METRICS: list[str](),
-        _BROKER_LOGGER: brokers,
+        GROUP_CONFIG: [name for kind, name in state.storage.configs if kind == GROUP_CONFIG],
+        CLIENT_METRICS: [name for kind, name in state.storage.configs if kind == CLIENT_METRICS],
+        BROKER_LOGGER: brokers,
         BROKER_CONFIG: brokers,
         TOPIC_CONFIG: sorted(state.cluster.topics),
     }
-    wanted = getattr(request.body, "resource_types", (_CLIENT_METRICS,)) or tuple(known)
+    wanted = getattr(request.body, "resource_types", (CLIENT_METRICS,)) or tuple(known)
     kind = entities.response(_LIST_KEY, request.version)
     item = entities.part(kind, "config_resources")
     code, found = ErrorCode.none, list[Entity]()
@@ -278,14 +281,24 @@ def _configs(state: BrokerState, resource: "DescribeConfigsResource") -> list[De
         if not name:
             raise RefusedError(ErrorCode.invalid_request, "Group name must not be empty")
         return group_configs(state.storage, name, own_settings(state))
-    if kind == BROKER_CONFIG:
+    if kind == CLIENT_METRICS:
+        if not name:
+            raise RefusedError(ErrorCode.invalid_request, "Client metrics subscription name must not be empty")
+        return client_metrics_configs(state.storage.config(CLIENT_METRICS, name))
+    if kind in (BROKER_CONFIG, BROKER_LOGGER):
+        if kind == BROKER_LOGGER and not name:
+            raise RefusedError(ErrorCode.invalid_request, "Broker id must not be empty")
         if name and not name.lstrip("-").isdigit():
             raise RefusedError(ErrorCode.invalid_request, f"Broker id must be an integer, but it is: {name}")
         if name and int(name) != state.node_id:
             text = f"Unexpected broker id, expected {state.node_id} or empty string, but received {name}"
+            if kind == BROKER_LOGGER:
+                text = f"Unexpected broker id, expected {state.node_id} but received {name}"
             raise RefusedError(ErrorCode.invalid_request, text)
+        if kind == BROKER_LOGGER:
+            return [Described("root", "ERROR", OF_LOGGER, 0, ())]
         return broker_described(state.storage, name, own_settings(state))
-    raise RefusedError(ErrorCode.invalid_request, _MALFORMED)
+    raise RefusedError(ErrorCode.invalid_request, MALFORMED)
 
 
 def _entity(item: entities.Kind, each: Described, *, with_synonyms: bool) -> Entity:
@@ -301,7 +314,7 @@ def _entity(item: entities.Kind, each: Described, *, with_synonyms: bool) -> Ent
         is_sensitive=each.is_sensitive,
         synonyms=tuple([synonyms(**one._asdict()) for one in found]),
         config_type=each.type,
-        documentation=None,
+        documentation="" if each.source == OF_LOGGER else None,
     )
 
 

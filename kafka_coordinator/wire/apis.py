@@ -29,30 +29,6 @@ class Api(NamedTuple):
     translation: Translation | None
 
 
-_REQUESTS: Final[Mapping[int, type[Request]]] = {
-    0: requests.Produce,
-    1: requests.Fetch,
-    2: requests.ListOffsets,
-    3: requests.Metadata,
-    17: requests.SaslHandshake,
-    18: requests.ApiVersions,
-    19: requests.CreateTopics,
-    20: requests.DeleteTopics,
-    21: requests.DeleteRecords,
-    22: requests.InitProducerId,
-    23: requests.OffsetForLeaderEpoch,
-    29: requests.DescribeAcls,
-    30: requests.CreateAcls,
-    31: requests.DeleteAcls,
-    32: requests.DescribeConfigs,
-    33: requests.AlterConfigs,
-    36: requests.SaslAuthenticate,
-    37: requests.CreatePartitions,
-    44: requests.IncrementalAlterConfigs,
-    60: requests.DescribeCluster,
-    74: requests.ListConfigResources,
-    75: requests.DescribeTopicPartitions,
-}
 _TRANSLATIONS: Final[Mapping[int, Translation]] = {
     **group_membership.TRANSLATIONS,
     **group_offsets.TRANSLATIONS,
@@ -63,6 +39,7 @@ _HIGHEST: Final[Mapping[int, Mapping[str, int]]] = {
     8: {"4.1": 9, "4.4": 10},
     9: {"4.1": 9, "4.4": 10},
     22: {"4.1": 5},
+    27: {"4.1": 1, "4.4": 2},
 }
 """API key to the highest version that Kafka offers since which of its versions, where the codec has higher ones: those
 are offered only with ``unstable.api.versions.enable``, or not at all. Of 4.1.0 and 4.4.0 a broker's answer is recorded;
@@ -75,10 +52,10 @@ def _api(key: int, version: str) -> Api:
     limits = [most for since, most in _HIGHEST.get(key, {}).items() if NAMES.index(since) <= NAMES.index(version)]
     highest = min([versions[-1], *limits[-1:]])
     words = "".join(word.capitalize() for word in name.split("_"))
-    return Api(key, words, (versions[0], highest), _REQUESTS.get(key), _TRANSLATIONS.get(key))
+    return Api(key, words, (versions[0], highest), requests.TYPES.get(key), _TRANSLATIONS.get(key))
 
 
-_KEYS: Final = sorted((*_REQUESTS, *_TRANSLATIONS))
+_KEYS: Final = sorted((*requests.TYPES, *_TRANSLATIONS))
 APIS_OF: Final[Mapping[str, Mapping[int, Api]]] = {
     version: {key: _api(key, version) for key in _KEYS} for version in NAMES
 }

@@ -11,10 +11,24 @@ from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.cluster import ClusterRecord
-from kafka_coordinator.wire.config_values import BY_NAME, GROUP_CONFIGS, broker_configs, check_group_bounds, check_value
+from kafka_coordinator.wire.config_values import (
+    CLIENT_METRICS_CONFIGS,
+    GROUP_CONFIGS,
+    broker_configs,
+    check_client_metrics,
+    check_group_bounds,
+    check_name,
+    check_value,
+)
 from kafka_coordinator.wire.entities import RefusedError
-from kafka_coordinator.wire.records.settings import TOPIC_DEFAULTS, ConfigDefault
-from kafka_coordinator.wire.records.storage import BROKER_CONFIG, GROUP_CONFIG, TOPIC_CONFIG
+from kafka_coordinator.wire.records.settings import TOPIC_CONFIGS, ConfigDefault
+from kafka_coordinator.wire.records.storage import (
+    BROKER_CONFIG,
+    BROKER_LOGGER,
+    CLIENT_METRICS,
+    GROUP_CONFIG,
+    TOPIC_CONFIG,
+)
 from kafka_coordinator.wire.requests import AlterConfigs, IncrementalAlterConfigs
 from kafka_coordinator.wire.state import NO_THROTTLE
 
@@ -25,8 +39,21 @@ if TYPE_CHECKING:
 
 _KEYS: Final = {AlterConfigs: 33, IncrementalAlterConfigs: 44}
 _SET, _DELETE, _APPEND, _SUBTRACT = 0, 1, 2, 3
-_GROUP_DEFAULTS: Final[Mapping[str, str]] = {config.name: config.default for config in GROUP_CONFIGS}
-_WORDS: Final[Mapping[int, str]] = {TOPIC_CONFIG: "topic", GROUP_CONFIG: "group", BROKER_CONFIG: "broker"}
+_OPERATIONS: Final = {_SET: "SET", _DELETE: "DELETE", _APPEND: "APPEND", _SUBTRACT: "SUBTRACT"}
+_WORDS: Final[Mapping[int, str]] = {
+    TOPIC_CONFIG: "topic",
+    GROUP_CONFIG: "group",
+    BROKER_CONFIG: "broker",
+    CLIENT_METRICS: "client metrics",
+}
+_KNOWN: Final[Mapping[int, Mapping[str, ConfigDefault]]] = {
+    kind: {config.name: config for config in configs}
+    for kind, configs in [
+        (TOPIC_CONFIG, TOPIC_CONFIGS),
+        (GROUP_CONFIG, GROUP_CONFIGS),
+        (CLIENT_METRICS, CLIENT_METRICS_CONFIGS),
+    ]
+}
 
 
 def alter_configs(
@@ -42,7 +69,7 @@ def alter_configs(
         code, message = ErrorCode.none, None
         try:
             values = _altered(cluster, resource, node_id, broker, replaces=replaces)
-            if not request.body.validate_only:
+            if not request.body.validate_only and resource.resource_type != BROKER_LOGGER:
                 cluster.set_config(resource.resource_type, resource.resource_name, values)
         except RefusedError as error:
             code, message = error.code, error.message
@@ -68,32 +95,101 @@ def _altered(
 ) -> dict[str, str]:
     """All settings that the resource has then."""
     kind, name = resource.resource_type, resource.resource_name
+    _check_request(resource, node_id, replaces=replaces)
+    if kind == BROKER_LOGGER:
+        return {}
+    values = {} if replaces else dict(cluster.storage.config(kind, name))
+    for config in resource.configs:
+        _change(values, config, kind)
+    if kind == BROKER_CONFIG:
+        return values
+    if kind == TOPIC_CONFIG and name:
+        check_name(name)
+    elif not name:
+        text = "Subscription name can't be empty"
+        if kind != CLIENT_METRICS:
+            text = f"Default {_WORDS[kind]} resources are not allowed."
+        raise RefusedError(ErrorCode.invalid_request, text)
+    _check_values(kind, values, broker)
+    if kind == TOPIC_CONFIG and name not in cluster.topics():
+        raise RefusedError(ErrorCode.unknown_topic_or_partition, f"The topic '{name}' does not exist.")
+    return values
+
+
+def _check_request(resource: "AlterConfigsResource | Replaced", node_id: int, *, replaces: bool) -> None:
+    """What brokers look at before the controller does."""
+    kind, name = resource.resource_type, resource.resource_name
     names = [config.name for config in resource.configs]
     if len(set(names)) < len(names):
         raise RefusedError(ErrorCode.invalid_request, "Error due to duplicate config keys")
     missing = [config.name for config in resource.configs if config.value is None and _operation(config) != _DELETE]
     if missing:
         raise RefusedError(ErrorCode.invalid_request, f"Null value not supported for : {', '.join(missing)}")
-    _check_resource(cluster, kind, name, node_id)
-    values = {} if replaces else dict(cluster.storage.config(kind, name))
-    known = {TOPIC_CONFIG: TOPIC_DEFAULTS, GROUP_CONFIG: _GROUP_DEFAULTS}.get(kind)
+    if kind not in _WORDS and (kind != BROKER_LOGGER or replaces):
+        raise RefusedError(ErrorCode.invalid_request, f"Unknown resource type {kind}")
+    if kind == BROKER_LOGGER or (kind == BROKER_CONFIG and name):
+        if not name.lstrip("-").isdigit():
+            raise RefusedError(ErrorCode.invalid_request, f"Node id must be an integer, but it is: {name}")
+        if int(name) != node_id:
+            text = f"Unexpected broker id, expected {node_id}, but received {name}"
+            if kind == BROKER_LOGGER:
+                text = f"Unexpected node id. Expected {node_id}, but received {name}"
+            raise RefusedError(ErrorCode.invalid_request, text)
     for config in resource.configs:
-        _change(values, config, kind, known)
-    for key, value in values.items():
         if kind == BROKER_CONFIG:
-            continue
-        check_value(BY_NAME[key], value)
+            _check_of_broker(config.name, config.value or "", _operation(config))
+        elif kind == BROKER_LOGGER:
+            _check_logger(config.name, _operation(config))
+
+
+def _check_of_broker(name: str, value: str, operation: int) -> None:
+    config = broker_configs().get(name)
+    if operation not in _OPERATIONS:
+        raise RefusedError(ErrorCode.invalid_request, f"Unknown operations type {operation}")
+    if operation in (_APPEND, _SUBTRACT) and (config is None or config.type != "list"):
+        if config is None:
+            raise RefusedError(ErrorCode.unknown_server_error)  # Kafka's code throws here
+        text = f"Config value {_OPERATIONS[operation].lower()} is not allowed for config key: {name}"
+        raise RefusedError(ErrorCode.invalid_config, text)
+    if config is None:
+        return
+    if not config.is_dynamic and operation != _DELETE:
+        raise RefusedError(ErrorCode.invalid_request, f"Cannot update these configs dynamically: Set({name})")
+    if operation != _DELETE:
+        try:
+            check_value(ConfigDefault(name, config.default or "", config.type), value)
+        except RefusedError as error:
+            raise RefusedError(ErrorCode.invalid_request, error.message) from None
+
+
+def _check_logger(name: str, operation: int) -> None:
+    """There is only the root logger, and its level is what it is."""
+    if operation not in _OPERATIONS:
+        raise RefusedError(ErrorCode.unknown_server_error)
+    if operation in (_APPEND, _SUBTRACT):
+        text = f"{_OPERATIONS[operation]} operation is not allowed for the BROKER_LOGGER resource"
+        raise RefusedError(ErrorCode.invalid_request, text)
+    if name != "root":
+        raise RefusedError(ErrorCode.invalid_config, f"Logger {name} does not exist!")
+    if operation == _DELETE:
+        raise RefusedError(ErrorCode.invalid_request, "Removing the log level of the root logger is not allowed")
+
+
+def _check_values(kind: int, values: Mapping[str, str], broker: Mapping[str, str]) -> None:
+    """Raises `RefusedError` for names and values that no such resource has."""
+    known = _KNOWN[kind]
+    for key in values:
+        if key not in known:
+            code, text = ErrorCode.invalid_config, f"Unknown {_WORDS[kind]} config name: {key}"
+            if kind == CLIENT_METRICS:
+                code, text = ErrorCode.invalid_request, f"Unknown client metrics configuration: {key}"
+            raise RefusedError(code, text)
+    for key, value in values.items():
+        check_value(known[key], value)
         if kind == GROUP_CONFIG:
             check_group_bounds(key, value, broker)
-    return values
-
-
-def _check_broker_value(config: ConfigDefault, value: str) -> None:
-    """Brokers look at it before the controller does, and have another error for what is wrong."""
-    try:
-        check_value(config, value)
-    except RefusedError as error:
-        raise RefusedError(ErrorCode.invalid_request, error.message) from None
+        elif kind == CLIENT_METRICS:
+            check_client_metrics(key, value)
 
 
 def _operation(change: "AlterableConfig | Replacing") -> int:
@@ -101,52 +197,20 @@ def _operation(change: "AlterableConfig | Replacing") -> int:
     return int(getattr(change, "config_operation", _SET))
 
 
-def _check_resource(cluster: ClusterRecord, kind: int, name: str, node_id: int) -> None:
-    if kind not in _WORDS:
-        raise RefusedError(ErrorCode.invalid_request, f"Unknown resource type {kind}")
-    if kind == BROKER_CONFIG:
-        if name and not name.lstrip("-").isdigit():
-            raise RefusedError(ErrorCode.invalid_request, f"Node id must be an integer, but it is: {name}")
-        if name and int(name) != node_id:
-            text = f"Unexpected broker id, expected {node_id}, but received {name}"
-            raise RefusedError(ErrorCode.invalid_request, text)
-    elif not name:
-        text = f"Default {_WORDS[kind]} resources are not allowed."
-        raise RefusedError(ErrorCode.invalid_request, text)
-    elif kind == TOPIC_CONFIG and name not in cluster.topics():
-        raise RefusedError(ErrorCode.unknown_topic_or_partition, f"The topic '{name}' does not exist.")
-
-
-def _change(
-    values: dict[str, str], change: "AlterableConfig | Replacing", kind: int, known: Mapping[str, str] | None
-) -> None:
+def _change(values: dict[str, str], change: "AlterableConfig | Replacing", kind: int) -> None:
     name, value, operation = change.name, change.value or "", _operation(change)
-    if operation not in (_SET, _DELETE, _APPEND, _SUBTRACT):
-        raise RefusedError(ErrorCode.unknown_server_error)
-    if known is None:
-        config = broker_configs().get(name)
-        if config is not None and not config.is_dynamic:
-            text = f"Cannot update these configs dynamically: Set({name})"
-            raise RefusedError(ErrorCode.invalid_request, text)
-        default, is_list = (config.default or "", config.type == "list") if config is not None else ("", False)
-        if operation == _SET and config is not None:
-            _check_broker_value(ConfigDefault(name, default, config.type), value)
-    elif name not in known:
-        if operation == _DELETE:
-            return
-        raise RefusedError(ErrorCode.invalid_config, f"Unknown {_WORDS[kind]} config name: {name}")
-    else:
-        default, is_list = known[name], BY_NAME[name].type == "list"
+    if operation not in _OPERATIONS:
+        raise RefusedError(ErrorCode.unknown_server_error)  # Kafka's code throws here
     if operation == _SET:
         values[name] = value
     elif operation == _DELETE:
         values.pop(name, None)
-    elif not is_list:
-        word = "APPEND" if operation == _APPEND else "SUBTRACT"
-        text = f"Can't {word} to key {name} because its type is not LIST."
-        raise RefusedError(ErrorCode.invalid_config, text)
     else:
-        there = [part for part in values.get(name, default).split(",") if part]
+        config = broker_configs().get(name) if kind == BROKER_CONFIG else _KNOWN[kind].get(name)
+        if config is None or config.type != "list" or kind == CLIENT_METRICS:
+            text = f"Can't {_OPERATIONS[operation]} to key {name} because its type is not LIST."
+            raise RefusedError(ErrorCode.invalid_config, text)
+        there = [part for part in values.get(name, config.default or "").split(",") if part]
         asked = value.split(",")
         if operation == _APPEND:
             there += [each for each in asked if each not in there]

@@ -32,6 +32,23 @@ GROUP_CONFIGS: Final = (
     ConfigDefault("streams.num.standby.replicas", "0", "int"),
 )
 
+CLIENT_METRICS_CONFIGS: Final = (
+    ConfigDefault("interval.ms", "300000", "int"),
+    ConfigDefault("match", "", "list"),
+    ConfigDefault("metrics", "", "list"),
+)
+_MATCHED: Final = frozenset(
+    (
+        "client_instance_id",
+        "client_id",
+        "client_software_name",
+        "client_software_version",
+        "client_source_address",
+        "client_source_port",
+    )
+)
+"""What of a client a pattern may match (KIP-714)."""
+
 BY_NAME: Final[Mapping[str, ConfigDefault]] = {config.name: config for config in (*TOPIC_CONFIGS, *GROUP_CONFIGS)}
 
 _LEAST: Final[Mapping[str, int]] = {
@@ -72,8 +89,8 @@ _MOST: Final[Mapping[str, int]] = {
 }
 _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "compression.type": ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
-    "cleanup.policy": ("compact", "delete"),
-    "message.timestamp.type": ("CreateTime", "LogAppendTime"),
+    **dict.fromkeys(("cleanup.policy", "log.cleanup.policy"), ("compact", "delete")),
+    **dict.fromkeys(("message.timestamp.type", "log.message.timestamp.type"), ("CreateTime", "LogAppendTime")),
     "share.isolation.level": ("read_committed", "read_uncommitted"),
 }
 _BITS: Final[Mapping[str, int]] = {"int": 31, "long": 63}
@@ -165,6 +182,17 @@ def check_group_bounds(name: str, value: str, broker: Mapping[str, str]) -> None
         raise RefusedError(ErrorCode.invalid_config, f"{name} must be less than or equal to {most}")
 
 
+def check_client_metrics(name: str, value: str) -> None:
+    """Raises `RefusedError` for an interval or a pattern that Kafka does not take."""
+    if name == "interval.ms" and not 100 <= int(value) <= 3_600_000:
+        text = f"Invalid value {value} for interval.ms, interval must be between 100 and 3600000 (1 hour)"
+        raise RefusedError(ErrorCode.invalid_request, text)
+    for pattern in value.split(",") if name == "match" and value else ():
+        left, _, right = pattern.partition("=")
+        if left.strip() not in _MATCHED or not right or "=" in right:
+            raise RefusedError(ErrorCode.invalid_config, f"Illegal client matching pattern: {pattern.strip()}")
+
+
 def _wrong(name: str, value: str, why: str) -> RefusedError:
     return RefusedError(ErrorCode.invalid_config, f"Invalid value {value} for configuration {name}: {why}")
 
@@ -198,7 +226,7 @@ def check_collision(name: str, known: Iterable[str]) -> None:
                 raise RefusedError(ErrorCode.invalid_topic_exception, text)
 
 
-OF_TOPIC, OF_BROKER, OF_ALL_BROKERS, STATIC, DEFAULT, OF_GROUP = 1, 2, 3, 4, 5, 8
+OF_TOPIC, OF_BROKER, OF_ALL_BROKERS, STATIC, DEFAULT, OF_LOGGER, OF_CLIENTS, OF_GROUP = 1, 2, 3, 4, 5, 6, 7, 8
 """Where a value comes from, as on the wire."""
 
 
@@ -251,6 +279,16 @@ def group_configs(storage: Storage, group: str, broker: Mapping[str, str]) -> li
     return found
 
 
+def client_metrics_configs(given: Mapping[str, str]) -> list[Described]:
+    """Which metrics clients shall send, and how often."""
+    found = []
+    for name, default, kind, _ in CLIENT_METRICS_CONFIGS:
+        synonyms = (Synonym(name, given[name], OF_CLIENTS),) if name in given else ()
+        source = OF_CLIENTS if name in given else DEFAULT
+        found.append(Described(name, given.get(name, default), source, TYPES.index(kind), synonyms))
+    return found
+
+
 def broker_values(*records: ServerSettings | BrokerSettings) -> dict[str, str]:
     """Settings records whose fields are named as Kafka names them, as names and texts."""
     known = broker_configs()
@@ -285,11 +323,12 @@ def broker_described(storage: Storage, broker: str, own: Mapping[str, str]) -> l
             value, synonyms = None, []
         kind = TYPES.index(config.type)
         found.append(Described(name, value, source, kind, tuple(synonyms), not config.is_dynamic, config.is_sensitive))
-    return found + [
-        Described(name, None, OF_BROKER if broker and name in of_one else OF_ALL_BROKERS, 0, (), True, True)
-        for name in sorted({**of_all, **(of_one if broker else {})})
-        if name not in broker_configs()  # a broker takes any, and shows no value of what it does not know
-    ]
+    for name in sorted({**of_all, **(of_one if broker else {})}):
+        if name not in broker_configs():  # a broker takes any, and shows no value of what it does not know
+            sources = [OF_BROKER] * (bool(broker) and name in of_one) + [OF_ALL_BROKERS] * (name in of_all)
+            synonyms = [Synonym(name, None, source) for source in sources]
+            found.append(Described(name, None, sources[0], 0, tuple(synonyms), True, True))
+    return found
 
 
 def named(configs: Iterable[Described], names: Iterable[str] | None) -> list[Described]:

@@ -87,6 +87,13 @@ def code(name: str) -> ErrorCode:
     return OK if name == NONE else ErrorCode[name.lower()]
 
 
+MALFORMED = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
+"""Kafka's text for INVALID_REQUEST where nobody gave it another."""
+
+
 class RefusedError(Exception):
     """Part of a request is refused with this error; ``message`` goes to the client where the answer has a field for it.
     ``details`` are what only some answers tell besides."""

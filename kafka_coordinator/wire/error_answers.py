@@ -5,17 +5,16 @@ In Kafka `AbstractRequest.getErrorResponse`, but for places where a broker puts 
 its session at each partition, and Metadata goes on to name the brokers.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
-from datetime import timedelta
-from typing import Final, get_args
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, get_args
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities, requests
-from kafka_coordinator.wire.apis import APIS
 from kafka_coordinator.wire.metadata import METADATA, brokers, controller_id
 from kafka_coordinator.wire.records.fetch import refused_fetch
 from kafka_coordinator.wire.requests import Answer, Request
@@ -36,19 +35,37 @@ _PLACES: Final[Mapping[type[Request], Sequence[tuple[str, str]]]] = {
     requests.DescribeConfigs: (("resources", "results"),),
     requests.IncrementalAlterConfigs: _RESOURCES,
     requests.AlterConfigs: _RESOURCES,
+    requests.DescribeProducers: (("topics", "topics"), ("partition_indexes", "partitions")),
+    requests.DescribeTransactions: (("transactional_ids", "transaction_states"),),
+    requests.WriteTxnMarkers: (("markers", "markers"), ("topics", "topics"), ("partition_indexes", "partitions")),
     requests.CreateAcls: (("creations", "results"),),
     requests.DeleteAcls: (("filters", "filter_results"),),
 }
 """Field of the request, field of the answer, one inside the other: the error stands in the innermost. An API that is
 not here has one error for the whole request."""
 
+_ONE_TRANSACTION: Final = (
+    ("v3_and_below_topics", "results_by_topic_v3_and_below"),
+    ("partitions", "results_by_partition"),
+)
+"""The places of an AddPartitionsToTxn that is about one transaction alone; a later one has an error of its own."""
+
 _SAME: Final = frozenset(
-    ("name", "topic", "topic_id", "partition", "partition_index", "index", "resource_type", "resource_name")
+    (
+        "name",
+        "topic",
+        "topic_id",
+        "partition",
+        "partition_index",
+        "index",
+        "resource_type",
+        "resource_name",
+        "transactional_id",
+    )
 )
 """Fields of an answer's item that repeat those of the request."""
 
 _EMPTY: Final[Mapping[str, object]] = {"bool": False, "string": "", "bytes": b"", "uuid": NO_ID}
-_KEYS: Final = {api.request: key for key, api in APIS.items() if api.request is not None}
 
 
 def error_answer(state: BrokerState, now: Time, request: Request, code: ErrorCode) -> Answer | None:
@@ -60,8 +77,11 @@ def error_answer(state: BrokerState, now: Time, request: Request, code: ErrorCod
         return Answer(request.correlation, _metadata(state, request, code))
     if isinstance(request, requests.Produce) and request.body.acks == 0:
         return None
-    kind = entities.response(_KEYS[type(request)], request.version)
-    made = _told(kind, request.body, code, _PLACES.get(type(request), ()))
+    kind = entities.response(requests.KEYS[type(request)], request.version)
+    places = _PLACES.get(type(request), ())
+    if hasattr(request.body, _ONE_TRANSACTION[0][0]):
+        places = _ONE_TRANSACTION
+    made = _told(kind, request.body, code, places)
     return Answer(request.correlation, made)
 
 
@@ -72,9 +92,11 @@ def _told(kind: entities.Kind, asked: object, code: ErrorCode, places: Sequence[
     if places:
         (source, target), *inner = places
         item = entities.part(kind, target)
+        if hasattr(asked, "producer_id"):
+            given["producer_id"] = asked.producer_id
         given[target] = tuple([_told(item, each, code, inner) for each in _items(asked, source)])
     else:
-        given["error_code"] = code
+        given["error_code"] = given["partition_error_code"] = code
     for field in fields(kind):
         if field.name not in given and field.default is MISSING:
             given[field.name] = _empty(field)
@@ -82,15 +104,26 @@ def _told(kind: entities.Kind, asked: object, code: ErrorCode, places: Sequence[
 
 
 def _items(asked: object, name: str) -> Iterable[object]:
-    if hasattr(asked, name):
-        items: Iterable[object] = getattr(asked, name)
-        return items
-    return [_Named(topic) for topic in getattr(asked, "topic_names", ())]  # DeleteTopics before version 6
+    items = getattr(asked, name, getattr(asked, "topic_names", ()))  # DeleteTopics before version 6
+    return [_BARE.get(type(each), _same)(each) for each in items]
+
+
+def _same(item: object) -> object:
+    return item
 
 
 class _Named:
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name = self.transactional_id = name
+
+
+class _Number:
+    def __init__(self, partition: int) -> None:
+        self.partition_index = partition
+
+
+_BARE: Final[Mapping[type, Callable[[Any], object]]] = {str: _Named, int: _Number}
+"""Types of items that are no entities to what stands for them."""
 
 
 def _empty(field: Field[object]) -> object:
@@ -102,6 +135,8 @@ def _empty(field: Field[object]) -> object:
         return ()
     if type(None) in get_args(field.type):
         return None
+    if kafka_type.startswith("datetime"):
+        return datetime.fromtimestamp(0, UTC)
     if kafka_type in _EMPTY:
         return _EMPTY[kafka_type]
     return timedelta(0) if kafka_type.startswith("timedelta") else -1

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
-from kafka_coordinator.errors import NONE
+from kafka_coordinator.coordinator.refusals import sync_refused
+from kafka_coordinator.errors import INCONSISTENT_GROUP_PROTOCOL, NONE
 from kafka_coordinator.messages import (
     CONSUMER_PROTOCOL_TYPE,
     ConsumerGroupHeartbeat,
@@ -26,7 +27,7 @@ from kafka_coordinator.messages import (
     SyncGroupAnswer,
 )
 from kafka_coordinator.wire.entities import Kind, code, has, make, part
-from kafka_coordinator.wire.opaque import assignment, by_topic, bytes_of, subscription
+from kafka_coordinator.wire.opaque import assignment, by_topic, bytes_of, subscription, version_of
 from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, Asked, BrokerState, Translation, milliseconds
 from protocols.engine.nodes import Message
 
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
 _NULLABLE_PROTOCOL_SINCE: Final = 7
 """From this version of JoinGroup's answer on the protocol's name may be null."""
+
+
+_NAMES_PROTOCOL_SINCE: Final = 5
+"""From this version of SyncGroup on a member says its protocol's type and name."""
 
 
 def _read_join(body: "JoinGroupRequest", asked: Asked) -> Sequence[Message]:
@@ -92,6 +97,8 @@ def _joined_member(kind: Kind, member: JoinedMember) -> Entity:
 
 
 def _read_sync(body: "SyncGroupRequest", asked: Asked) -> Sequence[Message]:
+    if asked.version >= _NAMES_PROTOCOL_SINCE and (body.protocol_type is None or body.protocol_name is None):
+        return []
     asked.names.heard(body.group_id, body.member_id, asked.connection)
     group = asked.state.broker.coordinator.core.groups.get(body.group_id)
     of_consumers = group is None or group.protocol_type == CONSUMER_PROTOCOL_TYPE
@@ -113,14 +120,18 @@ def _read_sync(body: "SyncGroupRequest", asked: Asked) -> Sequence[Message]:
 
 
 def _write_sync(kind: Kind, body: "SyncGroupRequest", asked: Asked, answers: Sequence[SyncGroupAnswer]) -> Entity:
-    (answer,) = answers
+    (answer,) = answers or [sync_refused(0, INCONSISTENT_GROUP_PROTOCOL)]
+    group = asked.state.broker.coordinator.core.readable(body.group_id)
+    member = None if group is None else group.members.get(body.member_id)
+    classic = None if member is None else member.profile.classic
+    version = 0 if classic is None else version_of(classic.protocols[0][1])
     return make(
         kind,
         throttle_time=NO_THROTTLE,
         error_code=code(answer.error),
         protocol_type=answer.protocol_type,
         protocol_name=answer.protocol,
-        assignment=bytes_of(answer.assignment),
+        assignment=bytes_of(answer.assignment, version),
     )
 
 
@@ -199,8 +210,8 @@ def _read_consumer_heartbeat(body: "ConsumerGroupHeartbeatRequest", asked: Asked
 
 
 def _named(topics: "Sequence[TopicPartitions]", state: BrokerState) -> tuple[Partition, ...]:
-    """Partitions whose topics there are, sorted."""
-    known = state.topic_names
+    """Partitions whose topics there are, or were until they were deleted, sorted."""
+    known = {**state.gone_topics, **state.topic_names} if state.gone_topics else state.topic_names
     named = [(known.get(topic.topic_id or NO_ID), topic.partitions) for topic in topics]
     return tuple(sorted([(name, number) for name, numbers in named if name is not None for number in numbers]))
 

@@ -4,7 +4,6 @@ What is asked about topics that there are not is answered here, as in `KafkaApis
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from kio.static.protocol import Entity
@@ -20,6 +19,7 @@ from kafka_coordinator.messages import (
     OffsetDeleteAnswer,
     OffsetFetch,
     OffsetFetchAnswer,
+    TxnOffsetCommit,
 )
 from kafka_coordinator.wire.entities import Kind, code, make, part
 from kafka_coordinator.wire.opaque import by_topic
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kio.schema.offset_commit.v9.request import OffsetCommitRequest
     from kio.schema.offset_delete.v0.request import OffsetDeleteRequest
     from kio.schema.offset_fetch.v9.request import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
+    from kio.schema.txn_offset_commit.v5.request import TxnOffsetCommitRequest
 
 _BATCHES_SINCE: Final = 8
 """From this version of OffsetFetch on it asks about several groups."""
@@ -55,8 +56,9 @@ def _exists(topic: str, number: int, asked: Asked) -> bool:
     return 0 <= number < len(asked.state.cluster.topics.get(topic, ()))
 
 
-def _read_commit(body: "OffsetCommitRequest", asked: Asked) -> Sequence[Message]:
-    asked.names.heard(body.group_id, body.member_id, asked.connection)
+def _read_commit(body: "OffsetCommitRequest | TxnOffsetCommitRequest", asked: Asked) -> Sequence[Message]:
+    member_id = getattr(body, "member_id", "")
+    asked.names.heard(body.group_id, member_id, asked.connection)
     offsets, epochs = [], []
     for topic in body.topics:
         name = _name(topic, asked)
@@ -69,13 +71,33 @@ def _read_commit(body: "OffsetCommitRequest", asked: Asked) -> Sequence[Message]
         OffsetCommit(
             asked.first,
             body.group_id,
-            body.member_id,
-            body.generation_id_or_member_epoch,
+            member_id,
+            getattr(body, "generation_id_or_member_epoch", getattr(body, "generation_id", -1)),
             getattr(body, "group_instance_id", None),
             tuple(offsets),
             asked.version,
             tuple(epochs) if any(epoch != NO_LEADER_EPOCH for epoch in epochs) else (),
         )
+    ]
+
+
+def _read_in_transaction(body: "TxnOffsetCommitRequest", asked: Asked) -> Sequence[Message]:
+    plain = [each for each in _read_commit(body, asked) if isinstance(each, OffsetCommit)]
+    return [
+        TxnOffsetCommit(
+            each.correlation,
+            each.group,
+            each.member_id,
+            each.generation,
+            each.instance_id,
+            each.offsets,
+            body.transactional_id,
+            body.producer_id,
+            body.producer_epoch,
+            each.version,
+            each.epochs,
+        )
+        for each in plain
     ]
 
 
@@ -90,34 +112,36 @@ def _errors(
 ) -> Entity:
     """The error of each partition of the request; first those about which the coordinator was not asked, and topics
     with such ones, as `OffsetCommitResponse.Builder.merge` puts them."""
-    item, listed = part(kind, "topics", "partitions"), []
+    item, listed = part(kind, "topics", "partitions"), {}  # type: Kind, dict[object, tuple[Any, list[Any], list[Any]]]
     for topic in body.topics:
         name = _name(topic, asked)
         missing = UNKNOWN_TOPIC_OR_PARTITION if name else UNKNOWN_TOPIC_ID
-        numbers = sorted([one.partition_index for one in topic.partitions], key=lambda number: (name, number) in errors)
-        found = [
-            make(item, partition_index=number, error_code=code(errors.get((name, number), missing)))
-            for number in numbers
-        ]
-        is_asked = bool(numbers) and (name, numbers[0]) in errors
-        listed.append((is_asked, _topic(part(kind, "topics"), topic, found)))
-    topics = [made for _, made in sorted(listed, key=itemgetter(0))]
+        _, first, then = listed.setdefault(getattr(topic, "topic_id", name), (topic, [], []))
+        for number in [one.partition_index for one in topic.partitions]:
+            error = errors.get((name, number))
+            made = make(item, partition_index=number, error_code=code(error or missing))
+            (first if error is None else then).append(made)
+    topics = [
+        _topic(part(kind, "topics"), topic, first + then)
+        for topic, first, then in sorted(listed.values(), key=lambda each: not each[1])
+    ]
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(NONE), topics=tuple(topics))
 
 
 def _read_fetch(body: "OffsetFetchRequest", asked: Asked) -> Sequence[Message]:
     groups = getattr(body, "groups", (body,))
-    return [_read_group(group, asked, asked.first + place) for place, group in enumerate(groups)]
+    stable = getattr(body, "require_stable", False)
+    return [_read_group(group, asked, asked.first + place, stable) for place, group in enumerate(groups)]
 
 
-def _read_group(group: "OffsetFetchRequestGroup", asked: Asked, correlation: int) -> Message:
+def _read_group(group: "OffsetFetchRequestGroup", asked: Asked, correlation: int, stable: bool) -> Message:
     topics = group.topics
     wanted: tuple[Partition, ...] | None = None
     if topics is not None:
         named = [(_name(topic, asked), topic.partition_indexes) for topic in topics]
         wanted = tuple([(name, number) for name, numbers in named if name for number in numbers])
     member_id = getattr(group, "member_id", None) or None
-    return OffsetFetch(correlation, group.group_id, wanted, member_id, getattr(group, "member_epoch", -1))
+    return OffsetFetch(correlation, group.group_id, wanted, member_id, getattr(group, "member_epoch", -1), stable)
 
 
 def _write_fetch(kind: Kind, body: "OffsetFetchRequest", asked: Asked, answers: Sequence[OffsetFetchAnswer]) -> Entity:
@@ -210,6 +234,7 @@ def _write_delete(
 TRANSLATIONS: Mapping[int, Translation] = {
     8: Translation(_read_commit, _write_commit),
     9: Translation(_read_fetch, _write_fetch),
+    28: Translation(_read_in_transaction, _write_commit),
     47: Translation(_read_delete, _write_delete),
 }
 """API key to its translation."""

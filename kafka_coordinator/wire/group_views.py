@@ -22,7 +22,7 @@ from kafka_coordinator.messages import (
     ListGroups,
     ListGroupsAnswer,
 )
-from kafka_coordinator.wire.entities import Kind, code, has, make, part
+from kafka_coordinator.wire.entities import MALFORMED, Kind, code, has, make, part
 from kafka_coordinator.wire.names import ClientName
 from kafka_coordinator.wire.opaque import by_topic, bytes_of
 from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE, Asked, BrokerState, Translation
@@ -37,11 +37,12 @@ if TYPE_CHECKING:
 
 _GROUP: Final = 0
 _TRANSACTION: Final = 1
+_SHARE: Final = 2
 """Key types of FindCoordinator."""
 
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Final = "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
-_REFUSED: Final = {_TRANSACTION: (TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not served")}
-_UNKNOWN_TYPE: Final = (INVALID_REQUEST, "only coordinators of groups are served")
+_SERVED: Final = (_GROUP, _TRANSACTION)
+"""The coordinator of a transactional id is that of the group of this name: both follow from the leaders of
+``__consumer_offsets``."""
 
 NO_OPERATIONS: Final = -(2**31)
 GROUP_OPERATIONS: Final = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
@@ -56,7 +57,7 @@ def _keys(body: "FindCoordinatorRequest") -> Sequence[str]:
 
 
 def _read_find(body: "FindCoordinatorRequest", asked: Asked) -> Sequence[Message]:
-    if getattr(body, "key_type", _GROUP) != _GROUP:
+    if getattr(body, "key_type", _GROUP) not in _SERVED:
         return []
     return [FindCoordinator(asked.first + place, key) for place, key in enumerate(_keys(body))]
 
@@ -68,10 +69,10 @@ def _write_find(
     item = part(kind, "coordinators") if has(kind, "coordinators") else kind
     found = []
     for place, key in enumerate(_keys(body)):
-        if key_type == _GROUP:
-            error, message, broker = answers[place].error, None, answers[place].broker
+        if answers:
+            error, message, broker = answers[place].error, "", answers[place].broker
         else:
-            (error, message), broker = _REFUSED.get(key_type, _UNKNOWN_TYPE), ""
+            error, message, broker = INVALID_REQUEST, "" if key_type == _SHARE else MALFORMED, ""
         address = asked.state.addresses.get(broker)
         if error == NONE and address is None:
             error = COORDINATOR_NOT_AVAILABLE
@@ -92,13 +93,18 @@ def _write_find(
 
 
 def _group(
-    item: Kind, body: Entity, group: str, answer: DescribeGroupAnswer | ConsumerGroupDescribeAnswer, **more: object
+    item: Kind,
+    body: Entity,
+    group: str,
+    answer: DescribeGroupAnswer | ConsumerGroupDescribeAnswer,
+    why: str,
+    **more: object,
 ) -> Entity:
-    """The description of a group, with what only groups of its protocol have."""
+    """The description of a group, with what only groups of its protocol have; ``why`` there is none."""
     return make(
         item,
         error_code=code(answer.error),
-        error_message=f"Group {group} not found." if answer.error == GROUP_ID_NOT_FOUND else None,
+        error_message=f"Group {group} {why}." if answer.error == GROUP_ID_NOT_FOUND else None,
         group_id=group,
         group_state=answer.state,
         authorized_operations=_operations(body, answer.error),
@@ -115,13 +121,16 @@ def _write_describe(
 ) -> Entity:
     item = part(kind, "groups")
     groups = []
+    core = asked.state.broker.coordinator.core
     for group, answer in zip(body.groups, answers, strict=True):
+        why = "not found" if core.readable(group) is None else "is not a classic group"
         groups.append(
             _group(
                 item,
                 body,
                 group,
                 answer,
+                why,
                 protocol_type=answer.protocol_type,
                 protocol_data=answer.protocol,
                 members=tuple([_described(part(item, "members"), member) for member in answer.members]),
@@ -169,15 +178,17 @@ def _read_describe_consumers(body: "ConsumerGroupDescribeRequest", asked: Asked)
 def _write_describe_consumers(
     kind: Kind, body: "ConsumerGroupDescribeRequest", asked: Asked, answers: Sequence[ConsumerGroupDescribeAnswer]
 ) -> Entity:
-    item = part(kind, "groups")
+    item, core = part(kind, "groups"), asked.state.broker.coordinator.core
     groups = []
     for group, answer in zip(body.group_ids, answers, strict=True):
+        why = "is not a consumer group" if group in core.groups else "not found"
         groups.append(
             _group(
                 item,
                 body,
                 group,
                 answer,
+                why,
                 group_epoch=answer.group_epoch,
                 assignment_epoch=answer.assignment_epoch,
                 assignor_name=answer.assignor,
@@ -223,7 +234,7 @@ def _write_list(kind: Kind, body: "ListGroupsRequest", asked: Asked, answers: Se
     (answer,) = answers
     item = part(kind, "groups")
     groups = [
-        make(item, group_id=group, protocol_type=protocol_type, group_state=state, group_type=group_type)
+        make(item, group_id=group, protocol_type=protocol_type, group_state=state, group_type=group_type.lower())
         for group, protocol_type, state, group_type in answer.groups
     ]
     return make(kind, throttle_time=NO_THROTTLE, error_code=code(answer.error), groups=tuple(groups))

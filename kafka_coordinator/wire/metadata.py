@@ -15,6 +15,7 @@ from kafka_coordinator.wire.administration import (
     NO_OPERATIONS,
     TOPIC_OPERATIONS,
     create_missing,
+    error_of_missing,
     partition,
 )
 from kafka_coordinator.wire.apis import APIS_OF, Api
@@ -33,13 +34,12 @@ METADATA: Final = 3
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """What a client may call its software and its version (KIP-511)."""
 
-_FEATURES: Final = {"group.version": 1}
-"""Features of the cluster and their levels; clients of the consumer protocol look for this one."""
+_FEATURES: Final = {"group.version": 1, "transaction.version": 2}
+"""Features of the cluster and their levels, which clients look for: of groups, of transactions (KIP-890)."""
 
 _NULL_IS_ALL_SINCE: Final = 1
 _IDS_SINCE: Final = 12
 """From this version of Metadata on topics may be asked for by id."""
-_TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def api_versions(state: BrokerState, now: Time, sender: str, request: ApiVersions, out: Outbox) -> None:
@@ -95,6 +95,8 @@ def _metadata(state: BrokerState, request: Metadata, out: Outbox) -> Work:
     kind = response(METADATA, version)
     item = part(kind, "topics")
     wanted, topics = body.topics, list[Entity]()
+    if version < _IDS_SINCE and any(each.name is None or getattr(each, "topic_id", None) for each in wanted or ()):
+        return _refused(kind, body)
     if wanted is None or (version < _NULL_IS_ALL_SINCE and not wanted):
         for topic in sorted(state.cluster.topics):
             if topic in state.cluster.topics:  # others may have had their turn
@@ -110,10 +112,11 @@ def _metadata(state: BrokerState, request: Metadata, out: Outbox) -> Work:
             elif name in state.cluster.topics:
                 topics.append((yield from _topic(item, state, body, name, rests)))
             else:
-                topics.append(_missing(item, name))
-                missing.append(name)
+                topics.append(_missing(item, body, name))
+                if error_of_missing(name) is ErrorCode.unknown_topic_or_partition:
+                    missing.append(name)
         if getattr(body, "allow_auto_topic_creation", True) and state.settings.auto_create_topics_enable:
-            create_missing([name for name in missing if _is_legal(name)][: state.settings.topics_created_at_once], out)
+            create_missing(missing[: state.settings.topics_created_at_once], out)
     return make(
         kind,
         throttle_time=NO_THROTTLE,
@@ -126,6 +129,16 @@ def _metadata(state: BrokerState, request: Metadata, out: Outbox) -> Work:
     )
 
 
+def _refused(kind: Kind, body: "MetadataRequest") -> Entity:
+    """Topics are asked for by id in a version that does not know ids."""
+    item, code = part(kind, "topics"), ErrorCode.invalid_request
+    topics = [
+        make(item, error_code=code, name=each.name or "", topic_id=getattr(each, "topic_id", None), partitions=())
+        for each in body.topics or ()
+    ]
+    return make(kind, throttle_time=NO_THROTTLE, brokers=(), topics=tuple(topics))
+
+
 def brokers(kind: Kind, state: BrokerState) -> tuple[Entity, ...]:
     found = [state.addresses[name] for name in state.cluster.brokers]
     return tuple([make(kind, node_id=each.node_id, host=each.host, port=each.port, rack=None) for each in found])
@@ -136,18 +149,15 @@ def controller_id(state: BrokerState) -> int:
     return min((state.addresses[name].node_id for name in state.cluster.brokers), default=-1)
 
 
-def _is_legal(name: str) -> bool:
-    return bool(_TOPIC_NAME.fullmatch(name)) and name not in (".", "..")
-
-
-def _missing(kind: Kind, name: str) -> Entity:
-    error = ErrorCode.unknown_topic_or_partition if _is_legal(name) else ErrorCode.invalid_topic_exception
-    return make(kind, error_code=error, name=name, topic_id=NO_ID, partitions=())
+def _missing(kind: Kind, body: "MetadataRequest", name: str) -> Entity:
+    operations = _allowed(body, "include_topic_authorized_operations", TOPIC_OPERATIONS)
+    error = error_of_missing(name)
+    return make(
+        kind, error_code=error, name=name, topic_id=NO_ID, partitions=(), topic_authorized_operations=operations
+    )
 
 
 def _topic_of_id(kind: Kind, state: BrokerState, body: "MetadataRequest", topic_id: UUID, rests: Rests) -> Piece:
-    if kind.__version__ < _IDS_SINCE:
-        return make(kind, error_code=ErrorCode.invalid_request, name="", topic_id=topic_id, partitions=())
     name = state.topic_names.get(topic_id)
     if name is not None:
         return (yield from _topic(kind, state, body, name, rests))

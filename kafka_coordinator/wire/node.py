@@ -12,14 +12,14 @@ from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
 from kafka_coordinator.cluster.broker import ClusterState
-from kafka_coordinator.wire import administration, requests
+from kafka_coordinator.wire import administration, requests, transaction_views, transactions
 from kafka_coordinator.wire.beliefs import Beliefs, observe_positions
 from kafka_coordinator.wire.entities import Kind, make, part, response
 from kafka_coordinator.wire.metadata import api_versions, metadata
 from kafka_coordinator.wire.names import ClientName, Names
 from kafka_coordinator.wire.records.fetch import fetch, look_again, time_is_over
 from kafka_coordinator.wire.records.offsets import delete_records, list_offsets, offsets_for_leader_epochs
-from kafka_coordinator.wire.records.produce import init_producer_id, produce
+from kafka_coordinator.wire.records.produce import produce
 from kafka_coordinator.wire.requests import Answer, AskedNothing, Request
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState, Handler, connection_of
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
@@ -32,20 +32,13 @@ def _nothing(state: BrokerState, now: Time, sender: str, request: AskedNothing, 
     out.send(sender, Answer(request.correlation, None))
 
 
-_KEYS: Final = {
-    requests.SaslHandshake: 17,
-    requests.DescribeAcls: 29,
-    requests.CreateAcls: 30,
-    requests.DeleteAcls: 31,
-    requests.SaslAuthenticate: 36,
-}
 _NO_ACLS: Final = "No authorizer is configured: ACLs are not served."
 _NO_SASL: Final = "SASL is not served: connect with security.protocol=PLAINTEXT."
 
 
 def refuse(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
     """ILLEGAL_SASL_STATE for SASL, SECURITY_DISABLED for ACLs."""
-    kind = response(_KEYS[type(request)], request.version)
+    kind = response(requests.KEYS[type(request)], request.version)
     out.send(sender, Answer(request.correlation, _answer(kind, request)))
 
 
@@ -79,7 +72,8 @@ HANDLERS: Final[Mapping[type[Message], Handler]] = {
     requests.ListOffsets: list_offsets,
     requests.OffsetForLeaderEpoch: offsets_for_leader_epochs,
     requests.DeleteRecords: delete_records,
-    requests.InitProducerId: init_producer_id,
+    **transactions.HANDLERS,
+    **transaction_views.HANDLERS,
     **administration.HANDLERS,
 }
 """What is not the coordinator's."""
@@ -96,6 +90,7 @@ class ServedBroker:
 
     def start(self, now: Time, out: Outbox) -> None:
         self.state.broker.start(now, self._outbox(out))
+        transactions.start(self.state, now, out)
 
     def receive(self, now: Time, sender: str, message: Message, out: Outbox) -> None:
         handle = HANDLERS.get(type(message))
@@ -113,6 +108,8 @@ class ServedBroker:
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         if timer[0] == RECORDS:
             time_is_over(self.state, now, timer[2], out)
+        elif timer == transactions.TRANSACTIONS:
+            transactions.time_out(self.state, now, out)
         else:
             self.state.broker.timeout(now, timer, self._outbox(out))
 

@@ -30,9 +30,6 @@ _VERSION: Final = Struct(">h")
 _HIGHEST: Final = 3
 """Versions of both records; readers take a higher one for this."""
 
-_ASSIGNMENT_VERSION: Final = 0
-"""What is written: all versions of it are alike."""
-
 
 class Subscription(ConsumerMetadata):
     """A consumer's subscription with the bytes that it came in (without the user data of an assignor)."""
@@ -89,21 +86,26 @@ def assignment(raw: bytes) -> Opaque:
     return made
 
 
-def bytes_of(value: Opaque) -> bytes:
-    """The bytes of an opaque value: those it came in, or written anew where the coordinator has made it."""
+def bytes_of(value: Opaque, version: int = 0) -> bytes:
+    """The bytes of an opaque value: those it came in, or written anew where the coordinator has made it; an assignment
+    in this version, which are all alike."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, Subscription | Assignment):
         return value.raw
-    return _subscription_bytes(value) if isinstance(value, ConsumerMetadata) else _assignment_bytes(tuple(value))
+    return (
+        _subscription_bytes(value)
+        if isinstance(value, ConsumerMetadata)
+        else _assignment_bytes(tuple(value), min(version, _HIGHEST))
+    )
 
 
 @lru_cache(maxsize=4096)
-def _assignment_bytes(partitions: tuple[Partition, ...]) -> bytes:
-    kind = cast(Kind, load_entity_schema("consumer_protocol_assignment", _ASSIGNMENT_VERSION, EntityType.data))
+def _assignment_bytes(partitions: tuple[Partition, ...], version: int) -> bytes:
+    kind = cast(Kind, load_entity_schema("consumer_protocol_assignment", version, EntityType.data))
     item = part(kind, "assigned_partitions")
     assigned = tuple([item(topic=topic, partitions=numbers) for topic, numbers in by_topic(partitions)])
-    return _written(kind(assigned_partitions=assigned, user_data=None), _ASSIGNMENT_VERSION)
+    return _written(kind(assigned_partitions=assigned, user_data=None), version)
 
 
 def _subscription_bytes(value: ConsumerMetadata) -> bytes:
@@ -114,6 +116,12 @@ def _subscription_bytes(value: ConsumerMetadata) -> bytes:
         topics=value.topics, user_data=None, owned_partitions=owned, generation_id=value.generation, rack_id=value.rack
     )
     return _written(made, _HIGHEST)
+
+
+def version_of(value: Opaque) -> int:
+    """The version in which a subscription came; 0 where it says none."""
+    raw = bytes_of(value)
+    return max(0, _VERSION.unpack_from(raw)[0]) if len(raw) >= _VERSION.size else 0
 
 
 def by_topic(partitions: Iterable[Partition]) -> list[tuple[str, tuple[int, ...]]]:

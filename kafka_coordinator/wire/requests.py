@@ -6,12 +6,15 @@ entity that the codec has read, of the request's own version, and has the type o
 (`kafka_coordinator.wire.entities`).
 """
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Generator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from kio.static.protocol import Entity
 
 if TYPE_CHECKING:
+    from kio.schema.add_offsets_to_txn.v4.request import AddOffsetsToTxnRequest
+    from kio.schema.add_partitions_to_txn.v3.request import AddPartitionsToTxnRequest as AddToOneTxnRequest
+    from kio.schema.add_partitions_to_txn.v5.request import AddPartitionsToTxnRequest
     from kio.schema.alter_configs.v2.request import AlterConfigsRequest
     from kio.schema.api_versions.v4.request import ApiVersionsRequest
     from kio.schema.create_acls.v3.request import CreateAclsRequest
@@ -23,17 +26,22 @@ if TYPE_CHECKING:
     from kio.schema.describe_acls.v3.request import DescribeAclsRequest
     from kio.schema.describe_cluster.v2.request import DescribeClusterRequest
     from kio.schema.describe_configs.v4.request import DescribeConfigsRequest
+    from kio.schema.describe_producers.v0.request import DescribeProducersRequest
     from kio.schema.describe_topic_partitions.v0.request import DescribeTopicPartitionsRequest
+    from kio.schema.describe_transactions.v0.request import DescribeTransactionsRequest
+    from kio.schema.end_txn.v5.request import EndTxnRequest
     from kio.schema.fetch.v18.request import FetchRequest
     from kio.schema.incremental_alter_configs.v1.request import IncrementalAlterConfigsRequest
     from kio.schema.init_producer_id.v6.request import InitProducerIdRequest
     from kio.schema.list_config_resources.v1.request import ListConfigResourcesRequest
     from kio.schema.list_offsets.v11.request import ListOffsetsRequest
+    from kio.schema.list_transactions.v2.request import ListTransactionsRequest
     from kio.schema.metadata.v13.request import MetadataRequest
     from kio.schema.offset_for_leader_epoch.v4.request import OffsetForLeaderEpochRequest
     from kio.schema.produce.v13.request import ProduceRequest
     from kio.schema.sasl_authenticate.v2.request import SaslAuthenticateRequest
     from kio.schema.sasl_handshake.v1.request import SaslHandshakeRequest
+    from kio.schema.write_txn_markers.v2.request import WriteTxnMarkersRequest
 
 
 class Request(NamedTuple):
@@ -119,6 +127,43 @@ class InitProducerId(Request):
     body: "InitProducerIdRequest"
 
 
+class AddPartitionsToTxn(Request):
+    """Up to version 3 the body has the fields of one transaction, later a list of them."""
+
+    __slots__ = ()
+    body: "AddPartitionsToTxnRequest | AddToOneTxnRequest"
+
+
+class AddOffsetsToTxn(Request):
+    __slots__ = ()
+    body: "AddOffsetsToTxnRequest"
+
+
+class EndTxn(Request):
+    __slots__ = ()
+    body: "EndTxnRequest"
+
+
+class WriteTxnMarkers(Request):
+    __slots__ = ()
+    body: "WriteTxnMarkersRequest"
+
+
+class DescribeProducers(Request):
+    __slots__ = ()
+    body: "DescribeProducersRequest"
+
+
+class DescribeTransactions(Request):
+    __slots__ = ()
+    body: "DescribeTransactionsRequest"
+
+
+class ListTransactions(Request):
+    __slots__ = ()
+    body: "ListTransactionsRequest"
+
+
 class CreateTopics(Request):
     __slots__ = ()
     body: "CreateTopicsRequest"
@@ -199,3 +244,38 @@ class AskedNothing(Request):
     answer."""
 
     __slots__ = ()
+
+
+TYPES: Final[Mapping[int, type[Request]]] = {
+    0: Produce,
+    1: Fetch,
+    2: ListOffsets,
+    3: Metadata,
+    17: SaslHandshake,
+    18: ApiVersions,
+    19: CreateTopics,
+    20: DeleteTopics,
+    21: DeleteRecords,
+    22: InitProducerId,
+    23: OffsetForLeaderEpoch,
+    24: AddPartitionsToTxn,
+    25: AddOffsetsToTxn,
+    26: EndTxn,
+    27: WriteTxnMarkers,
+    29: DescribeAcls,
+    30: CreateAcls,
+    31: DeleteAcls,
+    32: DescribeConfigs,
+    33: AlterConfigs,
+    36: SaslAuthenticate,
+    37: CreatePartitions,
+    44: IncrementalAlterConfigs,
+    60: DescribeCluster,
+    61: DescribeProducers,
+    65: DescribeTransactions,
+    66: ListTransactions,
+    74: ListConfigResources,
+    75: DescribeTopicPartitions,
+}
+"""API key to the type of its requests."""
+KEYS: Final[Mapping[type[Request], int]] = {kind: key for key, kind in TYPES.items()}

@@ -16,6 +16,7 @@ from kafka_coordinator.cluster.controller import Controller, ControllerSettings
 from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from kafka_coordinator.transactions import TRANSACTION_SETTINGS, TransactionSettings
 from kafka_coordinator.versions import DEFAULT, Version
 from kafka_coordinator.wire.beliefs import Beliefs
 from kafka_coordinator.wire.cluster import ClusterRecord
@@ -36,7 +37,7 @@ class ServedCluster:
     """Brokers in a world on sockets. To be made inside its event loop; `start` opens the ports.
 
     ``brokers``: their names, in the order of their ids, which begin with 1. ``topics``: name to its number of
-    partitions. ``settings``: the coordinator's under Kafka's own names (`UserError` for one that Kafka does not have).
+    partitions. ``settings``: the coordinators' under Kafka's own names (`UserError` for one that Kafka does not have).
     """
 
     def __init__(
@@ -51,13 +52,15 @@ class ServedCluster:
         self.world, self.server = world, server
         self._host, self._advertised = "127.0.0.1", None  # type: tuple[str, str | None]
         self.brokers = tuple(brokers)
-        self.settings = with_settings(BrokerSettings(version=version), settings, "kafka")
+        own = {name: value for name, value in settings.items() if name in TRANSACTION_SETTINGS}
+        of_groups = {name: value for name, value in settings.items() if name not in own}
+        self.settings = with_settings(BrokerSettings(version=version), of_groups, "kafka")
         self.controller = Controller(self.brokers, self.settings.offsets_topic_num_partitions)
         for topic, count in topics.items():
             self.controller.put_topic(topic, tuple(self.brokers[n % len(self.brokers)] for n in range(count)))
             self.controller.topic_ids[topic] = UUID(int=world.random.getrandbits(128), version=4).int
         self.offsets = offsets_topic(self.settings)
-        self.storage = Storage(int(time() * 1000))
+        self.storage = Storage(int(time() * 1000), transactions=TransactionSettings.of(own))
         self.names = Names()
         self.beliefs = Beliefs(self.names)
         self.addresses: dict[str, BrokerAddress] = {}

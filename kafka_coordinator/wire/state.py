@@ -76,6 +76,7 @@ class BrokerState:
     """The records of the cluster's partitions."""
     fetches: Fetches = field(default_factory=Fetches)
     """Fetch sessions, and fetches that wait for records."""
+    _gone: dict[UUID, str] = field(default_factory=dict)
     _seen: Mapping[str, int] | None = None
     _ids: Mapping[str, UUID] = field(default_factory=dict)
     _names: Mapping[UUID, str] = field(default_factory=dict)
@@ -100,6 +101,12 @@ class BrokerState:
         self._look()
         return self._names
 
+    @property
+    def gone_topics(self) -> Mapping[UUID, str]:
+        """The names of topics that were deleted and not created again: who has read them may still say so."""
+        self._look()
+        return self._gone
+
     def leads(self, topic: str, partition: int) -> bool:
         leaders = self.cluster.topics.get(topic, ())
         return 0 <= partition < len(leaders) and leaders[partition] == self.name
@@ -113,6 +120,8 @@ class BrokerState:
                 topic: known if (known := before.get(topic)) is not None and known.int == number else UUID(int=number)
                 for topic, number in given.items()
             }
+            gone = {**self._gone, **{made: topic for topic, made in before.items() if topic not in ids}}
+            self._gone = {made: topic for made, topic in gone.items() if topic not in ids}
             self._ids = MappingProxyType(ids)
             self._names = MappingProxyType({made: topic for topic, made in ids.items()})
 

@@ -133,7 +133,7 @@ def check_new_topic(
 
 def _given(cluster: ClusterRecord, topic: "NewTopic | CreatableTopic") -> Replicas:
     if topic.replication_factor != -1 or topic.num_partitions != -1:
-        what = "numPartitions" if topic.num_partitions != -1 else "replication factor"
+        what = "replication factor" if topic.replication_factor != -1 else "numPartitions"
         text = f"A manual partition assignment was specified, but {what} was not set to -1."
         raise RefusedError(ErrorCode.invalid_request, text)
     places: dict[int, Sequence[int]] = {

@@ -1,4 +1,13 @@
-"""Links between two processes: first in, first out, with a latency for every message and with faults."""
+"""Links between two processes: first in, first out, with a latency for every message and with faults.
+
+Why first in, first out: both systems talk over TCP, which keeps the order of a connection. A message that draws a short
+latency waits for the one before it.
+
+Why latencies are numbered instead of drawn from one generator: with one generator, one message more anywhere would give
+every later message of the run another latency, and two variants of a scenario would differ by luck. Here a message's
+latency depends on the seed, its link and its number on that link alone. So two runs meet the same luck as far as they
+do the same, and a difference between them comes from what was changed.
+"""
 
 from collections.abc import Callable
 from functools import lru_cache

@@ -6,7 +6,8 @@ to `protocols.engine.exploration`. Each event is applied by the system's own clu
 simulation. For the fair run nodes move back to a simulation, whose clock begins where all of theirs stand.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from protocols.engine.exploration.rules import FRESH, NodeRules, Watch
@@ -155,10 +156,12 @@ WITHOUT_END: Final = 100_000
 
 
 class FairEnd(NamedTuple):
-    """What became of a group: whether it settled; member to queues."""
+    """What became of the groups: whether they settled; (group, member) to the queues that it owns; group to member to
+    those that the strategy gives it (see `NodeRules.shares`)."""
 
     settled: bool
     owned: dict[tuple[str, str], tuple[Queue, ...]]
+    shares: Mapping[str, Mapping[str, tuple[Queue, ...]]] = MappingProxyType({})
 
 
 class _Owners(Unobserved):
@@ -219,4 +222,8 @@ def fair_run(
         is_quiet = simulation.now - (began if owners.changed is None else owners.changed) >= QUIET
         if is_quiet and owners.has_one_each(expected):
             break
-    return FairEnd(is_quiet, owners.owned)
+    shares = world.steps.rules.shares
+    if shares is None:
+        return FairEnd(is_quiet, owners.owned)
+    nodes = {name: process.node for name, process in simulation.processes.items()}
+    return FairEnd(is_quiet, owners.owned, shares(nodes, simulation.now))

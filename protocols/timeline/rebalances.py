@@ -1,4 +1,14 @@
-"""Rebalances: who caused each, how it went, and whom it kept waiting for how long."""
+"""Rebalances: who caused each, how it went, and whom it kept waiting for how long.
+
+Why the systems are counted differently: Kafka's coordinator begins and ends a rebalance, so each generation is one.
+RocketMQ has no coordinator. Every member rebalances for itself, every 20 seconds and whenever a broker notifies it, and
+mostly finds nothing new. To count each pass would give a calm group three rebalances a minute and member. So passes
+that change nothing are left out, and the passes of all members that go back to one cause are one rebalance: the number
+of rebalances then means the same in both systems, how often the group was disturbed.
+
+Pauses and gaps are told by other facts than rebalances are. Each goes to the latest rebalance of its group that had
+begun when it came to an end: no later one can have given the queue to its next owner.
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence

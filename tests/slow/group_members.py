@@ -9,8 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from tests.slow.java import find_java, released_jars
-from tests.slow.real_kafka import _ARTIFACTS, VERSION
+from tests.slow.java import find_java
+from tests.slow.real_kafka import VERSION, kafka_jars
 
 SOURCE: Final = Path(__file__).with_name("GroupMember.java")
 END_S: Final = 30
@@ -39,7 +39,7 @@ class Java:
     """Java's consumer, in a process of its own."""
 
     def __init__(self, classes: Path, topics: Sequence[str], settings: Mapping[str, str]) -> None:
-        jars = released_jars("kafka", VERSION, _ARTIFACTS)
+        jars = kafka_jars(VERSION)
         java = [find_java(), "-cp", f"{classes}:{jars}/*", "-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         given = [f"{name}={value}" for name, value in settings.items()]
         self.told = Told()
@@ -79,7 +79,7 @@ class Java:
 
 def compile_member(folder: Path) -> Path:
     """The folder, with the compiled member."""
-    jars = released_jars("kafka", VERSION, _ARTIFACTS)
+    jars = kafka_jars(VERSION)
     javac = str(Path(find_java()).resolve().with_name("javac"))
     subprocess.run([javac, "-cp", f"{jars}/*", "-d", str(folder), str(SOURCE)], check=True, timeout=120)
     return folder

@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.slow.java import UnavailableError, find_java, free_ports, released_jars, stop
 
 VERSION = "4.1.0"
+VERSIONS = (VERSION, "4.4.0")
 USER, PASSWORD, STORE_PASSWORD = "alice", 'alice\'s "secret" \\ 1', "changeit"
 
 _START_S, _TOOL_S = 90, 120
@@ -45,6 +46,9 @@ num.network.threads=2
 num.io.threads=2
 offsets.topic.num.partitions=4
 offsets.topic.replication.factor=1
+share.coordinator.state.topic.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=500
 group.consumer.heartbeat.interval.ms=1000
 group.consumer.min.heartbeat.interval.ms=500
@@ -84,6 +88,11 @@ class RealKafka:
         return self.tool("org.apache.kafka.tools.GroupsCommand", "--bootstrap-server", self.plaintext, *arguments)
 
 
+def kafka_jars(version: str) -> Path:
+    """The folder with the jars of a broker and its tools; `UnavailableError` without."""
+    return released_jars("kafka", version, {**dict.fromkeys(_ARTIFACTS, version), **_OTHER_ARTIFACTS})
+
+
 @contextmanager
 def running(
     folder: Path,
@@ -94,8 +103,7 @@ def running(
     """A node that keeps everything in ``folder``; `UnavailableError` where Java 17, Maven or the jars are missing.
     ``settings`` of the broker stand instead of those of the tests. ``advertise``: its plain listener's address to the
     one that it shall tell clients."""
-    artifacts = {**dict.fromkeys(_ARTIFACTS, version), **_OTHER_ARTIFACTS}
-    java, jars = find_java(), released_jars("kafka", version, artifacts)
+    java, jars = find_java(), kafka_jars(version)
     command = [java, "-cp", f"{jars}/*", "-Xmx512m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     log_level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
     tool = [java, "-cp", f"{jars}/*", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", log_level]

@@ -11,14 +11,11 @@ from pathlib import Path
 from tests.slow.java import find_java, free_ports, released_jars, stop
 
 VERSION = "5.3.3"
+VERSIONS = (VERSION, "5.5.0")
 BROKERS = ("broker-a", "broker-b")
 
 _START_S, _TOOL_S = 120, 120
-ARTIFACTS = {
-    "org.apache.rocketmq:rocketmq-namesrv": VERSION,
-    "org.apache.rocketmq:rocketmq-broker": VERSION,
-    "org.apache.rocketmq:rocketmq-tools": VERSION,
-}
+_SERVERS = ("rocketmq-namesrv", "rocketmq-broker", "rocketmq-tools")
 _BROKER = """brokerClusterName=Test
 brokerName={name}
 brokerId=0
@@ -74,10 +71,15 @@ class RealRocketMQ:
         return member
 
 
+def released(version: str = VERSION) -> Path:
+    """The jars of the servers, the tools and the client; `UnavailableError` where Maven or they are missing."""
+    return released_jars("rocketmq", version, {f"org.apache.rocketmq:{name}": version for name in _SERVERS})
+
+
 @contextmanager
-def running(folder: Path) -> Iterator[RealRocketMQ]:
+def running(folder: Path, version: str = VERSION) -> Iterator[RealRocketMQ]:
     """A cluster that keeps everything in ``folder``; `UnavailableError` where Java, Maven or the jars are missing."""
-    java, jars = find_java(), released_jars("rocketmq", VERSION, ARTIFACTS)
+    java, jars = find_java(), released(version)
     base = [java, "-cp", f"{jars}/*", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms64m"]
     base += [f"-Duser.home={folder}", f"-Drocketmq.home.dir={folder}"]
     with ExitStack() as processes:

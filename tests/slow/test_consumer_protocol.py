@@ -14,8 +14,8 @@ import pytest
 from protocols.facts import Callback
 from protocols.scenario.events import AddTopic, Event, Join, Leave
 from tests.kafka_coordinator.kafka_stories import Observed, Story
-from tests.slow.java import find_java, released_jars
-from tests.slow.real_kafka import _ARTIFACTS, VERSION, RealKafka, UnavailableError, running
+from tests.slow.java import find_java
+from tests.slow.real_kafka import VERSION, RealKafka, UnavailableError, kafka_jars, running
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +70,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
 
 
 def start(kafka: RealKafka, classes: Path, name: str, began: float, subscription: str = "t", **settings: str) -> Member:
-    jars = released_jars("kafka", VERSION, _ARTIFACTS)
+    jars = kafka_jars(VERSION)
     given = {
         "bootstrap.servers": kafka.plaintext,
         "group.id": "g",
@@ -95,7 +95,7 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the compiled client is."""
     folder = tmp_path_factory.mktemp("classes")
     try:
-        jars, java = released_jars("kafka", VERSION, _ARTIFACTS), find_java()
+        jars, java = kafka_jars(VERSION), find_java()
     except UnavailableError as error:
         pytest.skip(str(error))
     javac = str(Path(java).resolve().with_name("javac"))

@@ -14,7 +14,7 @@ from compare.judging.rocketmq import play
 from compare.verbs.conformance import conformance
 from tests.compare.judging.late_leave import LateLeave
 from tests.slow import real_rocketmq
-from tests.slow.java import UnavailableError, released_jars
+from tests.slow.java import UnavailableError
 from tests.slow.java_members import Program
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ DIFFERENT: Final[Mapping[str, str]] = {
 def client(tmp_path: Path) -> str:
     """The command of the Java program, but for the way in which it consumes."""
     try:
-        jars = released_jars("rocketmq", real_rocketmq.VERSION, real_rocketmq.ARTIFACTS)
+        jars = real_rocketmq.released()
         program = Program.of(SOURCE, jars, tmp_path)
     except UnavailableError as why:
         pytest.skip(str(why))

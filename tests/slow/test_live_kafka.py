@@ -25,17 +25,26 @@ from tests.slow.live_groups import (
     observed,
     run_groups,
 )
-from tests.slow.real_kafka import PASSWORD, STORE_PASSWORD, USER, RealKafka, UnavailableError, escaped, running
+from tests.slow.real_kafka import (
+    PASSWORD,
+    STORE_PASSWORD,
+    USER,
+    VERSIONS,
+    RealKafka,
+    UnavailableError,
+    escaped,
+    running,
+)
 
 library = pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed")
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
+@pytest.fixture(scope="module", params=VERSIONS)
+def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
     with ExitStack() as stack:
         try:
-            node = stack.enter_context(running(tmp_path_factory.mktemp("kafka")))
+            node = stack.enter_context(running(tmp_path_factory.mktemp("kafka"), version=request.param))
         except UnavailableError as error:
             pytest.skip(str(error))
         make_topics(node)

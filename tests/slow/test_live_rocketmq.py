@@ -11,7 +11,7 @@ from compare.reading.observed import ObservedGroup, SourceText
 from compare.reading.rocketmq_live import observe
 from tests.compare.reading.reading_rocketmq import read_all
 from tests.slow.java import UnavailableError
-from tests.slow.real_rocketmq import RealRocketMQ, running
+from tests.slow.real_rocketmq import VERSIONS, RealRocketMQ, running
 
 pytestmark = pytest.mark.slow
 
@@ -19,10 +19,10 @@ SETTLE_S = 60
 GROUPS = ("fair", "mixed", "twice", "everybody", "gone")
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealRocketMQ]:
+@pytest.fixture(scope="module", params=VERSIONS)
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealRocketMQ]:
     try:
-        with running(tmp_path_factory.mktemp("rocketmq")) as cluster:
+        with running(tmp_path_factory.mktemp("rocketmq"), request.param) as cluster:
             for topic, queues in (("orders", "4"), ("payments", "1")):
                 cluster.mqadmin("updateTopic", "-c", "Test", "-t", topic, "-r", queues, "-w", queues)
             cluster.start_member("fair", "one", "orders", "payments")

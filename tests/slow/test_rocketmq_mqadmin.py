@@ -11,22 +11,21 @@ import pytest
 from compare.reading.observed import ObservedGroup, SourceText
 from compare.reading.rocketmq_live import observe
 from tests.compare.reading.reading_rocketmq import read_all
-from tests.slow.java import UnavailableError, find_java, released_jars
+from tests.slow.java import UnavailableError, find_java
+from tests.slow.real_rocketmq import released
 from tests.slow.served_rocketmq import ServedRocketMQ, served
 from tests.slow.test_rocketmq_clients import Command, consume, java_client, produce
 
 pytestmark = pytest.mark.slow
 
 SETTLE_S = 60
-_SERVERS = ("rocketmq-namesrv", "rocketmq-broker", "rocketmq-tools")
 
 
 class Tool:
     """mqadmin, against one cluster."""
 
     def __init__(self, cluster: ServedRocketMQ) -> None:
-        jars = released_jars("rocketmq", "5.3.3", {f"org.apache.rocketmq:{name}": "5.3.3" for name in _SERVERS})
-        self._java = [find_java(), "-cp", f"{jars}/*", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m"]
+        self._java = [find_java(), "-cp", f"{released()}/*", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m"]
         self._cluster = cluster
 
     def __call__(self, *arguments: str) -> str:

@@ -13,7 +13,7 @@ from kafka_coordinator.coordinator.core import Core
 from protocols import Queue
 from tests.compare.reading.reading_kafka import read, text
 from tests.kafka_coordinator.wire.serving import Serving, serving
-from tests.slow.java import UnavailableError, find_java, released_jars
+from tests.slow.java import UnavailableError, find_java
 from tests.slow.live_groups import (
     GROUPS,
     TOPICS,
@@ -24,7 +24,7 @@ from tests.slow.live_groups import (
     observed,
     run_groups,
 )
-from tests.slow.real_kafka import _ARTIFACTS, VERSION, RealKafka
+from tests.slow.real_kafka import VERSION, RealKafka, kafka_jars
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ class Served(NamedTuple):
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     try:
-        java, jars = find_java(), released_jars("kafka", VERSION, _ARTIFACTS)
+        java, jars = find_java(), kafka_jars(VERSION)
     except UnavailableError as reason:
         pytest.skip(str(reason))
     command = [java, "-cp", f"{jars}/*", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]

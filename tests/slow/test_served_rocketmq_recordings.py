@@ -25,7 +25,7 @@ from compare.conformance.rocketmq_recordings.reading import read
 from compare.conformance.rocketmq_recordings.scenario import Plan, plan, run
 from tests.compare.conformance.rocketmq_recordings import TRACES, recorded
 from tests.slow import real_rocketmq
-from tests.slow.java import UnavailableError, released_jars
+from tests.slow.java import UnavailableError
 from tests.slow.java_members import Program
 from tests.slow.served_rocketmq_recordings import SOURCE, Played, play
 
@@ -66,7 +66,7 @@ def stored() -> Mapping[str, Stored]:
 @pytest.fixture(scope="module")
 def served(stored: Mapping[str, Stored], tmp_path_factory: pytest.TempPathFactory) -> Served:
     try:
-        jars = released_jars("rocketmq", real_rocketmq.VERSION, real_rocketmq.ARTIFACTS)
+        jars = real_rocketmq.released()
         program = Program.of(SOURCE, jars, tmp_path_factory.mktemp("java"))
     except UnavailableError as reason:
         pytest.skip(str(reason))

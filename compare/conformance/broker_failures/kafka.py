@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from compare.conformance.broker_failures.comparing import (
     AGE,
@@ -18,7 +19,7 @@ from compare.conformance.broker_failures.comparing import (
     happened_in,
     result_of,
 )
-from compare.conformance.cases import Line, MalformedCase
+from compare.conformance.cases import Line, validated
 from compare.conformance.recordings import MOST_MS, Part, System
 from compare.running.systems import scenario
 from kafka_coordinator.cluster import FENCES, MOVES, offsets_partition
@@ -92,15 +93,6 @@ FENCED, LEADERS = "fenced, s after the event", "new leaders, s after the event"
 
 def recognises(line: Line) -> bool:
     return line.get("system") == "kafka" and "event_at" in line and "per_queue" in line
-
-
-def read(line: Line) -> Recording:
-    try:
-        return Recording.model_validate(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(each) for each in first["loc"])
-        raise MalformedCase(where, "what a recording has there", first["msg"]) from None
 
 
 def happened(recording: Recording) -> Happened:
@@ -292,12 +284,10 @@ def run(plan: Plan, number: int) -> Happened:
 KAFKA_BROKERS = System(
     name="Kafka brokers that fail",
     recognises=recognises,
-    read=read,
-    why_not_played=lambda recording: None,
+    read=partial(validated, Recording),
     happened=happened,
     plan=plan,
     run=run,
     compared=compared,
-    inconsistent=lambda recording, happened: [],
     takes="settings and events",
 )

@@ -8,6 +8,7 @@ happened, only the order of the stages is compared.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from compare.conformance.broker_failures.comparing import NOISE_S, SHARE
@@ -26,14 +27,14 @@ from compare.conformance.broker_failures.rocketmq_recorded import (
     Kinds,
     Outage,
     Plan,
+    Recording,
     happened,
     owned,
     plan,
-    read,
     recognises,
     stages_of,
 )
-from compare.conformance.cases import Difference, Measure
+from compare.conformance.cases import Difference, Measure, validated
 from compare.conformance.recordings import System, outside
 from protocols.engine.nodes import Time, Unobserved
 from protocols.engine.randomness import number_below
@@ -216,12 +217,10 @@ def _within(kind: str, name: str, real: float | None, found: Sequence[float | No
 ROCKETMQ_BROKERS: Final = System(
     name="RocketMQ",
     recognises=recognises,
-    read=read,
-    why_not_played=lambda recording: None,
+    read=partial(validated, Recording),
     happened=happened,
     plan=plan,
     run=run,
     compared=compared,
-    inconsistent=lambda recording, real: [],
     takes="settings and events",
 )

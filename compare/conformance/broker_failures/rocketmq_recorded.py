@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from compare.conformance.cases import Line, MalformedCase
 from compare.conformance.recordings import Part, ownership
@@ -124,14 +124,6 @@ Kinds = Mapping[str, Outage]
 
 def recognises(line: Line) -> bool:
     return line.get("system") == "rocketmq" and "event_at" in line
-
-
-def read(line: Line) -> Recording:
-    try:
-        return Recording.model_validate(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise MalformedCase(".".join(map(str, first["loc"])), first["msg"], first.get("input")) from None
 
 
 # What the script did.

@@ -22,7 +22,6 @@ ROCKETMQ = System(
     name="RocketMQ clusters",
     recognises=recognises,
     read=read,
-    why_not_played=lambda recording: None,
     happened=happened,
     plan=plan,
     run=_run,

@@ -9,9 +9,8 @@ from compare.conformance.rocketmq_traces.group import WholeGroup
 from compare.conformance.rocketmq_traces.offsets import Offsets, Starts, Store
 from compare.conformance.rocketmq_traces.rebalance import Clients, Messages
 from compare.conformance.rocketmq_traces.steps import Component, play_steps
-from compare.json_types import Json
 
-COMPONENTS: Mapping[str, Callable[[Mapping[str, Json]], Component]] = {
+COMPONENTS: Mapping[str, type[Component]] = {
     "consumer_manager": Consumers,
     "offset_manager": Offsets,
     "lock_manager": Locks,
@@ -22,15 +21,15 @@ COMPONENTS: Mapping[str, Callable[[Mapping[str, Json]], Component]] = {
     "process_queue": Messages,
     "group": WholeGroup,
 }
-"""A trace's ``component`` to what of the model is behind it, made from the trace's config."""
+"""A trace's ``component`` to what of the model is behind it."""
 
 
 def players() -> tuple[Player, ...]:
     """One player per component, and one for traces of components that nobody plays."""
     return (
         *(
-            Player(f"RocketMQ {name} traces", _of(name), partial(play_steps, make=make))
-            for name, make in COMPONENTS.items()
+            Player(f"RocketMQ {name} traces", _of(name), partial(play_steps, kind=kind))
+            for name, kind in COMPONENTS.items()
         ),
         Player("RocketMQ traces", _is_trace),
     )

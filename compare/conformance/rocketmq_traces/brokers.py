@@ -7,13 +7,12 @@ does the model: by `rocketmq_selfbalance.routes`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from itertools import groupby
+from typing import NamedTuple
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.fields import get, only, queue, queues
-from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, does, tells
-from compare.json_types import Json
+from compare.conformance.fields import get
+from compare.conformance.rocketmq_traces.steps import NOTHING, Outcome, Step
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
 from rocketmq_selfbalance.cluster import (
@@ -39,93 +38,82 @@ from rocketmq_selfbalance.cluster import (
     subscribe_queues,
 )
 
-_CONNECTION = ("group", "channel", "client_id", "notify_consumer_ids_changed")
-_HEARTBEAT = ("consume_type", "message_model", "consume_from_where", "update_subscription", "subscriptions")
 _AS_STORED = "topic_group_table_as_stored"
+
+
+class Connection(NamedTuple):
+    """Whose heartbeat comes over which channel."""
+
+    group: str
+    channel: str
+    client_id: str
+    notify_consumer_ids_changed: bool
+
+
+class Heartbeat(NamedTuple):
+    """What it says of the consumer."""
+
+    consume_type: str
+    message_model: str
+    consume_from_where: str
+    update_subscription: bool
+    subscriptions: list[object]
 
 
 class Consumers:
     """The consumer manager behind a trace, and the channels that it had closed."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
-        only(config, "config", ("enable_fast_channel_event_process", "channel_expired_timeout_ms", "seed_index"))
+    outcome = Outcome
+
+    def __init__(self, enable_fast_channel_event_process: bool, channel_expired_timeout_ms: int) -> None:
         self.manager = ConsumerManager(
-            get(config, "channel_expired_timeout_ms", int),
-            fast_channel_events=get(config, "enable_fast_channel_event_process", bool),
+            channel_expired_timeout_ms, fast_channel_events=enable_fast_channel_event_process
         )
         self.closed: set[str] = set()
 
-    def operations(self) -> Mapping[str, tuple[tuple[str, ...], Operation]]:
-        return {
-            "register_consumer": ((*_CONNECTION, *_HEARTBEAT), self._register),
-            "register_consumer_without_subscriptions": (_CONNECTION, self._register_without),
-            "unregister_consumer": (_CONNECTION, self._unregister),
-            "channel_close_event": (("channel",), self._channel_closed),
-            "scan_not_active_channels": ((), self._scan),
-            "find_subscription": (("group", "topic"), self._find_subscription),
-            "query_topic_consume_by_who": (("topic",), self._by_who),
-            "client_ids_sorted": (("group",), self._client_ids),
-        }
-
-    def _register(self, step: Step) -> Outcome:
-        data = ConsumerData(
-            step.text("group"),
-            step.text("consume_type"),
-            step.text("message_model"),
-            step.text("consume_from_where"),
-            tuple(_subscription(each) for each in get(step.arguments, "subscriptions", list)),
-        )
+    def register_consumer(self, now: int, step: Step, by: Connection, told: Heartbeat) -> Outcome:
+        data = ConsumerData(by.group, *told[:3], tuple(map(_subscription, told.subscriptions)))
         changed, events = self.manager.register(
-            step.now,
-            step.text("channel"),
-            step.text("client_id"),
+            now,
+            by.channel,
+            by.client_id,
             data,
-            notify=step.truth("notify_consumer_ids_changed"),
-            update_subscription=step.truth("update_subscription"),
-            is_open=step.text("channel") not in self.closed,
+            notify=by.notify_consumer_ids_changed,
+            update_subscription=told.update_subscription,
+            is_open=by.channel not in self.closed,
         )
         return self._outcome(step, changed, events)
 
-    def _register_without(self, step: Step) -> Outcome:
+    def register_consumer_without_subscriptions(self, now: int, step: Step, by: Connection) -> Outcome:
         # The step leaves out the mode, which this kind of heartbeat brings as well.
-        data = ConsumerData(step.text("group"), CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, ())
+        data = ConsumerData(by.group, CONSUME_PASSIVELY, CLUSTERING, CONSUME_FROM_LAST_OFFSET, ())
         changed, events = self.manager.register_without_subscriptions(
-            step.now,
-            step.text("channel"),
-            step.text("client_id"),
-            data,
-            notify=step.truth("notify_consumer_ids_changed"),
+            now, by.channel, by.client_id, data, notify=by.notify_consumer_ids_changed
         )
         return self._outcome(step, changed, events)
 
-    def _unregister(self, step: Step) -> Outcome:
-        events = self.manager.unregister(
-            step.text("group"),
-            step.text("channel"),
-            step.text("client_id"),
-            notify=step.truth("notify_consumer_ids_changed"),
-        )
+    def unregister_consumer(self, step: Step, by: Connection) -> Outcome:
+        events = self.manager.unregister(by.group, by.channel, by.client_id, notify=by.notify_consumer_ids_changed)
         return self._outcome(step, NOTHING, events)
 
-    def _channel_closed(self, step: Step) -> Outcome:
-        events = self.manager.channel_closed(step.text("channel"))
+    def channel_close_event(self, step: Step, channel: str) -> Outcome:
+        events = self.manager.channel_closed(channel)
         return self._outcome(step, bool(events), events)
 
-    def _scan(self, step: Step) -> Outcome:
-        channels, events = self.manager.scan(step.now)
+    def scan_not_active_channels(self, now: int, step: Step) -> Outcome:
+        channels, events = self.manager.scan(now)
         self.closed.update(channels)
         return self._outcome(step, NOTHING, events)
 
-    def _find_subscription(self, step: Step) -> Outcome:
-        found = self.manager.find_subscription(step.text("group"), step.text("topic"))
+    def find_subscription(self, step: Step, group: str, topic: str) -> Outcome:
+        found = self.manager.find_subscription(group, topic)
         return self._outcome(step, None if found is None else list(found))
 
-    def _by_who(self, step: Step) -> Outcome:
-        step.text("topic")
-        return self._outcome(step, get(step.arguments, "result", list))
+    def query_topic_consume_by_who(self, step: Step, topic: str) -> Outcome:
+        return self._outcome(step, get(step, "result", list))
 
-    def _client_ids(self, step: Step) -> Outcome:
-        found = self.manager.client_ids(step.text("group"))
+    def client_ids_sorted(self, step: Step, group: str) -> Outcome:
+        found = self.manager.client_ids(group)
         return self._outcome(step, None if found is None else sorted(found))
 
     def _outcome(self, step: Step, result: object = NOTHING, events: Sequence[ConsumerEvent] = ()) -> Outcome:
@@ -148,7 +136,7 @@ class Consumers:
                 }
                 for name, group in sorted(self.manager.groups.items())
             ],
-            _AS_STORED: get(get(step.arguments, "state", dict), _AS_STORED, dict),
+            _AS_STORED: get(get(step, "state", dict), _AS_STORED, dict),
             "closed_channels": sorted(self.closed),
         }
         return Outcome(result, {"events": recorded if same else played}, state)
@@ -176,7 +164,7 @@ def _topics(event: ConsumerEvent) -> list[str]:
 
 
 def _events(step: Step) -> list[Mapping[str, object]]:
-    effects = step.arguments.get("effects", {})
+    effects = step.get("effects", {})
     if not isinstance(effects, dict):
         raise MalformedCase("effects", "an object", effects)
     events = effects.get("events", [])
@@ -201,7 +189,7 @@ def _by_group(events: Iterable[Mapping[str, object]]) -> dict[str, list[Mapping[
     }
 
 
-def _subscription(given: Json) -> Subscription:
+def _subscription(given: object) -> Subscription:
     match given:
         case [str(topic), str(expression), int(version)] if not isinstance(version, bool):
             return Subscription(topic, expression, version)
@@ -211,124 +199,91 @@ def _subscription(given: Json) -> Subscription:
 class Locks:
     """The lock manager behind a trace. It records no state: what it holds shows in what it grants."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
-        only(config, "config", ("lock_max_live_ms", "seed_index"))
-        self.manager = RebalanceLockManager(get(config, "lock_max_live_ms", int))
+    outcome = Outcome
 
-    def operations(self) -> Mapping[str, tuple[tuple[str, ...], Operation]]:
-        return {
-            "try_lock": (("group", "queue", "client_id"), self._try_lock),
-            "try_lock_batch": (("group", "queues", "client_id"), self._try_lock_batch),
-            "unlock_batch": (("group", "queues", "client_id"), self._unlock_batch),
-            "is_lock_all_expired": (("group",), self._all_expired),
-        }
+    def __init__(self, lock_max_live_ms: int) -> None:
+        self.manager = RebalanceLockManager(lock_max_live_ms)
 
-    def _try_lock(self, step: Step) -> Outcome:
-        asked = queue("queue", step.arguments.get("queue"))
-        return Outcome(self.manager.try_lock(step.now, step.text("group"), asked, step.text("client_id")))
+    def try_lock(self, now: int, group: str, queue: Queue, client_id: str) -> object:
+        return self.manager.try_lock(now, group, queue, client_id)
 
-    def _try_lock_batch(self, step: Step) -> Outcome:
-        granted = self.manager.try_lock_batch(step.now, step.text("group"), _queues(step), step.text("client_id"))
-        return Outcome([list(each) for each in sort_queues(granted)])
+    def try_lock_batch(self, now: int, group: str, queues: list[Queue], client_id: str) -> object:
+        return [list(each) for each in sort_queues(self.manager.try_lock_batch(now, group, queues, client_id))]
 
-    def _unlock_batch(self, step: Step) -> Outcome:
-        self.manager.unlock_batch(step.text("group"), _queues(step), step.text("client_id"))
-        return Outcome()
+    def unlock_batch(self, group: str, queues: list[Queue], client_id: str) -> None:
+        self.manager.unlock_batch(group, queues, client_id)
 
-    def _all_expired(self, step: Step) -> Outcome:
-        return Outcome(self.manager.all_expired(step.now, step.text("group")))
+    def is_lock_all_expired(self, now: int, group: str) -> object:
+        return self.manager.all_expired(now, group)
 
 
-def _queues(step: Step) -> list[Queue]:
-    return queues(step.arguments, "queues") or []
+class Registration(NamedTuple):
+    """What a broker registers with."""
 
-
-_REGISTER = (
-    "cluster",
-    "broker",
-    "broker_id",
-    "address",
-    "timeout_ms",
-    "enable_acting_master",
-    "data_version_timestamp_ms",
-    "data_version_counter",
-    "state_version",
-    "channel",
-    "topics_name_read_write_perm",
-)
+    cluster: str
+    broker: str
+    broker_id: int
+    address: str
+    topics_name_read_write_perm: list[object]
+    state_version: int
+    data_version_timestamp_ms: int
+    data_version_counter: int
+    channel: str
+    timeout_ms: int | None
+    enable_acting_master: bool | None
 
 
 class Routes:
     """The route table behind a trace, and the channels that it had closed."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
-        switches = ("support_acting_master", "delete_topic_with_broker_registration", "default_broker_timeout_ms")
-        only(config, "config", (*switches, "seed_index"))
+    def __init__(
+        self,
+        support_acting_master: bool,
+        delete_topic_with_broker_registration: bool,
+        default_broker_timeout_ms: int,
+    ) -> None:
         self.table = RouteInfoManager(
             NameServerSettings(
-                support_acting_master=get(config, switches[0], bool),
-                delete_topic_with_broker_registration=get(config, switches[1], bool),
-                broker_expired_timeout_ms=get(config, switches[2], int),
+                support_acting_master=support_acting_master,
+                delete_topic_with_broker_registration=delete_topic_with_broker_registration,
+                broker_expired_timeout_ms=default_broker_timeout_ms,
             )
         )
         self.closed: set[str] = set()
 
-    def operations(self) -> Mapping[str, tuple[tuple[str, ...], Operation]]:
-        table, does_, tells_ = self.table, partial(does, self._outcome), partial(tells, self._outcome)
-        return {
-            "register_broker": (_REGISTER, tells_(self._register)),
-            "unregister_broker": (
-                ("cluster", "broker", "broker_id", "address"),
-                does_(lambda step: table.unregister(step.text("cluster"), step.text("broker"), step.text("address"))),
-            ),
-            "broker_heartbeat": (
-                ("cluster", "address"),
-                does_(lambda step: table.heartbeat(step.now, step.text("cluster"), step.text("address"))),
-            ),
-            "scan_not_active_brokers": ((), tells_(self._scan)),
-            "channel_destroyed": (
-                ("channel",),
-                tells_(lambda step: {"unregistered": int(table.channel_closed(step.text("channel")))}),
-            ),
-            "pickup_route": (("topic",), tells_(self._pickup)),
-            "wipe_write_perm": (("broker",), tells_(lambda step: table.wipe_write_perm(step.text("broker")))),
-            "add_write_perm": (("broker",), tells_(lambda step: table.add_write_perm(step.text("broker")))),
-            "delete_topic": (("topic",), does_(lambda step: table.delete_topic(step.text("topic")))),
-            "delete_topic_in_cluster": (
-                ("topic", "cluster"),
-                does_(lambda step: table.delete_topic(step.text("topic"), step.text("cluster"))),
-            ),
-            "register_topic": (("topic", "broker", "read", "write", "perm"), does_(self._register_topic)),
-        }
-
-    def _register(self, step: Step) -> object:
-        version = DataVersion(
-            step.number("state_version"), step.number("data_version_timestamp_ms"), step.number("data_version_counter")
-        )
+    def register_broker(self, now: int, given: Registration) -> object:
         answer = self.table.register(
-            step.now,
-            step.text("cluster"),
-            step.text("broker"),
-            step.number("broker_id"),
-            step.text("address"),
-            _configs(step),
-            version,
-            step.text("channel"),
-            timeout_ms=step.optional_number("timeout_ms"),
-            acting_master=get(step.arguments, "enable_acting_master", bool, type(None)),
-            ha_server_address=f"ha/{step.text('address')}",  # what the recording script gave
+            now,
+            given.cluster,
+            given.broker,
+            given.broker_id,
+            given.address,
+            list(map(_topic_config, given.topics_name_read_write_perm)),
+            DataVersion(given.state_version, given.data_version_timestamp_ms, given.data_version_counter),
+            given.channel,
+            timeout_ms=given.timeout_ms,
+            acting_master=given.enable_acting_master,
+            ha_server_address=f"ha/{given.address}",  # what the recording script gave
         )
         if answer is None:
             return None
         return {"ha_server_address": answer.ha_server_address, "master_address": answer.master_address}
 
-    def _scan(self, step: Step) -> object:
+    def unregister_broker(self, cluster: str, broker: str, broker_id: object, address: str) -> None:
+        self.table.unregister(cluster, broker, address)
+
+    def broker_heartbeat(self, now: int, cluster: str, address: str) -> None:
+        self.table.heartbeat(now, cluster, address)
+
+    def scan_not_active_brokers(self, now: int) -> object:
         before = len(self.table.live)
-        self.closed.update(self.table.scan(step.now))
+        self.closed.update(self.table.scan(now))
         return {"unregistered": before - len(self.table.live)}
 
-    def _pickup(self, step: Step) -> object:
-        topic = step.text("topic")
+    def channel_destroyed(self, channel: str) -> object:
+        return {"unregistered": int(self.table.channel_closed(channel))}
+
+    def pickup_route(self, topic: str) -> object:
         route = self.table.route(topic)
         if route is None:
             return None
@@ -346,11 +301,22 @@ class Routes:
             "publish_queues_in_order": [list(queue) for queue in publish_queues(topic, route)],
         }
 
-    def _register_topic(self, step: Step) -> None:
-        data = QueueData(step.text("broker"), step.number("read"), step.number("write"), step.number("perm"))
-        self.table.register_topic(step.text("topic"), [data])
+    def wipe_write_perm(self, broker: str) -> object:
+        return self.table.wipe_write_perm(broker)
 
-    def _outcome(self, result: object = NOTHING) -> Outcome:
+    def add_write_perm(self, broker: str) -> object:
+        return self.table.add_write_perm(broker)
+
+    def delete_topic(self, topic: str) -> None:
+        self.table.delete_topic(topic)
+
+    def delete_topic_in_cluster(self, topic: str, cluster: str) -> None:
+        self.table.delete_topic(topic, cluster)
+
+    def register_topic(self, topic: str, broker: str, read: int, write: int, perm: int) -> None:
+        self.table.register_topic(topic, [QueueData(broker, read, write, perm)])
+
+    def outcome(self, result: object = NOTHING, /) -> Outcome:
         table = self.table
         state = {
             "topics_broker_read_write_perm": {
@@ -371,12 +337,8 @@ class Routes:
         return Outcome(result, {}, state)
 
 
-def _configs(step: Step) -> list[TopicConfig]:
-    configs = []
-    for given in get(step.arguments, "topics_name_read_write_perm", list):
-        match given:
-            case [str(topic), int(read), int(write), int(perm)]:
-                configs.append(TopicConfig(topic, read, write, perm))
-            case _:
-                raise MalformedCase("topics_name_read_write_perm", "[topic, read, write, perm]", given)
-    return configs
+def _topic_config(given: object) -> TopicConfig:
+    match given:
+        case [str(topic), int(read), int(write), int(perm)]:
+            return TopicConfig(topic, read, write, perm)
+    raise MalformedCase("topics_name_read_write_perm", "[topic, read, write, perm]", given)

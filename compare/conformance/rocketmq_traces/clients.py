@@ -4,10 +4,10 @@ record of all effects."""
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Protocol, TypeAlias, cast
+from typing import NamedTuple, Protocol, cast
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.rocketmq_traces.steps import EPOCH_MS, Step
+from compare.conformance.rocketmq_traces.steps import EPOCH_MS, Answer
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Outbox, Time
 from rocketmq_selfbalance.catalogue import (
@@ -42,39 +42,52 @@ from rocketmq_selfbalance.cluster import (
     RemoteOffsets,
     RemoveOffset,
     Sleep,
+    Step,
     Thread,
     UnlockQueues,
 )
-from rocketmq_selfbalance.cluster import Step as ThreadStep
-
-CREATE_CLIENT = (
-    *("client", "group", "kind", "orderly", "message_model", "strategy", "consume_from_where", "consume_timestamp"),
-    *("pull_threshold_for_topic", "pull_threshold_size_for_topic"),
-)
 
 
-def make_consumer(step: Step) -> Consumer:
+class CreateClient(NamedTuple):
+    """What a step says of a client that it makes."""
+
+    client: str
+    group: str
+    kind: str
+    orderly: bool
+    message_model: str
+    strategy: str
+    consume_from_where: str
+    consume_timestamp: str | None
+    pull_threshold_for_topic: int
+    pull_threshold_size_for_topic: int
+
+
+def make_consumer(now: Time, given: CreateClient) -> Consumer:
     """The client's one consumer."""
-    for name in ("kind", "message_model", "consume_from_where"):
-        if step.text(name) not in CHOICES[name]:
-            raise MalformedCase(name, f"one of {', '.join(CHOICES[name])}", step.text(name))
+    check_choices(given._asdict(), "kind", "message_model", "consume_from_where")
     settings = ClientSettings(
-        kind=step.text("kind"),
-        orderly=step.truth("orderly"),
-        message_model=step.text("message_model"),
-        consume_from_where=step.text("consume_from_where"),
+        kind=given.kind,
+        orderly=given.orderly,
+        message_model=given.message_model,
+        consume_from_where=given.consume_from_where,
         pulling=PullSettings(
-            pull_threshold_for_topic=step.number("pull_threshold_for_topic"),
-            pull_threshold_size_for_topic=step.number("pull_threshold_size_for_topic"),
+            pull_threshold_for_topic=given.pull_threshold_for_topic,
+            pull_threshold_size_for_topic=given.pull_threshold_size_for_topic,
         ),
     )
-    client = step.text("client")
-    strategy = strategy_named(step.text("strategy"))
-    consumer = Consumer(step.text("group"), client, client, strategy, RemoteOffsets(), settings, step.now)
-    given = step.optional_text("consume_timestamp")
-    if given is not None:
-        consumer.consume_timestamp = _moment(given)
+    strategy = strategy_named(given.strategy)
+    consumer = Consumer(given.group, given.client, given.client, strategy, RemoteOffsets(), settings, now)
+    if given.consume_timestamp is not None:
+        consumer.consume_timestamp = _moment(given.consume_timestamp)
     return consumer
+
+
+def check_choices(given: Mapping[str, object], *names: str) -> None:
+    """`MalformedCase` for a setting that is none of what it may be."""
+    for name in names:
+        if given[name] not in CHOICES[name]:
+            raise MalformedCase(name, f"one of {', '.join(CHOICES[name])}", given[name])
 
 
 def strategy_named(name: str) -> Strategy:
@@ -104,8 +117,6 @@ def _moment(text: str) -> Time:
         raise MalformedCase("consume_timestamp", "yyyyMMddHHmmss", text) from None
     return moment.timestamp() * 1000 - EPOCH_MS
 
-
-Answer: TypeAlias = int | Failure
 
 LOCK_MAX_LIVE_MS = 60_000
 
@@ -158,9 +169,16 @@ class Brokers:
         self.unreachable: set[str] = set()
         self.locks = RebalanceLockManager(LOCK_MAX_LIVE_MS)
 
-    def set_unreachable(self, step: Step) -> None:
+    def set_unreachable(self, broker: str, on: bool) -> None:
         """Clients know no address of the broker any more, or know it again."""
-        (self.unreachable.add if step.truth("on") else self.unreachable.discard)(step.text("broker"))
+        (self.unreachable.add if on else self.unreachable.discard)(broker)
+
+    def set_committed(self, group: str, queue: Queue, offset: int | None) -> None:
+        """None: there is none any more."""
+        if offset is None:
+            self.committed.pop((group, queue), None)
+        else:
+            self.committed[group, queue] = offset
 
     def members_of(self, group: str) -> tuple[str, ...] | None:
         return self.members.get(group)
@@ -197,7 +215,7 @@ class TraceWorld:
         self._consumer, self._brokers = consumer, brokers
         self._effects: dict[str, list[object]] = {}
 
-    def run(self, now: int, *steps: ThreadStep) -> object:
+    def run(self, now: int, *steps: Step) -> object:
         """Do these steps; what the last one leaves."""
         thread = Thread(*steps)
         time: Time = now
@@ -326,9 +344,9 @@ def owners_of(owned: Iterable[tuple[str, Iterable[Queue]]]) -> list[list[object]
     return [[list(queue), owners[queue]] for queue in sort_queues(owners)]
 
 
-def in_order(given: list[str] | None, subscribed: Iterable[str]) -> tuple[str, ...]:
+def in_order(order: list[str], subscribed: Iterable[str]) -> tuple[str, ...]:
     """The order in which the topics were worked on; they have to be those subscribed to."""
-    order, topics = given or [], sorted(subscribed)
+    topics = sorted(subscribed)
     if sorted(order) != topics:
         raise MalformedCase("topic_order", f"the topics {topics} in some order", order)
     return tuple(order)

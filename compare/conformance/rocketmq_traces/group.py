@@ -1,28 +1,22 @@
 """Plays traces of whole groups: clients, brokers and a name server of the model together, through their parts, put
 together as the script did."""
 
-from collections.abc import Mapping
-from functools import partial
-
 from compare.conformance.cases import MalformedCase
-from compare.conformance.fields import counted, get, only, queue, texts
 from compare.conformance.rocketmq_traces.clients import (
     LOCK_MAX_LIVE_MS,
-    Answer,
     TraceWorld,
+    check_choices,
     in_order,
     in_text_order,
     owners_of,
     strategy_named,
 )
-from compare.conformance.rocketmq_traces.steps import NOTHING, Operation, Outcome, Step, does, tells
-from compare.json_types import Json
+from compare.conformance.rocketmq_traces.steps import NOTHING, Answer, Outcome
 from protocols import Queue, sort_queues
 from protocols.engine.nodes import Time
 from protocols.java import sorted_as_java
 from rocketmq_selfbalance.cluster import (
     CHANGE,
-    CHOICES,
     CLIENT_REGISTER,
     CLIENT_UNREGISTER,
     MASTER_ID,
@@ -47,7 +41,6 @@ from rocketmq_selfbalance.cluster import (
     consumer_data,
     subscribe_queues,
 )
-from rocketmq_selfbalance.cluster import Step as ThreadStep
 
 _CLUSTER = "cluster"
 _CHANNEL_EXPIRED_MS = 120_000
@@ -205,101 +198,70 @@ class GroupBrokers:
                 self._effects.setdefault("broker_event", []).append([name, event.kind, event.client_id or None])
 
 
-_CONFIG = (
-    *("group", "strategy", "orderly", "message_model", "consume_from_where", "notify_consumer_ids_changed"),
-    "seed_index",
-)
-
-
 class WholeGroup:
     """The group behind a trace, and all that it lives on."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
-        only(config, "config", _CONFIG)
-        for name in ("message_model", "consume_from_where"):
-            if get(config, name, str) not in CHOICES[name]:
-                raise MalformedCase(f"config.{name}", f"one of {', '.join(CHOICES[name])}", config[name])
-        self.group = get(config, "group", str)
-        self.strategy = strategy_named(get(config, "strategy", str))
+    def __init__(
+        self,
+        group: str,
+        strategy: str,
+        orderly: bool,
+        message_model: str,
+        consume_from_where: str,
+        notify_consumer_ids_changed: bool,
+    ) -> None:
+        given = {"message_model": message_model, "consume_from_where": consume_from_where}
+        check_choices(given, *given)
+        self.group, self.strategy = group, strategy_named(strategy)
         self.settings = ClientSettings(
-            orderly=get(config, "orderly", bool),
-            message_model=get(config, "message_model", str),
-            consume_from_where=get(config, "consume_from_where", str),
+            orderly=orderly, message_model=message_model, consume_from_where=consume_from_where
         )
-        self.brokers = GroupBrokers(self.group, notify=get(config, "notify_consumer_ids_changed", bool))
+        self.brokers = GroupBrokers(group, notify=notify_consumer_ids_changed)
         self.worlds: dict[str, TraceWorld] = {}
         """Client to its world, while it runs."""
 
-    def operations(self) -> Mapping[str, tuple[tuple[str, ...], Operation]]:
-        brokers, does_, tells_, silently = (
-            self.brokers,
-            partial(does, self._outcome),
-            partial(tells, self._outcome),
-            partial(does, Outcome),
-        )
-        return {
-            "register_broker": (("broker", "topics_and_queues"), does_(self._register)),
-            "unregister_broker": (("broker",), does_(lambda step: brokers.unregister(step.text("broker")))),
-            "broker_heartbeat_to_name_server": (
-                ("broker",),
-                does_(lambda step: brokers.live(step.now, step.text("broker"))),
-            ),
-            "name_server_scan": ((), does_(lambda step: brokers.routes.scan(step.now))),
-            "broker_down": (
-                ("broker", "down"),
-                does_(lambda step: brokers.set_down(step.text("broker"), step.truth("down"))),
-            ),
-            "brokers_scan_channels": ((), does_(lambda step: brokers.scan_channels(step.now))),
-            "set_queue": (
-                ("queue", "min_offset", "max_offset", "first_message_in_memory"),
-                silently(self._set_queue),
-            ),
-            "create_client": (("client", "topics"), does_(self._create)),
-            "subscribe": (
-                ("client", "topic"),
-                silently(lambda step: self._consumer(step).subscribe(step.text("topic"), step.now)),
-            ),
-            "unsubscribe": (
-                ("client", "topic"),
-                silently(lambda step: self._consumer(step).unsubscribe(step.text("topic"))),
-            ),
-            "poll_route": (("client",), tells_(self._poll_route)),
-            "heartbeat": (("client",), does_(lambda step: brokers.heartbeat(step.now, self._consumer(step)))),
-            "rebalance": (("client", "topic_order"), tells_(self._rebalance)),
-            "consumed_up_to": (("client", "queue", "next_offset"), self._consumed),
-            "persist_all_owned": (("client",), does_(lambda step: self._run(step, PersistAll(self.group)))),
-            "lock_all": (("client",), does_(lambda step: self._run(step, LockAll(self.group)))),
-            "pull_all_owned": (("client",), silently(self._pull)),
-            "stop_gracefully": (("client",), self._stop),
-            "crash_with_connections_closed": (("client",), self._crash),
-            "freeze_keeps_its_queues_and_connections": (("client",), does_(self._world)),
-            "thaw": (("client",), does_(self._world)),
-        }
-
     # Brokers and name server.
 
-    def _register(self, step: Step) -> None:
-        topics = {str(topic): count for topic, count in counted(step.arguments, "topics_and_queues", "topic")}
-        self.brokers.register(step.now, step.text("broker"), topics)
+    def register_broker(self, now: int, broker: str, topics_and_queues: list[tuple[str, int]]) -> None:
+        self.brokers.register(now, broker, dict(topics_and_queues))
 
-    def _set_queue(self, step: Step) -> None:
-        self.brokers.stored[queue("queue", step.arguments.get("queue"))] = (
-            step.number("min_offset"),
-            step.number("max_offset"),
-            step.truth("first_message_in_memory"),
-        )
+    def unregister_broker(self, broker: str) -> None:
+        self.brokers.unregister(broker)
+
+    def broker_heartbeat_to_name_server(self, now: int, broker: str) -> None:
+        self.brokers.live(now, broker)
+
+    def name_server_scan(self, now: int) -> None:
+        self.brokers.routes.scan(now)
+
+    def broker_down(self, broker: str, down: bool) -> None:
+        self.brokers.set_down(broker, down)
+
+    def brokers_scan_channels(self, now: int) -> None:
+        self.brokers.scan_channels(now)
+
+    def set_queue(self, queue: Queue, min_offset: int, max_offset: int, first_message_in_memory: bool) -> Outcome:
+        self.brokers.stored[queue] = min_offset, max_offset, first_message_in_memory
+        return Outcome()
 
     # Clients.
 
-    def _create(self, step: Step) -> None:
-        client = step.text("client")
-        consumer = Consumer(self.group, client, client, self.strategy, RemoteOffsets(), self.settings, step.now)
-        for topic in texts(step.arguments, "topics") or ():
-            consumer.subscribe(topic, step.now)
+    def create_client(self, now: int, client: str, topics: list[str]) -> None:
+        consumer = Consumer(self.group, client, client, self.strategy, RemoteOffsets(), self.settings, now)
+        for topic in topics:
+            consumer.subscribe(topic, now)
         self.worlds[client] = TraceWorld(consumer, self.brokers)
 
-    def _poll_route(self, step: Step) -> object:
-        consumer = self._consumer(step)
+    def subscribe(self, now: int, client: str, topic: str) -> Outcome:
+        self._consumer(client).subscribe(topic, now)
+        return Outcome()
+
+    def unsubscribe(self, client: str, topic: str) -> Outcome:
+        self._consumer(client).unsubscribe(topic)
+        return Outcome()
+
+    def poll_route(self, client: str) -> object:
+        consumer = self._consumer(client)
         found: list[list[str | int | None]] = []
         for topic in consumer.subscriptions:
             route = self.brokers.routes.route(topic)
@@ -310,46 +272,59 @@ class WholeGroup:
             found.append([topic, len(consumer.routes[topic])])
         return found
 
-    def _rebalance(self, step: Step) -> object:
-        consumer = self._consumer(step)
-        order = in_order(texts(step.arguments, "topic_order"), consumer.subscriptions)
-        self._run(step, DoRebalance(self.group, order))
+    def heartbeat(self, now: int, client: str) -> None:
+        self.brokers.heartbeat(now, self._consumer(client))
+
+    def rebalance(self, now: int, client: str, topic_order: list[str]) -> object:
+        consumer = self._consumer(client)
+        self._world(client).run(now, DoRebalance(self.group, in_order(topic_order, consumer.subscriptions)))
         return consumer.rebalancing.balanced
 
-    def _run(self, step: Step, *steps: ThreadStep) -> None:
-        self._world(step).run(step.now, *steps)
-
-    def _consumed(self, step: Step) -> Outcome:
-        consumer, consumed = self._consumer(step), queue("queue", step.arguments.get("queue"))
-        process_queue = consumer.table.get(consumed)
+    def consumed_up_to(self, client: str, queue: Queue, next_offset: int) -> Outcome:
+        consumer = self._consumer(client)
+        process_queue = consumer.table.get(queue)
         stored = process_queue is not None and not process_queue.dropped
         if stored:
-            consumer.store.table.update(consumed, step.number("next_offset"), True)
+            consumer.store.table.update(queue, next_offset, True)
         return Outcome({"stored": stored})
 
-    def _pull(self, step: Step) -> None:
-        consumer = self._consumer(step)
+    def persist_all_owned(self, now: int, client: str) -> None:
+        self._world(client).run(now, PersistAll(self.group))
+
+    def lock_all(self, now: int, client: str) -> None:
+        self._world(client).run(now, LockAll(self.group))
+
+    def pull_all_owned(self, now: int, client: str) -> Outcome:
+        consumer = self._consumer(client)
         for held in consumer.holds():
-            consumer.table[held].last_pull = step.now
+            consumer.table[held].last_pull = now
+        return Outcome()
 
-    def _stop(self, step: Step) -> Outcome:
-        consumer = self._consumer(step)
-        self._run(step, *([UnlockAll(self.group)] if consumer.locks else []), PersistAll(self.group))
+    def stop_gracefully(self, now: int, client: str) -> Outcome:
+        consumer = self._consumer(client)
+        unlock = [UnlockAll(self.group)] if consumer.locks else []
+        self._world(client).run(now, *unlock, PersistAll(self.group))
         self.brokers.take_leave(consumer)
-        return self._gone(step)
+        return self._gone(client)
 
-    def _crash(self, step: Step) -> Outcome:
-        self.brokers.lose(step.text("client"))
-        return self._gone(step)
+    def crash_with_connections_closed(self, client: str) -> Outcome:
+        self.brokers.lose(client)
+        return self._gone(client)
 
-    def _gone(self, step: Step) -> Outcome:
-        outcome = self._outcome()
-        del self.worlds[step.text("client")]
-        return Outcome(outcome.result, outcome.effects, self._state())
+    def freeze_keeps_its_queues_and_connections(self, client: str) -> None:
+        self._world(client)
+
+    def thaw(self, client: str) -> None:
+        self._world(client)
+
+    def _gone(self, client: str) -> Outcome:
+        outcome = self.outcome()
+        del self.worlds[client]
+        return outcome._replace(state=self._state())
 
     # What came of it.
 
-    def _outcome(self, result: object = NOTHING) -> Outcome:
+    def outcome(self, result: object = NOTHING, /) -> Outcome:
         effects: dict[str, list[object]] = self.brokers.take_effects()
         for world in self.worlds.values():
             for kind, records in world.take_effects().items():
@@ -366,11 +341,10 @@ class WholeGroup:
         )
         return {"owners": owners_of(owned), **self.brokers.state()}
 
-    def _world(self, step: Step) -> TraceWorld:
-        client = step.text("client")
+    def _world(self, client: str) -> TraceWorld:
         if client not in self.worlds:
             raise MalformedCase("client", "a client that runs", client)
         return self.worlds[client]
 
-    def _consumer(self, step: Step) -> Consumer:
-        return self._world(step).consumer(self.group)
+    def _consumer(self, client: str) -> Consumer:
+        return self._world(client).consumer(self.group)

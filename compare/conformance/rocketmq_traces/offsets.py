@@ -3,29 +3,13 @@
 The recorded text of ``consumerOffset.json`` is compared by its content: the order of keys means nothing.
 """
 
-from collections.abc import Callable, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.fields import NO_FIELD, get, only, queue, queues, texts
-from compare.conformance.rocketmq_traces.clients import (
-    CREATE_CLIENT,
-    Answer,
-    Brokers,
-    TraceWorld,
-    entries,
-    make_consumer,
-)
-from compare.conformance.rocketmq_traces.steps import (
-    EPOCH_MS,
-    NOTHING,
-    Operation,
-    Outcome,
-    Step,
-    does,
-    tells,
-)
-from compare.json_types import Json
+from compare.conformance.fields import get
+from compare.conformance.rocketmq_traces.clients import Brokers, CreateClient, TraceWorld, entries, make_consumer
+from compare.conformance.rocketmq_traces.steps import EPOCH_MS, NOTHING, Answer, Count, Outcome, Step
 from protocols import Queue
 from rocketmq_selfbalance.catalogue import Averagely
 from rocketmq_selfbalance.cluster import (
@@ -52,21 +36,24 @@ from rocketmq_selfbalance.cluster import (
     stored_of,
     text_of,
 )
-from rocketmq_selfbalance.cluster import Step as ThreadStep
 
-_QUEUE = ("group", "topic", "queue_id")
-_CLONED = ("from_group", "to_group", "topic")
+
+class Place(NamedTuple):
+    """A group's queue at the broker."""
+
+    group: str
+    topic: str
+    queue_id: int
 
 
 class Offsets:
     """The offset manager behind a trace, and the broker around it: its message store, its groups and topics."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
-        only(config, "config", ("use_server_side_reset_offset", "consumer_offset_update_version_step", "seed_index"))
+    def __init__(self, use_server_side_reset_offset: bool, consumer_offset_update_version_step: int) -> None:
         self.new_manager = partial(
             ConsumerOffsetManager,
-            server_side_reset=get(config, "use_server_side_reset_offset", bool),
-            version_step=get(config, "consumer_offset_update_version_step", int),
+            server_side_reset=use_server_side_reset_offset,
+            version_step=consumer_offset_update_version_step,
         )
         self.manager = self.new_manager(0)
         self.store: dict[tuple[str, int], tuple[int, bool]] = {}
@@ -75,117 +62,108 @@ class Offsets:
         self.groups: set[str] = set()
         self.topics: set[str] = set()
 
-    def operations(self) -> Mapping[str, tuple[tuple[str, ...], Operation]]:
-        manager, does_, tells_ = self.manager, partial(does, self._outcome), partial(tells, self._outcome)
-        return {
-            "commit": (
-                (*_QUEUE, "offset"),
-                does_(lambda step: manager.commit(step.now, *_numbered(step), step.number("offset"))),
-            ),
-            "commit_many": (("group", "topic", "count", "rule"), does_(self._commit_many)),
-            "query": (_QUEUE, tells_(lambda step: manager.query(*_numbered(step)))),
-            "commit_pull": (
-                (*_QUEUE, "offset"),
-                does_(lambda step: manager.commit_pull(*_numbered(step), step.number("offset"))),
-            ),
-            "query_pull": (_QUEUE, tells_(lambda step: manager.query_pull(*_numbered(step)))),
-            "clear_pull": (
-                ("group", "topic"),
-                does_(lambda step: manager.clear_pull(step.text("group"), step.text("topic"))),
-            ),
-            "clone": (
-                _CLONED,
-                does_(lambda step: manager.clone(*map(step.text, _CLONED))),
-            ),
-            "assign_reset": (
-                (*_QUEUE, "offset"),
-                does_(lambda step: manager.assign_reset(*_numbered(step), step.number("offset"))),
-            ),
-            "has_reset": (_QUEUE, tells_(lambda step: manager.has_reset(*_numbered(step)))),
-            "query_then_erase_reset": (_QUEUE, tells_(lambda step: manager.take_reset(*_numbered(step)))),
-            "remove_group": (("group",), does_(lambda step: manager.remove_group(step.text("group")))),
-            "clean_group_consume_offsets": (("group",), does_(lambda step: manager.clean_group(step.text("group")))),
-            "clean_topic": (("topic",), does_(lambda step: manager.clean_topic(step.text("topic")))),
-            "topics_of_group": (("group",), tells_(lambda step: manager.topics_of(step.text("group")))),
-            "groups_of_topic": (("topic",), tells_(lambda step: manager.groups_of(step.text("topic")))),
-            "min_offset_over_groups": (("topic", "filter_groups"), tells_(self._least)),
-            "set_message_store": (("topic", "queue_id", "min_offset", "first_message_in_memory"), self._set_store),
-            "set_known": (("all_groups_known", "all_topics_known", "known_groups", "known_topics"), self._set_known),
-            "rpc_query_consumer_offset": ((*_QUEUE, "set_zero_if_not_found"), tells_(self._rpc_query)),
-            "rpc_update_consumer_offset": ((*_QUEUE, "offset"), tells_(self._rpc_update)),
-            "persist_and_load": ((), self._persist_and_load),
-            "load_json_text": (("json_text",), tells_(self._load)),
-        }
+    def commit(self, now: int, of: Place, offset: int) -> None:
+        self.manager.commit(now, *of, offset)
 
-    def _commit_many(self, step: Step) -> None:
-        rule = "for i in 0..count-1: commit(queue_id = i mod 4, offset = i)"
-        if step.text("rule") != rule:
-            raise MalformedCase("rule", rule, step.text("rule"))
-        for number in range(step.count("count")):
-            self.manager.commit(step.now, step.text("group"), step.text("topic"), number % 4, number)
+    def commit_many(self, now: int, group: str, topic: str, count: Count, rule: str) -> None:
+        known = "for i in 0..count-1: commit(queue_id = i mod 4, offset = i)"
+        if rule != known:
+            raise MalformedCase("rule", known, rule)
+        for number in range(count):
+            self.manager.commit(now, group, topic, number % 4, number)
 
-    def _least(self, step: Step) -> object:
-        listed = step.optional_text("filter_groups") or ""
+    def query(self, of: Place) -> object:
+        return self.manager.query(*of)
+
+    def commit_pull(self, of: Place, offset: int) -> None:
+        self.manager.commit_pull(*of, offset)
+
+    def query_pull(self, of: Place) -> object:
+        return self.manager.query_pull(*of)
+
+    def clear_pull(self, group: str, topic: str) -> None:
+        self.manager.clear_pull(group, topic)
+
+    def clone(self, from_group: str, to_group: str, topic: str) -> None:
+        self.manager.clone(from_group, to_group, topic)
+
+    def assign_reset(self, of: Place, offset: int) -> None:
+        self.manager.assign_reset(*of, offset)
+
+    def has_reset(self, of: Place) -> object:
+        return self.manager.has_reset(*of)
+
+    def query_then_erase_reset(self, of: Place) -> object:
+        return self.manager.take_reset(*of)
+
+    def remove_group(self, group: str) -> None:
+        self.manager.remove_group(group)
+
+    def clean_group_consume_offsets(self, group: str) -> None:
+        self.manager.clean_group(group)
+
+    def clean_topic(self, topic: str) -> None:
+        self.manager.clean_topic(topic)
+
+    def topics_of_group(self, group: str) -> object:
+        return self.manager.topics_of(group)
+
+    def groups_of_topic(self, topic: str) -> object:
+        return self.manager.groups_of(topic)
+
+    def min_offset_over_groups(self, topic: str, filter_groups: str | None) -> object:
+        listed = filter_groups or ""
         without = listed.split(",") if listed.strip() else []
-        found = self.manager.least_over_groups(step.text("topic"), without, lambda *queue: self._stored(*queue)[0])
+        found = self.manager.least_over_groups(topic, without, lambda *queue: self._stored(*queue)[0])
         return [list(item) for item in sorted(found.items())]
 
-    def _set_store(self, step: Step) -> Outcome:
-        known = step.number("min_offset"), step.truth("first_message_in_memory")
-        self.store[step.text("topic"), step.number("queue_id")] = known
+    def set_message_store(self, topic: str, queue_id: int, min_offset: int, first_message_in_memory: bool) -> Outcome:
+        self.store[topic, queue_id] = min_offset, first_message_in_memory
         return Outcome()
 
     def _stored(self, topic: str, number: int) -> tuple[int, bool]:
         return self.store.get((topic, number), (0, True))
 
-    def _set_known(self, step: Step) -> Outcome:
-        self.all_groups, self.all_topics = step.truth("all_groups_known"), step.truth("all_topics_known")
-        self.groups = set(texts(step.arguments, "known_groups") or ())
-        self.topics = set(texts(step.arguments, "known_topics") or ())
+    def set_known(
+        self, all_groups_known: bool, all_topics_known: bool, known_groups: list[str], known_topics: list[str]
+    ) -> Outcome:
+        self.all_groups, self.all_topics = all_groups_known, all_topics_known
+        self.groups, self.topics = set(known_groups), set(known_topics)
         return Outcome()
 
-    def _rpc_query(self, step: Step) -> object:
-        group, topic, number = _numbered(step)
-        least, in_memory = self._stored(topic, number)
-        zero = get(step.arguments, "set_zero_if_not_found", bool, type(None))
+    def rpc_query_consumer_offset(self, of: Place, set_zero_if_not_found: bool | None) -> object:
+        least, in_memory = self._stored(of.topic, of.queue_id)
         code, offset = self.manager.answer_query(
-            group, topic, number, set_zero_if_not_found=zero, min_offset=least, first_in_memory=in_memory
+            *of, set_zero_if_not_found=set_zero_if_not_found, min_offset=least, first_in_memory=in_memory
         )
         return {"code": code, "offset": offset}
 
-    def _rpc_update(self, step: Step) -> object:
-        group, topic, number = _numbered(step)
+    def rpc_update_consumer_offset(self, now: int, of: Place, offset: int) -> object:
         answer = self.manager.update(
-            step.now,
-            group,
-            topic,
-            number,
-            step.number("offset"),
-            group_known=self.all_groups or group in self.groups,
-            topic_known=self.all_topics or topic in self.topics,
+            now,
+            *of,
+            offset,
+            group_known=self.all_groups or of.group in self.groups,
+            topic_known=self.all_topics or of.topic in self.topics,
         )
         return {"code": answer.code, "remark": answer.remark}
 
-    def _persist_and_load(self, step: Step) -> Outcome:
+    def persist_and_load(self, now: int, step: Step) -> Outcome:
         """The text is given back as recorded where its content is the same: the order of its keys means nothing."""
         text = text_of(self.manager.stored(), EPOCH_MS)
-        recorded = get(get(step.arguments, "result", dict), "json_text", str)
-        loaded = self.new_manager(step.now)
-        loaded.load(stored_of(text, step.now, EPOCH_MS))
+        recorded = get(get(step, "result", dict), "json_text", str)
+        loaded = self.new_manager(now)
+        loaded.load(stored_of(text, now, EPOCH_MS))
         same = _content(recorded) == _content(text)
         return Outcome({"json_text": recorded if same else text, "loaded_back": _offsets_of(loaded)})
 
-    def _load(self, step: Step) -> None:
-        text = step.optional_text("json_text")
-        if text:
-            self.manager.load(stored_of(text, step.now, EPOCH_MS))
+    def load_json_text(self, now: int, json_text: str | None) -> object:
+        if json_text:
+            self.manager.load(stored_of(json_text, now, EPOCH_MS))
+        return None
 
-    def _outcome(self, result: object = NOTHING) -> Outcome:
+    def outcome(self, result: object = NOTHING, /) -> Outcome:
         return Outcome(result, {}, _offsets_of(self.manager))
-
-
-def _numbered(step: Step) -> tuple[str, str, int]:
-    return step.text("group"), step.text("topic"), step.number("queue_id")
 
 
 def _content(text: str) -> object:
@@ -222,12 +200,10 @@ _GROUP = "group"
 class Store:
     """The store behind a trace, its file, and the brokers."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
-        only(config, "config", ("store", "seed_index"))
-        kind = get(config, "store", str)
-        if kind not in _STORES:
-            raise MalformedCase("config.store", " or ".join(_STORES), kind)
-        self.remote = kind == _STORES[0]
+    def __init__(self, store: str) -> None:
+        if store not in _STORES:
+            raise MalformedCase("config.store", " or ".join(_STORES), store)
+        self.remote = store == _STORES[0]
         self.brokers = Brokers()
         self.file = OffsetsFile()
         self._restart()
@@ -237,68 +213,46 @@ class Store:
         consumer = Consumer(_GROUP, "member", "client", Averagely(), self.store, ClientSettings())
         self.world = TraceWorld(consumer, self.brokers)
 
-    def operations(self) -> Mapping[str, tuple[tuple[str, ...], Operation]]:
-        does_, tells_, brokers = partial(does, self._outcome), partial(tells, self._outcome), self.brokers
-        return {
-            "update": (
-                ("queue", "offset", "increase_only"),
-                does_(
-                    lambda step: self.store.table.update(
-                        _queue(step), step.number("offset"), step.truth("increase_only")
-                    )
-                ),
-            ),
-            "update_and_freeze": (
-                ("queue", "offset"),
-                does_(lambda step: self.store.table.update_and_freeze(_queue(step), step.number("offset"))),
-            ),
-            "read": (("queue", "type"), tells_(self._read)),
-            "persist": (("queue",), does_(lambda step: self._run(step, Persist))),
-            "persist_all": (("queues",), does_(self._persist_all)),
-            "remove": (("queue",), does_(lambda step: self._run(step, RemoveOffset))),
-            "clone_offset_table": (
-                ("topic",),
-                tells_(lambda step: entries(self.store.table.clone(step.optional_text("topic")))),
-            ),
-            "set_broker_offset": (("queue", "offset"), does_(self._set_offset)),
-            "set_faults": (("offset_query", "offset_commit"), does_(self._set_faults)),
-            "set_broker_unreachable": (("broker", "on"), does_(lambda step: brokers.set_unreachable(step))),
-            "restart_and_load": ((), tells_(self._load)),
-            "file_text": ((), tells_(lambda step: self.file.text)),
-            "write_file": (("text",), self._write_file),
-        }
+    def update(self, queue: Queue | None, offset: int, increase_only: bool) -> None:
+        self.store.table.update(queue, offset, increase_only)
 
-    def _read(self, step: Step) -> object:
+    def update_and_freeze(self, queue: Queue | None, offset: int) -> None:
+        self.store.table.update_and_freeze(queue, offset)
+
+    def read(self, now: int, queue: Queue | None, type: str) -> object:
         kinds = [source.value for source in ReadFrom]
-        if step.text("type") not in kinds:
-            raise MalformedCase("type", f"one of {', '.join(kinds)}", step.text("type"))
-        source, wanted = ReadFrom(step.text("type")), _queue(step)
-        if wanted is None:
-            return self.store.read(None, source)
-        return self.world.run(step.now, ReadStored(_GROUP, wanted, source))
+        if type not in kinds:
+            raise MalformedCase("type", f"one of {', '.join(kinds)}", type)
+        source = ReadFrom(type)
+        return (
+            self.store.read(None, source) if queue is None else self.world.run(now, ReadStored(_GROUP, queue, source))
+        )
 
-    def _run(self, step: Step, make: Callable[[str, Queue], ThreadStep]) -> None:
-        wanted = _queue(step)
-        if wanted is not None:
-            self.world.run(step.now, make(_GROUP, wanted))
+    def persist(self, now: int, queue: Queue | None) -> None:
+        if queue is not None:
+            self.world.run(now, Persist(_GROUP, queue))
 
-    def _persist_all(self, step: Step) -> None:
-        commits = self.store.persist_all(queues(step.arguments, "queues") or ())
-        self.world.run(step.now, *(Commit(_GROUP, *entry) for entry in commits))
+    def persist_all(self, now: int, queues: list[Queue] | None) -> None:
+        self.world.run(now, *(Commit(_GROUP, *entry) for entry in self.store.persist_all(queues or [])))
 
-    def _set_offset(self, step: Step) -> None:
-        wanted, offset = _queue(step), step.optional_number("offset")
-        if wanted is None:
-            raise MalformedCase("queue", "[topic, broker, number]", None)
-        if offset is None:
-            self.brokers.committed.pop((_GROUP, wanted), None)
-        else:
-            self.brokers.committed[_GROUP, wanted] = offset
+    def remove(self, now: int, queue: Queue | None) -> None:
+        if queue is not None:
+            self.world.run(now, RemoveOffset(_GROUP, queue))
 
-    def _set_faults(self, step: Step) -> None:
-        self.brokers.faults = {fault for fault in ("offset_query", "offset_commit") if step.truth(fault)}
+    def clone_offset_table(self, topic: str | None) -> object:
+        return entries(self.store.table.clone(topic))
 
-    def _load(self, step: Step) -> object:
+    def set_broker_offset(self, queue: Queue, offset: int | None) -> None:
+        self.brokers.set_committed(_GROUP, queue, offset)
+
+    def set_faults(self, offset_query: bool, offset_commit: bool) -> None:
+        told = {"offset_query": offset_query, "offset_commit": offset_commit}
+        self.brokers.faults = {fault for fault, on in told.items() if on}
+
+    def set_broker_unreachable(self, broker: str, on: bool) -> None:
+        self.brokers.set_unreachable(broker, on)
+
+    def restart_and_load(self) -> object:
         self._restart()
         try:
             self.store.load()
@@ -306,25 +260,21 @@ class Store:
             return {"error": "MQClientException"}
         return None
 
-    def _write_file(self, step: Step) -> Outcome:
-        self.file.text = step.text("text")
+    def file_text(self) -> object:
+        return self.file.text
+
+    def write_file(self, text: str) -> Outcome:
+        self.file.text = text
         return Outcome()
 
-    def _outcome(self, result: object = NOTHING) -> Outcome:
+    def outcome(self, result: object = NOTHING, /) -> Outcome:
         effects = self.world.take_effects()
+        state: dict[str, object] = {"offset_table": entries(self.store.table.offsets)}
         if not self.remote:
             # Only the remote store tells the recorder what is kept and forgotten.
-            effects = {}
-        return Outcome(result, effects, self._state())
-
-    def _state(self) -> dict[str, object]:
-        state: dict[str, object] = {"offset_table": entries(self.store.table.offsets)}
-        if self.remote:
-            committed = {key[1]: offset for key, offset in self.brokers.committed.items()}
-            state["broker_offsets"] = entries(committed)
-        else:
-            state["file"] = self._file_content()
-        return state
+            return Outcome(result, {}, {**state, "file": self._file_content()})
+        committed = {key[1]: offset for key, offset in self.brokers.committed.items()}
+        return Outcome(result, effects, {**state, "broker_offsets": entries(committed)})
 
     def _file_content(self) -> list[list[object]] | str | None:
         if self.file.text is None:
@@ -335,66 +285,49 @@ class Store:
             return "unreadable"
 
 
-def _queue(step: Step) -> Queue | None:
-    value = step.arguments.get("queue", NO_FIELD)
-    return None if value is None else queue("queue", value)
-
-
 class Starts:
     """The one client behind a trace."""
 
-    def __init__(self, config: Mapping[str, Json]) -> None:
-        only(config, "config", ("timezone", "seed_index"))
-        if config.get("timezone", "UTC") != "UTC":
-            raise MalformedCase("config.timezone", "UTC", config["timezone"])
+    def __init__(self, timezone: str = "UTC") -> None:
+        if timezone != "UTC":
+            raise MalformedCase("config.timezone", "UTC", timezone)
         self.worlds: dict[str, tuple[TraceWorld, Brokers]] = {}
 
-    def operations(self) -> Mapping[str, tuple[tuple[str, ...], Operation]]:
-        arguments = ("client", "queue", "local_offset", "broker_offset", "max_offset", "search_offset")
-        return {
-            "create_client": (CREATE_CLIENT, self._create),
-            "compute_pull_from_where": (arguments, self._compute),
-        }
+    outcome = Outcome
 
-    def _create(self, step: Step) -> Outcome:
+    def create_client(self, now: int, given: CreateClient) -> None:
         brokers = Brokers()
-        self.worlds[step.text("client")] = TraceWorld(make_consumer(step), brokers), brokers
-        return Outcome()
+        self.worlds[given.client] = TraceWorld(make_consumer(now, given), brokers), brokers
 
-    def _compute(self, step: Step) -> Outcome:
-        world, brokers = self.worlds[step.text("client")]
-        asked = queue("queue", step.arguments.get("queue"))
+    def compute_pull_from_where(
+        self,
+        now: int,
+        client: str,
+        queue: Queue,
+        local_offset: int | None,
+        broker_offset: Answer | None,
+        max_offset: Answer | None,
+        search_offset: Answer | None,
+    ) -> Outcome:
+        world, brokers = self.worlds[client]
         consumer = world.consumer("")
         table = consumer.store.table
-        table.remove(asked)
-        local = step.optional_number("local_offset")
-        if local is not None:
-            table.update(asked, local, False)
-        brokers.committed[consumer.group, asked] = _answer(step, "broker_offset", Failure.NOT_FOUND)
-        brokers.ends[asked] = _answer(step, "max_offset", Failure.FAILED)
-        brokers.by_time[asked] = _answer(step, "search_offset", Failure.FAILED)
-        start = world.run(step.now, ComputePullFromWhere(consumer.group, asked))
+        table.remove(queue)
+        if local_offset is not None:
+            table.update(queue, local_offset, False)
+        brokers.committed[consumer.group, queue] = Failure.NOT_FOUND if broker_offset is None else broker_offset
+        brokers.ends[queue] = Failure.FAILED if max_offset is None else max_offset
+        brokers.by_time[queue] = Failure.FAILED if search_offset is None else search_offset
+        start = world.run(now, ComputePullFromWhere(consumer.group, queue))
         if not isinstance(start, Start):
             raise AssertionError(f"ComputePullFromWhere leaves a Start, got {start!r}")
         thrown = {"error": "MQClientException", "response_code": start.error}
-        after = consumer.store.read(asked, ReadFrom.MEMORY)
+        after = consumer.store.read(queue, ReadFrom.MEMORY)
         return Outcome(
             {
                 "compute_pull_from_where": start.offset,
                 "compute_pull_from_where_with_exception": {"value": start.offset} if start.error is None else thrown,
-                "local_offset_after": table.offsets.get(asked, None if after == NONE else after),
+                "local_offset_after": table.offsets.get(queue, None if after == NONE else after),
             },
             world.take_effects(),
         )
-
-
-def _answer(step: Step, name: str, if_null: Failure) -> Answer:
-    """A number, null, or ``error``."""
-    value = step.arguments.get(name, NO_FIELD)
-    if value is None:
-        return if_null
-    if value == "error":
-        return Failure.FAILED
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise MalformedCase(name, "a number, null or error", value)
-    return value

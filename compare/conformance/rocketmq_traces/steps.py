@@ -1,15 +1,23 @@
 """A recorded trace: steps in order, each an operation with what came of it (tests/golden/rocketmq/FORMAT-traces.md).
 
-A component performs the operations on the model's own part and gives the result, the effects and the state as the
-recording writes them; everything recorded is compared with that, and nothing may be missing on either side.
+A component is a class whose public methods are the operations, under the names that traces give them. What a method
+takes is what the step has: its parameters have the arguments' names, and their types say what these must be (pydantic
+reads them), so that a name stands in one place. ``now`` is the time, ``step`` the step itself; a parameter that is a
+record takes the arguments of its fields. The constructor takes the trace's config likewise. A method that returns
+something tells the result, an `Outcome` tells all; else `outcome` adds the effects and the state. Everything recorded
+is compared with that, and nothing may be missing on either side.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from inspect import isfunction
+from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias
+
+from pydantic import BeforeValidator, Field
 
 from compare.conformance.cases import Difference, Line, MalformedCase
-from compare.conformance.fields import count, differing, get, only
+from compare.conformance.fields import MOST_COUNT, arguments, differing, get, names_of, only
 from compare.json_types import Json
+from rocketmq_selfbalance.cluster import Failure
 
 EPOCH_MS = 1_700_000_000_000
 """Milliseconds since 1970 at which every trace starts; times in traces and in the model count from there."""
@@ -22,6 +30,7 @@ NOTHING: Final = "nothing recorded"
 
 _HEAD = ("trace_id", "component", "title", "config", "steps")
 _FRAME = ("step", "at_ms", "op", "result", "effects", "state")
+_OF_EVERY_CONFIG = ("seed_index",)
 
 
 class Outcome(NamedTuple):
@@ -34,68 +43,46 @@ class Outcome(NamedTuple):
     """Milliseconds that the operation itself took."""
 
 
-class Step(NamedTuple):
-    """An operation that is due: what to do, and its arguments."""
+Step: TypeAlias = Mapping[str, Json]
+"""A step, or a config, as it is recorded."""
 
-    now: int
-    """Milliseconds since the start of the trace."""
-    op: str
-    arguments: Mapping[str, Json]
+Count: TypeAlias = Annotated[int, Field(le=MOST_COUNT)]
+"""How many there are of something."""
 
-    def text(self, name: str) -> str:
-        return get(self.arguments, name, str)
-
-    def number(self, name: str) -> int:
-        return get(self.arguments, name, int)
-
-    def count(self, name: str) -> int:
-        return count(self.arguments, name)
-
-    def truth(self, name: str) -> bool:
-        return get(self.arguments, name, bool)
-
-    def optional_text(self, name: str) -> str | None:
-        return get(self.arguments, name, str, type(None))
-
-    def optional_number(self, name: str) -> int | None:
-        return get(self.arguments, name, int, type(None))
-
-
-Operation: TypeAlias = Callable[[Step], Outcome]
-
-
-def does(outcome: Callable[[], Outcome], perform: Callable[[Step], object]) -> Operation:
-    """An operation without a result."""
-
-    def operation(step: Step) -> Outcome:
-        perform(step)
-        return outcome()
-
-    return operation
-
-
-def tells(outcome: Callable[[object], Outcome], perform: Callable[[Step], object]) -> Operation:
-    """An operation with a result."""
-    return lambda step: outcome(perform(step))
+Answer: TypeAlias = Annotated[
+    int | Failure, BeforeValidator(lambda value: Failure.FAILED if value == "error" else value)
+]
+"""What a broker answers: a number, or that it fails; with None where it has none."""
 
 
 class Component(Protocol):
-    """The model's part behind a trace."""
+    """The model's part behind a trace; ``advance`` is among its operations only where something is recorded of it
+    (``now`` is then the time afterwards)."""
 
-    def operations(self) -> Mapping[str, tuple[tuple[str, ...], Operation]]:
-        """Name of each operation to the arguments that it takes and what performs it. The frame keeps the time;
-        ``advance`` is among them only where something is recorded of it (``now`` is then the time afterwards)."""
+    def outcome(self, result: object = NOTHING, /) -> Outcome:
+        """All that a step records when an operation is over."""
 
 
-def play_steps(line: Line, make: Callable[[Mapping[str, Json]], Component]) -> list[Difference]:
-    """Perform the trace's steps on the part that ``make`` builds from its config, and compare.
+def operations_of(kind: type[Component]) -> Mapping[str, Callable[..., object]]:
+    """Name of each operation to what performs it."""
+    return {
+        name: method
+        for name, method in vars(kind).items()
+        if isfunction(method) and not name.startswith("_") and name != "outcome"
+    }
+
+
+def play_steps(line: Line, kind: type[Component]) -> list[Difference]:
+    """Perform the trace's steps on a component of this kind, and compare.
 
     Stops after the first step that differs: what comes later only follows from it.
     """
     only(line, "", _HEAD)
     case, config = str(line["trace_id"]), get(line, "config", dict)
     get(line, "title", str)
-    operations = make(config).operations()
+    operations = operations_of(kind)
+    only(config, "config", (*names_of(kind.__init__), *_OF_EVERY_CONFIG))
+    component = kind(*arguments(kind.__init__, config, now=0, step=config))
     now = 0
     for number, step in enumerate(get(line, "steps", list)):
         path = f"steps[{number}]"
@@ -112,32 +99,32 @@ def play_steps(line: Line, make: Callable[[Mapping[str, Json]], Component]) -> l
         elif op not in operations:
             raise MalformedCase(f"{path}.op", f"one of advance, {', '.join(operations)}", op)
         if op in operations:
-            arguments, perform = operations[op]
-            only(step, path, (*_FRAME, *arguments))
-            outcome = perform(Step(now, op, step))
+            outcome = _performed(component, operations[op], step, path, now)
         now += outcome.passed
-        found += _differences(case, path, recorded(step), as_recorded(outcome))
+        found += _differences(case, path, _recorded(step), _as_recorded(outcome))
         if found:
             return found
     return []
 
 
-def recorded(step: Mapping[str, Json]) -> dict[str, object]:
+def _performed(component: Component, operation: Callable[..., object], step: Step, path: str, now: int) -> Outcome:
+    only(step, path, (*_FRAME, *names_of(operation)))
+    returned = operation(component, *arguments(operation, step, now=now, step=step))
+    if isinstance(returned, Outcome):
+        return returned
+    return component.outcome(NOTHING if operation.__annotations__["return"] is None else returned)
+
+
+def _recorded(step: Step) -> dict[str, object]:
     """What a step records: result, effects and state."""
     return {name: step[name] for name in ("result", "effects", "state") if name in step}
 
 
-def as_recorded(outcome: Outcome) -> dict[str, object]:
+def _as_recorded(outcome: Outcome) -> dict[str, object]:
     """An outcome as a step records it."""
-    found: dict[str, object] = {}
-    if outcome.result is not NOTHING:
-        found["result"] = outcome.result
     effects = {kind: records for kind, records in outcome.effects.items() if records}
-    if effects:
-        found["effects"] = effects
-    if outcome.state is not NOTHING:
-        found["state"] = outcome.state
-    return found
+    fields = {"result": outcome.result, "effects": effects or NOTHING, "state": outcome.state}
+    return {name: value for name, value in fields.items() if value is not NOTHING}
 
 
 def _differences(case: str, path: str, expected: object, got: object) -> list[Difference]:

@@ -6,9 +6,10 @@ from shlex import quote
 from urllib.parse import quote as percent
 
 from compare.auditing.group_figures import MISSING
-from compare.explaining.finding import Case, Finding, clients, finding, named, several
+from compare.explaining.finding import Case, Finding, clients, finding, named
 from compare.explaining.remedies.assignors import connector_of, session_timeout
 from compare.explaining.remedies.remedy import GRAVE, GROUPS, LIGHT, Remedy, Risk, connector, describe, of_group
+from compare.formatting import several
 from compare.reading.group_model import REBALANCING, missing_share
 
 

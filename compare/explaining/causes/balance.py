@@ -13,7 +13,7 @@ from compare.auditing.score import (
     next_effective_member_count,
 )
 from compare.catalogues import KEEPING, ROCKETMQ
-from compare.explaining.finding import Case, Finding, finding, named, several
+from compare.explaining.finding import Case, Finding, finding, named
 from compare.explaining.remedies.assignors import fairer_assignors, fresh_start, to_assignor
 from compare.explaining.remedies.queues import (
     at_most,
@@ -24,6 +24,7 @@ from compare.explaining.remedies.queues import (
     one_for_each_member,
 )
 from compare.explaining.remedies.remedy import LIGHT, SERIOUS, Remedy, Risk
+from compare.formatting import several
 from compare.reading.group_kinds import STREAMS
 from compare.reading.group_model import KAFKA, Modelled
 from kafka_coordinator import assign

@@ -11,8 +11,9 @@ from shlex import quote
 
 from compare.auditing.score import UNOWNED
 from compare.catalogues import ROCKETMQ
-from compare.explaining.finding import Case, Finding, finding, named, several
+from compare.explaining.finding import Case, Finding, finding, named
 from compare.explaining.remedies.remedy import GRAVE, GROUPS, LIGHT, SERIOUS, Remedy, Risk, of_group
+from compare.formatting import several
 from compare.reading.group_model import Modelled, recompute
 from protocols import Allocation, Group, Queue
 from rocketmq_selfbalance import allocate

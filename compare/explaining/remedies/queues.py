@@ -14,8 +14,9 @@ from compare.auditing.score import IDLE
 from compare.auditing.what_if import loads_of, under
 from compare.catalogues import ROCKETMQ, ROCKETMQ_CLASSES
 from compare.documents.audit import Restart
-from compare.explaining.finding import Case, named, over_mean, several
+from compare.explaining.finding import Case, named, over_mean
 from compare.explaining.remedies.remedy import GRAVE, LIGHT, SERIOUS, Gain, Remedy, Risk
+from compare.formatting import several
 from compare.optima import optimum
 from compare.reading.group_kinds import STREAMS
 from compare.reading.group_model import Modelled

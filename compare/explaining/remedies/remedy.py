@@ -13,11 +13,12 @@ The order weighs the points of the score that a remedy wins back against its pri
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from shlex import quote
+from typing import cast
 from urllib.parse import quote as percent
 
-from compare.documents.audit import RemedyRecord, Restart
+from compare.documents.audit import GainRecord, RemedyRecord, Restart
 from protocols import Allocation
 
 GROUPS = "kafka-consumer-groups.sh --bootstrap-server HOST"
@@ -116,23 +117,13 @@ class Remedy:
 
     def as_json(self) -> RemedyRecord:
         """As in the audit's document."""
-        gain = self.gain
         return {
             "text": self.text,
             "commands": list(self.commands),
             "restart": self.restart,
             "reversible": self.reversible,
             "risks": [risk.text for risk in self.risks],
-            "gain": None
-            if gain is None
-            else {
-                "max": gain.max,
-                "idle_members": gain.idle_members,
-                "max_over_mean": gain.max_over_mean,
-                "unowned_queues": gain.unowned_queues,
-                "double_owned_queues": gain.double_owned_queues,
-                "score": gain.score,
-            },
+            "gain": None if self.gain is None else cast(GainRecord, asdict(self.gain)),
         }
 
 

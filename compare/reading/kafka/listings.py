@@ -107,7 +107,7 @@ def tool_of(columns: Columns, command: Command | None) -> str | None:
         return "share"
     if not names >= _STATE or "ASSIGNMENT-STRATEGY" in names:
         return None
-    if "TARGET-ASSIGNMENT-EPOCH" in names:
+    if names & {"TARGET-ASSIGNMENT-EPOCH", "ASSIGNOR"}:
         return "streams"
     if "GROUP-EPOCH" in names or "ASSIGNMENT-EPOCH" in names:
         return "share"
@@ -131,7 +131,13 @@ def read_others(block: Block, columns: Columns, tool: str) -> Iterator[OtherGrou
 REBALANCING = "rebalancing"
 """State of a group of which only a notice says that it is rebalancing; which of Kafka's states, it does not say."""
 
-_EMPTY = re.compile(r"(Consumer|Share|Streams) group '(.+)' has no active members\.\s*")
+_EMPTY = re.compile(r"Consumer group '(.+)' has no active members\.\s*")
+_OF_OTHER_GROUP = re.compile(
+    r"(?:(?:No topology description is (?:stored|available)|The broker failed to fetch the topology description) for )?"
+    r"([Ss]hare|[Ss]treams) group '(.+)'"
+    r"(?: has no (?:active members|offset information)| \(status: .+\))?\.(?: See .+)?\s*"
+)
+"""What the tools of share and streams groups say instead of a table; the second sentences are those of 4.4."""
 _REBALANCING = re.compile(r"Warning: Consumer group '(.+)' is rebalancing\.\s*")
 
 _ERROR = re.compile(
@@ -144,6 +150,8 @@ _STACK = re.compile(r"\s+at |\s*\.\.\. [0-9]+ |Caused by: |\s*$")
 
 _REMEDIES = (
     ("is not a consumer group", "the audit does not judge share and streams groups"),
+    ("is not a share group", "ask kafka-consumer-groups for it"),
+    ("is not a streams group", "ask kafka-consumer-groups for it"),
     ("does not exist", "look up the group's name with --list"),
     ("not found", "look up the group's name with --list"),
     (
@@ -158,18 +166,17 @@ _REMEDIES = (
 
 
 def _starts_notice(line: str) -> bool:
-    return _EMPTY.fullmatch(line) is not None or _REBALANCING.fullmatch(line) is not None
+    return any(each.fullmatch(line) is not None for each in (_EMPTY, _OF_OTHER_GROUP, _REBALANCING))
 
 
 def _parse_notice(block: Block) -> Iterator[GroupState | OtherGroup | Skipped]:
     source, line = block.source.name, block.lines[0]
     if empty := _EMPTY.fullmatch(line):
-        group = empty[2].rstrip(" ")
-        if empty[1] == "Consumer":
-            yield GroupState(source, group, "notice", "Empty")
-        else:
-            yield OtherGroup(source, group)
-            yield skipped(block, 0, f"{group!r} is a {empty[1].lower()} group, expected a consumer group")
+        yield GroupState(source, empty[1].rstrip(" "), "notice", "Empty")
+    elif other := _OF_OTHER_GROUP.fullmatch(line):
+        group, kind = other[2].rstrip(" "), other[1].lower()
+        yield OtherGroup(source, group)
+        yield skipped(block, 0, f"{group!r} is a {kind} group, which the audit does not judge: give a consumer group")
     elif rebalancing := _REBALANCING.fullmatch(line):
         yield GroupState(source, rebalancing[1].rstrip(" "), "notice", REBALANCING)
     yield from _strays(block)
@@ -211,7 +218,7 @@ _HEADINGS = frozenset(
         *("TARGET-EPOCH", "TARGET-ASSIGNMENT", "UPGRADED", "ASSIGNMENT", "MEMBER-EPOCH", "COORDINATOR (ID)"),
         *("ASSIGNMENT-STRATEGY", "STATE", "GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH", "ASSIGNMENT-EPOCH", "#MEMBERS"),
         *("TYPE", "PROTOCOL", "START-OFFSET", "OFFSET-LAG", "MEMBER", "PROCESS", "ASSIGNMENTS", "TOPOLOGY-EPOCH"),
-        "MEMBER-PROTOCOL",
+        *("MEMBER-PROTOCOL", "ASSIGNOR"),
     )
 )
 

@@ -50,7 +50,8 @@ _WITHOUT_GROUP = re.compile(
 """Headers of Kafka's tools before 2.2, which print no group."""
 
 _MESSAGE = re.compile(
-    r"(?:Consumer|Share|Streams) group '.+' has no active members\.|Warning: Consumer group '"
+    r"(?:Consumer|Share|Streams) group '.+' has no (?:active members|offset information)\."
+    r"|Warning: Consumer group '|No topology description is |The broker failed to fetch the topology description for "
     r"|Error: |Error while executing |org\.apache\.[\w.$]+(?:Exception|Error)"
     # What begins without a header: JSON, and mqadmin's tables before 4.9.
     r'|\{(?:"|[\s|\u2502\u2503\u2551]*$)|001  \S'

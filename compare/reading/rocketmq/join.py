@@ -1,4 +1,13 @@
-"""Join what all views tell into groups, and say what they leave out of a group that they tell in part."""
+"""Join what all views tell into groups, and say what they leave out of a group that they tell in part.
+
+Why a join: no view of mqadmin tells a group whole. ``consumerConnection`` lists members and no queues,
+``consumerProgress`` lists queues with an owner's address and only topics of the last heartbeat, ``consumerStatus -i``
+tells the queues of the one client that was asked. They are taken one after the other, so they may contradict.
+
+Why so much is None: nobody shown is not the same as nobody there. A queue counts as unowned only where the views
+together leave no other reading; else the group is told in part, with the reason, and figures that would need the rest
+are missing. A false alarm about a queue without an owner would cost more trust than a figure that is not there.
+"""
 
 from collections.abc import Iterable
 

@@ -176,6 +176,7 @@ _VIEWS = {
     "usage: mqadmin": "mqadmin's help",
     "The most commonly used mqadmin commands are:": "mqadmin's help",
     "The sub command ": "mqadmin's help",
+    "producer group (": "producer",
 }
 """How the first lines of views begin."""
 

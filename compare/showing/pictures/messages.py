@@ -144,12 +144,7 @@ def _arrow(step: Arrow, place: dict[str, float], top: float) -> tuple[list[str],
     label = f"{step.text} (lost)" if step.lost else step.text
     if step.sender == step.to:
         return [text(begin + 6, y - 4, label)], top + _ROW
-    parts = [
-        line(begin, y, end, y, INK, dashed=step.lost),
-        arrow_head(end, y, rightwards=end > begin),
-        text((begin + end) / 2, y - 4, label, anchor="middle"),
-    ]
-    return parts, top + _ROW
+    return _message_arrow(begin, end, y, label, lost=step.lost), top + _ROW
 
 
 def _note(step: Note, place: dict[str, float], width: float, top: float) -> tuple[list[str], float]:

@@ -10,18 +10,14 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from compare.figures import Fairness, fairness
-from compare.optima.certificate import Optimum
-from compare.optima.optima import optimum
 from compare.running.run_variant import Ending, ending
 from compare.serving.cluster import Served
 from compare.testing import settling
 from compare.testing.brokers.background import Background
-from compare.testing.demands import Demands
+from compare.testing.demands import OneGroup
 from compare.testing.faults import note
 from compare.testing.handled_records import CodeEnded, Handled, HandledRecords, Record, single
 from compare.testing.sentences import moment
-from compare.testing.settling import single_owner
 from compare.testing.watching import Given, HandlerCall, LatePoll, SlowCallback, place_of, told_error, watched
 from protocols import Allocation
 from protocols.engine.nodes import Time
@@ -30,7 +26,6 @@ from protocols.java import Queue
 from protocols.scenario.model import Scenario
 from protocols.scenario.topology import MemberKey, Topology
 from protocols.timeline import Lifetimes, Timeline
-from protocols.timeline.story import story
 
 Ends = Callable[[Queue, Time], int]
 """A queue and a time to the offset of the next record that was written after it."""
@@ -194,7 +189,7 @@ class _Clock:
         return self.time / 1000
 
 
-class RealGroup(Demands):
+class RealGroup(OneGroup):
     """One group of real clients; see `compare.testing.assertions` for what can be demanded of it.
 
     A member is called by its client id (a second one with the same id ``NAME#2``, in RocketMQ the client's own id).
@@ -266,7 +261,7 @@ class RealGroup(Demands):
 
     def _fail(self, within: float) -> None:
         __tracebackhide__ = True
-        told = story(self.timeline).splitlines()[-8:]
+        told = self.story().splitlines()[-8:]
         raise AssertionError("\n".join([f"{self.label}: not settled within {moment(within * 1000)}", *told]))
 
     # What is there.
@@ -293,14 +288,6 @@ class RealGroup(Demands):
         owned = {(self.name, member): queues for member, queues in world.owned.items()}
         return world.ending.allocation(self.name, owned)
 
-    def owners(self) -> dict[str, tuple[Queue, ...]]:
-        """Every member to the queues that it believes to own now, sorted; idle ones have none."""
-        return dict(self.allocation)
-
-    def owner(self, topic: str, number: int, broker: str | None = None) -> str | None:
-        """Who owns a queue now; None where nobody does."""
-        return single_owner(self.allocation, topic, number, broker)
-
     def whole_queue(self, queue: Queue) -> Queue:
         """The queue with its broker, which a RocketMQ client's message may not name. `UserError` where several have
         one of this number."""
@@ -319,25 +306,10 @@ class RealGroup(Demands):
         return found[0] if found else ""
 
     @property
-    def fairness(self) -> Fairness:
-        """How fair the allocation is now."""
-        return fairness(self.allocation)
-
-    @property
-    def optimum(self) -> Optimum:
-        """The fairest allocation there could be now, with the fewest moves from the present one."""
-        allocation = self.allocation
-        return optimum(allocation.group, allocation)
-
-    @property
     def timeline(self) -> Timeline:
         """Everything so far; times in it are milliseconds since the cluster began."""
         served = self._background.served
         return self._background.call(lambda: RealWorld.of(served, self.name, self._end_offset).make_timeline())
-
-    def story(self) -> str:
-        """Everything so far, a line each."""
-        return story(self.timeline)
 
     # Records.
 

@@ -16,9 +16,11 @@ from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
 from kafka_coordinator.coordinator.core import Core, delete_offset
 from kafka_coordinator.coordinator.offsets import answer_fetch, refuse_commit, store_commit
 from kafka_coordinator.coordinator.refusals import refusal
+from kafka_coordinator.coordinator.transactional_offsets import keep
 from kafka_coordinator.errors import (
     GROUP_ID_NOT_FOUND,
     ILLEGAL_GENERATION,
+    INVALID_GROUP_ID,
     NON_EMPTY_GROUP,
     NONE,
     STALE_MEMBER_EPOCH,
@@ -35,7 +37,7 @@ def describe_consumer_group(
     """Epochs, state and members; partitions of topics that are gone are left out."""
     group = core.readable(request.group)
     if group is None:
-        out.send(sender, refusal(request, GROUP_ID_NOT_FOUND))
+        out.send(sender, refusal(request, GROUP_ID_NOT_FOUND if request.group else INVALID_GROUP_ID))
         return
     members = tuple([_described(core, group, group.members[each]) for each in sorted_as_java(group.members)])
     assignor = group.preferred_assignor() or core.settings.assignors[0]
@@ -100,13 +102,25 @@ def commit(
         refuse_commit(core, request, name, error, sender, out)
 
 
-def _commit_error(core: Core, group: ConsumerGroup, request: messages.OffsetCommit) -> str:
+def commit_in_transaction(
+    core: Core, group: ConsumerGroup, now: Time, sender: str, request: messages.TxnOffsetCommit, out: Outbox
+) -> None:
+    """Keep offsets until their transaction ends."""
+    is_nobodys = request.generation < 0 and not request.member_id and request.instance_id is None
+    error = NONE if is_nobodys else _commit_error(core, group, request)
+    member = group.members.get(request.member_id)
+    name = None if member is None else member.profile.client_id
+    keep(core, now, sender, request, name, ILLEGAL_GENERATION if error == STALE_MEMBER_EPOCH else error, out)
+
+
+def _commit_error(core: Core, group: ConsumerGroup, request: messages.OffsetCommit | messages.TxnOffsetCommit) -> str:
     if request.generation < 0 and not group.members:
         return NONE
     member = group.members.get(request.member_id)
     if member is None:
         return UNKNOWN_MEMBER_ID
-    if member.profile.classic is None and request.version < MEMBER_EPOCHS_SINCE:
+    is_old = isinstance(request, messages.OffsetCommit) and request.version < MEMBER_EPOCHS_SINCE
+    if member.profile.classic is None and is_old:
         return UNSUPPORTED_VERSION
     standing = member.standing
     if core.settings.version.partition_epochs and request.generation < standing.epoch:
@@ -132,7 +146,7 @@ def fetch(core: Core, group: ConsumerGroup, now: Time, sender: str, request: mes
         if error != NONE:
             out.send(sender, messages.OffsetFetchAnswer(request.correlation, error, ()))
             return
-    answer_fetch(group.offsets, sender, request, out)
+    answer_fetch(core, group.offsets, sender, request, out)
 
 
 def expire_offsets(core: Core, group: ConsumerGroup, now: Time) -> None:

@@ -78,7 +78,8 @@ def install(core: Core, group: ConsumerGroup, now: Time, out: Outbox) -> None:
     group.offsets, group.granted = classic.offsets, classic.granted
     for member in classic.members.values():
         out.cancel_timer(member.timer)
-    end_group(core, classic, classic_states.UPGRADED if classic.members else classic_states.REPLACED, now, out)
+    is_empty = classic.state == classic_states.EMPTY
+    end_group(core, classic, classic_states.REPLACED if is_empty else classic_states.UPGRADED, now, out)
     out.cancel_timer(join_timer(classic))
     out.cancel_timer(sync_timer(classic))
     if group.members:

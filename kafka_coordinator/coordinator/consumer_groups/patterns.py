@@ -12,6 +12,7 @@ and `handleRegularExpressionsResult`.
 """
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
@@ -34,8 +35,27 @@ _COMMON: Final = re.compile(
 _ESCAPE: Final = re.compile(r"\\Q.*?(?:\\E|$)|\\(.)", re.DOTALL)
 
 
+_REASONS: Final[Mapping[str, str]] = {
+    "missing )": "missing closing )",
+    "unexpected )": "regexp/syntax: internal error",
+    "missing ]": "missing closing ]",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "trailing \\": "trailing backslash at end of expression",
+    "invalid named capture group": "invalid named capture",
+    "invalid perl operator: (?<": "invalid named capture",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+}
+"""How a message of RE2 begins to what RE2/J says instead; others are the same in both."""
+
+
 class BadPattern(ValueError):  # noqa: N818 - what it is
-    """The broker would not take the expression, or it cannot be read here."""
+    """The broker would not take the expression, or it cannot be read here. ``reason``: RE2/J's, where it is known."""
+
+    def __init__(self, text: str, reason: str | None = None) -> None:
+        super().__init__(text)
+        self.reason = reason
 
 
 class Compiled(Protocol):
@@ -60,7 +80,8 @@ def compiled(regex: str) -> Compiled:
         made: Compiled = re2.compile(regex, options)
     except re2.error as error:
         reason = " ".join(error.args[0].decode(errors="replace").split())
-        raise BadPattern(f"the broker takes no such pattern, expected one of RE2: {regex!r}: {reason}") from None
+        told = next((java for begin, java in _REASONS.items() if reason.startswith(begin)), reason.partition(": ")[0])
+        raise BadPattern(f"the broker takes no such pattern, expected one of RE2: {regex!r}: {reason}", told) from None
     return made
 
 
@@ -86,8 +107,9 @@ def check_pattern(group: ConsumerGroup, regex: str) -> None:
     if regex and regex not in group.patterns:
         try:
             compiled(regex)
-        except BadPattern:
-            raise Refused(INVALID_REGULAR_EXPRESSION) from None
+        except BadPattern as error:
+            text = f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {error.reason}."
+            raise Refused(INVALID_REGULAR_EXPRESSION, text if error.reason else None) from None
 
 
 def is_resolved(core: Core, group: ConsumerGroup, regex: str) -> bool:

@@ -146,6 +146,10 @@ def _first(content: bytes) -> tuple[bytes | None, bytes]:
 _FROM_ATTRIBUTES: Final = Struct(">hiqqqhii")
 _TO_CHECKSUM: Final = Struct(">qiibI")
 _NO_PRODUCER: Final = (-1, -1, -1)
+_MARKER: Final = 16 | 32
+"""Attributes of a control batch of a transaction."""
+_MARKER_KEY: Final = Struct(">hh")
+_MARKER_VALUE: Final = Struct(">hi")
 
 
 class NewRecord(NamedTuple):
@@ -157,14 +161,20 @@ class NewRecord(NamedTuple):
     timestamp: int = 0
 
 
-def batch(records: Sequence[NewRecord]) -> bytes:
-    """The batch of these records (at least one), with offsets from 0 on."""
+def batch(records: Sequence[NewRecord], attributes: int = 0, producer: tuple[int, int, int] = _NO_PRODUCER) -> bytes:
+    """The batch of these records (at least one), with offsets from 0 on. ``producer``: id, epoch, first sequence."""
     base = records[0].timestamp
     written = b"".join([_record(number, record, base) for number, record in enumerate(records)])
     newest = max(record.timestamp for record in records)
-    checked = _FROM_ATTRIBUTES.pack(0, len(records) - 1, base, newest, *_NO_PRODUCER, len(records)) + written
+    checked = _FROM_ATTRIBUTES.pack(attributes, len(records) - 1, base, newest, *producer, len(records)) + written
     length = _TO_CHECKSUM.size - 12 + len(checked)
     return _TO_CHECKSUM.pack(0, length, -1, 2, crc32c(checked)) + checked
+
+
+def marker(producer_id: int, epoch: int, time: int, *, commits: bool, coordinator_epoch: int = 0) -> bytes:
+    """The control batch that ends a transaction (spec 12.6); ``time`` is Unix time in milliseconds."""
+    key, value = _MARKER_KEY.pack(0, commits), _MARKER_VALUE.pack(0, coordinator_epoch)
+    return batch([NewRecord(value, key, timestamp=time)], _MARKER, (producer_id, epoch, -1))
 
 
 def _record(number: int, record: NewRecord, base: int) -> bytes:

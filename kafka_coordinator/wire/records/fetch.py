@@ -16,6 +16,7 @@ from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.fetches import Context, FetchedPartition, Key, WaitingFetch
 from kafka_coordinator.wire.records.partitions import LeaderHints, led
+from kafka_coordinator.wire.records.transactions import Aborted
 from kafka_coordinator.wire.requests import Answer, Fetch, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time, TimerName
@@ -37,12 +38,16 @@ _OF_THE_SESSION: Final = frozenset(
 
 
 class Read(NamedTuple):
-    """What is read of a partition; ``end`` is the high watermark, -1 where ``error`` says why there is nothing."""
+    """What is read of a partition; ``end`` is the high watermark and ``stable`` the last stable offset, -1 where
+    ``error`` says why there is nothing."""
 
     error: ErrorCode
     end: int = -1
+    stable: int = -1
     start: int = -1
     content: bytes = b""
+    aborted: tuple[Aborted, ...] | None = None
+    """Aborted transactions in it; None where the asker reads those, too."""
     diverging: tuple[int, int] | None = None
     """The greatest epoch that both know, and its end, where the asker's records end otherwise."""
     is_known: bool = True
@@ -78,12 +83,14 @@ def stop_timer(sender: str, out: Outbox) -> None:
 def enough(state: BrokerState, waiting: WaitingFetch) -> bool:
     """Whether as many bytes are there as the fetch wants at least."""
     least: int = waiting.request.body.min_bytes
+    only_committed = reads_committed(waiting.request.body)
     found = 0
     for partition in waiting.context.partitions:
         name = waiting.names.get(partition.key)
         if name is not None:
             asked = partition.asked
-            there = state.storage.log(name, partition.key[1]).bytes_from(asked.fetch_offset)
+            log = state.storage.log(name, partition.key[1])
+            there = log.bytes_from(asked.fetch_offset, log.stable_end if only_committed else None)
             found += min(there, asked.partition_max_bytes)
             if found >= least:
                 return True
@@ -95,7 +102,7 @@ def _must_answer(state: BrokerState, waiting: WaitingFetch) -> bool:
     for partition in waiting.context.partitions:
         name = waiting.names.get(partition.key)
         if name is not None:
-            tried = _read(state, name, partition, 0, at_least_one=False)
+            tried = _read(state, name, partition, 0, only_committed=False, at_least_one=False)
             if tried.error is not ErrorCode.none or tried.diverging is not None:
                 return True
     return enough(state, waiting)
@@ -121,7 +128,7 @@ def answer(state: BrokerState, now: Time, sender: str, request: Fetch, context: 
 def _read_all(state: BrokerState, now: Time, request: Fetch, context: Context) -> Work:
     body, rests = request.body, Rests()
     left = min(body.max_bytes, state.storage.bounds.fetch_max_bytes)
-    names, nothing_yet = _known(state, context), True
+    names, nothing_yet, only_committed = _known(state, context), True, reads_committed(body)
     found: list[tuple[FetchedPartition, Read]] = []
     for partition in context.partitions:
         if rests.due():
@@ -132,7 +139,7 @@ def _read_all(state: BrokerState, now: Time, request: Fetch, context: Context) -
             error = ErrorCode.unknown_topic_id if unknown else ErrorCode.unknown_topic_or_partition
             found.append((partition, Read(error, is_known=False)))
             continue
-        read = _read(state, name, partition, max(left, 0), at_least_one=nothing_yet)
+        read = _read(state, name, partition, max(left, 0), only_committed=only_committed, at_least_one=nothing_yet)
         if read.content:
             nothing_yet = False
             left -= len(read.content)
@@ -179,7 +186,7 @@ def _told(
             each.high_watermark, each.log_start = read.end, read.start
         by_id, bounds = request.version >= _BY_ID, state.storage.bounds
         number = state.fetches.new_session(context, by_id, now, bounds.fetch_sessions, bounds.session_eviction_ms)
-    return _entity(state, request.version, number, found, names)
+    return _entity(state, request, number, found, names)
 
 
 def _is_news(each: FetchedPartition, read: Read) -> bool:
@@ -194,7 +201,14 @@ def _is_news(each: FetchedPartition, read: Read) -> bool:
     return news
 
 
-def _read(state: BrokerState, topic: str, each: FetchedPartition, most: int, *, at_least_one: bool) -> Read:
+def reads_committed(body: object) -> bool:
+    """Whether who asks reads nothing of transactions that are open or aborted."""
+    return getattr(body, "isolation_level", 0) == 1
+
+
+def _read(
+    state: BrokerState, topic: str, each: FetchedPartition, most: int, *, only_committed: bool, at_least_one: bool
+) -> Read:
     asked = each.asked
     offset = asked.fetch_offset
     try:
@@ -207,17 +221,23 @@ def _read(state: BrokerState, topic: str, each: FetchedPartition, most: int, *, 
         if known < 0:
             return Read(ErrorCode.offset_out_of_range)
         if known < epoch or end < offset:
-            return Read(ErrorCode.none, log.end, log.start, b"", (known, end))
+            return Read(ErrorCode.none, log.end, log.stable_end, log.start, diverging=(known, end))
     if not log.start <= offset <= log.end:
         return Read(ErrorCode.offset_out_of_range)
-    content = log.read(offset, min(most, asked.partition_max_bytes), at_least_one=at_least_one)
-    return Read(ErrorCode.none, log.end, log.start, content)
+    stable, most = log.stable_end, min(most, asked.partition_max_bytes)
+    if not only_committed:
+        return Read(ErrorCode.none, log.end, stable, log.start, log.read(offset, most, at_least_one=at_least_one))
+    if offset >= stable:
+        return Read(ErrorCode.none, log.end, stable, log.start, aborted=())
+    content = log.read(offset, most, stable, at_least_one=at_least_one)
+    aborted = log.transactions.aborted_within(offset, log.index_after(offset, len(content)))
+    return Read(ErrorCode.none, log.end, stable, log.start, content, tuple(aborted))
 
 
 def _entity(
-    state: BrokerState, version: int, number: int, found: list[tuple[FetchedPartition, Read]], names: dict[Key, str]
+    state: BrokerState, request: Fetch, number: int, found: list[tuple[FetchedPartition, Read]], names: dict[Key, str]
 ) -> Entity:
-    kind = entities.response(FETCH_KEY, version)
+    kind = entities.response(FETCH_KEY, request.version)
     if not found:
         return _body(kind, ErrorCode.none, number, (), ())
     topic_kind = entities.part(kind, "responses")
@@ -228,7 +248,8 @@ def _entity(
         topic = each.key[0]
         if not topics or topics[-1][0] != topic:
             topics.append((topic, []))
-        topics[-1][1].append(_partition(part_kind, each, read, names.get(each.key, ""), hints))
+        name = names.get(each.key, "")
+        topics[-1][1].append(_partition(part_kind, each, read, name, hints))
     made = tuple(
         [entities.make(topic_kind, topic=topic, topic_id=topic, partitions=tuple(parts)) for topic, parts in topics]
     )
@@ -248,9 +269,9 @@ def _partition(kind: entities.Kind, each: FetchedPartition, read: Read, topic: s
         "partition_index": each.key[1],
         "error_code": read.error,
         "high_watermark": read.end,
-        "last_stable_offset": read.end,
+        "last_stable_offset": read.stable,
         "log_start_offset": read.start,
-        "aborted_transactions": None if read.is_known else (),
+        "aborted_transactions": _aborted(kind, read),
         "records": read.content,
     }
     if read.error in (ErrorCode.not_leader_or_follower, ErrorCode.fenced_leader_epoch):
@@ -261,6 +282,13 @@ def _partition(kind: entities.Kind, each: FetchedPartition, read: Read, topic: s
         epoch, end = read.diverging
         values["diverging_epoch"] = entities.part(kind, "diverging_epoch")(epoch=epoch, end_offset=end)
     return entities.make(kind, **values)
+
+
+def _aborted(kind: entities.Kind, read: Read) -> tuple[Entity, ...] | None:
+    if read.aborted is None:
+        return None if read.is_known else ()
+    item = entities.part(kind, "aborted_transactions")
+    return tuple([item(producer_id=each.producer_id, first_offset=each.first) for each in read.aborted])
 
 
 def wake(state: BrokerState, now: Time, changed: Iterable[tuple[str, int]], out: Outbox) -> None:

@@ -6,16 +6,21 @@ In Kafka `UnifiedLog`, `LeaderEpochFileCache`, `ProducerStateManager`, `Producer
 
 from bisect import bisect_left, bisect_right
 from collections import deque
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
 
 from kafka_coordinator.wire.entities import RefusedError
-from kafka_coordinator.wire.records.batches import Header, placed
+from kafka_coordinator.wire.records.batches import Header, header_of, placed
 from kafka_coordinator.wire.records.settings import BATCH_COST
+from kafka_coordinator.wire.records.transactions import PartitionTransactions
 
 _FORGOTTEN_AT_ONCE = 16
 """What is too much goes together with a sixteenth of the bound, as Kafka forgets segments, not batches."""
+
+
+_INDEX_INTERVAL: Final = 4096
 
 
 class Batch(NamedTuple):
@@ -29,10 +34,20 @@ class Batch(NamedTuple):
 
 
 class PartitionLog:
-    """Offsets from ``start`` to before ``end``, which is the high watermark and the last stable offset, too: the log is
-    every replica's. ``leader_epoch`` is the current one."""
+    """Offsets from ``start`` to before ``end``, which is the high watermark, too: the log is every replica's.
+    ``leader_epoch`` is the current one."""
 
-    __slots__ = ("_batches", "_lasts", "_positions", "_written", "end", "epochs", "leader_epoch", "producers", "start")
+    __slots__ = (
+        "_batches",
+        "_lasts",
+        "_positions",
+        "_written",
+        "end",
+        "epochs",
+        "leader_epoch",
+        "producers",
+        "start",
+    )
 
     def __init__(self, producers: int) -> None:
         self.start = self.end = 0
@@ -53,6 +68,15 @@ class PartitionLog:
             return 0
         return self._written - self._positions[0] + BATCH_COST * len(self._batches)
 
+    @property
+    def transactions(self) -> PartitionTransactions:
+        return self.producers.transactions
+
+    @property
+    def stable_end(self) -> int:
+        """The last stable offset: from here on nothing is told to who reads only what is committed."""
+        return max(self.start, self.transactions.first_open(self.end))
+
     def lead(self) -> None:
         """Another broker leads from now on, or the same one again."""
         self.leader_epoch += 1
@@ -68,27 +92,53 @@ class PartitionLog:
         self._positions.append(self._written)
         self._written += len(content)
         self.end = last + 1
+        if header.is_control:
+            return base
         if header.producer_id >= 0:
             self.producers.remember(header, base)
+        if header.is_transactional:
+            self.transactions.wrote(header.producer_id, base)
         return base
 
-    def read(self, offset: int, most: int, *, at_least_one: bool = True) -> bytes:
-        """Whole batches from the one with this offset on, at most so many bytes; ``at_least_one`` even if longer."""
+    def mark(self, batch: bytes, *, commits: bool, coordinator_epoch: int) -> None:
+        """Take the marker that ends a producer's transaction."""
+        header = header_of(batch)
+        self.producers.mark(header.producer_id, header.producer_epoch, header.max_timestamp, coordinator_epoch)
+        at = self.append(batch, header)
+        self.transactions.ended(header.producer_id, at, self.end, commits=commits)
+
+    def read(self, offset: int, most: int, until: int | None = None, *, at_least_one: bool = True) -> bytes:
+        """Whole batches from the one with this offset on, to before offset ``until`` (None: the end), at most so many
+        bytes; ``at_least_one`` even if longer."""
         first = bisect_left(self._lasts, offset)
-        if first == len(self._batches):
+        stop = len(self._lasts) if until is None else bisect_left(self._lasts, until, lo=first)
+        if first == stop:
             return b""
         begin = self._positions[first]
-        after = bisect_right(self._positions, begin + most, lo=first) - 1
-        if after == len(self._batches) - 1 and self._written - begin <= most:
+        after = bisect_right(self._positions, begin + most, lo=first, hi=stop) - 1
+        if after == stop - 1 and self._position(stop) - begin <= most:
             after += 1
-        if after == first:
+        if after <= first:
             return self._batches[first].content if at_least_one else b""
         return b"".join([batch.content for batch in self._batches[first:after]])
 
-    def bytes_from(self, offset: int) -> int:
-        """Bytes of the batches from the one with this offset on."""
+    def bytes_from(self, offset: int, until: int | None = None) -> int:
+        """Bytes of the batches from the one with this offset on, to before offset ``until`` (None: the end)."""
         first = bisect_left(self._lasts, offset)
-        return self._written - self._positions[first] if first < len(self._batches) else 0
+        stop = len(self._lasts) if until is None else bisect_left(self._lasts, until, lo=first)
+        return self._position(stop) - self._position(first)
+
+    def index_after(self, offset: int, size: int) -> int:
+        """The offset that Kafka's index, which has an entry for every 4 KiB, names as the end of so many bytes from
+        this offset on."""
+        first = bisect_left(self._lasts, offset)
+        if first == len(self._batches):
+            return self.end
+        after = bisect_left(self._positions, self._positions[first] + size + _INDEX_INTERVAL, lo=first)
+        return self._batches[after].base_offset if after < len(self._batches) else self.end
+
+    def _position(self, batch: int) -> int:
+        return self._positions[batch] if batch < len(self._batches) else self._written
 
     def batches(self) -> list[Batch]:
         """All that are there, oldest first; not to be changed."""
@@ -111,6 +161,7 @@ class PartitionLog:
         """Records before this offset are gone; batches that end before it are forgotten."""
         self.start = max(self.start, offset)
         self._forget(bisect_left(self._lasts, self.start))
+        self.transactions.forget(self.start)
 
     def keep(self, most: int) -> None:
         """Forget the oldest batches where they cost more than ``most`` bytes together, but for the newest."""
@@ -144,23 +195,44 @@ class Written(NamedTuple):
 
 
 class Producer:
-    """One producer's epoch and last batches."""
+    """One producer's epoch and last batches; its marker's coordinator epoch; the time of what it wrote last."""
 
-    __slots__ = ("batches", "epoch")
+    __slots__ = ("batches", "epoch", "marked_by", "timestamp")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
         self.batches: deque[Written] = deque(maxlen=REMEMBERED_BATCHES)
+        self.marked_by = self.timestamp = -1
+
+    @property
+    def last_sequence(self) -> int:
+        """-1: it has written nothing in this epoch."""
+        return self.batches[-1].last_sequence if self.batches else -1
 
 
 class Producers:
-    """All of one partition; ``most`` are remembered, those go first that wrote longest ago."""
+    """All of one partition, and their transactions; ``most`` are remembered, those go first that wrote longest ago."""
 
-    __slots__ = ("_found", "_most")
+    __slots__ = ("_found", "_most", "transactions")
 
     def __init__(self, most: int) -> None:
+        self.transactions = PartitionTransactions()
         self._found: dict[int, Producer] = {}
         self._most = most
+
+    def get(self, producer_id: int) -> Producer | None:
+        return self._found.get(producer_id)
+
+    def items(self) -> Iterable[tuple[int, Producer]]:
+        return self._found.items()
+
+    def must_verify(self, producer_id: int, epoch: int) -> bool:
+        """Whether somebody else must say that the producer's transaction has the partition: it has not written in it.
+        Raises `RefusedError` for an older epoch than the partition knows."""
+        known = self._found.get(producer_id)
+        if known is not None and epoch < known.epoch:
+            raise RefusedError(ErrorCode.invalid_producer_epoch)
+        return known is None or epoch != known.epoch or producer_id not in self.transactions.open
 
     def check(self, header: Header) -> Written | None:
         """What was written when this batch came before; None: it is new and in order. Raises `RefusedError`."""
@@ -177,17 +249,33 @@ class Producers:
         for batch in producer.batches:
             if batch.first_sequence == first and batch.last_sequence == last:
                 return batch
-        if first != (producer.batches[-1].last_sequence + 1) & 0x7FFFFFFF:
+        if first != (producer.last_sequence + 1) & 0x7FFFFFFF:
             raise RefusedError(ErrorCode.out_of_order_sequence_number)
         return None
 
     def remember(self, header: Header, base_offset: int) -> None:
         """The batch has been taken at this offset."""
-        producer = self._found.pop(header.producer_id, None)
-        if producer is None or producer.epoch != header.producer_epoch:
-            producer = Producer(header.producer_epoch)
-        self._found[header.producer_id] = producer
+        producer = self.latest(header.producer_id, header.producer_epoch, header.max_timestamp)
         written = Written(header.base_sequence, header.last_sequence, base_offset, header.max_timestamp)
         producer.batches.append(written)
+
+    def mark(self, producer_id: int, epoch: int, time: int, coordinator_epoch: int) -> None:
+        """A marker is taken. Raises `RefusedError` for one of an older epoch, or of an older coordinator."""
+        known = self._found.get(producer_id)
+        if known is not None and epoch < known.epoch:
+            raise RefusedError(ErrorCode.invalid_producer_epoch)
+        if known is not None and coordinator_epoch < known.marked_by:
+            raise RefusedError(ErrorCode.transaction_coordinator_fenced)
+        self.latest(producer_id, epoch, time).marked_by = coordinator_epoch
+
+    def latest(self, producer_id: int, epoch: int, time: int) -> Producer:
+        """The producer is the one that wrote last, in this epoch and at this time (Unix, milliseconds)."""
+        producer = self._found.pop(producer_id, None) or Producer(epoch)
+        if producer.epoch != epoch:
+            producer.epoch = epoch
+            producer.batches.clear()
+        producer.timestamp = time
+        self._found[producer_id] = producer
         if len(self._found) > self._most:
             del self._found[next(iter(self._found))]
+        return producer

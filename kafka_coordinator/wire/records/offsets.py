@@ -15,8 +15,9 @@ from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.batches import header_of
 from kafka_coordinator.wire.records.contents import UnreadableError, records
+from kafka_coordinator.wire.records.fetch import reads_committed
 from kafka_coordinator.wire.records.log import Batch, PartitionLog
-from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, check_known, led
+from kafka_coordinator.wire.records.partitions import ISOLATION_LEVELS, OFFSETS_TOPIC, check_known, led
 from kafka_coordinator.wire.requests import DeleteRecords, ListOffsets, OffsetForLeaderEpoch, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time
@@ -57,18 +58,20 @@ def _list_offsets(state: BrokerState, request: ListOffsets) -> Work:
     named = Counter[tuple[str, int]](
         [(topic.name, part.partition_index) for topic in body.topics for part in topic.partitions]
     )
-    from_leader = body.replica_id != _ANY_REPLICA
+    from_leader, only_committed = body.replica_id != _ANY_REPLICA, reads_committed(body)
 
     def told(topic: str, part: "ListOffsetsPartition") -> Entity:
         code, found = ErrorCode.none, Found()
         try:
+            if getattr(body, "isolation_level", 0) not in ISOLATION_LEVELS:
+                raise RefusedError(ErrorCode.unknown_server_error)  # Kafka's code throws here
             if named[topic, part.partition_index] > 1:
                 raise RefusedError(ErrorCode.invalid_request)
             if part.timestamp < 0 and version < _SINCE.get(part.timestamp, version + 1):
                 raise RefusedError(ErrorCode.unsupported_version)
             epoch = getattr(part, "current_leader_epoch", -1)
             log = led(state, topic, part.partition_index, epoch, only_leader=from_leader)
-            found = offset_at(log, part.timestamp)
+            found = offset_at(log, part.timestamp, log.stable_end if only_committed else log.end)
         except RefusedError as error:
             code = error.code
         return entities.make(part_kind, partition_index=part.partition_index, error_code=code, **found._asdict())
@@ -97,10 +100,11 @@ def _of_each(
     return answers
 
 
-def offset_at(log: PartitionLog, time: int) -> Found:
-    """The first record of this time (Unix, milliseconds) or later, or what a negative number asks for."""
+def offset_at(log: PartitionLog, time: int, end: int) -> Found:
+    """The first record of this time (Unix, milliseconds) or later, or what a negative number asks for; ``end``: before
+    which the asker reads."""
     if time == LATEST:
-        return Found(log.end, -1, log.leader_epoch)
+        return Found(end, -1, log.leader_epoch)
     if time in (EARLIEST, EARLIEST_LOCAL):
         return Found(log.start, -1, log.epoch_at(log.start))
     if time == LATEST_TIERED:
@@ -110,12 +114,13 @@ def offset_at(log: PartitionLog, time: int) -> Found:
         if not batches:
             return Found()
         newest = max(batches, key=lambda batch: batch.max_timestamp)
-        return _in_batch(newest, newest.max_timestamp, log.start)
+        found = _in_batch(newest, newest.max_timestamp, log.start)
+        return found if found.offset < end else Found()
     for batch in batches:
         if batch.max_timestamp >= time:
             found = _in_batch(batch, time, log.start)
             if found.offset >= 0:
-                return found
+                return found if found.offset < end else Found()
     return Found()
 
 

@@ -18,6 +18,9 @@ OFFSETS_TOPIC: Final = "__consumer_offsets"
 """What groups store is no records here; clients may neither write nor read it."""
 
 
+READ_UNCOMMITTED, READ_COMMITTED = ISOLATION_LEVELS = (0, 1)
+
+
 def topic_of(state: BrokerState, topic: "TopicProduceData | NamedTopic") -> str:
     """The name of an entity's topic, which it gives by name or by id. Raises `RefusedError`: unknown."""
     if hasattr(topic, "topic_id"):

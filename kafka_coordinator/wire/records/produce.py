@@ -1,10 +1,10 @@
-"""Produce: batches are checked as the real broker checks them, and kept as they came. InitProducerId: every idempotent
-producer gets an id; transactions are refused.
+"""Produce: batches are checked as the real broker checks them, and kept as they came; those of a transaction, once the
+transaction coordinator knows that it has the partition (spec 12.4).
 
 What is inside a compressed batch is not looked at (but for keys of compacted topics and times that are out of range).
 
-In Kafka `KafkaApis.handleProduceRequest`, `ReplicaManager.appendRecords`, `LogValidator`,
-`TransactionCoordinator.handleInitProducerId`, `ProducerIdManager`.
+In Kafka `KafkaApis.handleProduceRequest`, `ReplicaManager.handleProduceAppend`, `LogValidator`,
+`AddPartitionsToTxnManager`.
 """
 
 from collections.abc import Iterable
@@ -14,6 +14,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.errors import (
+    INVALID_PRODUCER_EPOCH,
+    INVALID_TXN_STATE,
+    NONE,
+    PRODUCER_FENCED,
+    TRANSACTION_ABORTABLE,
+)
+from kafka_coordinator.transactions import Producer
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.batches import (
@@ -29,7 +38,7 @@ from kafka_coordinator.wire.records.fetch import wake
 from kafka_coordinator.wire.records.log import PartitionLog
 from kafka_coordinator.wire.records.partitions import OFFSETS_TOPIC, LeaderHints, check_known, led, topic_of
 from kafka_coordinator.wire.records.settings import TopicSettings
-from kafka_coordinator.wire.requests import Answer, InitProducerId, Produce, Rests, Work, answered
+from kafka_coordinator.wire.requests import Produce, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time
 
@@ -61,10 +70,8 @@ def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answe
     body, rests = request.body, Rests()
     batches = [partition for topic in body.topic_data for partition in topic.partition_data]
     refused: RefusedError | None = None
-    if body.transactional_id is not None or any(is_transactional(batch.records) for batch in batches):
+    if body.transactional_id is None and any(is_transactional(batch.records) for batch in batches):
         refused = RefusedError(ErrorCode.transactional_id_authorization_failed)
-    elif body.acks not in (-1, 0, 1):
-        refused = RefusedError(ErrorCode.invalid_required_acks)
     changed: list[tuple[str, int]] = []
     for topic in body.topic_data:
         answers.topic(topic)
@@ -75,7 +82,7 @@ def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answe
                 if refused is not None:
                     raise refused
                 name = topic_of(state, topic)
-                answers.took(part.index, _append(state, now, name, part, request.version))
+                answers.took(part.index, _append(state, now, name, part, request))
                 changed.append((name, part.index))
             except RefusedError as error:
                 answers.refused(getattr(topic, "name", ""), part.index, error)
@@ -87,18 +94,56 @@ def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answe
     return None
 
 
-def _append(state: BrokerState, now: Time, topic: str, part: "PartitionProduceData", version: int) -> Appended:
+def _append(state: BrokerState, now: Time, topic: str, part: "PartitionProduceData", request: Produce) -> Appended:
     check_known(state, topic, part.index)
-    batch, header = only_batch(part.records, version)
+    batch, header = only_batch(part.records, request.version)
+    if request.body.acks not in (-1, 0, 1):
+        raise RefusedError(ErrorCode.invalid_required_acks)
     if topic == OFFSETS_TOPIC:
         raise RefusedError(ErrorCode.invalid_topic_exception)
     log = led(state, topic, part.index)
+    if header.is_transactional and header.producer_id >= 0:
+        claim, partition = Producer(header.producer_id, header.producer_epoch), (topic, part.index)
+        _verify(state, now, request, claim, partition, header.base_sequence)
     try:
         return _take(state, now, f"{topic}-{part.index}", topic, log, batch, header)
     except RefusedError as error:
         if error.code in (ErrorCode.corrupt_message, ErrorCode.message_too_large):
             raise
         raise _BatchRefusedError(error, log.start) from None
+
+
+_ADDS_SINCE: Final = 12
+"""From this version of Produce on a batch adds its partition to the transaction (KIP-890)."""
+_ABORTABLE_SINCE: Final = 11
+"""From this version on a producer is told that it must abort; before, that its transaction is in no such state."""
+
+_NOT_ADDED: Final = "Partition was not added to the transaction"
+
+
+def _verify(
+    state: BrokerState, now: Time, request: Produce, claim: Producer, partition: Partition, sequence: int
+) -> None:
+    """Raises `RefusedError` where the transaction does not have the partition, and cannot be given it."""
+    producers, transactions = state.storage.log(*partition).producers, state.storage.transactions
+    if not producers.must_verify(*claim):
+        return
+    transactional_id, adds = request.body.transactional_id or "", request.version >= _ADDS_SINCE
+    producers.transactions.asks(claim.id, claim.epoch, sequence, bumps=adds)
+    if adds:
+        error = transactions.add(now, transactional_id, claim, (partition,))
+    else:
+        error = transactions.verify(transactional_id, claim, partition)
+    error = of_writer(error, knows_abortable=request.version >= _ABORTABLE_SINCE)
+    if error != NONE:
+        raise RefusedError(entities.code(error), _NOT_ADDED if error == INVALID_TXN_STATE else None)
+
+
+def of_writer(error: str, *, knows_abortable: bool) -> str:
+    """What somebody who writes within a transaction is told, where the transaction coordinator has said this."""
+    if error == PRODUCER_FENCED:
+        return INVALID_PRODUCER_EPOCH
+    return INVALID_TXN_STATE if error == TRANSACTION_ABORTABLE and not knows_abortable else error
 
 
 def _take(
@@ -117,11 +162,21 @@ def _take(
         written = log.producers.check(header)
         if written is not None:
             return Appended(written.base_offset, written.max_timestamp, log.start)
+        _check_transaction(log, header)
     before = log.cost
     base = log.append(batch, header)
     storage.change(log, before)
     storage.trim(topic, log)
     return Appended(base, header.max_timestamp if header.has_append_time else -1, log.start)
+
+
+def _check_transaction(log: PartitionLog, header: Header) -> None:
+    number = header.producer_id
+    is_known = log.producers.get(number) is not None
+    if log.transactions.is_early(number, header.base_sequence, is_known=is_known):
+        raise RefusedError(ErrorCode.out_of_order_sequence_number)
+    if number in log.transactions.open and not header.is_transactional:
+        raise RefusedError(ErrorCode.invalid_txn_state)
 
 
 def _check(batch: bytes, header: Header, settings: TopicSettings) -> None:
@@ -258,22 +313,3 @@ class _Answers:
         if leader is not None:
             values["current_leader"] = leader
         self._topics[-1][1].append(entities.make(self._part_kind, **values))
-
-
-_INIT_PRODUCER_ID_KEY: Final = 22
-
-
-def init_producer_id(state: BrokerState, now: Time, sender: str, request: InitProducerId, out: Outbox) -> None:
-    """A new id with epoch 0. A producer that has one already gets a new one, too."""
-    body = request.body
-    code, number, epoch = ErrorCode.none, -1, -1
-    if body.transactional_id is not None:
-        code = ErrorCode.transactional_id_authorization_failed
-    elif (getattr(body, "producer_id", -1) == -1) != (getattr(body, "producer_epoch", -1) == -1):
-        code = ErrorCode.invalid_request
-    else:
-        number, epoch = state.storage.next_producer_id, 0
-        state.storage.next_producer_id += 1
-    kind = entities.response(_INIT_PRODUCER_ID_KEY, request.version)
-    answer = entities.make(kind, throttle_time=NO_THROTTLE, error_code=code, producer_id=number, producer_epoch=epoch)
-    out.send(sender, Answer(request.correlation, answer))

@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kafka_coordinator.wire.records.log import PartitionLog
+from kafka_coordinator.transactions import Transactions, TransactionSettings
+from kafka_coordinator.wire.records.log import PartitionLog, Producers
 from kafka_coordinator.wire.records.settings import TOPIC_CONFIGS, Bounds, TopicSettings
 from protocols.engine.nodes import Time
 
 Replicas: TypeAlias = tuple[tuple[str, ...], ...]
 """Of each partition the node names of the brokers that have a replica, the preferred leader first."""
 
-TOPIC_CONFIG, BROKER_CONFIG, GROUP_CONFIG = 2, 4, 32
+TOPIC_CONFIG, BROKER_CONFIG, BROKER_LOGGER, CLIENT_METRICS, GROUP_CONFIG = 2, 4, 8, 16, 32
 """Types of what has settings, as on the wire."""
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -27,17 +28,40 @@ class Storage:
     ``replicas`` and ``configs`` are the controller's, which alone changes them; the rest the leaders of partitions do.
     """
 
-    __slots__ = ("_logs", "_settings", "_total", "began_ms", "bounds", "configs", "next_producer_id", "replicas")
+    __slots__ = (
+        "_logs",
+        "_next_producer_id",
+        "_offsets_producers",
+        "_settings",
+        "_total",
+        "began_ms",
+        "bounds",
+        "configs",
+        "replicas",
+        "transactions",
+    )
 
-    def __init__(self, began_ms: int, bounds: Bounds = Bounds()) -> None:  # noqa: B008 - immutable
+    def __init__(
+        self,
+        began_ms: int,
+        bounds: Bounds = Bounds(),  # noqa: B008 - immutable
+        transactions: TransactionSettings = TransactionSettings(),  # noqa: B008 - immutable
+    ) -> None:
         self.began_ms, self.bounds = began_ms, bounds
-        self.next_producer_id = 0
+        self._next_producer_id = 0
+        self._offsets_producers: dict[int, Producers] = {}
+        self.transactions = Transactions(self.new_producer_id, transactions)
+        """What the brokers keep in ``__transaction_state``: each answers for the ids that it coordinates."""
         self.replicas: dict[str, Replicas] = {}
         self.configs: dict[tuple[int, str], Mapping[str, str]] = {(BROKER_CONFIG, ""): {"min.insync.replicas": "1"}}
         """Type and name to the settings that were given; one is given to all brokers when a cluster is made."""
         self._logs: dict[str, dict[int, PartitionLog]] = {}
         self._settings: dict[str, TopicSettings] = {}
         self._total = 0
+
+    def new_producer_id(self) -> int:
+        number, self._next_producer_id = self._next_producer_id, self._next_producer_id + 1
+        return number
 
     def unix_ms(self, now: Time) -> int:
         """The time of the world as Unix time in whole milliseconds."""
@@ -49,6 +73,13 @@ class Storage:
         found = logs.get(partition)
         if found is None:
             found = logs[partition] = PartitionLog(self.bounds.producers)
+        return found
+
+    def offsets_producers(self, partition: int) -> Producers:
+        """Who has committed offsets within transactions, of a partition of ``__consumer_offsets``."""
+        found = self._offsets_producers.get(partition)
+        if found is None:
+            found = self._offsets_producers[partition] = Producers(self.bounds.producers)
         return found
 
     def config(self, kind: int, name: str) -> Mapping[str, str]:

@@ -20,7 +20,8 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from zlib import crc32
 
-from protocols.engine.nodes import ExploredNode, Message, Time, TimerName
+from protocols.engine.nodes import ExploredNode, Message, Node, Time, TimerName
+from protocols.java import Queue
 from protocols.node_state import NodeState, fields_of
 
 ATOMS = (int, str, bytes, bool, type(None), float, FunctionType, BuiltinFunctionType, type, Enum)
@@ -181,7 +182,8 @@ class NodeRules:
     ``answering``: nodes that send nothing to a client but answers to its requests, and close none of its connections.
     ``constant``: requests that change nothing at the server and have the same answer at any time. ``housekeeping``:
     timers that change nothing while topics and brokers stay as they are, but that a request is on its way which is
-    answered as the one before.
+    answered as the one before. ``shares``: what the strategy of each group gives its members (group to member to
+    queues) where these nodes run; None where the system says nothing of it.
     """
 
     numberings: Mapping[type, Numbering[Any]]
@@ -193,6 +195,7 @@ class NodeRules:
     adopt: Mapping[type, Change[Any]] = field(default_factory=dict)
     forget: Mapping[type, Forget[Any]] = field(default_factory=dict)
     lasting: Mapping[type, Lasting[Any, Any]] = field(default_factory=dict)
+    shares: Callable[[Mapping[str, Node], Time], Mapping[str, Mapping[str, tuple[Queue, ...]]]] | None = None
 
 
 N = TypeVar("N")

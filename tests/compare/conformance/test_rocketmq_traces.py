@@ -188,19 +188,20 @@ def with_value(trace: dict[str, Any], place: tuple[Any, ...], value: object) -> 
 
 
 @pytest.mark.parametrize(
-    ("op", "name", "damaged", "expected"),
+    ("op", "name", "damaged", "field"),
     [
-        ("reset_offset_on_client", "offsets", [[["t", "b", 0], "5"]], "[queue, number]"),
-        ("reset_offset_on_client", "offsets", [["t", "b", 0]], "[queue, number]"),
-        ("messages_consumed", "offsets", [1, "2"], "a list of numbers"),
-        ("register_broker", "topics_and_queues", [["t", True]], "[topic, number]"),
+        ("reset_offset_on_client", "offsets", [[["t", "b", 0], "5"]], "offsets.0.1"),
+        ("reset_offset_on_client", "offsets", [["t", "b", 0]], "offsets.0"),
+        ("messages_consumed", "offsets", [1, "2"], "offsets.1"),
+        ("register_broker", "topics_and_queues", [["t", True]], "topics_and_queues.0.1"),
     ],
 )
-def test_a_damaged_list_of_a_step_is_named(op: str, name: str, damaged: object, expected: str) -> None:
+def test_a_damaged_list_of_a_step_is_named(op: str, name: str, damaged: object, field: str) -> None:
     trace = next(each for path in PLAYABLE for each in traces(path) if op in (step["op"] for step in each["steps"]))
     for step in trace["steps"]:
         if step["op"] == op:
             step[name] = damaged
     with pytest.raises(MalformedCase) as found:
         play_steps(trace, COMPONENTS[trace["component"]])
-    assert (found.value.field, found.value.expected) == (name, expected)
+    assert found.value.field.startswith(field)
+    assert " should " in found.value.expected

@@ -137,6 +137,22 @@ def test_a_queue_that_nobody_ever_owns(tmp_path: Path) -> None:
     assert "from here on nobody ever owns A-b1-2" in replayed.stdout
 
 
+@pytest.mark.parametrize("system", ["kafka:range", "kafka:cooperative-sticky", "kafka:sticky", "kafka:server-range"])
+def test_the_fair_share_of_members_that_come_and_go(system: str, tmp_path: Path) -> None:
+    of_each = SCENARIO.replace("queues: 2", "queues: 3").replace("kafka:uniform", system)
+    (tmp_path / "scenario.yaml").write_text(of_each.replace("crash: c2", "join: c3, subscribe: [A]"))
+    result = call(tmp_path / "scenario.yaml", "--property", "fair-share", "--client-firings", 0, "--random-runs", 3)
+    assert result.return_value == 0, result.output
+    assert "0 of 3" in result.output
+
+
+def test_no_fair_share_where_nobody_decides(tmp_path: Path) -> None:
+    (tmp_path / "rocketmq.yaml").write_text(SCENARIO.replace("kafka:uniform", "rocketmq:AVG"))
+    told = call(tmp_path / "rocketmq.yaml", "--property", "fair-share").exception
+    assert isinstance(told, UserError)
+    assert "every client shares out for itself" in str(told)
+
+
 def test_without_a_property_that_which_a_system_promises_is_checked(path: Path, tmp_path: Path) -> None:
     (tmp_path / "rocketmq.yaml").write_text(SCENARIO.replace("kafka:uniform", "rocketmq:AVG"))
     for scenario, expected in ((path, PER_GENERATION), (tmp_path / "rocketmq.yaml", SINGLE_OWNER)):

@@ -8,7 +8,7 @@ from compare.reading.observed import ObservedGroup, Skipped, SourceText, split
 from compare.reading.sources import load
 
 CAPTURES = Path(__file__).parent.parent.parent / "captures" / "kafka"
-FOLDERS = ("groups", "rebalancing", "cluster-a", "cluster-c", "kafka-2.8.2")
+FOLDERS = ("groups", "rebalancing", "cluster-a", "cluster-c", "kafka-2.8.2", "4.4")
 
 
 def read(*sources: SourceText | Skipped) -> tuple[dict[str, ObservedGroup], list[Skipped]]:

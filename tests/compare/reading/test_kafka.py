@@ -122,7 +122,10 @@ def test_a_folder_tells_everything(subtests: pytest.Subtests) -> None:
                 assert group.strategy == truth.strategy
                 assert set(group.queues or ()) == truth.read
                 assert group.queues is None or list(group.queues) == sorted(group.queues)
-                assert group.notes == ()
+                abandoned = sorted({queue.topic for queue in truth.committed} - {queue.topic for queue in truth.read})
+                assert [note.partition(",")[0] for note in group.notes] == [
+                    f"topic {topic} has no owner" for topic in abandoned
+                ]
                 static = {m.id: m.instance_id for m in group.members}
                 assert static == {each["consumer_id"]: each.get("instance_id") for each in truth.raw["members"]}
                 behind = {
@@ -193,6 +196,8 @@ def test_errors_lists_and_other_tools_give_one_line_each(subtests: pytest.Subtes
                 "by-consumer-tool": "share and streams groups",
                 "list-error-no-broker": "no broker answered: check --bootstrap-server",
                 "share-grp.": "judge",
+                "streams-grp.": "judge",
+                "by-share-tool": "ask kafka-consumer-groups for it",
                 "list.txt": "plain list of names",
             }
             for file in sorted((CAPTURES / folder).glob("*.txt")):

@@ -225,3 +225,17 @@ def test_an_offset_of_a_deleted_topic_fails_the_whole_view_and_the_remedy_says_w
 def test_text_that_is_no_list_of_names_is_not_called_one() -> None:
     _, skipped = read(text('{"groups": [', ' {"group": "g"}', "]}"))
     assert skipped == [Skipped("text", 1, "unknown")]
+
+
+def test_what_the_other_tools_say_instead_of_a_table_names_the_group() -> None:
+    for told in [
+        "Share group 'g' has no offset information.",
+        "Share group 'g' has no active members.",
+        "Streams group 'g' has no active members.",
+        "No topology description is stored for streams group 'g'.",
+        "No topology description is available for streams group 'g' (status: NOT_REQUESTED).",
+        "The broker failed to fetch the topology description for streams group 'g'. See the broker logs for details.",
+    ]:
+        groups, skipped = read(text("", told), text("GROUP           STATE", "g               Stable", name="list"))
+        assert groups == {}, told
+        assert ["'g' is a" in each.why for each in skipped] == [True], told

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from protocols import Queue
-from tests.compare.reading.reading_rocketmq import CAPTURES, GROUPS, owned, read_files, truth, wrong
+from tests.compare.reading.reading_rocketmq import CAPTURES, GROUPS, owned, queue_of, read_files, truth, wrong
 
 UNTOLD = {
     # Every member owns every queue; nobody but the first was asked.
@@ -48,7 +48,7 @@ def test_each_groups_folder_tells_members_and_ownership_as_they_were(subtests: p
 
 def test_the_whole_cluster_is_told_from_one_folder() -> None:
     groups, skipped = read_files(CAPTURES)
-    assert len(groups) == 38
+    assert len(groups) == 43
     for folder in GROUPS:
         name, true = truth(folder)
         group = groups[name]
@@ -136,3 +136,20 @@ def test_names_cut_to_a_column_are_completed_from_views_that_have_them_in_full()
     assert not any(name != LONG and LONG.startswith(name) for name in groups)
     assert {queue.topic for queue in group.queues or ()} == {f"%RETRY%{LONG}", topic}
     assert group.lag[Queue(topic, "broker-b", 0)] == 6
+
+
+def test_views_of_5_5_tell_the_groups_as_they_were() -> None:
+    folder = CAPTURES / "5.5"
+    groups, skipped = read_files(folder)
+    known = {each["group"]: each for each in json.loads((folder / "truth.json").read_text(encoding="utf-8"))}
+    assert groups.keys() == {*known, "everybody"}
+    assert (groups["everybody"].mode, len(groups["everybody"].members or ())) == ("broadcasting", 1)
+    for name, true in known.items():
+        told = [(each.id, frozenset(each.owned or ())) for each in groups[name].members or ()]
+        assert sorted(told, key=str) == sorted(
+            ((each["clientId"], frozenset(map(queue_of, each["owned"]))) for each in true["members"]), key=str
+        )
+        assert groups[name].state == ("ONLINE" if true["online"] else "OFFLINE")
+        assert sorted(groups[name].strategies) == sorted({each["strategy"] for each in true["members"]})
+        assert groups[name].lag.keys() <= set(groups[name].queues or ())
+    assert {Path(each.source).parent.name for each in skipped} == {"5.5", "everybody", "gone"}

@@ -1,16 +1,38 @@
 """Requests to a broker that listens, entity by entity, without any client library: what comes back is seen whole."""
 
 import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from io import BytesIO
+from select import select
 from struct import pack, unpack
 from types import TracebackType
 from typing import Any, Self
 
+from kio.schema.describe_transactions.v0 import response as transactions
 from kio.serial import entity_reader, entity_writer
+from kio.static.primitive import TZAware
 
 from kafka_coordinator.wire import entities
 
 _TIMEOUT_S = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionState(transactions.TransactionState):
+    transaction_start_time: TZAware | None = field(  # type: ignore[assignment]
+        metadata={"kafka_type": "datetime_i64"}
+    )
+    """None where the broker says -1, which kio does not read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeTransactionsResponse(transactions.DescribeTransactionsResponse):
+    transaction_states: tuple[TransactionState, ...]
+
+
+_READ_AS: Mapping[int, Any] = {65: DescribeTransactionsResponse}
+"""API key to the class of its answers where it is not the codec's."""
 
 
 class RawClient:
@@ -53,13 +75,18 @@ class RawClient:
         content = frame.getvalue()
         self._socket.sendall(pack(">i", len(content)) + content)
 
+    def is_answered(self, within_s: float) -> bool:
+        """Whether something comes, be it the end of the connection."""
+        return bool(select([self._socket], [], [], within_s)[0])
+
     def hear(self, asked: Any) -> Any:
         """The answer to a request of this class."""
         size = self._exactly(4)
         if not size:
             return None
         content = self._exactly(unpack(">i", size)[0])
-        kind = entities.response(int(asked.__api_key__), int(asked.__version__))
+        key = int(asked.__api_key__)
+        kind = _READ_AS.get(key) or entities.response(key, int(asked.__version__))
         _, at = entity_reader(kind.__header_schema__)(content, 0)
         answer, length = entity_reader(kind)(content, at)
         assert at + length == len(content)

@@ -21,7 +21,7 @@ GOLDEN_OF_4_4 = GOLDEN.with_name("broker-answers-4.4.json")
 OFFERED = GOLDEN.with_name("api-versions.json")
 """Version of Kafka to API to its lowest and highest version, as a real broker offers them."""
 OFFSET_FETCH = 9
-NOT_IN_CODEC = {"ApiVersions": 5, "DeleteGroups": 3}
+NOT_IN_CODEC = {"ApiVersions": 5, "DeleteGroups": 3, "TxnOffsetCommit": 6}
 """Highest versions of 4.4.0 that are not served."""
 
 

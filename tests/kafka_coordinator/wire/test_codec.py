@@ -144,7 +144,7 @@ def test_metadata_and_assignments_of_other_protocols_are_left_alone() -> None:
     assert [(name, type(raw)) for name, raw in message.protocols] == [(each.name, bytes) for each in join.protocols]
     members = (JoinedMember("m", None, b"\1\2"),)
     talk.encode(JoinGroupAnswer(1, "NONE", 1, "m", "m", "connect", "p", False, members))
-    sync = any_request(14, 5, random)
+    sync = replace(any_request(14, 5, random), protocol_type="connect", protocol_name="p")
     talk.feed(frame(sync))
     (message,) = taken(talk)
     assert isinstance(message, SyncGroup)
@@ -194,7 +194,7 @@ HEAD, HUGE = b"\0\0\0\7\xff\xff", b"\xff\xff\xff\xff\x0f"
         (b"\x7f\xff\xff\xff", "socket.request.max.bytes"),
         (b"\xff\xff\xff\xff", "-1 bytes"),
         (b"\0\0\0\4\0\0\0\0", "shorter than its header"),
-        (b"\0\0\0\x0a\0\x1a\0\0\0\0\0\7\xff\xff", "API 26"),
+        (b"\0\0\0\x0a\0\x4c\0\0\0\0\0\7\xff\xff", "API 76"),
         (b"\0\0\0\x0a\0\x0c\0\x63\0\0\0\7\xff\xff", "Heartbeat of version 99, expected 0 to 4"),
         (b"\0\0\0\x0b\0\x0c\0\0\0\0\0\7\xff\xff\0", "Heartbeat of version 0 that cannot be read"),
         (b"\0\0\0\x11\0\3\0\x09" + HEAD + b"\0" + HUGE + b"\1", "Metadata of version 9 .* 4294967294 items in 1 b"),

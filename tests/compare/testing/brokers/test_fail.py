@@ -39,7 +39,9 @@ def filled(kind: Any, topic_id: UUID) -> Any:
             given[each.name] = (made,) if "tuple" in str(each.type) else made
         elif "tuple" in str(each.type):
             given[each.name] = (values.get(kafka_type, 0),)
-        elif kafka_type in values and (each.default is MISSING or each.name == "name"):
+        elif kafka_type in values and (
+            each.default is MISSING or each.name in ("name", "protocol_type", "protocol_name")
+        ):
             given[each.name] = values[kafka_type]
         elif kafka_type.startswith("timedelta"):
             continue

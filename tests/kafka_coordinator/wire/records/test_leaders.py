@@ -167,17 +167,6 @@ def test_a_fetch_waits_for_as_many_bytes_as_it_asks_and_no_longer_than_it_says()
         assert 0.19 < time.perf_counter() - began < 2
 
 
-def test_what_belongs_to_a_transaction_is_refused_whole() -> None:
-    with serving({"orders": 1}) as server, client(server, 0) as a:
-        sent = batch(b"v", producer=(1, 0, 0), transactional=True)
-        for body in (produce("orders", sent), produce("orders", batch(b"v"), transactional_id="t")):
-            part = a.ask(body).responses[0].partition_responses[0]
-            assert part.error_code is ErrorCode.transactional_id_authorization_failed
-        asked = request(22, 5, transactional_id="t", transaction_timeout=1000, producer_id=-1, producer_epoch=-1)
-        assert a.ask(asked).error_code is ErrorCode.transactional_id_authorization_failed
-        assert a.ask(list_offsets("orders", -1)).topics[0].partitions[0].offset == 0
-
-
 def test_without_acks_nothing_is_answered_and_an_error_closes_the_connection() -> None:
     with serving({"orders": 1}) as server, client(server, 0) as a:
         a.send(produce("orders", batch(b"v"), acks=0))

@@ -1,0 +1,157 @@
+"""Transactions as administrators see them: DescribeTransactions, ListTransactions, DescribeProducers (spec 12.9).
+
+In Kafka `TransactionCoordinator.handleDescribeTransactions`, `TransactionStateManager.listTransactionStates` and
+`ReplicaManager.activeProducerState`.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from kio.schema.errors import ErrorCode
+from kio.static.protocol import Entity
+
+from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.errors import INVALID_REQUEST, NONE, TRANSACTIONAL_ID_NOT_FOUND
+from kafka_coordinator.transactions import Transaction
+from kafka_coordinator.transactions.states import NAMES, ONGOING
+from kafka_coordinator.wire import requests
+from kafka_coordinator.wire.entities import Kind, RefusedError, code, make, part, response
+from kafka_coordinator.wire.records.partitions import led
+from kafka_coordinator.wire.requests import Answer
+from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState, Handler
+from protocols.engine.nodes import Message, Outbox, Time
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_TIME: Final = _EPOCH - timedelta(milliseconds=1)
+"""What the codec writes as -1."""
+
+
+def describe_transactions(
+    state: BrokerState, now: Time, sender: str, request: requests.DescribeTransactions, out: Outbox
+) -> None:
+    """State, timeout, begin and partitions of each of the ids."""
+    kind = response(requests.KEYS[requests.DescribeTransactions], request.version)
+    item = part(kind, "transaction_states")
+    told = tuple([_described(state, item, name) for name in request.body.transactional_ids])
+    out.send(sender, Answer(request.correlation, make(kind, throttle_time=NO_THROTTLE, transaction_states=told)))
+
+
+def _described(state: BrokerState, kind: Kind, name: str) -> Entity:
+    known = state.storage.transactions.get(name)
+    error = state.broker.coordinator.core.refusal(name) if name else INVALID_REQUEST
+    if error == NONE and known is None:
+        error = TRANSACTIONAL_ID_NOT_FOUND
+    if known is None or error != NONE:
+        return kind(
+            error_code=code(error),
+            transactional_id=name,
+            transaction_state="",
+            transaction_timeout=timedelta(0),
+            transaction_start_time=_EPOCH,
+            producer_id=0,
+            producer_epoch=0,
+            topics=(),
+        )
+    topic_kind = part(kind, "topics")
+    began = known.began
+    return kind(
+        error_code=code(NONE),
+        transactional_id=name,
+        transaction_state=known.state,
+        transaction_timeout=timedelta(milliseconds=known.timeout_ms),
+        transaction_start_time=_NO_TIME
+        if began is None
+        else _EPOCH + timedelta(milliseconds=state.storage.unix_ms(began)),
+        producer_id=known.producer.id,
+        producer_epoch=known.producer.epoch,
+        topics=tuple([topic_kind(topic=topic, partitions=tuple(found)) for topic, found in _by_topic(known)]),
+    )
+
+
+def _by_topic(known: Transaction) -> list[tuple[str, list[int]]]:
+    found: dict[str, list[int]] = {}
+    for topic, number in known.partitions:
+        found.setdefault(topic, []).append(number)
+    return list(found.items())
+
+
+def list_transactions(
+    state: BrokerState, now: Time, sender: str, request: requests.ListTransactions, out: Outbox
+) -> None:
+    """The ids that this broker coordinates, and their states; those that pass the filters."""
+    body, core = request.body, state.broker.coordinator.core
+    kind = response(requests.KEYS[requests.ListTransactions], request.version)
+    item = part(kind, "transaction_states")
+    duration, pattern = getattr(body, "duration_filter", -1), getattr(body, "transactional_id_pattern", None)
+    wanted = frozenset(body.state_filters)
+    told, error, matches = [], ErrorCode.none, None
+    try:
+        matches = re.compile(pattern) if pattern else None
+    except re.error:
+        error = ErrorCode.invalid_regular_expression
+    for each in state.storage.transactions if error is ErrorCode.none else ():
+        is_open_for = now - each.began if each.state == ONGOING and each.began is not None else -1
+        if (
+            core.refusal(each.id) == NONE
+            and (not wanted or each.state in wanted)
+            and (not body.producer_id_filters or each.producer.id in body.producer_id_filters)
+            and (duration < 0 or is_open_for > duration)
+            and (matches is None or matches.fullmatch(each.id))
+        ):
+            told.append(item(transactional_id=each.id, producer_id=each.producer.id, transaction_state=each.state))
+    unknown = tuple([name for name in body.state_filters if name not in NAMES])
+    answer = make(
+        kind,
+        throttle_time=NO_THROTTLE,
+        error_code=error,
+        unknown_state_filters=unknown,
+        transaction_states=tuple(told),
+    )
+    out.send(sender, Answer(request.correlation, answer))
+
+
+def describe_producers(
+    state: BrokerState, now: Time, sender: str, request: requests.DescribeProducers, out: Outbox
+) -> None:
+    """Who writes to a partition with sequence numbers, and where its open transaction begins."""
+    kind = response(requests.KEYS[requests.DescribeProducers], request.version)
+    topic_kind = part(kind, "topics")
+    item = part(topic_kind, "partitions")
+    topics = [
+        topic_kind(
+            name=topic.name,
+            partitions=tuple([_producers(state, item, (topic.name, number)) for number in topic.partition_indexes]),
+        )
+        for topic in request.body.topics
+    ]
+    out.send(sender, Answer(request.correlation, make(kind, throttle_time=NO_THROTTLE, topics=tuple(topics))))
+
+
+def _producers(state: BrokerState, kind: Kind, partition: Partition) -> Entity:
+    error, told = ErrorCode.none, []
+    try:
+        log = led(state, *partition)
+        item = part(kind, "active_producers")
+        told = [
+            item(
+                producer_id=number,
+                producer_epoch=each.epoch,
+                last_sequence=each.last_sequence,
+                last_timestamp=each.timestamp,
+                coordinator_epoch=each.marked_by,
+                current_txn_start_offset=log.transactions.open.get(number, -1),
+            )
+            for number, each in log.producers.items()
+        ]
+    except RefusedError as refused:
+        error = refused.code
+    return kind(partition_index=partition[1], error_code=error, error_message=None, active_producers=tuple(told))
+
+
+HANDLERS: Final[Mapping[type[Message], Handler]] = {
+    requests.DescribeTransactions: describe_transactions,
+    requests.ListTransactions: list_transactions,
+    requests.DescribeProducers: describe_producers,
+}

@@ -1,0 +1,104 @@
+"""Transactions whose coordinators change or end in the middle, and what an administrator may do."""
+
+import time
+from typing import Any
+
+import pytest
+
+from kafka_coordinator.versions import VERSIONS
+from kafka_coordinator.wire.served import Operations
+from tests.kafka_coordinator.wire.broker_cases import batch, fetch, produce
+from tests.kafka_coordinator.wire.plain import request
+from tests.kafka_coordinator.wire.raw_client import RawClient
+from tests.kafka_coordinator.wire.serving import AT_ONCE, Serving, serving, until
+from tests.kafka_coordinator.wire.transaction_play import END, INIT, OFFSET_FETCH, TXN_COMMIT
+
+FIND, WRITE_MARKERS = 10, 27
+
+
+def coordinator(server: Serving, key: str) -> RawClient:
+    """A connection with the broker that coordinates a group or transactional id of this name."""
+    with RawClient(server.bootstrap.split(",")[0]) as any_broker:
+        found = any_broker.ask(request(FIND, 4, key_type=0, coordinator_keys=[key])).coordinators[0]
+    return RawClient(f"{found.host}:{found.port}")
+
+
+def begun(client: RawClient, name: str) -> dict[str, Any]:
+    """A producer with this transactional id."""
+    made = client.ask(
+        request(INIT, 4, transactional_id=name, transaction_timeout=60_000, producer_id=-1, producer_epoch=-1)
+    )
+    return {"transactional_id": name, "producer_id": made.producer_id, "producer_epoch": made.producer_epoch}
+
+
+def commit(client: RawClient, producer: dict[str, Any], group: str) -> str:
+    parts = [{"partition_index": 0, "committed_offset": 7, "committed_metadata": ""}]
+    who = {"member_id": "", "generation_id": -1, "group_instance_id": None}
+    topics = [{"name": "orders", "partitions": parts}]
+    answer = client.ask(request(TXN_COMMIT, 5, group_id=group, **producer, **who, topics=topics))
+    return str(answer.topics[0].partitions[0].error_code.name)
+
+
+def committed(client: RawClient, group: str) -> tuple[int, str]:
+    topics = [{"name": "orders", "partition_indexes": [0]}]
+    asked = request(OFFSET_FETCH, 8, groups=[{"group_id": group, "topics": topics}], require_stable=True)
+    found = client.ask(asked).groups[0]
+    if found.error_code != 0:
+        return -2, found.error_code.name
+    return found.topics[0].partitions[0].committed_offset, found.topics[0].partitions[0].error_code.name
+
+
+@pytest.mark.parametrize("happens", ["the group moves", "its broker dies"])
+def test_offsets_of_a_transaction_outlive_the_groups_coordinator(happens: str) -> None:
+    with serving({"orders": 1}, AT_ONCE, version=VERSIONS["4.4"], brokers=("a", "b")) as server:
+        names = [f"name{number}" for number in range(20)]
+        core = server.cluster.states["a"].broker.coordinator.core
+        group = next(name for name in names if core.leaders[core.partition_of(name)] == "b")
+        mover = next(name for name in names if core.leaders[core.partition_of(name)] == "a")
+        with coordinator(server, mover) as transactions:
+            producer = begun(transactions, mover)
+            with coordinator(server, group) as groups:
+                assert commit(groups, producer, group) == "none"
+                assert committed(groups, group) == (-1, "unstable_offset_commit")
+            operations = Operations(server.cluster)
+            if happens == "the group moves":
+                server.loop.call(lambda: operations.move_coordinator(group, "a"))
+            else:
+                server.loop.call(lambda: operations.kill("b"))
+            ended = transactions.ask(request(END, 5, **producer, committed=True))
+            assert ended.error_code == 0
+            if happens != "the group moves":
+                server.loop.call(lambda: operations.move_coordinator(group, "a"))
+            until(lambda: committed(transactions, group)[1] != "coordinator_load_in_progress")
+            assert committed(transactions, group) == (7, "none")
+
+
+def test_an_administrator_aborts_what_a_dead_producer_has_left() -> None:
+    """As ``kafka-transactions --abort`` does it: a marker is written to the partition."""
+    with serving({"orders": 1}, AT_ONCE) as server, RawClient(server.bootstrap) as client:
+        producer = begun(client, "dead")
+        number, epoch = producer["producer_id"], producer["producer_epoch"]
+        sent = batch(b"v", producer=(number, epoch, 0), transactional=True)
+        client.ask(produce("orders", sent, transactional_id="dead"))
+        topics = [{"name": "orders", "partition_indexes": [0, 9]}]
+        marker = {"producer_id": number, "producer_epoch": epoch, "transaction_result": False, "coordinator_epoch": 0}
+        answer = client.ask(request(WRITE_MARKERS, 1, markers=[{**marker, "topics": topics}]))
+        errors = [each.error_code.name for each in answer.markers[0].topics[0].partitions]
+        assert errors == ["none", "unknown_topic_or_partition"]
+        found = client.ask(fetch("orders", 0, isolation_level=1)).responses[0].partitions[0]
+        assert (found.last_stable_offset, [each.first_offset for each in found.aborted_transactions]) == (2, [0])
+
+
+def test_a_reader_of_what_is_committed_waits_for_the_marker() -> None:
+    with serving({"orders": 1}, AT_ONCE) as server, RawClient(server.bootstrap) as writer:
+        producer = begun(writer, "slow")
+        sent = batch(b"v", producer=(producer["producer_id"], producer["producer_epoch"], 0), transactional=True)
+        writer.ask(produce("orders", sent, transactional_id="slow"))
+        with RawClient(server.bootstrap) as reader:
+            asked = fetch("orders", 0, isolation_level=1, max_wait=10_000, min_bytes=1)
+            reader.send(asked)
+            until(lambda: bool(server.cluster.states["broker-1"].fetches.waiting))
+            began = time.monotonic()
+            writer.ask(request(END, 5, **producer, committed=True))
+            assert reader.hear(type(asked)).responses[0].partitions[0].last_stable_offset == 2
+            assert time.monotonic() - began < 5

@@ -1,0 +1,455 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.yammer.metrics.core.MetricsRegistry;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.net.InetAddress;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Properties;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
+import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
+import org.apache.kafka.clients.consumer.internals.ConsumerProtocol;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.message.*;
+import org.apache.kafka.common.metadata.PartitionRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorPlayback;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRuntimeMetrics;
+import org.apache.kafka.coordinator.common.runtime.CoordinatorRuntimeMetricsImpl;
+import org.apache.kafka.coordinator.common.runtime.PartitionWriter;
+import org.apache.kafka.coordinator.group.GroupConfigManager;
+import org.apache.kafka.coordinator.group.GroupCoordinatorConfig;
+import org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde;
+import org.apache.kafka.coordinator.group.GroupCoordinatorService;
+import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
+import org.apache.kafka.image.MetadataDelta;
+import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.server.authorizer.AuthorizableRequestContext;
+import org.apache.kafka.server.share.persister.NoOpStatePersister;
+import org.apache.kafka.server.util.timer.Timer;
+import org.apache.kafka.server.util.timer.TimerTask;
+import org.apache.kafka.server.util.timer.TimerTaskEntry;
+import org.apache.kafka.storage.internals.log.LogConfig;
+
+/**
+ * Plays traces of requests on the group coordinator of the Kafka on the class path: its released service, runtime, shard
+ * and records. Stand-ins: the clock, the timer, the log (in memory, committed at once). Reads a trace a line (format:
+ * tests/golden/kafka/FORMAT-coordinator.md), writes it with the coordinator's own answers, and without states. What
+ * differs between the versions is called by reflection.
+ */
+public final class StoryPlayer {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final long START = 1_000_000;
+
+    /** Virtual time, and what is due in it: timers fire in order of time, then of creation. */
+    private static final class Clock implements Time, Timer {
+        private volatile long now = START;
+        private final TreeMap<Long, List<TimerTaskEntry>> due = new TreeMap<>();
+
+        @Override public long milliseconds() { return now; }
+        @Override public long nanoseconds() { return now * 1_000_000; }
+        @Override public void sleep(long ms) { }
+        @Override public void waitObject(Object object, Supplier<Boolean> condition, long deadline) {
+            throw new UnsupportedOperationException();
+        }
+        @Override public synchronized void add(TimerTask task) {
+            long at = now + Math.max(0, task.delayMs);
+            due.computeIfAbsent(at, time -> new ArrayList<>()).add(new TimerTaskEntry(task, at));
+        }
+        @Override public boolean advanceClock(long timeout) { return false; }
+        @Override public int size() { return due.size(); }
+        @Override public void close() { }
+
+        /** The next task that is due until then, with the clock at its time; null: none. */
+        private synchronized TimerTask next(long until) {
+            while (!due.isEmpty() && due.firstKey() <= until) {
+                long at = due.firstKey();
+                List<TimerTaskEntry> entries = due.get(at);
+                TimerTaskEntry entry = entries.remove(0);
+                if (entries.isEmpty()) due.remove(at);
+                if (!entry.cancelled()) {
+                    now = Math.max(now, at);
+                    return entry.timerTask;
+                }
+            }
+            return null;
+        }
+    }
+
+    private final Clock clock = new Clock();
+    private final GroupCoordinatorService service;
+    private final List<Written> log = new ArrayList<>();
+    private final Map<String, String> real = new HashMap<>(), symbols = new HashMap<>(), symbolOf = new HashMap<>();
+    private final Map<Uuid, String> topics = new HashMap<>();
+    private final Map<Integer, CompletableFuture<JsonNode>> parked = new LinkedHashMap<>();
+    private final Map<Integer, Long> answeredAt = new HashMap<>();
+    private final Map<Integer, JsonNode> expected = new HashMap<>();
+    private MetadataImage image = MetadataImage.EMPTY;
+    private PartitionWriter.Listener listener;
+    private int epoch = 0;
+
+    private StoryPlayer(JsonNode trace) throws Exception {
+        Map<String, String> settings = new HashMap<>();
+        trace.get("config").properties().forEach(each -> settings.put(each.getKey(), each.getValue().asText()));
+        settings.put("group.coordinator.append.linger.ms", "0");
+        settings.put("group.coordinator.threads", "1");
+        settings.put("offsets.topic.num.partitions", "1");
+        GroupCoordinatorConfig config = GroupCoordinatorConfig.fromProps(settings);
+        Metrics metrics = new Metrics(clock);
+        GroupCoordinatorService.Builder builder = new GroupCoordinatorService.Builder(1, config);
+        for (Method method : builder.getClass().getMethods())
+            if (method.getName().equals("withPartitionMetadataClient")) // since 4.2; for deletions alone
+                method.invoke(builder, Proxy.newProxyInstance(getClass().getClassLoader(), method.getParameterTypes(), (proxy, called, given) -> null));
+        service = builder
+            .withTime(clock).withTimer(clock).withLoader(new Loader()).withWriter(writer())
+            .withCoordinatorRuntimeMetrics(runtimeMetrics(metrics))
+            .withGroupCoordinatorMetrics(new GroupCoordinatorMetrics(new MetricsRegistry(), metrics))
+            .withGroupConfigManager(configManager(config, settings))
+            .withPersister(new NoOpStatePersister()).withAuthorizerPlugin(Optional.empty()).build();
+        trace.get("ids").properties().forEach(each -> symbolOf.put(each.getValue().asText(), each.getKey()));
+        service.startup(() -> 1);
+        service.onElection(0, epoch);
+        setTopics(trace.get("topics"), trace.get("topic_ids"));
+        settle();
+    }
+
+    private static CoordinatorRuntimeMetrics runtimeMetrics(Metrics metrics) throws Exception {
+        Object[] arguments = {metrics, "group-coordinator-metrics", false};
+        var made = CoordinatorRuntimeMetricsImpl.class.getConstructors()[0];
+        return (CoordinatorRuntimeMetrics) made.newInstance(Arrays.copyOf(arguments, made.getParameterCount()));
+    }
+
+    private static GroupConfigManager configManager(GroupCoordinatorConfig config, Map<String, String> settings) throws Exception {
+        var made = GroupConfigManager.class.getConstructors()[0];
+        if (made.getParameterCount() == 1) return (GroupConfigManager) made.newInstance(Map.of());
+        Class<?> share = made.getParameterTypes()[1];
+        return (GroupConfigManager) made.newInstance(config, share.getMethod("fromProps", Map.class).invoke(null, settings));
+    }
+
+    /** The log, committed as soon as it is written. */
+    private PartitionWriter writer() {
+        return (PartitionWriter) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {PartitionWriter.class},
+            (proxy, method, arguments) -> switch (method.getName()) {
+                case "registerListener" -> {
+                    listener = (PartitionWriter.Listener) arguments[1];
+                    yield null;
+                }
+                case "deregisterListener" -> null;
+                case "config" -> new LogConfig(new Properties());
+                case "append" -> {
+                    for (Object record : (Iterable<?>) arguments[2].getClass().getMethod("records").invoke(arguments[2]))
+                        log.add(new Written(part(record, "key"), part(record, "value")));
+                    listener.onHighWatermarkUpdated((TopicPartition) arguments[0], log.size());
+                    yield (long) log.size();
+                }
+                case "deleteRecords" -> CompletableFuture.completedFuture(null);
+                default -> throw new UnsupportedOperationException(method.getName());
+            });
+    }
+
+    /** A record's bytes: the buffer in which it comes is used again. */
+    private record Written(byte[] key, byte[] value) { }
+
+    private static byte[] part(Object record, String name) throws ReflectiveOperationException {
+        for (Class<?> type : record.getClass().getInterfaces())
+            if (type.getSimpleName().equals("Record")) {
+                ByteBuffer buffer = (ByteBuffer) type.getMethod(name).invoke(record);
+                return buffer == null ? null : bytes(buffer);
+            }
+        throw new IllegalStateException("no record: " + record.getClass());
+    }
+
+    /** Reads the log again for a coordinator that takes over. */
+    private final class Loader implements CoordinatorLoader<CoordinatorRecord> {
+        @Override
+        public CompletableFuture<LoadSummary> load(TopicPartition of, CoordinatorPlayback<CoordinatorRecord> playback) {
+            try {
+                long offset = 0;
+                for (Written record : log) {
+                    ByteBuffer value = record.value == null ? null : ByteBuffer.wrap(record.value);
+                    playback.replay(offset++, -1L, (short) -1, new GroupCoordinatorRecordSerde().deserialize(ByteBuffer.wrap(record.key), value));
+                }
+                for (Method method : CoordinatorPlayback.class.getMethods())
+                    if (!log.isEmpty() && method.getName().startsWith("updateLast")) method.invoke(playback, (long) log.size());
+                return CompletableFuture.completedFuture(new LoadSummary(0, 0, 0, log.size(), 0));
+            } catch (ReflectiveOperationException error) {
+                throw new IllegalStateException(error);
+            }
+        }
+
+        @Override public void close() { }
+    }
+
+    private void setTopics(JsonNode counts, JsonNode ids) throws Exception {
+        MetadataDelta delta = new MetadataDelta.Builder().setImage(image).build();
+        for (Map.Entry<String, JsonNode> topic : counts.properties()) {
+            Uuid id = Uuid.fromString(ids.get(topic.getKey()).asText());
+            topics.put(id, topic.getKey());
+            delta.replay(new TopicRecord().setName(topic.getKey()).setTopicId(id));
+            for (int number = 0; number < topic.getValue().asInt(); number++)
+                delta.replay(new PartitionRecord().setTopicId(id).setPartitionId(number).setLeader(1)
+                    .setReplicas(List.of(1)).setIsr(List.of(1)).setLeaderEpoch(0).setPartitionEpoch(0));
+        }
+        image = delta.apply(MetadataProvenance.EMPTY);
+        for (Method method : GroupCoordinatorService.class.getMethods()) {
+            if (method.getName().equals("onNewMetadataImage")) method.invoke(service, image, delta);
+            if (method.getName().equals("onMetadataUpdate")) method.invoke(service, delta, image);
+        }
+    }
+
+    /** All that is under way has happened: events are handled in order by one thread. */
+    private void settle() throws Exception {
+        for (int times = 0; times < 3; times++)
+            service.listGroups(context(5, "nobody"), new ListGroupsRequestData()).get(10, TimeUnit.SECONDS);
+    }
+
+    private void advance(long until) throws Exception {
+        settle();
+        for (TimerTask task = clock.next(until); task != null; task = clock.next(until)) {
+            task.run();
+            settle();
+            noteAnswers();
+        }
+        clock.now = until;
+    }
+
+    private void noteAnswers() {
+        parked.forEach((step, answer) -> {
+            if (answer.isDone()) answeredAt.putIfAbsent(step, clock.now - START);
+        });
+    }
+
+    private ObjectNode play(JsonNode trace) throws Exception {
+        ArrayNode played = JSON.createArrayNode();
+        JsonNode steps = trace.get("steps");
+        for (JsonNode step : steps)
+            for (JsonNode each : step.path("completed")) expected.put(each.get("step").asInt(), each.get("resp"));
+        for (int number = 0; number < steps.size(); number++) {
+            JsonNode step = steps.get(number), req = step.get("req");
+            String op = step.get("op").asText();
+            ObjectNode told = played.addObject().put("n", number).put("t", clock.now - START).put("op", op);
+            told.set("req", req);
+            if (step.has("resp")) expected.put(number, step.get("resp"));
+            if (op.equals("advance")) {
+                advance(clock.now + req.get("ms").asLong());
+            } else if (op.equals("fail_over")) {
+                service.onResignation(0, OptionalInt.of(++epoch));
+                settleAfterResignation();
+                service.onElection(0, ++epoch);
+                advance(clock.now);
+            } else {
+                parked.put(number, ask(op, req));
+                advance(clock.now);
+            }
+            takeAnswers(number, told, played);
+        }
+        service.shutdown();
+        ObjectNode result = trace.deepCopy();
+        ObjectNode ids = JSON.createObjectNode();
+        trace.get("ids").properties().forEach(id -> ids.put(id.getKey(), real.getOrDefault(id.getKey(), id.getValue().asText())));
+        result.set("ids", ids);
+        result.set("steps", played);
+        return result;
+    }
+
+    private void settleAfterResignation() throws InterruptedException {
+        for (int times = 0; times < 50; times++) Thread.sleep(2);
+    }
+
+    private void takeAnswers(int number, ObjectNode told, ArrayNode played) throws Exception {
+        noteAnswers();
+        ArrayNode completed = JSON.createArrayNode();
+        for (Iterator<Map.Entry<Integer, CompletableFuture<JsonNode>>> left = parked.entrySet().iterator(); left.hasNext();) {
+            Map.Entry<Integer, CompletableFuture<JsonNode>> each = left.next();
+            if (!each.getValue().isDone()) continue;
+            left.remove();
+            JsonNode answer = withSymbols(each.getKey(), each.getValue().get());
+            if (each.getKey() == number) {
+                told.set("resp", answer);
+                continue;
+            }
+            completed.addObject().put("step", each.getKey()).put("t", answeredAt.get(each.getKey())).set("resp", answer);
+            ((ObjectNode) played.get(each.getKey())).put("completed_at_step", number);
+        }
+        if (parked.containsKey(number)) told.put("pending", true);
+        told.set("completed", completed);
+    }
+
+    /** The answer with the trace's symbols for ids that the coordinator has made up, which an answer to a join tells. */
+    private JsonNode withSymbols(int number, JsonNode answer) throws Exception {
+        String made = answer.path("member_id").asText(""), model = expected.getOrDefault(number, answer).path("member_id").asText("");
+        String symbol = symbolOf.getOrDefault(model, model);
+        if (!made.isEmpty() && !symbol.isEmpty() && !symbols.containsKey(made)) {
+            symbols.put(made, symbol);
+            real.put(symbol, made);
+        }
+        String text = JSON.writeValueAsString(answer);
+        for (Map.Entry<String, String> each : symbols.entrySet())
+            text = text.replace(JSON.writeValueAsString(each.getKey()), JSON.writeValueAsString(each.getValue()));
+        JsonNode told = JSON.readTree(text);
+        if (told.path("members").isArray()) {
+            List<JsonNode> members = new ArrayList<>();
+            told.get("members").forEach(members::add);
+            members.sort(Comparator.comparing(member -> member.path("member_id").asText()));
+            ((ObjectNode) told).putArray("members").addAll(members);
+        }
+        return told;
+    }
+
+    private CompletableFuture<JsonNode> ask(String op, JsonNode req) throws Exception {
+        String group = req.get("group_id").asText(), member = id(req.path("member_id")), instance = text(req.path("instance_id"));
+        AuthorizableRequestContext context = context(req.path("api_version").asInt(op.equals("describe_group") ? 6 : 0), req.path("client_id").asText("client"));
+        return switch (op) {
+            case "join_group" -> {
+                var protocols = new JoinGroupRequestData.JoinGroupRequestProtocolCollection();
+                byte[] metadata = bytes(ConsumerProtocol.serializeSubscription(new Subscription(texts(req.get("topics")))));
+                for (String name : texts(req.get("protocols")))
+                    protocols.add(new JoinGroupRequestData.JoinGroupRequestProtocol().setName(name).setMetadata(metadata));
+                yield call("joinGroup", context, new JoinGroupRequestData().setGroupId(group).setMemberId(member)
+                    .setGroupInstanceId(instance).setSessionTimeoutMs(req.get("session_timeout_ms").asInt())
+                    .setRebalanceTimeoutMs(req.get("rebalance_timeout_ms").asInt())
+                    .setProtocolType(req.get("protocol_type").asText()).setProtocols(protocols));
+            }
+            case "sync_group" -> {
+                List<SyncGroupRequestData.SyncGroupRequestAssignment> given = new ArrayList<>();
+                for (Map.Entry<String, JsonNode> each : req.get("assignments").properties())
+                    given.add(new SyncGroupRequestData.SyncGroupRequestAssignment()
+                        .setMemberId(real.getOrDefault(each.getKey(), each.getKey())).setAssignment(assignment(each.getValue().asText())));
+                yield call("syncGroup", context, new SyncGroupRequestData().setGroupId(group).setMemberId(member)
+                    .setGroupInstanceId(instance).setGenerationId(req.get("generation").asInt())
+                    .setProtocolType(text(req.get("protocol_type"))).setProtocolName(text(req.get("protocol"))).setAssignments(given));
+            }
+            case "heartbeat" -> call("heartbeat", context, new HeartbeatRequestData().setGroupId(group).setMemberId(member)
+                .setGroupInstanceId(instance).setGenerationId(req.get("generation").asInt()));
+            case "leave_group" -> {
+                List<LeaveGroupRequestData.MemberIdentity> leaving = new ArrayList<>();
+                for (JsonNode each : req.get("members"))
+                    leaving.add(new LeaveGroupRequestData.MemberIdentity().setMemberId(id(each.get("member_id")))
+                        .setGroupInstanceId(text(each.get("instance_id"))));
+                yield call("leaveGroup", context, new LeaveGroupRequestData().setGroupId(group).setMembers(leaving));
+            }
+            case "offset_commit" -> {
+                Map<String, OffsetCommitRequestData.OffsetCommitRequestTopic> of = new LinkedHashMap<>();
+                for (JsonNode each : req.get("offsets"))
+                    of.computeIfAbsent(each.get(0).asText(), name -> new OffsetCommitRequestData.OffsetCommitRequestTopic()
+                        .setName(name).setTopicId(topicId(name))).partitions().add(
+                            new OffsetCommitRequestData.OffsetCommitRequestPartition().setPartitionIndex(each.get(1).asInt())
+                                .setCommittedOffset(each.get(2).asLong()).setCommittedMetadata(""));
+                yield call("commitOffsets", context, new OffsetCommitRequestData().setGroupId(group).setMemberId(member)
+                    .setGroupInstanceId(instance).setGenerationIdOrMemberEpoch(req.get("generation_or_epoch").asInt())
+                    .setTopics(new ArrayList<>(of.values())));
+            }
+            case "consumer_group_heartbeat" -> call("consumerGroupHeartbeat", context, new ConsumerGroupHeartbeatRequestData()
+                .setGroupId(group).setMemberId(member).setMemberEpoch(req.get("member_epoch").asInt()).setInstanceId(instance)
+                .setRebalanceTimeoutMs(req.get("rebalance_timeout_ms").asInt())
+                .setSubscribedTopicNames(req.path("subscribed").isArray() ? texts(req.get("subscribed")) : null)
+                .setSubscribedTopicRegex(text(req.path("regex"))).setServerAssignor(text(req.path("assignor")))
+                .setTopicPartitions(owned(req.path("owned"))));
+            case "consumer_group_describe" -> call("consumerGroupDescribe", context, List.of(group));
+            case "describe_group" -> call("describeGroups", context, List.of(group));
+            default -> throw new IllegalArgumentException(op);
+        };
+    }
+
+    private CompletableFuture<JsonNode> call(String name, AuthorizableRequestContext context, Object request) throws Exception {
+        for (Method method : GroupCoordinatorService.class.getMethods()) {
+            if (!method.getName().equals(name) || method.isBridge()) continue;
+            Object[] arguments = Arrays.copyOf(new Object[] {context, request}, method.getParameterCount());
+            try {
+                return ((CompletableFuture<?>) method.invoke(service, arguments)).handle((answer, error) ->
+                    error == null ? StoryAnswers.of(answer, topics) : StoryAnswers.failed(error));
+            } catch (InvocationTargetException error) {
+                return CompletableFuture.completedFuture(StoryAnswers.failed(error.getCause()));
+            }
+        }
+        throw new IllegalArgumentException(name);
+    }
+
+    private List<ConsumerGroupHeartbeatRequestData.TopicPartitions> owned(JsonNode pairs) {
+        if (!pairs.isArray()) return null;
+        Map<String, List<Integer>> of = new LinkedHashMap<>();
+        for (JsonNode pair : pairs) of.computeIfAbsent(pair.get(0).asText(), name -> new ArrayList<>()).add(pair.get(1).asInt());
+        List<ConsumerGroupHeartbeatRequestData.TopicPartitions> made = new ArrayList<>();
+        of.forEach((name, numbers) -> made.add(
+            new ConsumerGroupHeartbeatRequestData.TopicPartitions().setTopicId(topicId(name)).setPartitions(numbers)));
+        return made;
+    }
+
+    private static byte[] assignment(String text) {
+        if (!text.startsWith("P:")) return text.getBytes(StandardCharsets.ISO_8859_1);
+        List<TopicPartition> partitions = new ArrayList<>();
+        for (String each : text.substring(2).split(","))
+            if (!each.isEmpty()) {
+                int at = each.lastIndexOf('-');
+                partitions.add(new TopicPartition(each.substring(0, at), Integer.parseInt(each.substring(at + 1))));
+            }
+        return bytes(ConsumerProtocol.serializeAssignment(new Assignment(partitions)));
+    }
+
+    private Uuid topicId(String name) {
+        return topics.entrySet().stream().filter(each -> each.getValue().equals(name)).findFirst().orElseThrow().getKey();
+    }
+
+    private String id(JsonNode symbol) { return real.getOrDefault(symbol.asText(), symbol.asText()); }
+
+    private static String text(JsonNode node) { return node.isTextual() ? node.asText() : null; }
+
+    private static List<String> texts(JsonNode array) {
+        List<String> found = new ArrayList<>();
+        array.forEach(each -> found.add(each.asText()));
+        return found;
+    }
+
+    private static byte[] bytes(ByteBuffer buffer) {
+        byte[] copied = new byte[buffer.remaining()];
+        buffer.get(copied);
+        return copied;
+    }
+
+    private static AuthorizableRequestContext context(int version, String client) {
+        return (AuthorizableRequestContext) Proxy.newProxyInstance(StoryPlayer.class.getClassLoader(),
+            new Class<?>[] {AuthorizableRequestContext.class}, (proxy, method, arguments) -> switch (method.getName()) {
+                case "requestVersion" -> version;
+                case "clientId" -> client;
+                case "clientAddress" -> InetAddress.getLoopbackAddress();
+                case "correlationId", "requestType" -> 0;
+                case "toString" -> "a request of " + client;
+                default -> null;
+            });
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            JsonNode trace = JSON.readTree(line);
+            System.out.println("TRACE " + JSON.writeValueAsString(new StoryPlayer(trace).play(trace)));
+        }
+        System.exit(0);
+    }
+}

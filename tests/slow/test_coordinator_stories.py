@@ -1,0 +1,76 @@
+"""Every violation that docs/explorer.md and docs/defects.md publish as a story of the explorer, asked anew of the
+released coordinators: the service of Kafka's own jars, driven by `StoryPlayer` in virtual time. What they answer is
+what the model answers, and what the golden file keeps; `python -m tests.slow.test_coordinator_stories` writes it.
+"""
+
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compare.conformance.kafka_coordinator import play
+from tests.exploration.coordinator_traces import GOLDEN, STORIES, VERSIONS, Story, shown, told
+from tests.slow.java import UnavailableError, find_java
+from tests.slow.real_kafka import kafka_jars
+
+pytestmark = pytest.mark.slow
+
+_PLAYER = ("StoryPlayer.java", "StoryAnswers.java")
+_COMPILES_S, _PLAYS_S = 120, 120
+_MARK = "TRACE "
+
+
+def answered_by_kafka(version: str, traces: Iterable[Mapping[str, Any]], folder: Path) -> list[dict[str, Any]]:
+    """These traces with the answers of the released coordinator. `UnavailableError` where Java or the jars are
+    missing."""
+    java, jars = find_java(), kafka_jars(version)
+    sources = [str(Path(__file__).with_name(name)) for name in _PLAYER]
+    compiler = [str(Path(java).with_name("javac")), "-proc:none", "-nowarn", "-cp", f"{jars}/*", "-d", str(folder)]
+    subprocess.run([*compiler, *sources], check=True, timeout=_COMPILES_S)
+    options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
+    ran = subprocess.run(
+        [java, *options, quiet, "-cp", f"{folder}:{jars}/*", "StoryPlayer"],
+        input="".join(json.dumps(trace) + "\n" for trace in traces),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=_PLAYS_S,
+        check=True,
+    )
+    return [json.loads(line.removeprefix(_MARK)) for line in ran.stdout.splitlines() if line.startswith(_MARK)]
+
+
+def _confirmed(version: str, folder: Path) -> Sequence[tuple[Story, dict[str, Any]]]:
+    """Each story with what the coordinator of this version answers to it."""
+    traces = []
+    for story in STORIES:
+        found = told(story, version)
+        assert found is not None, story
+        traces.append({**found.trace, "kafka": version})
+    return list(zip(STORIES, answered_by_kafka(version, traces, folder), strict=True))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_released_coordinator_confirms_every_story(version: str, tmp_path: Path) -> None:
+    try:
+        confirmed = _confirmed(version, tmp_path)
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    for story, trace in confirmed:
+        assert play(trace) == [], story
+        assert shown(trace) >= set(story.shows), story
+
+
+if __name__ == "__main__":
+    with gzip.GzipFile(GOLDEN, "wb", mtime=0) as golden:
+        for number in VERSIONS:
+            with tempfile.TemporaryDirectory() as classes:
+                for _, kept in _confirmed(number, Path(classes)):
+                    golden.write(json.dumps(kept, separators=(",", ":")).encode() + b"\n")
+    sys.stdout.write(f"{GOLDEN}\n")
