@@ -29,7 +29,7 @@ from kafka_coordinator.assignors.translation import (
 from kafka_coordinator.assignors.translation import topic_id as topic_id
 from kafka_coordinator.assignors.uniform import homogeneous as homogeneous
 from kafka_coordinator.assignors.uniform import uniform
-from kafka_coordinator.versions import version_named as version_named
+from kafka_coordinator.versions import VERSIONS as VERSIONS
 from protocols.strategies import ScenarioContext, StrategyRecord
 
 CLASSIC = "classic"

@@ -7,14 +7,16 @@ scan removes the silent (``DefaultRequestProcessor``, ``ClientRequestProcessor``
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from protocols.engine.nodes import OPERATOR, Message, Outbox, Time, TimerName
 from protocols.facts import Stage
 from protocols.java import sorted_as_java
+from protocols.load import changed
 from protocols.node_state import Emptied, NodeState
 from rocketmq_selfbalance.codes import MASTER_ID, PERM_READ, PERM_WRITE, SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages import nameserver
+from rocketmq_selfbalance.versions import Version
 
 REAL_NAMES: Mapping[str, str] = {
     "scanNotActiveBrokerInterval": "scan_not_active_broker_interval_ms",
@@ -37,12 +39,16 @@ class NameServerSettings:
     support_acting_master: bool = False
     delete_topic_with_broker_registration: bool = False
 
+    @classmethod
+    def of(cls, version: Version) -> Self:
+        """The defaults of this version."""
+        return changed(cls(), OF_VERSION.get(version.name, {}))
 
-VERSIONS: Mapping[str, Mapping[str, object]] = {
-    "5.3": {},
+
+OF_VERSION: Mapping[str, Mapping[str, object]] = {
     "4.5": {"scan_not_active_broker_interval_ms": 10_000.0, "scan_first_ms": 5_000.0},
 }
-"""Value of the setting ``version`` to what it changes, as fields."""
+"""Version to its other defaults, as fields."""
 
 
 class RegisterBrokerResult(NamedTuple):

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.node_state import NodeState
+from rocketmq_selfbalance.versions import DEFAULT, Version
 
 ILLEGAL, IGNORED = -1, -2
 """Answers to an ack: of an offset that was not given out; of a batch that is not the last one."""
@@ -187,10 +188,19 @@ REVIVE_PERIOD_MS: Final = 1_000.0
 """``reviveInterval``: how often what is over is looked for."""
 
 
+def in_turn(numbers: Sequence[int], random: int, release: Version) -> Sequence[int]:
+    """The queues of a broker in the order in which a pop over all of them looks; ``random``: from 0 to 99 (spec
+    rocketmq 15)."""
+    start = random % len(numbers)
+    rising = (*numbers[start:], *numbers[:start])
+    return rising[::-1] if release.pop_goes_down else rising
+
+
 class PopTopic:
     """The records of one topic that were given out to one group, and those that have come back."""
 
-    def __init__(self) -> None:
+    def __init__(self, release: Version = DEFAULT) -> None:
+        self.release = release
         self.committed: dict[int, int] = {}
         """Queue number to the offset of the next record that is given out; queues never asked for are left out."""
         self.retried: list[PopRecord] = []
@@ -212,8 +222,7 @@ class PopTopic:
         retry_first = random < RETRY_FIRST_BELOW
         if retry_first:
             handles += self._from_retry_topic(now, most, invisible)
-        start = random % len(numbers)
-        for number in (*numbers[start:], *numbers[:start]):
+        for number in in_turn(numbers, random, self.release):
             handles += self._from_queue(now, number, ends[number], most - len(handles), invisible)
         if not retry_first:
             handles += self._from_retry_topic(now, most - len(handles), invisible)

@@ -18,7 +18,10 @@ RESPONSE, ONEWAY = 1, 2
 LARGEST_FRAME = 64 * 1024 * 1024
 """Bytes; what claims to be longer is no frame."""
 
-VERSION_5_3_3 = 479
+RELEASES: Mapping[str, str] = {"4.5": "4.5.2", "5.3": "5.3.3", "5.4": "5.4.0", "5.5": "5.5.0"}
+"""Version to the release that stands for it."""
+NUMBERS: Mapping[str, int] = {"4.5": 317, "5.3": 479, "5.4": 493, "5.5": 513}
+"""``MQVersion``: version to the number that its release gives in frames and views."""
 
 OTHER_LANGUAGE = "OTHER"
 """The language of this package, and of every client whose language is younger than this list."""
@@ -62,7 +65,7 @@ class Frame(NamedTuple):
     remark: str | None = None
     flag: int = 0
     language: str = OTHER_LANGUAGE
-    version: int = VERSION_5_3_3
+    version: int = NUMBERS["5.3"]
     form: int = JSON
 
     @property

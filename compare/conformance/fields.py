@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from inspect import Parameter, signature
-from typing import Any, TypeVar, cast, overload
+from typing import Annotated, Any, TypeAlias, TypeVar, cast, overload
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic_core import to_json
 
 from compare.conformance.cases import MalformedCase, read_as
@@ -19,7 +19,10 @@ T = TypeVar("T")
 MOST_COUNT = 1_000_000
 """Of whatever is counted; a case with more is damaged rather than recorded."""
 
-_NOT_READ = ("self", "now", "step")
+Count: TypeAlias = Annotated[int, Field(le=MOST_COUNT)]
+"""How many there are of something."""
+
+_NOT_READ = ("self", "now", "step", "version")
 """Parameters that are no fields of a record: whoever calls gives them."""
 
 

@@ -15,6 +15,7 @@ from pydantic import Field, StrictInt
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player, validated
 from compare.conformance.recordings import Part
+from compare.conformance.releases import kafka_version
 from kafka_coordinator.catalogue import (
     CATALOGUE,
     CLASSIC,
@@ -32,7 +33,6 @@ from kafka_coordinator.catalogue import (
     simple,
     sticky,
     topic_id,
-    version_named,
 )
 from protocols.errors import StrategyError
 from protocols.java import string_entry_order
@@ -53,9 +53,6 @@ MOST_PARTITIONS = 1_000_000
 
 SHARED = "server-simple"
 """The assignor of share groups, which the other protocols do not have."""
-
-OLDEST_RECORDED = "4.1"
-"""The version of vectors that name none."""
 
 _LONG_LIVED = "same_with_long_lived_instance"
 
@@ -98,7 +95,7 @@ class _Vector(Part):
     expected_error: str | None = None
     withheld: list[_Withheld] | None = None
     step: StrictInt | None = None
-    kafka: str = OLDEST_RECORDED
+    kafka: str | None = None
 
     def by_id(self, order: list[str]) -> dict[str, _Member]:
         """The members in this order, which names each of them once."""
@@ -225,7 +222,7 @@ def _shared(vector: _Vector) -> dict[str, object]:
     holders = [
         ((topic, number), [position[id] for id in ids if id in position]) for topic, number, ids in vector.current_order
     ]
-    wishes = version_named(vector.kafka, "kafka").simple_has_wishes
+    wishes = kafka_version(vector.kafka).simple_has_wishes
     got: dict[str, object] = {"subscription_type": "HOMOGENEOUS" if homogeneous else "HETEROGENEOUS"}
     try:
         shares = simple(ShareGroup(members, assignable, vector.ids(of), homogeneous, holders), wishes=wishes)

@@ -19,6 +19,7 @@ from compare.conformance.kafka_coordinator_shapes import (
     request,
     with_blank_rack,
 )
+from compare.conformance.releases import kafka_version
 from compare.json_types import Json
 from kafka_coordinator.catalogue import topic_id
 from kafka_coordinator.cluster import (
@@ -32,7 +33,6 @@ from kafka_coordinator.cluster import (
     GroupSettings,
     OffsetsLeaders,
     Topics,
-    version_named,
     with_settings,
 )
 from protocols.engine.nodes import Time
@@ -72,9 +72,6 @@ _READS = frozenset(("heartbeat", "offset_fetch", "describe_group", "consumer_gro
 
 _OF_A_MEMBER = {"metadata", "target_assignment"}
 """Fields that only the description of a member has."""
-
-OLDEST_RECORDED = "4.1.0"
-"""The version of recordings that name none."""
 
 _ONE_SHARD = {"offsets.topic.num.partitions": 1}
 """The recording ran all groups on one partition of ``__consumer_offsets``."""
@@ -146,10 +143,10 @@ class Session:
         in_order = sorted(self.ids, key=_number_of)
         self._unused = [self.ids[symbol] for symbol in in_order if self.ids[symbol] not in chosen]
         try:
-            base = BrokerSettings(load_ms=0, version=version_named(version or OLDEST_RECORDED, "kafka"))
+            base = BrokerSettings(load_ms=0, version=kafka_version(version))
             settings = with_settings(base, {**_ONE_SHARD, **config}, "config")
         except UserError as error:
-            raise MalformedCase("config or kafka", "settings of a broker and its version", str(error)) from None
+            raise MalformedCase("config", "settings of a broker", str(error)) from None
         self._tells_inner = version is not None
         self.world = SingleNode(Coordinator(_BROKER, settings), new_id=self._new_id)
         self.world.start()

@@ -7,27 +7,29 @@ waiting fetches were told, state, timers with their times.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from inspect import isfunction
+from typing import Final, Literal, TypeAlias
 
 from compare.conformance.cases import Difference, Line, MalformedCase, Player
-from compare.conformance.fields import count, differing, get, only, texts
-from compare.conformance.kafka_coordinator import LONGEST_MS, OLDEST_RECORDED
-from compare.conformance.kafka_share_shapes import persisted, ranges_of, shown_share, shown_state
+from compare.conformance.fields import Count, arguments, differing, get, names_of, only
+from compare.conformance.kafka_coordinator import LONGEST_MS
+from compare.conformance.kafka_share_shapes import ranges_of, shown_share, shown_state
+from compare.conformance.releases import kafka_version
 from compare.json_types import Json
-from kafka_coordinator.catalogue import version_named
 from kafka_coordinator.share import (
     AcquisitionError,
     Change,
     DeadLetter,
     Kept,
     Limits,
+    Persisted,
     Phase,
     SharePartition,
+    State,
     acknowledge,
     acquire,
     release_acquired,
 )
-from protocols.errors import UserError
 
 _LINE_FIELDS: Final = ("trace_id", "kafka", "component", "scenario", "config", "log_start", "log", "steps")
 _NOT_COMPARED: Final = ("n", "t", "op", "req", "log")
@@ -77,6 +79,9 @@ _OF_THE_GROUP: Final = {
     "share.record.lock.duration.ms": "lock_duration_ms",
 }
 
+PersistedRow: TypeAlias = tuple[int, int, Literal["AVAILABLE", "ACKNOWLEDGED", "ARCHIVING", "ARCHIVED"], int]
+AcknowledgedRow: TypeAlias = tuple[int, int, list[str]]
+
 
 def recognises(line: Line) -> bool:
     """Whether the line is meant to be a trace of a share-partition."""
@@ -117,6 +122,7 @@ class _Session:
     log_start: int
     tells_more: bool
     now: int = 0
+    number: int = 0
     kept: Kept = field(default_factory=Kept)
     persister: str = "ok"
     dead_letters: str = "ok"
@@ -130,121 +136,119 @@ class _Session:
 
     @classmethod
     def of(cls, line: Line) -> "_Session":
-        names = ("max_record_locks", "delivery_count_limit", "record_lock_duration_ms", "dlq")
-        config = only(get(line, "config", dict), "config", names)
-        locks, deliveries, duration = (count(config, name, LONGEST_MS) for name in names[:3])
-        limits = Limits(locks, deliveries, duration, dead_letters="dlq" in config and get(config, "dlq", bool))
-        try:
-            version = version_named(line.get("kafka", OLDEST_RECORDED), "kafka")
-        except UserError as error:
-            raise MalformedCase("kafka", "a version of Kafka", str(error)) from None
+        config = get(line, "config", dict)
+        only(config, "config", names_of(_limits))
+        version = kafka_version(line.get("kafka"))
+        limits = _limits(*arguments(_limits, config))
         share = SharePartition(limits, version)
-        return cls(share, limits, ranges_of(line, "log"), count(line, "log_start"), "kafka" in line)
+        return cls(share, limits, ranges_of(line, "log"), get(line, "log_start", int), "kafka" in line)
 
     def step(self, number: int, step: Mapping[str, Json]) -> dict[str, Json]:
         """What the model does, as the recording would have it."""
         op, req = get(step, "op", str), get(step, "req", dict)
+        if op not in _OPERATIONS:
+            raise MalformedCase(f"steps[{number}].op", f"one of {', '.join(_OPERATIONS)}", op)
+        operation = _OPERATIONS[op]
+        if op != "set_group_config":
+            only(req, f"steps[{number}].req", names_of(operation))
         if "log" in step:
             self.log = ranges_of(step, "log")
-        self.told = {}
-        match op:
-            case "fetch":
-                self.told["result"] = self._fetch(req)
-            case "acknowledge" | "release_acquired":
-                self._change(number, self._asked(op, req))
-            case "advance":
-                self.told["timeline"] = self._advance(self.now + count(req, "ms", LONGEST_MS))
-            case "load" | "new_leader":
-                self._load(number, count(req, "leader_epoch"), op == "new_leader")
-            case "release_persister":
-                self._release()
-            case "release_dlq":
-                letters, self.held_letters = self.held_letters, []
-                for letter in letters:
-                    self._write(self.share.dead_lettered(letter))
-            case _:
-                self._set(number, op, req)
+        self.number, self.told = number, {}
+        operation(self, *arguments(operation, req, step=req))
         if op not in _WITHOUT_STATE or "state" in step:
             self._tell_state()
         return self._all_told()
 
-    def _set(self, number: int, op: str, req: Mapping[str, Json]) -> None:
-        """Operations that answer nothing: the surroundings change."""
-        match op:
-            case "set_persister":
-                self.persister = get(req, "mode", str)
-            case "set_dlq":
-                self.dead_letters = get(req, "mode", str)
-            case "set_persisted_state":
-                states = tuple(persisted(each) for each in get(req, "batches", list))
-                self.kept = Kept(get(req, "start_offset", int), count(req, "state_epoch"), states)
-            case "maybe_initialize":
-                self.told["result"] = _NOT_READY.get(self.share.phase, "NONE")
-            case "mark_fenced":
-                self.share.phase = Phase.FENCED
-            case "log_truncated":
-                self.log_start = count(req, "log_start")
-            case "log_start_moved":
-                self.log_start = max(self.log_start, get(req, "offset", int))
-                self.share.log_starts_at(get(req, "offset", int))
-            case "set_group_config":
-                self.share.limits = self._limits_of(req)
-            case _ if op not in ("produce", "batch_compacted_away"):
-                raise MalformedCase(f"steps[{number}].op", "an operation on a share-partition", op)
+    # What is around the share-partition.
 
-    def _limits_of(self, req: Mapping[str, Json]) -> Limits:
-        own = {name: int(str(req[setting])) for setting, name in _OF_THE_GROUP.items() if setting in req}
-        renewals = req.get("share.renew.acknowledge.enable", "true") == "true"
-        dead_letters = self.limits.dead_letters and req.get("errors.deadletterqueue.topic.name") != ""
-        return replace(self.limits, **own, renewals=renewals, dead_letters=dead_letters)
+    def set_persister(self, mode: str) -> None:
+        self.persister = mode
+
+    def set_dlq(self, mode: str) -> None:
+        self.dead_letters = mode
+
+    def set_persisted_state(self, start_offset: int, state_epoch: Count, batches: list[PersistedRow]) -> None:
+        states = tuple(Persisted(first, last, State(state), count) for first, last, state, count in batches)
+        self.kept = Kept(start_offset, state_epoch, states)
+
+    def produce(self, batch_sizes: list[Count]) -> None:
+        """The log as it is then stands in the step."""
+
+    def batch_compacted_away(self, first: int, last: int) -> None:
+        """The log as it is then stands in the step."""
+
+    def log_truncated(self, log_start: Count) -> None:
+        self.log_start = log_start
+
+    def set_group_config(self, step: Mapping[str, Json]) -> None:
+        own = {name: int(str(step[setting])) for setting, name in _OF_THE_GROUP.items() if setting in step}
+        renewals = step.get("share.renew.acknowledge.enable", "true") == "true"
+        dead_letters = self.limits.dead_letters and step.get("errors.deadletterqueue.topic.name") != ""
+        self.share.limits = replace(self.limits, **own, renewals=renewals, dead_letters=dead_letters)
+
+    # What the broker does with it.
+
+    def maybe_initialize(self) -> None:
+        self.told["result"] = _NOT_READY.get(self.share.phase, "NONE")
+
+    def mark_fenced(self) -> None:
+        self.share.phase = Phase.FENCED
+
+    def log_start_moved(self, offset: int) -> None:
+        self.log_start = max(self.log_start, offset)
+        self.share.log_starts_at(offset)
 
     @property
     def _log_end(self) -> int:
         return self.log[-1][1] + 1 if self.log else self.log_start
 
-    def _fetch(self, req: Mapping[str, Json]) -> dict[str, Json]:
-        share, member = self.share, get(req, "member", str)
+    def fetch(
+        self,
+        member: str,
+        max_records: Count,
+        batch_size: Count,
+        max_log_batches: Count,
+        acquire_mode: Literal["batch_optimized", "record_limit"] = "batch_optimized",
+    ) -> None:
+        share = self.share
         can, offset = share.may_acquire(), share.next_fetch_offset()
         told: dict[str, Json] = {"can_acquire": can, "next_fetch_offset": offset}
+        self.told["result"] = told
         if not can:
-            return told
+            return
         if not self.log_start <= offset <= self._log_end:
             share.log_starts_at(self.log_start)
-            error: dict[str, Json] = {"error": "OFFSET_OUT_OF_RANGE", "told_log_start": self.log_start}
-            return {**told, **error, "acquired": [], "count": 0}
-        read = [batch for batch in self.log if batch[1] >= offset][: count(req, "max_log_batches")]
+            told |= {"error": "OFFSET_OUT_OF_RANGE", "told_log_start": self.log_start, "acquired": [], "count": 0}
+            return
+        read = [batch for batch in self.log if batch[1] >= offset][:max_log_batches]
         told["read"] = [list(batch) for batch in read]
-        exactly = "acquire_mode" in req and get(req, "acquire_mode", str) == "record_limit"
         try:
             acquired = acquire(
-                share, self.now, member, read, offset, count(req, "max_records"), count(req, "batch_size"), exactly
+                share, self.now, member, read, offset, max_records, batch_size, acquire_mode == "record_limit"
             )
         except AcquisitionError:
-            return {**told, "exception": "IllegalArgumentException"}
-        records = sum(last - first + 1 for first, last, _ in acquired)
-        return {**told, "acquired": [list(each) for each in acquired], "count": records}
+            told["exception"] = "IllegalArgumentException"
+            return
+        told["acquired"] = [list(each) for each in acquired]
+        told["count"] = sum(last - first + 1 for first, last, _ in acquired)
 
-    def _asked(self, op: str, req: Mapping[str, Json]) -> Change:
-        member = get(req, "member", str)
-        if op == "release_acquired":
-            return release_acquired(self.share, member)
-        ranges = []
-        for given in get(req, "batches", list):
-            match given:
-                case [int(first), int(last), list(types)] if len(types) in (1, last - first + 1):
-                    ranges.append((first, last, texts({"types": types}, "types") or []))
-                case _:
-                    raise MalformedCase("req.batches", "[first, last, types]", given)
-        return acknowledge(self.share, self.now, member, ranges)
+    def acknowledge(self, member: str, batches: list[AcknowledgedRow]) -> None:
+        for first, last, types in batches:
+            if len(types) not in (1, last - first + 1):
+                raise MalformedCase("req.batches", "one type, or one per offset", types)
+        self._change(acknowledge(self.share, self.now, member, batches))
 
-    def _change(self, number: int, change: Change) -> None:
+    def release_acquired(self, member: str) -> None:
+        self._change(release_acquired(self.share, member))
+
+    def _change(self, change: Change) -> None:
         if change.write is not None:
             self._write(change)
         if change.done:
             self.told["result"] = change.error or "NONE"
         else:
             self.told["pending"] = True
-            self.pending[number] = change
+            self.pending[self.number] = change
 
     def _write(self, change: Change) -> None:
         """Ask the persister, which answers at once unless it holds its calls."""
@@ -282,16 +286,12 @@ class _Session:
             else:
                 self._write(self.share.dead_lettered(letter))
 
-    def _load(self, number: int, leader_epoch: int, anew: bool) -> None:
-        if anew:
-            limits, version = self.share.limits, self.share.version
-            self.share, self.woken = SharePartition(limits, version), 0
-            self.held, self.held_letters, self.pending = [], [], {}
+    def load(self, leader_epoch: Count) -> None:
         self.share.leader_epoch = leader_epoch
         if self.persister == _HOLD:
             self.share.phase = Phase.INITIALIZING
             self.told["pending"] = True
-            self.pending[number] = None
+            self.pending[self.number] = None
         elif error := _error(self.persister):
             self.share.phase = Phase.FAILED
             self.told["result"] = error
@@ -299,7 +299,17 @@ class _Session:
             self._send(self.share.loaded(self.kept, self._log_end).dead)
             self.told["result"] = "NONE"
 
-    def _release(self) -> None:
+    def new_leader(self, leader_epoch: Count) -> None:
+        self.share, self.woken = SharePartition(self.share.limits, self.share.version), 0
+        self.held, self.held_letters, self.pending = [], [], {}
+        self.load(leader_epoch)
+
+    def release_dlq(self, held_calls: Count) -> None:
+        letters, self.held_letters = self.held_letters, []
+        for letter in letters:
+            self._write(self.share.dead_lettered(letter))
+
+    def release_persister(self, held_calls: Count) -> None:
         """The calls that the persister holds succeed, in their order."""
         loads = [number for number, change in self.pending.items() if change is None]
         held, self.held = self.held, []
@@ -315,10 +325,11 @@ class _Session:
         for number in done:
             del self.pending[number]
 
-    def _advance(self, until: int) -> Json:
+    def advance(self, ms: int) -> None:
         """What each lock that ends on the way does."""
-        if until > LONGEST_MS:
-            raise MalformedCase("req.ms", f"a trace of 0 to {LONGEST_MS} ms", until)
+        until = self.now + ms
+        if not 0 <= ms <= LONGEST_MS:
+            raise MalformedCase("req.ms", f"a trace of 0 to {LONGEST_MS} ms", ms)
         entries: list[Json] = []
         while (lock := self.share.next_lock()) is not None and lock.due <= until:
             self.now, self.told = lock.due, {}
@@ -327,8 +338,7 @@ class _Session:
                 self._write(change)
             self._tell_state()
             entries.append({"t": lock.due, **self._all_told()})
-        self.now, self.told = until, {}
-        return entries
+        self.now, self.told = until, {"timeline": entries}
 
     def _tell(self, name: str, call: dict[str, Json]) -> None:
         calls = self.told.setdefault(name, [])
@@ -352,3 +362,14 @@ def _error(mode: str) -> str:
     if mode == "ok":
         return ""
     return _FAILED_CALL if mode.startswith("throw:") else _ANSWERED_AS.get(mode, "UNKNOWN_SERVER_ERROR")
+
+
+def _limits(
+    max_record_locks: Count, delivery_count_limit: Count, record_lock_duration_ms: int, dlq: bool = False
+) -> Limits:
+    return Limits(max_record_locks, delivery_count_limit, record_lock_duration_ms, dead_letters=dlq)
+
+
+_OPERATIONS: Final = {
+    name: method for name, method in vars(_Session).items() if isfunction(method) and name[0] != "_" and name != "step"
+}

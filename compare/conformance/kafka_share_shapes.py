@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from compare.conformance.cases import MalformedCase
 from compare.conformance.fields import get
 from compare.json_types import Json
-from kafka_coordinator.share import Entry, Kept, Persisted, SharePartition, State
+from kafka_coordinator.share import Entry, Kept, Persisted, SharePartition
 
 
 def shown_share(share: SharePartition, kept: Kept, tells_more: bool) -> dict[str, Json]:
@@ -45,13 +45,6 @@ def _entry(entry: Entry) -> list[Json]:
 
 def shown_state(batch: Persisted) -> list[Json]:
     return [batch.first, batch.last, batch.state.value, batch.deliveries]
-
-
-def persisted(given: Json) -> Persisted:
-    match given:
-        case [int(first), int(last), str(state), int(deliveries)] if state in State.__members__:
-            return Persisted(first, last, State(state), deliveries)
-    raise MalformedCase("req.batches", "[first, last, state, delivery count]", given)
 
 
 def ranges_of(record: Mapping[str, Json], name: str) -> list[tuple[int, int]]:

@@ -26,6 +26,7 @@ from protocols.scenario.validation import suggestion
 from protocols.state_machine import Edge, StateMachine
 from protocols.strategies import Registry
 from protocols.timeline import PER_BROKER, THROUGHOUT, Numbering
+from protocols.versions import Versions
 from rocketmq_selfbalance import STRATEGIES as ROCKETMQ_STRATEGIES
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class System:
     tells the explorer of its nodes, how it numbers queues, and the sizes of frames with the messages that clients send
     (no sizes: they are not known). ``also``: variants for which its bare name stands besides those that a scenario
     without ``systems`` has of it. ``static_members``: whether members can be static; ``versions``: those that a
-    scenario may name."""
+    scenario may name, None where there is one."""
 
     cluster: Callable[[], MakeCluster]
     member_settings: Callable[[], frozenset[str]]
@@ -50,7 +51,7 @@ class System:
     producer_settings: Callable[[], frozenset[str]] = frozenset
     also: tuple[str, ...] = ()
     static_members: bool = False
-    versions: Callable[[], tuple[str, ...]] = tuple
+    versions: Callable[[], Versions[Any] | None] = lambda: None
 
 
 SYSTEMS: Mapping[str, System] = {
@@ -85,6 +86,7 @@ SYSTEMS: Mapping[str, System] = {
         PER_BROKER,
         lambda: (rocketmq.SIZES, rocketmq.REQUESTS),
         lambda: frozenset(rocketmq.PRODUCER_SETTINGS),
+        versions=lambda: rocketmq.VERSIONS,
     ),
 }
 
@@ -130,7 +132,8 @@ def known_strategies() -> dict[str, SystemStrategies]:
     for name, system in SYSTEMS.items():
         strategies = system.strategies()
         records = tuple(strategies[strategy] for strategy in strategies)
-        found[name] = SystemStrategies(records, system.static_members, system.versions(), system.member_settings())
+        versions = tuple(system.versions() or ())
+        found[name] = SystemStrategies(records, system.static_members, versions, system.member_settings())
     return found
 
 
@@ -162,23 +165,21 @@ def own_part(part: P, own: Collection[str]) -> P:
     return part.model_copy(update={"settings": {name: part.settings[name] for name in part.settings if name in own}})
 
 
-def with_kafka_version(scenario: Scenario, version: str | None) -> Scenario:
-    """The scenario with Kafka of this version (None: as it is)."""
-    return scenario.model_copy(update={"versions": {**scenario.versions, **kafka_versions(version)}})
+def versions_of(system: str) -> Versions[Any]:
+    """The versions of a system that has several."""
+    versions = SYSTEMS[system].versions()
+    assert versions is not None, system
+    return versions
 
 
-def kafka_versions(version: str | None) -> dict[str, str]:
-    """What ``--kafka-version`` says as a scenario does; `UserError` for a version that there is not."""
-    return {} if version is None else {"kafka": kafka.version_named(version, "--kafka-version").name}
+def with_versions(scenario: Scenario, versions: Mapping[str, str]) -> Scenario:
+    """The scenario with these versions in place of its own."""
+    return scenario.model_copy(update={"versions": {**scenario.versions, **versions}})
 
 
 def version_notes(versions: Mapping[str, str]) -> list[str]:
     """A line for each of these versions of systems whose answers nobody has compared with a broker's."""
-    return [
-        f"note: {system} {version} is composed of rules whose first version is known; not compared with a broker"
-        for system, version in versions.items()
-        if version not in kafka.COMPARED_VERSIONS
-    ]
+    return [note for system, version in versions.items() if (note := versions_of(system).note(version))]
 
 
 def with_own_settings(scenario: Scenario, system: str) -> Scenario:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -129,7 +130,7 @@ async def start(
     topics: Mapping[str, Mapping[str, int]] | None = None,
     advertised: str | None = None,
     observer: Observer | None = None,
-    kafka_version: str | None = None,
+    version: str | None = None,
 ) -> Served:
     """Start a cluster in the running event loop, with the scenario's brokers, topics and events.
 
@@ -137,7 +138,7 @@ async def start(
     ``brokers`` and ``topics`` (topic to queues per broker) take the place of the scenario's. ``settings`` of the
     brokers: under Kafka's own names; of RocketMQ, fields of `BrokerSettings`. ``advertised``: the host that clients are
     told instead of ``host``. ``observer``: hears what happens in place of the history, and of all messages.
-    ``kafka_version``: None for the default. Raises `UserError` where a port is taken, where clients would be told
+    ``version``: None for the newest. Raises `UserError` where a port is taken, where clients would be told
     an address to which nobody can connect, or for a setting or a version that the system does not have.
     """
     _check_reachable(host, advertised)
@@ -150,9 +151,9 @@ async def start(
     first = PORTS[system] if port is None else port
     try:
         if system == "kafka":
-            service, bootstrap = await _kafka(world, names, topics, settings, host, first, advertised, kafka_version)
+            service, bootstrap = await _kafka(world, names, topics, settings, host, first, advertised, version)
         else:
-            service, bootstrap = await _rocketmq(world, names, topics, settings, host, first, advertised)
+            service, bootstrap = await _rocketmq(world, names, topics, settings, host, first, advertised, version)
     except OSError as error:
         await world.close()
         raise UserError(
@@ -196,11 +197,11 @@ async def _kafka(
     version: str | None,
 ) -> tuple[Service, str]:
     from compare.serving.kafka import KafkaService
-    from kafka_coordinator.cluster import DEFAULT_VERSION, version_named
+    from kafka_coordinator.cluster import VERSIONS
     from kafka_coordinator.wire import DEFAULT_BROKERS, ServedCluster
 
     counts = {topic: sum(queues.values()) for topic, queues in topics.items()}
-    named = DEFAULT_VERSION if version is None else version_named(version, "version")
+    named = VERSIONS.newest if version is None else VERSIONS.named(version, "version")
     cluster = ServedCluster(world, brokers or DEFAULT_BROKERS, counts, settings, version=named)
     await cluster.start(host, port, advertised)
     return KafkaService(cluster), cluster.bootstrap
@@ -214,17 +215,20 @@ async def _rocketmq(
     host: str,
     port: int,
     advertised: str | None,
+    version: str | None,
 ) -> tuple[Service, str]:
     from compare.serving.rocketmq import RocketMQService
-    from rocketmq_selfbalance.cluster import BrokerSettings
+    from rocketmq_selfbalance.cluster import VERSIONS, BrokerSettings, NameServerSettings
     from rocketmq_selfbalance.wire import RocketMQCluster
 
+    named = VERSIONS.newest if version is None else VERSIONS.named(version, "version")
     cluster = await RocketMQCluster.start(
         world,
         epoch_ms=time.time() * 1000,
         brokers=brokers or ("broker-a",),
         topics=topics,
-        broker=BrokerSettings(**settings),
+        broker=replace(BrokerSettings.of(named), **settings),
+        name_server=NameServerSettings.of(named),
         host=host,
         port=port,
         advertised=advertised,

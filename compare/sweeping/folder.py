@@ -119,7 +119,7 @@ def identity(sweep: Sweep, parts: Sequence[Part]) -> str:
         name: getattr(sweep, name)
         for name in ("kind", "members", "topics", "queues", "brokers", "subscriptions", "latencies", "seeds")
     }
-    more = {name: getattr(sweep, name) for name in ("loads", "produce", "handle", "run_for", "event_at")}
+    more = {name: getattr(sweep, name) for name in ("loads", "produce", "handle", "run_for", "event_at", "versions")}
     cut = hashlib.sha256(repr([(part.variant, part.shape, part.first) for part in parts]).encode()).hexdigest()
     told = {"name": sweep.name, **axes, "events": events, "systems": systems, **more, "parts": len(parts), "cut": cut}
     return json.dumps(told, indent=1, default=dict) + "\n"

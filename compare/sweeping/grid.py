@@ -5,7 +5,7 @@ neighbouring cells has one shape and one event.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Literal, NamedTuple, TypeAlias
@@ -57,6 +57,8 @@ class Sweep:
     handle: float = 0.0
     run_for: float = 600_000.0
     event_at: float = 60_000.0
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Of simulations: system to its version."""
 
     @property
     def labels(self) -> tuple[str, ...]:

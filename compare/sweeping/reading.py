@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from compare.running.systems import known_strategies
 from compare.sweeping.grid import MOST_MEMBERS, MOST_QUEUES, OPTIMUM, Kind, NamedEvent, Sweep
 from compare.sweeping.stories import OF_ALLOCATIONS, OF_SIMULATIONS, SHAPES
-from protocols.scenario.checks import system_problem
+from protocols.scenario.checks import check_versions, system_problem
 from protocols.scenario.fields import latency_of, milliseconds, per_second
 from protocols.scenario.model import SystemPart, split_system
 from protocols.scenario.reading import file_text, refusal
@@ -27,7 +27,7 @@ _RANGE = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
 _OF_BOTH = ("name", "about", "kind", "members", "topics", "queues", "brokers", "subscriptions", "events", "systems")
 _FIELDS: Mapping[Kind, tuple[str, ...]] = {
     "allocations": (*_OF_BOTH, "loads"),
-    "simulations": (*_OF_BOTH, "latencies", "seeds", "produce", "handle", "for", "at"),
+    "simulations": (*_OF_BOTH, "latencies", "seeds", "produce", "handle", "for", "at", "versions"),
 }
 
 
@@ -85,9 +85,18 @@ def _sweep(given: object) -> tuple[Sweep, tuple[Place, ...]]:
         handle=_checked(fields.get("handle", 0), milliseconds, ("handle",)),
         run_for=_checked(fields.get("for", "10min"), milliseconds, ("for",)),
         event_at=_checked(fields.get("at", "60s"), milliseconds, ("at",)),
+        versions=_versions(fields.get("versions", {})) if kind == "simulations" else {},
     )
     _check_sizes(sweep)
     return sweep, paths
+
+
+def _versions(given: object) -> dict[str, str]:
+    """Of every system that has several, the newest where none is given: a folder is of one version only."""
+    known_versions = {system: known.versions for system, known in known_strategies().items() if known.versions}
+    named = {name: str(version) for name, version in mapping(given, ("versions",)).items()}
+    check_versions(named, known_strategies())
+    return {system: named.get(system, versions[-1]) for system, versions in known_versions.items()}
 
 
 def _check_sizes(sweep: Sweep) -> None:

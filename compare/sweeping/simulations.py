@@ -96,6 +96,7 @@ def scenario_of(sweep: Sweep, cell: Cell, system: str) -> Scenario:
         topics=topics,
         group={"name": GROUP, "members": members},
         load={"produce": sweep.produce},
+        versions=sweep.versions,
         run={"for": sweep.run_for, "latency": cell.latency},
         events=_events(sweep, cell),
     )

@@ -62,14 +62,23 @@ def _scope(fixture_name: str, config: pytest.Config) -> "Literal['function', 'mo
     return found  # type: ignore[no-any-return]
 
 
-def _kafka_version(request: pytest.FixtureRequest) -> str | None:
+_VERSIONED = {
+    "kafka": ("4.1 to 4.4", "kafka_group, group_pair and kafka_broker"),
+    "rocketmq": ("5.3 to 5.5", "rocketmq_group, group_pair and rocketmq_cluster"),
+}
+"""System to its versions, and the fixtures that heed which one is named."""
+
+
+def _version(system: str, request: pytest.FixtureRequest) -> str | None:
     """What the mark ``kafka_version("4.1")`` of the test (or of its module, where a broker lives that long) names, or
-    else the ini option ``equipoise_kafka_version``."""
-    mark = request.node.get_closest_marker("kafka_version")
+    else the ini option ``equipoise_kafka_version``; with ``rocketmq`` in the place of ``kafka`` likewise."""
+    name = f"{system}_version"
+    mark = request.node.get_closest_marker(name)
     if mark is None:
-        return request.config.getini("equipoise_kafka_version") or None
+        return request.config.getini(f"equipoise_{name}") or None
     if len(mark.args) != 1 or mark.kwargs:
-        raise pytest.UsageError('kafka_version: expected one version, such as pytest.mark.kafka_version("4.1")')
+        example = f'pytest.mark.{name}("{_VERSIONED[system][0].split()[0]}")'
+        raise pytest.UsageError(f"{name}: expected one version, such as {example}")
     return str(mark.args[0])
 
 
@@ -79,38 +88,40 @@ def kafka_broker(request: pytest.FixtureRequest) -> "Generator[KafkaBroker, None
     ``serve``. ``equipoise_broker_scope = session`` in the ini file keeps it for the whole run."""
     from compare.testing.brokers import KafkaBroker
 
-    broker = KafkaBroker(kafka_version=_kafka_version(request))
+    broker = KafkaBroker(kafka_version=_version("kafka", request))
     yield broker
     broker.close()
 
 
 @pytest.fixture(scope=_scope)
-def rocketmq_cluster() -> "Generator[RocketMQBrokers, None, None]":
+def rocketmq_cluster(request: pytest.FixtureRequest) -> "Generator[RocketMQBrokers, None, None]":
     """A RocketMQ name server and broker on free ports of 127.0.0.1 for real clients: ``rocketmq_cluster.name_server``.
     It lives as long as `kafka_broker` would."""
     from compare.testing.brokers import RocketMQBrokers
 
-    cluster = RocketMQBrokers()
+    cluster = RocketMQBrokers(rocketmq_version=_version("rocketmq", request))
     yield cluster
     cluster.close()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of the ini file."""
-    parser.addini("equipoise_kafka_version", "version of kafka_group, group_pair and kafka_broker: 4.1 to 4.4")
+    for system, (versions, fixtures) in _VERSIONED.items():
+        parser.addini(f"equipoise_{system}_version", f"version of {fixtures}: {versions}")
     parser.addini("equipoise_broker_scope", "scope of kafka_broker and rocketmq_cluster", default="function")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Marks of tests."""
-    config.addinivalue_line("markers", "kafka_version(version): version of kafka_group, group_pair and kafka_broker")
+    for system, (_, fixtures) in _VERSIONED.items():
+        config.addinivalue_line("markers", f"{system}_version(version): version of {fixtures}")
 
 
 def _group(system: str, clock: "Clock", request: pytest.FixtureRequest) -> "Group":
     from compare.testing.group import Group
 
-    version = _kafka_version(request) if system == "kafka" else None
-    group = Group(system, clock, versions={"kafka": version} if version else {})
+    version = _version(system, request)
+    group = Group(system, clock, versions={system: version} if version else {})
     stash = request.node.stash
     stash[_GROUPS] = stash.get(_GROUPS, [])
     stash[_GROUPS].append(group)

@@ -19,13 +19,13 @@ from protocols.scenario.writing import as_fields
 
 def kafka_group(clock: Clock | None = None, *, kafka_version: str = "", **plan: Unpack[GroupPlan]) -> Group:
     """A Kafka group on a clock of its own (or on this one); what can be said is at `Group.__call__`. ``kafka_version``:
-    4.1 to 4.4; left out, that of a scenario that names none."""
+    4.1 to 4.4; left out, the newest."""
     return Group(KAFKA, clock or Clock(), versions={KAFKA: kafka_version} if kafka_version else {})(**plan)
 
 
-def rocketmq_group(clock: Clock | None = None, **plan: Unpack[GroupPlan]) -> Group:
-    """The same in RocketMQ."""
-    return Group(ROCKETMQ, clock or Clock())(**plan)
+def rocketmq_group(clock: Clock | None = None, *, rocketmq_version: str = "", **plan: Unpack[GroupPlan]) -> Group:
+    """The same in RocketMQ, 5.3 to 5.5."""
+    return Group(ROCKETMQ, clock or Clock(), versions={ROCKETMQ: rocketmq_version} if rocketmq_version else {})(**plan)
 
 
 def play(scenario: Scenario, system: str = "", *, clock: Clock | None = None) -> Group:

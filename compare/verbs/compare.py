@@ -26,19 +26,19 @@ from compare.running.reached import Reached
 from compare.running.record import run_record
 from compare.running.run_variant import RunResult, run_variant
 from compare.running.runs import MeasuredRun, Plan, RunOrder, SeedChoice, failures, run_all
-from compare.running.systems import read, variant_names, version_notes, with_kafka_version
+from compare.running.systems import read, variant_names, version_notes, with_versions
 from compare.running.variants import Variant
 from compare.showing.comparison.tables import print_comparison
 from compare.showing.console import print_json, print_text, run_progress
 from compare.verbs.options import (
     FORMATS,
     HELP_OPTIONS,
-    KAFKA_VERSION,
     WIDE,
     check_folder,
     check_report,
     read_baseline,
     save_report,
+    takes_versions,
     width_of,
 )
 from protocols.errors import UserError
@@ -75,7 +75,7 @@ class _NamesStrategies(click.Command):
     " kafka-zookeeper:range, rocketmq:AVG, a label of the scenario, or several in one word: kafka,"
     " kafka-zookeeper, rocketmq, all. May be given several times.",
 )
-@KAFKA_VERSION
+@takes_versions
 @click.option(
     "--seed", "seeds", type=int, multiple=True, help="Replace the scenario's seed. May be given several times."
 )
@@ -152,7 +152,7 @@ def compare(
     scenarios: tuple[str, ...],
     format: str,
     systems: tuple[str, ...],
-    kafka_version: str | None,
+    versions: Mapping[str, str],
     seeds: tuple[int, ...],
     many: int | None,
     jitter: str | None,
@@ -177,7 +177,7 @@ def compare(
     """
     before = None if baseline is None else read_baseline(baseline, "compare", documents_of)
     chosen = _chosen(seeds, many, jitter)
-    read_in = _read(scenarios, kafka_version)
+    read_in = _read(scenarios, versions)
     if before is not None:
         check_same(before, [scenario.name for scenario in read_in], str(baseline))
         check_jitter(before, chosen.jitter, str(baseline))
@@ -215,8 +215,8 @@ def _chosen(seeds: tuple[int, ...], many: int | None, jitter: str | None) -> See
     return SeedChoice(seeds, many, None if jitter is None else jitter == "on")
 
 
-def _read(paths: Iterable[Path | str], kafka_version: str | None) -> list[Scenario]:
-    found = [with_kafka_version(read(path), kafka_version) for path in paths]
+def _read(paths: Iterable[Path | str], versions: Mapping[str, str]) -> list[Scenario]:
+    found = [with_versions(read(path), versions) for path in paths]
     for note in dict.fromkeys(note for scenario in found for note in version_notes(scenario.versions)):
         click.echo(note, err=True)
     return found

@@ -9,15 +9,19 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Collection, Mapping
+from functools import wraps
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
+import kafka_coordinator.cluster as kafka
+import rocketmq_selfbalance.cluster as rocketmq
 from compare.json_types import Json
 from protocols import files
 from protocols.errors import UserError
+from protocols.versions import Versions
 
 T = TypeVar("T")
 
@@ -151,11 +155,34 @@ def hear_sigterm() -> None:
 
 FORMATS = ("table", "markdown", "json")
 
-KAFKA_VERSION = click.option(
-    "--kafka-version",
-    metavar="VERSION",
-    help="Kafka's version, 4.1 to 4.4, in place of the scenario's (left out: 4.1).",
-)
+
+def takes_versions(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a verb ``--kafka-version`` and ``--rocketmq-version``; its ``versions`` are system to version, as a scenario
+    has them, of those that were given."""
+
+    @wraps(command)
+    def called(*args: Any, **given: Any) -> int:
+        told = {system: given.pop(f"{system}_version") for system in _VERSIONED}
+        versions = {
+            system: _VERSIONED[system].named(version, f"--{system}-version").name
+            for system, version in told.items()
+            if version is not None
+        }
+        return command(*args, versions=versions, **given)
+
+    for system, known in reversed(tuple(_VERSIONED.items())):
+        option = click.option(
+            f"--{system}-version",
+            metavar="VERSION",
+            help=f"{known.system}'s version in place of the scenario's: {', '.join(known)}"
+            f" (left out: {known.newest.name}).",
+        )
+        called = option(called)
+    return called
+
+
+_VERSIONED: Mapping[str, Versions[Any]] = {"kafka": kafka.VERSIONS, "rocketmq": rocketmq.VERSIONS}
+
 
 WIDE = click.option("--wide", is_flag=True, help="Tables as wide as they get, not in parts of 120 columns.")
 

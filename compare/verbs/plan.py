@@ -20,10 +20,10 @@ from compare.planning.target import MOST_MEMBERS, Target, parse
 from compare.reading.client_libraries import LIBRARIES
 from compare.reading.gather import check_timeout, live_cluster_options
 from compare.reading.observed import ObservedGroup
-from compare.running.systems import kafka_versions, read, version_notes
+from compare.running.systems import read, version_notes, versions_of
 from compare.showing.console import print_json, print_line, run_progress
 from compare.showing.plan import MOST_PICTURED, print_plan, write_plan
-from compare.verbs.options import FORMATS, HELP_OPTIONS, KAFKA_VERSION, check_report, save_report
+from compare.verbs.options import FORMATS, HELP_OPTIONS, check_report, save_report, takes_versions
 from protocols.errors import UserError
 from protocols.scenario.fields import milliseconds
 
@@ -47,7 +47,7 @@ MOST_SEEDS = 10_000
     type=click.Choice(tuple(LIBRARIES)),
     help="The client library of all members of a Kafka group, which no source shows.",
 )
-@KAFKA_VERSION
+@takes_versions
 @click.option(
     "--check",
     type=click.IntRange(1, 9),
@@ -86,7 +86,7 @@ def plan(
     to: str,
     today: str | None,
     library: str | None,
-    kafka_version: str | None,
+    versions: Mapping[str, str],
     check: int | None,
     count: int | None,
     seeds: int,
@@ -122,7 +122,7 @@ def plan(
     else:
         subject = of_observed(_observed(sources, group, command_config, timeout), today)
     subject = subject if library is None else with_library(subject, library)
-    subject = _with_version(subject, kafka_versions(kafka_version))
+    subject = _with_versions(subject, versions)
     found_route = route(subject, target)
     for step in found_route.steps:
         own_settings(subject, step)
@@ -140,13 +140,20 @@ def plan(
     return 0
 
 
-def _with_version(subject: Subject, given: Mapping[str, str]) -> Subject:
-    if given and subject.system != "kafka":
-        raise UserError(f"--kafka-version {given['kafka']}: the group is {subject.system}'s, expected one of Kafka's")
+def _with_versions(subject: Subject, given: Mapping[str, str]) -> Subject:
+    for system, version in given.items():
+        if system != subject.system:
+            raise UserError(
+                f"--{system}-version {version}: the group is {subject.system}'s, expected one of"
+                f" {versions_of(system).system}'s"
+            )
     versions = {**subject.versions, **given}
     for note in version_notes(versions):
         click.echo(note, err=True)
-    told = [f"Kafka's brokers are of version {version}, as --kafka-version says." for version in given.values()]
+    told = [
+        f"{versions_of(system).system}'s brokers are of version {version}, as --{system}-version says."
+        for system, version in given.items()
+    ]
     return replace(subject, versions=versions, assumptions=(*subject.assumptions, *told))
 
 

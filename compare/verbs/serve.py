@@ -22,14 +22,14 @@ from compare.running.record import run_record
 from compare.running.run_variant import RunResult, ending
 from compare.running.runs import MeasuredRun
 from compare.running.spread import spread_figures
-from compare.running.systems import kafka_versions, known_strategies, version_notes
+from compare.running.systems import known_strategies, version_notes
 from compare.running.variants import Variant
 from compare.serving.cluster import Served, start
 from compare.serving.history import MOST_MESSAGES, REAL, History
 from compare.serving.kept import Keeper, can_be_kept
 from compare.serving.recorded import Journal, make_traces
 from compare.serving.service import Service
-from compare.verbs.options import HELP_OPTIONS, KAFKA_VERSION, check_report, hear_sigterm, save_report
+from compare.verbs.options import HELP_OPTIONS, check_report, hear_sigterm, save_report, takes_versions
 from protocols import UserError, files
 from protocols.engine.nodes import Time
 from protocols.engine.sockets import Sockets
@@ -117,7 +117,7 @@ topics of a large cluster keeps every client waiting for some 50 ms, and hardly 
     help="Kafka: how long the first rebalance of a new group waits for more members"
     " (group.initial.rebalance.delay.ms).  [default: 3s]",
 )
-@KAFKA_VERSION
+@takes_versions
 @click.option(
     "--record",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -140,7 +140,7 @@ def serve(
     host: str,
     advertise: str | None,
     initial_delay: str | None,
-    kafka_version: str | None,
+    versions: Mapping[str, str],
     record: Path | None,
     report: Path | None,
 ) -> int:
@@ -160,24 +160,24 @@ def serve(
             check_report(path)
     if system != "kafka" and initial_delay is not None:
         raise UserError(f"--initial-delay {initial_delay}: {system} has no initial delay, expected serve kafka")
-    if system != "kafka" and kafka_version is not None:
-        raise UserError(f"--kafka-version {kafka_version}: {system} is served, expected serve kafka")
+    for other, version in versions.items():
+        if other != system:
+            raise UserError(f"--{other}-version {version}: {system} is served, expected serve {other}")
     settings: Mapping[str, object] = {}
     if initial_delay is not None:
         settings = {"group.initial.rebalance.delay.ms": _milliseconds(initial_delay)}
     given = None if scenario is None else read(scenario, served=True)
     if given is not None and given.scale:
         raise UserError(f"{scenario}: scale: real clients are started by whoever has them, expected no autoscaler")
-    versions = {**({} if given is None else given.versions), **kafka_versions(kafka_version)}
-    version = versions.get(system)
-    for note in version_notes({system: version} if version else {}):
+    chosen = {**({} if given is None else given.versions), **versions}.get(system)
+    for note in version_notes({system: chosen} if chosen else {}):
         click.echo(f"serve: {note}", err=True)
     there = _topics(system, topics, given)
     journal = None if record is None or system != "kafka" else record.with_name(f"{record.name}.jsonl")
     name = NAME if given is None else given.name
     kept = None if record is None or not can_be_kept(record) else partial(_keep, name=name, record=record)
     served, end = asyncio.run(
-        _serve(system, given, there, (host, advertise), port, settings, version, journal, report, kept)
+        _serve(system, given, there, (host, advertise), port, settings, chosen, journal, report, kept)
     )
     if record is None and report is None:
         return 0
@@ -217,7 +217,7 @@ async def _serve(
     hosts: tuple[str, str | None],
     port: int | None,
     settings: Mapping[str, object],
-    kafka_version: str | None,
+    version: str | None,
     record: Path | None,
     report: Path | None,
     keep: Callable[[Served], None] | None,
@@ -239,7 +239,7 @@ async def _serve(
         journal=journal,
         topics=topics,
         advertised=advertised,
-        kafka_version=kafka_version,
+        version=version,
     )
     gc.collect()
     gc.freeze()  # what is loaded stays: to look through it again would keep every client waiting

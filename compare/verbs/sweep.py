@@ -1,5 +1,7 @@
 """The verb `sweep`."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,7 +9,17 @@ import click
 
 from compare.formatting import number, visible
 from compare.showing.console import print_json
-from compare.verbs.options import FORMATS, HELP_OPTIONS, WIDE, NumberCondition, check_report, save_report, width_of
+from compare.verbs.options import (
+    FORMATS,
+    HELP_OPTIONS,
+    WIDE,
+    NumberCondition,
+    check_report,
+    save_report,
+    takes_versions,
+    width_of,
+)
+from protocols.errors import UserError
 
 if TYPE_CHECKING:
     from compare.sweeping.document import SweepDocument
@@ -27,6 +39,7 @@ if TYPE_CHECKING:
 )
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
 @WIDE
+@takes_versions
 @click.option(
     "--fail-if",
     "fail_if",
@@ -55,6 +68,7 @@ if TYPE_CHECKING:
 )
 def sweep(
     sweep_file: str,
+    versions: Mapping[str, str],
     out: Path,
     format: str,
     wide: bool,
@@ -73,7 +87,7 @@ def sweep(
     from compare.sweeping.document import by_size, document
     from compare.sweeping.reading import read
 
-    given = read(sweep_file)
+    given = _with_versions(read(sweep_file), versions)
     conditions = [(text, _condition(text, given.sweep.kind)) for text in fail_if]
     finished = _swept(given, out, engine, tasks)
     found = document(given.sweep, out, finished)
@@ -91,6 +105,18 @@ def sweep(
     for line in failed:
         click.echo(f"failed: {visible(line)}", err=True)
     return 1 if failed else 0
+
+
+def _with_versions(given: "ReadSweep", versions: Mapping[str, str]) -> "ReadSweep":
+    from compare.running.systems import version_notes
+
+    for system, version in versions.items():
+        if system not in given.sweep.versions:
+            raise UserError(f"--{system}-version {version}: {given.sweep.name} is no sweep of simulations")
+    sweep = replace(given.sweep, versions={**given.sweep.versions, **versions})
+    for note in version_notes(sweep.versions):
+        click.echo(note, err=True)
+    return given._replace(sweep=sweep)
 
 
 def _swept(given: "ReadSweep", out: Path, engine: str, tasks: int | None) -> "Finished":

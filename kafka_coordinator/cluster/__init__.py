@@ -108,10 +108,7 @@ if TYPE_CHECKING:
         SyncGroup,
         SyncGroupAnswer,
     )
-    from kafka_coordinator.versions import COMPARED as COMPARED_VERSIONS
-    from kafka_coordinator.versions import DEFAULT as DEFAULT_VERSION
-    from kafka_coordinator.versions import NAMES as VERSIONS
-    from kafka_coordinator.versions import version_named
+    from kafka_coordinator.versions import VERSIONS, Version
     from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster
     from kafka_coordinator.zookeeper.exploration import rules as zookeeper_exploration_rules
     from kafka_coordinator.zookeeper.settings import NAMES as ZOOKEEPER_NAMES

@@ -34,7 +34,7 @@ from kafka_coordinator.consumer import (
 from kafka_coordinator.consumer.settings import ConsumerSettings, whole_number
 from kafka_coordinator.coordinator.log import offsets_partition
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
-from kafka_coordinator.versions import DEFAULT, version_named
+from kafka_coordinator.versions import DEFAULT, VERSIONS
 from protocols.engine.nodes import Message
 from protocols.engine.simulation import Simulation
 from protocols.facts import Writes
@@ -66,7 +66,7 @@ class KafkaCluster:
         self.scenario, self.simulation = scenario, simulation
         where = system.label or system.system
         divided = SettingsByRole(system.settings, where)
-        version = version_named(scenario.versions.get("kafka", DEFAULT.name), "versions: kafka")
+        version = VERSIONS.named(scenario.versions.get("kafka", DEFAULT.name), "versions: kafka")
         settings = with_settings(BrokerSettings(version=version), divided.coordinator, where)
         timing = ControllerSettings.of(divided.controller)
         self.group_configs = GroupConfigs(scenario, settings)

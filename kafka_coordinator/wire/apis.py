@@ -12,7 +12,7 @@ from kio.index import load_request_schema
 from kio.schema.index import api_key_map, schema_name_map
 from kio.static.protocol import Entity
 
-from kafka_coordinator.versions import NAMES
+from kafka_coordinator.versions import VERSIONS
 from kafka_coordinator.wire import group_membership, group_offsets, group_views, lengths, requests
 from kafka_coordinator.wire.requests import Request
 from kafka_coordinator.wire.state import Translation
@@ -49,7 +49,7 @@ those between offer what 4.1.0 does."""
 def _api(key: int, version: str) -> Api:
     name = api_key_map[key]
     versions = sorted(schema_name_map[name])
-    limits = [most for since, most in _HIGHEST.get(key, {}).items() if NAMES.index(since) <= NAMES.index(version)]
+    limits = [most for since, most in _HIGHEST.get(key, {}).items() if VERSIONS.holds(since, version)]
     highest = min([versions[-1], *limits[-1:]])
     words = "".join(word.capitalize() for word in name.split("_"))
     return Api(key, words, (versions[0], highest), requests.TYPES.get(key), _TRANSLATIONS.get(key))
@@ -57,10 +57,10 @@ def _api(key: int, version: str) -> Api:
 
 _KEYS: Final = sorted((*requests.TYPES, *_TRANSLATIONS))
 APIS_OF: Final[Mapping[str, Mapping[int, Api]]] = {
-    version: {key: _api(key, version) for key in _KEYS} for version in NAMES
+    version: {key: _api(key, version) for key in _KEYS} for version in VERSIONS
 }
 """Version of Kafka to API key to the API."""
-APIS: Final = APIS_OF[NAMES[-1]]
+APIS: Final = APIS_OF[VERSIONS.newest.name]
 """Those of the newest version, which has all that the others have."""
 
 

@@ -112,10 +112,10 @@ def _check_places(rates: Rates) -> None:
             raise PartError(("load", "rates", name), f"{name!r} is the same queue as {other!r}, expected one of them")
 
 
-def check_versions(scenario: Scenario, systems: Systems | None) -> None:
+def check_versions(versions: Mapping[str, str], systems: Systems | None) -> None:
     """Versions are of systems that have some, and of those that there are."""
     having = {name: system.versions for name, system in (systems or {}).items() if system.versions}
-    for system, version in scenario.versions.items() if systems is not None else ():
+    for system, version in versions.items() if systems is not None else ():
         if system not in having:
             raise PartError(("versions", system), f"{system!r} has no versions to choose, {suggestion(system, having)}")
         if version not in having[system]:

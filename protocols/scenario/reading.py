@@ -71,7 +71,7 @@ def build(given: object, systems: Systems | None, *, served: bool = False) -> Sc
     )
     checks.check_systems(scenario, systems, "systems" in fields)
     checks.check_replication(scenario, systems)
-    checks.check_versions(scenario, systems)
+    checks.check_versions(scenario.versions, systems)
     for key, path in members.items():
         need_strategies(groups[key.group].members[key.member].strategy, checks.strategies_of(systems), path)
     _check_events(scenario, events, members, systems)

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from protocols.engine.nodes import Time
-from protocols.node_state import Emptied, NodeState
+from protocols.node_state import Apart, Emptied, NodeState
 from rocketmq_selfbalance.codes import BROADCASTING
 from rocketmq_selfbalance.messages.membership import ConsumerData, Subscription
+from rocketmq_selfbalance.versions import DEFAULT, Version
 
 
 @dataclass(slots=True, eq=False)
@@ -136,10 +137,14 @@ class ConsumerManager(NodeState):
     channel_expired_ms: Time
     fast_channel_events: bool = field(default=False, kw_only=True)
     notify_broadcasting: bool = field(default=False, kw_only=True)
+    release: Apart[Version] = field(default=DEFAULT, kw_only=True)
     groups: dict[str, ConsumerGroup] = field(default_factory=dict)
     _by_channel: dict[str, dict[str, None]] = field(default_factory=dict)
     """Channel to its groups, in order; only kept with ``fast_channel_events``. A channel's groups are one text in
     which bars part them, so that of a group with a bar in its name only the parts are found again."""
+    by_topic: Apart[dict[str, dict[str, None]]] = field(default_factory=dict)
+    """``topicGroupTable``: topic to the groups that have subscribed to it, for those who ask (spec 15). A group leaves
+    it with its last channel, but not where the scan removes that, and only from the topics that it had then."""
 
     def register(
         self,
@@ -157,6 +162,7 @@ class ConsumerManager(NodeState):
         name, subscriptions = data.group, data.subscriptions
         events: list[ConsumerEvent] = []
         group = self._group(now, data)
+        self._enter(name, subscriptions)
         changed = group.connect(now, channel, client_id, data)
         if changed:
             events.append(ConsumerEvent(CLIENT_REGISTER, name, (), client_id, channel, subscriptions))
@@ -174,6 +180,7 @@ class ConsumerManager(NodeState):
     ) -> Registered:
         """A heartbeat that only repeats its fingerprint (HeartbeatV2): the connection is refreshed."""
         group = self._group(now, data)
+        self._enter(data.group, group.topics.values())
         changed = group.connect(now, channel, client_id, data)
         if changed and notify and self._notified(group):
             return Registered(True, (ConsumerEvent(CHANGE, data.group, tuple(group.channels)),))
@@ -184,6 +191,10 @@ class ConsumerManager(NodeState):
         if group is None:
             group = self.groups[data.group] = ConsumerGroup(now, data)
         return group
+
+    def _enter(self, name: str, subscriptions: Iterable[Subscription]) -> None:
+        for topic, *_ in subscriptions:
+            self.by_topic.setdefault(topic, {})[name if self.release.topics_have_their_groups else topic] = None
 
     def _notified(self, group: ConsumerGroup) -> bool:
         return self.notify_broadcasting or group.message_model != BROADCASTING
@@ -220,6 +231,11 @@ class ConsumerManager(NodeState):
         if not group.channels:
             del self.groups[name]
             events.append(ConsumerEvent(UNREGISTER, name))
+            for topic in group.topics:
+                groups = self.by_topic.get(topic, {})
+                groups.pop(name, None)
+                if not groups:
+                    self.by_topic.pop(topic, None)
         return events
 
     def scan(self, now: Time) -> tuple[tuple[str, ...], tuple[ConsumerEvent, ...]]:
@@ -264,4 +280,5 @@ class ConsumerManager(NodeState):
         return None if group is None else group.topics.get(topic)
 
     def groups_of(self, topic: str) -> Iterable[str]:
-        return (name for name, group in self.groups.items() if topic in group.topics)
+        """Who consumes the topic, as the broker answers it; before 5.4 that is the topic itself."""
+        return self.by_topic.get(topic, {})

@@ -1,5 +1,5 @@
 """A broker's committed offsets, RocketMQ's ``ConsumerOffsetManager``: a table in memory, written to a file now and then
-(spec 2.7, 2.8).
+(spec 2.7, 2.8, 15).
 
 Whoever sends a commit wins; nobody is asked whether it owns the queue. The key of the table is ``topic@group``, as in
 the file; what RocketMQ derives by splitting it concerns only keys that fall into exactly two parts. The file
@@ -17,6 +17,7 @@ from protocols.java import sorted_as_java
 from protocols.node_state import Apart, NodeState
 from rocketmq_selfbalance.codes import QUERY_NOT_FOUND, SUBSCRIPTION_GROUP_NOT_EXIST, SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.nameserver import DataVersion
+from rocketmq_selfbalance.versions import DEFAULT, Version
 
 Table: TypeAlias = dict[str, dict[int, int]]
 """``topic@group`` to queue number to offset of the next record."""
@@ -42,7 +43,7 @@ class CommitAnswer(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ConsumerOffsetManager(NodeState):
-    """Committed offsets, pending resets and pull offsets of one broker.
+    """Committed offsets, pending resets and pull offsets of one broker of the version ``release``.
 
     ``server_side_reset`` is ``useServerSideResetOffset``, ``version_step`` is ``consumerOffsetUpdateVersionStep``: the
     number of commits after which the data version rises.
@@ -51,6 +52,7 @@ class ConsumerOffsetManager(NodeState):
     now: InitVar[Time]
     server_side_reset: bool = field(default=True, kw_only=True)
     version_step: int = field(default=500, kw_only=True)
+    release: Apart[Version] = field(default=DEFAULT, kw_only=True)
     offsets: Table = field(default_factory=dict)
     resets: Table = field(default_factory=dict)
     """Offsets set by an administrator, until the next pull takes them."""
@@ -155,14 +157,19 @@ class ConsumerOffsetManager(NodeState):
 
     def remove_group(self, group: str) -> None:
         for table in (self.offsets, self.resets, self.pulls):
-            _drop(table, group=group)
+            _drop(table, group)
 
     def clean_group(self, group: str) -> None:
         """Forget the group's committed offsets alone."""
-        _drop(self.offsets, group=group)
+        _drop(self.offsets, group)
 
     def clean_topic(self, topic: str) -> None:
-        _drop(self.offsets, topic=topic)
+        """The topic is deleted: groups that have committed offsets of it lose these (spec 15)."""
+        committed = [key for key in self.offsets if (_parts(key) or ("",))[0] == topic]
+        others = (self.pulls, self.resets) if self.release.deleted_topic_has_no_offsets else ()
+        for table in (self.offsets, *others):
+            for key in committed:
+                table.pop(key, None)
 
     def topics_of(self, group: str) -> list[str]:
         return sorted_as_java(topic for topic, owner in pairs_of(self.offsets) if owner == group)
@@ -195,6 +202,12 @@ class ConsumerOffsetManager(NodeState):
     def stored(self) -> PersistedOffsets:
         return PersistedOffsets(self.version, {key: dict(offsets) for key, offsets in self.offsets.items()})
 
+    def text(self, epoch_ms: Time = 0) -> str:
+        """What a flush writes into ``consumerOffset.json``; times in it count from 1970, where virtual time begins at
+        ``epoch_ms``."""
+        pulls = self.pulls if self.release.pull_offsets_are_written else None
+        return _text_of(self.stored(), pulls, epoch_ms)
+
     def load(self, stored: PersistedOffsets) -> None:
         """Go on with what was written last. A new manager has neither later commits nor pending resets."""
         self.version = stored.version
@@ -223,18 +236,17 @@ def _split(key: str) -> list[str]:
     return key.rstrip("@").split("@")
 
 
-def _drop(table: Table, *, group: str | None = None, topic: str | None = None) -> None:
+def _drop(table: Table, group: str) -> None:
     for key in list(table):
         parts = _parts(key)
-        if parts is not None and (parts[1] == group or parts[0] == topic):
+        if parts is not None and parts[1] == group:
             del table[key]
 
 
 _STRING_OR_BARE_KEY = re.compile(r'("(?:[^"\\]|\\.)*")|(?<=[{,])(\s*)(-?\d+)(?=\s*:)')
 
 
-def text_of(stored: PersistedOffsets, epoch_ms: Time = 0) -> str:
-    """The file's content. Times in it count from 1970: ``epoch_ms`` is where virtual time begins."""
+def _text_of(stored: PersistedOffsets, pulls: Table | None, epoch_ms: Time) -> str:
     version = stored.version
     topics: dict[str, list[str]] = {}
     for topic, group in pairs_of(stored.offsets):
@@ -244,8 +256,14 @@ def text_of(stored: PersistedOffsets, epoch_ms: Time = 0) -> str:
         "stateVersion": version.state_version,
         "timestamp": int(version.timestamp + epoch_ms),
     }
-    tables = ",".join(f"{_json(key)}:{{{_bare(offsets)}}}" for key, offsets in stored.offsets.items())
-    return f'{{"dataVersion":{_json(dated)},"groupTopicMap":{_json(topics)},"offsetTable":{{{tables}}}}}'
+    parts = {"dataVersion": _json(dated), "groupTopicMap": _json(topics), "offsetTable": _table(stored.offsets)}
+    if pulls is not None:
+        parts["pullOffsetTable"] = _table(pulls)
+    return f"{{{','.join(f'{_json(name)}:{part}' for name, part in parts.items())}}}"
+
+
+def _table(table: Table) -> str:
+    return f"{{{','.join(f'{_json(key)}:{{{_bare(offsets)}}}' for key, offsets in table.items())}}}"
 
 
 def _bare(offsets: Mapping[int, int]) -> str:

@@ -9,10 +9,11 @@ and held pulls (``PullRequestHoldService``; spec 6.3) are in memory only.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from protocols.engine.nodes import Message, Outbox, Time, TimerName
 from protocols.java import Queue
+from protocols.load import changed
 from protocols.node_state import Apart, NodeState
 from rocketmq_selfbalance.broker.consumers import ConsumerManager
 from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, PersistedOffsets
@@ -21,6 +22,7 @@ from rocketmq_selfbalance.codes import MASTER_ID, RETRY_PREFIX
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import DataVersion, TopicConfig
 from rocketmq_selfbalance.messages.offsets import PullMessage
+from rocketmq_selfbalance.versions import DEFAULT, Version
 
 DELAY_LEVELS_S = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 """``messageDelayLevel``: seconds of levels 1, 2, ..."""
@@ -62,6 +64,12 @@ class BrokerSettings:
     """4.x: a group without an offset begins at 0 in an empty queue as well."""
     lock_max_live_time_ms: Time = 60_000.0
     delay_levels_s: tuple[int, ...] = DELAY_LEVELS_S
+    version: Version = DEFAULT
+
+    @classmethod
+    def of(cls, version: Version) -> Self:
+        """The defaults of this version."""
+        return changed(cls(version=version), OF_VERSION.get(version.name, {}))
 
 
 REAL_NAMES: Mapping[str, str] = {
@@ -82,16 +90,15 @@ REAL_NAMES: Mapping[str, str] = {
 """The system's own configuration name to the field; times are milliseconds (RocketMQ gives
 ``serverChannelMaxIdleTimeSeconds`` in seconds; ``brokerStartTime`` has no name there)."""
 
-VERSION_4_5: Mapping[str, object] = {
-    "notify_broadcasting": True,
-    "use_server_side_reset_offset": False,
-    "check_commits": False,
-    "zero_for_empty_queues": True,
+OF_VERSION: Mapping[str, Mapping[str, object]] = {
+    "4.5": {
+        "notify_broadcasting": True,
+        "use_server_side_reset_offset": False,
+        "check_commits": False,
+        "zero_for_empty_queues": True,
+    }
 }
-"""What 4.5.2 does otherwise (spec 12), as fields."""
-
-VERSIONS: Mapping[str, Mapping[str, object]] = {"5.3": {}, "4.5": VERSION_4_5}
-"""Value of the setting ``version`` to what it changes."""
+"""Version to its other defaults, as fields (spec 12)."""
 
 
 SYSTEM_TOPICS = ("SELF_TEST_TOPIC", "OFFSET_MOVED_EVENT")
@@ -274,11 +281,13 @@ class Broker(NodeState):
             settings.channel_expired_timeout_ms,
             fast_channel_events=settings.enable_fast_channel_event_process,
             notify_broadcasting=settings.notify_broadcasting,
+            release=settings.version,
         )
         self.offsets = ConsumerOffsetManager(
             0.0,
             server_side_reset=settings.use_server_side_reset_offset,
             version_step=settings.consumer_offset_update_version_step,
+            release=settings.version,
         )
         self.locks = RebalanceLockManager(settings.lock_max_live_time_ms)
 

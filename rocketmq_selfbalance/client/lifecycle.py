@@ -99,7 +99,7 @@ class _WakeIfTold(NamedTuple):
 def _prepared(client: Instance, now: Time, spec: ConsumerSpec) -> Consumer:
     settings = spec.settings
     clustering = settings.message_model == CLUSTERING
-    store = RemoteOffsets() if clustering else LocalOffsets(spec.file or OffsetsFile())
+    store = RemoteOffsets() if clustering else LocalOffsets(spec.file or OffsetsFile(), spec.settings.version)
     consumer = Consumer(
         *(spec.group, spec.member, client.client_id, spec.strategy, store, settings, now, spec.handle),
         by_hand=spec.by_hand,

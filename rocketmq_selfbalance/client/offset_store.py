@@ -14,8 +14,9 @@ from enum import Enum
 from typing import TypeAlias
 
 from protocols.java import Queue, entry_order, string_hash
-from protocols.node_state import NodeState
+from protocols.node_state import Apart, NodeState
 from rocketmq_selfbalance.client.threads import Failure
+from rocketmq_selfbalance.versions import DEFAULT, Version
 
 _MASK = 0xFFFFFFFF
 
@@ -29,9 +30,10 @@ def queue_hash(queue: Queue) -> int:
     return (31 * (31 * (31 + string_hash(queue.broker)) + queue.number) + string_hash(queue.topic)) & _MASK
 
 
-def write_offsets(offsets: Mapping[Queue, int]) -> str:
+def write_offsets(offsets: Mapping[Queue, int], release: Version = DEFAULT) -> str:
     ordered = _concurrent_order(list(offsets))
-    entries = ",".join(_entry(queue, offsets[queue]) for queue in ordered)
+    begin = "\n\t\t" if release.local_entries_have_lines else ""
+    entries = ",".join(f"{begin}{_entry(queue, offsets[queue])}" for queue in ordered)
     return f'{{\n\t"offsetTable":{{{entries}\n\t}}\n}}' if entries else '{\n\t"offsetTable":{}\n}'
 
 
@@ -191,10 +193,10 @@ class OffsetsFile(NodeState):
                 pass
         return read_offsets(self.backup) if self.backup else None
 
-    def write(self, offsets: dict[Queue, int]) -> None:
+    def write(self, offsets: dict[Queue, int], release: Version) -> None:
         if self.text is not None:
             self.backup = self.text
-        self.text = write_offsets(offsets)
+        self.text = write_offsets(offsets, release)
 
 
 @dataclass(slots=True, eq=False)
@@ -202,6 +204,7 @@ class LocalOffsets(NodeState):
     """``LocalFileOffsetStore``: kept in a file of the machine, which outlives the client."""
 
     file: OffsetsFile
+    release: Apart[Version] = DEFAULT
     table: Table = field(default_factory=Table)
 
     def load(self) -> None:
@@ -242,7 +245,7 @@ class LocalOffsets(NodeState):
         except UnreadableOffsets:
             return
         offsets.update((queue, self.table.offsets[queue]) for queue in queues)
-        self.file.write(offsets)
+        self.file.write(offsets, self.release)
 
 
 OffsetStore: TypeAlias = RemoteOffsets | LocalOffsets

@@ -1,5 +1,5 @@
 """What the operator tells the client (the user's calls of ``DefaultMQPushConsumer`` and the like: `commands`), and how
-an administrator sets offsets back through running clients (``MQClientInstance.resetOffset``; spec 2.8, client side)."""
+an administrator sets offsets back through running clients (``MQClientInstance.resetOffset``; spec 2.8, 15)."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from rocketmq_selfbalance.client.consumer import PUSH, Consumer
 from rocketmq_selfbalance.client.instance import Instance
 from rocketmq_selfbalance.client.rebalance_service import DoRebalance
 from rocketmq_selfbalance.client.removal import RemoveProcessQueue, World
-from rocketmq_selfbalance.client.threads import Call, Sleep, Thread
+from rocketmq_selfbalance.client.threads import AwaitConsumeLock, Call, Sleep, Thread
 
 
 class ResetOffsets(NamedTuple):
@@ -31,7 +31,25 @@ class ResetOffsets(NamedTuple):
                 world.drop(consumer, queue, process_queue, "offset reset", out)
                 process_queue.clear()
         thread.push(_SetOffsets(*self[:3]), _Resume(self.group), DoRebalance(self.group, self.topics))
-        return Sleep(consumer.settings.rebalance.reset_offset_pause_ms)
+        return None if _waits_for_listeners(consumer) else Sleep(consumer.settings.rebalance.reset_offset_pause_ms)
+
+
+def _waits_for_listeners(consumer: Consumer) -> bool:
+    return consumer.orderly and consumer.settings.version.orderly_reset_waits_for_listeners
+
+
+class _AwaitListener(NamedTuple):
+    """The listener that is at work on the queue returns, or it has had its time."""
+
+    group: str
+    queue: Queue
+
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> Call | None:
+        consumer = world.consumer(self.group)
+        held = consumer.table.get(self.queue)
+        if not _waits_for_listeners(consumer) or held is None or not held.listeners:
+            return None
+        return AwaitConsumeLock(self.group, self.queue, consumer.settings.rebalance.reset_offset_pause_ms)
 
 
 class _SetOffset(NamedTuple):
@@ -62,9 +80,10 @@ class _SetOffsets(NamedTuple):
         table = world.consumer(self.group).table
         thread.push(
             *(
-                _SetOffset(self.group, queue, offset)
+                step
                 for queue, offset in self.offsets
                 if queue in table and queue.topic == self.topic
+                for step in (_AwaitListener(self.group, queue), _SetOffset(self.group, queue, offset))
             )
         )
 

@@ -110,7 +110,8 @@ def _in_turn(topics: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class _RebalanceByTopic(NamedTuple):
-    """``rebalanceByTopic`` for the topic of which this asks; without a route that is asked for first, once."""
+    """``rebalanceByTopic`` for the topic of which this asks; without a route that is asked for first, once. Since 5.5 a
+    topic without a queue ends here (spec 15)."""
 
     question: AskMembers
 
@@ -120,13 +121,16 @@ class _RebalanceByTopic(NamedTuple):
         consumer = world.consumer(group)
         queues = consumer.routes.get(topic)
         if consumer.message_model != BROADCASTING:
+            if not queues and consumer.settings.version.no_queues_is_balanced:
+                _no_queues(consumer, thread, topic)
+                return None
             thread.push(_Allocate(group, topic, queues))
             if world.has_route(topic):
                 return question
             thread.push(_FindConsumerIdList(question))
             return RefreshRoute(topic)
         if queues is None:
-            _no_route(consumer, thread, topic)
+            _no_queues(consumer, thread, topic)
         else:
             UpdateProcessQueueTable(group, topic, queues, queues).do(world, now, thread, out)
         return None
@@ -141,9 +145,10 @@ class _FindConsumerIdList(NamedTuple):
         return self.question
 
 
-def _no_route(consumer: Consumer, thread: Thread, topic: str) -> None:
-    """The topic counts as balanced, 5.x reports it as changed."""
-    if consumer.settings.rebalance.message_listener_for_unknown_topics:
+def _no_queues(consumer: Consumer, thread: Thread, topic: str) -> None:
+    """The topic counts as balanced, 5.x reports it as changed; in CLUSTERING topics of retries are passed over."""
+    is_passed_over = topic.startswith(RETRY_PREFIX) and consumer.message_model != BROADCASTING
+    if not is_passed_over and consumer.settings.rebalance.message_listener_for_unknown_topics:
         thread.push(MessageQueueChanged(consumer.group, topic, (), ()))
 
 
@@ -158,9 +163,8 @@ class _Allocate(NamedTuple):
         consumer = world.consumer(self.group)
         members = thread.value
         if self.queues is None:
-            if not self.topic.startswith(RETRY_PREFIX):
-                _no_route(consumer, thread, self.topic)
-        elif isinstance(members, tuple):
+            _no_queues(consumer, thread, self.topic)
+        elif isinstance(members, tuple) and (members or not consumer.settings.version.no_members_is_balanced):
             try:
                 target = share_of(consumer, self.queues, members)
             except AllocationError:

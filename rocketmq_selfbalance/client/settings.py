@@ -9,13 +9,14 @@ Settings of a client (``ClientConfig``, ``DefaultMQPushConsumer``) with the defa
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields
 from typing import NamedTuple, TypeGuard
 
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.load import changed
 from rocketmq_selfbalance import codes
+from rocketmq_selfbalance.versions import DEFAULT, VERSIONS, Version
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +159,11 @@ class ClientSettings:
     pulling: PullSettings = field(default_factory=PullSettings)
     consuming: ConsumeSettings = field(default_factory=ConsumeSettings)
     lite_pull: LitePullSettings = field(default_factory=LitePullSettings)
+    version: Version = DEFAULT
 
 
 _DEFAULTS = ClientSettings()
-_PARTS = tuple(field.name for field in fields(ClientSettings) if is_dataclass(getattr(_DEFAULTS, field.name)))
+_PARTS = tuple(part.name for part in fields(ClientSettings) if part.default_factory is not MISSING)
 _PART_OF: Mapping[str, str] = {field.name: part for part in _PARTS for field in fields(getattr(_DEFAULTS, part))}
 """Name of a field to the name of the part in which it stands; those of `ClientSettings` itself stand in none."""
 
@@ -179,26 +181,25 @@ def field_of(settings: ClientSettings, name: str) -> object:
     return getattr(getattr(settings, _PART_OF[name]) if name in _PART_OF else settings, name)
 
 
-VERSION_4_5: Mapping[str, object] = {
-    "rebalance_min_interval_ms": 0.0,
-    "lock_refused_delay_ms": None,
-    "first_pull_delay_ms": 0.0,
-    "pop_service_locks": False,
-    "queue_starts_locked": False,
-    "broadcasting_orderly_locks": True,
-    "delayed_unlock": True,
-    "consume_lock_wait_ms": 1_000.0,
-    "pull_time_delay_when_exception_ms": 3_000.0,
-    "event_executor_stop_ms": 0.0,
-    "offset_repair_delay_ms": 10_000.0,
-    "freeze_repaired_offset": False,
-    "enable_heartbeat_channel_event_listener": False,
-    "message_listener_for_unknown_topics": False,
+OF_VERSION: Mapping[str, Mapping[str, object]] = {
+    "4.5": {
+        "rebalance_min_interval_ms": 0.0,
+        "lock_refused_delay_ms": None,
+        "first_pull_delay_ms": 0.0,
+        "pop_service_locks": False,
+        "queue_starts_locked": False,
+        "broadcasting_orderly_locks": True,
+        "delayed_unlock": True,
+        "consume_lock_wait_ms": 1_000.0,
+        "pull_time_delay_when_exception_ms": 3_000.0,
+        "event_executor_stop_ms": 0.0,
+        "offset_repair_delay_ms": 10_000.0,
+        "freeze_repaired_offset": False,
+        "enable_heartbeat_channel_event_listener": False,
+        "message_listener_for_unknown_topics": False,
+    }
 }
-"""What 4.5.2 does otherwise (the table of spec 12, as far as it concerns clients)."""
-
-VERSIONS: Mapping[str, Mapping[str, object]] = {"5.3": {}, "4.5": VERSION_4_5}
-"""Value of the setting ``version`` to its defaults."""
+"""Version to its other defaults, as fields (the table of spec 12, as far as it concerns clients)."""
 
 
 class Range(NamedTuple):
@@ -285,23 +286,18 @@ THREADS = "consumeThreadMax"
 beyond ``consumeThreadMin`` ever starts."""
 
 VERSION = "version"
-"""The setting that chooses between `VERSIONS`."""
-
-
-def version_of(given: Mapping[str, object], where: str) -> str:
-    """One of `VERSIONS`, the first where none is given. Raises `UserError`, naming ``where``, for any other."""
-    version = str(given.get(VERSION, next(iter(VERSIONS))))
-    if version not in VERSIONS:
-        raise UserError(f"{where}: version is {given[VERSION]!r}, expected one of {', '.join(VERSIONS)}")
-    return version
+"""The setting that names the version of a variant, or of a member."""
 
 
 def with_settings(base: ClientSettings, given: Mapping[str, object], where: str) -> ClientSettings:
-    """The settings changed by what is given under RocketMQ's names; ``version`` (``5.3``, ``4.5``) comes first.
+    """The settings changed by what is given under RocketMQ's names; ``version``, one of `VERSIONS`, comes first.
 
     Times are milliseconds. Raises `UserError`, naming ``where``, for an unknown name or a value that cannot be.
     """
-    changes = dict(VERSIONS[version_of(given, where)])
+    changes: dict[str, object] = {}
+    if VERSION in given:
+        version = VERSIONS.named(given[VERSION], f"{where}: {VERSION}")
+        changes = {**OF_VERSION.get(version.name, {}), VERSION: version}
     for name, value in given.items():
         if name == VERSION:
             continue

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         ConsumerManager,
     )
     from rocketmq_selfbalance.broker.node import BrokerNode
-    from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table, parse, stored_of, text_of
+    from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, Table, parse, stored_of
     from rocketmq_selfbalance.broker.state import REAL_NAMES as BROKER_NAMES
     from rocketmq_selfbalance.broker.state import (
         Broker,
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from rocketmq_selfbalance.client.settings import (
         CHOICES,
         PUSH,
-        VERSIONS,
         ClientSettings,
         PullSettings,
         field_of,
@@ -143,10 +142,12 @@ if TYPE_CHECKING:
         PopRecord,
         PopTopic,
         WakeAt,
+        in_turn,
         polling_time,
         retry_delay,
     )
     from rocketmq_selfbalance.sending import REAL_NAMES as PRODUCER_SETTINGS
     from rocketmq_selfbalance.states import CLIENT, PROCESS_QUEUE
+    from rocketmq_selfbalance.versions import VERSIONS, Version
 
 __getattr__ = lazy_names(__name__)

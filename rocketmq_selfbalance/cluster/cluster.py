@@ -31,6 +31,7 @@ from rocketmq_selfbalance.cluster.outages import NAME_SERVER
 from rocketmq_selfbalance.cluster.servers import Servers, configuration
 from rocketmq_selfbalance.fast_forward.driver import FastForward
 from rocketmq_selfbalance.pop import PopMember
+from rocketmq_selfbalance.versions import DEFAULT, VERSIONS
 
 LOOK_AGAIN_MS: Final = 5.0
 """A member that restarts properly is looked at so often until it has shut down."""
@@ -44,7 +45,8 @@ class RocketMQCluster:
 
     def __init__(self, scenario: Scenario, system: SystemPart, simulation: Simulation) -> None:
         self.scenario, self.simulation = scenario, simulation
-        self.configuration = configuration(system.settings, system.label or system.system)
+        version = VERSIONS.named(scenario.versions.get("rocketmq", DEFAULT.name), "versions: rocketmq")
+        self.configuration = configuration(system.settings, system.label or system.system, version.name)
         self.topology = Topology.of(scenario)
         simulation.observer = MemberNames(simulation.observer, self.topology)
         self.members = Members(scenario, system, self.topology, self.configuration)

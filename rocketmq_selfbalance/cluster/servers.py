@@ -1,8 +1,8 @@
 """The servers of a cluster: its name server, its brokers, and what an administrator does to them; and the settings of a
 variant, sorted by whom they concern (clients, brokers, the name server, the strategy).
 
-Settings are written under RocketMQ's own names, times in milliseconds. ``version`` (``5.3``, ``4.5``) concerns
-everybody: it chooses between what the releases 5.3.3 and 4.5.2 do (spec 12).
+Settings are written under RocketMQ's own names, times in milliseconds. ``version``, one of
+`rocketmq_selfbalance.versions`, concerns everybody; a member may have another one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,6 +43,7 @@ from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer, To
 from rocketmq_selfbalance.nameserver import NameServer, NameServerSettings
 from rocketmq_selfbalance.registry import STRATEGIES
 from rocketmq_selfbalance.sending import producer_settings
+from rocketmq_selfbalance.versions import DEFAULT, VERSIONS
 
 VERSION = of_client.VERSION
 
@@ -59,9 +60,13 @@ class Configuration:
     strategy: Mapping[str, object]
 
 
-def configuration(given: Mapping[str, object], where: str) -> Configuration:
-    """Sort and check the settings of a variant. Raises `UserError`, naming ``where``, for what nobody knows."""
-    version = of_client.version_of(given, where)
+def configuration(given: Mapping[str, object], where: str, version: str = DEFAULT.name) -> Configuration:
+    """Sort and check the settings of a variant; ``version`` holds unless it sets another one.
+
+    Raises `UserError`, naming ``where``, for what nobody knows.
+    """
+    given = {VERSION: version, **given}
+    named = VERSIONS.named(given[VERSION], f"{where}: {VERSION}")
     strategy_settings = {setting: None for name in STRATEGIES for setting in STRATEGIES[name].settings}
     of_clients = (*of_client.REAL_NAMES, *of_client.ONLY_DEFAULT, VERSION)
     known = (of_clients, of_broker.REAL_NAMES, nameserver.REAL_NAMES, strategy_settings)
@@ -70,8 +75,8 @@ def configuration(given: Mapping[str, object], where: str) -> Configuration:
             listed = ", ".join(sorted({each for names in known for each in names}))
             raise UserError(f"{where}: unknown setting {name!r} of RocketMQ, expected one of {listed}")
     found = Configuration(
-        _changed(NameServerSettings(), nameserver.VERSIONS[version], nameserver.REAL_NAMES, given, where),
-        _changed(BrokerSettings(), of_broker.VERSIONS[version], of_broker.REAL_NAMES, given, where),
+        _changed(NameServerSettings.of(named), nameserver.REAL_NAMES, given, where),
+        _changed(BrokerSettings.of(named), of_broker.REAL_NAMES, given, where),
         {name: value for name, value in given.items() if name in of_clients},
         {name: value for name, value in given.items() if name in strategy_settings},
     )
@@ -84,10 +89,8 @@ def client_settings(variant: Configuration, own: Mapping[str, object], where: st
     return of_client.with_settings(ClientSettings(), {**variant.client, **own}, where)
 
 
-def _changed(
-    base: R, of_version: Mapping[str, object], names: Mapping[str, str], given: Mapping[str, object], where: str
-) -> R:
-    changes: dict[str, object] = dict(of_version)
+def _changed(base: R, names: Mapping[str, str], given: Mapping[str, object], where: str) -> R:
+    changes: dict[str, object] = {}
     for name, value in given.items():
         if name in names:
             changes[names[name]] = _checked(name, value, getattr(base, names[name]), where)

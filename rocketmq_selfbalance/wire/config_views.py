@@ -5,7 +5,7 @@ from rocketmq_selfbalance import codes
 from rocketmq_selfbalance.broker.state import SYSTEM_TOPICS
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
-from rocketmq_selfbalance.remoting import VERSION_5_3_3
+from rocketmq_selfbalance.remoting import NUMBERS, RELEASES
 from rocketmq_selfbalance.wire import stored_messages
 from rocketmq_selfbalance.wire.answers import to_json
 from rocketmq_selfbalance.wire.messages import Ask, Fields, Reply
@@ -163,13 +163,13 @@ def runtime(served: Served, now: Time, message: Ask) -> Reply:
     """GET_BROKER_RUNTIME_INFO: counters as mqadmin's clusterList and brokerStatus read them. Rates and times of a disk
     that is not there are 0."""
     store, oldest = served.store, served.store.oldest
-    rates = "0.0 0.0 0.0"
+    rates, version = "0.0 0.0 0.0", served.broker.settings.version.name
     numbers = {
         "bootTimestamp": served.epoch(served.started),
         "brokerActive": "true",
         "brokerRole": "ASYNC_MASTER",
-        "brokerVersion": VERSION_5_3_3,
-        "brokerVersionDesc": "V5_3_3",
+        "brokerVersion": NUMBERS[version],
+        "brokerVersionDesc": f"V{RELEASES[version].replace('.', '_')}",
         "commitLogDiskRatio": "0.0",
         "commitLogMaxOffset": store.position,
         "commitLogMinOffset": 0,

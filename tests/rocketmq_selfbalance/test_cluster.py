@@ -77,6 +77,18 @@ def test_a_reset_through_the_clients_goes_well_beside_passes_that_are_under_way(
     assert 79 in back
 
 
+@rows(("version", "least", "most"), [("5.3", 10.0, 10.1), ("5.4", 10.0, 10.1), ("5.5", 0.0, 0.2)])
+def test_an_orderly_consumer_whose_offsets_are_reset_waits_for_its_listener_alone(
+    version: str, least: float, most: float
+) -> None:
+    reset = Reset(at=s(60), reset_offsets="g", topic="T", to=s(20), via="client")
+    settings = {"version": version, "orderly": True}
+    lived = Lived(EVENLY, {"c1": {"subscribe": ("T",)}}, reset, seconds=120, produce=4.0, settings=settings)
+    assert lived.settled()
+    back = min(time for time, fact in lived.commits() if time > 60 and fact.offset == 79)
+    assert least < back - 60 < most
+
+
 def test_a_network_that_is_cut_is_noticed_by_silence_alone_and_heals() -> None:
     lived = Lived(EVENLY, TWO, cut_off(30, "c2", 200), seconds=330)
     assert lived.settled(at_s=100)
@@ -93,7 +105,7 @@ def test_a_network_that_is_cut_is_noticed_by_silence_alone_and_heals() -> None:
         ({"settings": {"flushConsumerOffsetInterval": 0}}, "flushConsumerOffsetInterval is 0"),
         ({"settings": {"useServerSideResetOffset": 1}}, "useServerSideResetOffset is 1"),
         ({"settings": {"session.timeout.ms": 6000}}, "unknown setting 'session.timeout.ms'"),
-        ({"settings": {"version": "3.2"}}, "version is '3.2'"),
+        ({"settings": {"version": "3.2"}}, "version: '3.2', expected a version of RocketMQ"),
         ({"strategy": "range"}, "range"),
         ({"members": {"c1": {"subscribe": ("T",), "settings": {"heap": 1}}}}, "member c1: unknown setting 'heap'"),
         ({"members": {"c1": {"subscribe": ("T",), "strategy": "sticky"}}}, "sticky"),

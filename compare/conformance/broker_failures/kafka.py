@@ -21,6 +21,7 @@ from compare.conformance.broker_failures.comparing import (
 )
 from compare.conformance.cases import Line, validated
 from compare.conformance.recordings import MOST_MS, Part, System
+from compare.conformance.releases import kafka_version
 from compare.running.systems import scenario
 from kafka_coordinator.cluster import FENCES, MOVES, offsets_partition
 from protocols import Queue
@@ -77,6 +78,7 @@ class Machine(Part):
 
 class Recording(Part):
     name: str
+    versions: dict[str, str] = Field(default_factory=dict)
     topology: Topology
     settings: dict[str, Any]
     machine: Machine = Machine()
@@ -148,6 +150,7 @@ def plan(recording: Recording) -> Plan:
         controllers=_controllers(recording.topology, brokers),
         topics={TOPIC: {"queues": counts}},
         replication={"kafka": recording.topology.replication_factor},
+        versions={"kafka": kafka_version(recording.versions.get("broker"), "versions.broker").name},
         groups=_groups(recording, consumer, list(brokers)),
         load={
             "produce": float(settings["producer"]["rate_per_partition_per_s"]),

@@ -12,6 +12,7 @@ from pydantic import Field
 from compare.conformance.cases import Line, MalformedCase
 from compare.conformance.recordings import Part, ownership
 from compare.conformance.recordings import changed as changes_of
+from compare.conformance.releases import rocketmq_version
 from protocols.java import Queue
 from protocols.scenario.events import BrokerEvent, Event
 from protocols.scenario.fields import GroupPart, MemberPart, TopicPart
@@ -82,6 +83,7 @@ class Recording(Part):
     """One recorded outage."""
 
     name: str
+    versions: dict[str, str] = Field(default_factory=dict)
     topology: Topology
     settings: dict[str, dict[str, object]]
     event_at: float
@@ -204,6 +206,7 @@ def plan(recording: Recording) -> Plan:
             brokers=brokers,
             topics={TOPIC: TopicPart(queues=queues)},
             groups={"g": GroupPart(members={member: MemberPart(subscribe=(TOPIC,)) for member in members})},
+            versions={"rocketmq": rocketmq_version(recording.versions.get("broker"), "versions.broker").name},
             replication={"rocketmq": 2, "rocketmq_controller": "controller" in topology.what} if replicated else {},
             load=LoadPart.model_validate(
                 {

@@ -113,6 +113,8 @@ class Recording(Part):
     """One recorded scenario. ``topics``: partitions at its end."""
 
     scenario: str
+    broker: str | None = None
+    """Its version, and more."""
     group: str
     topics: dict[str, Count]
     rate: float = Field(ge=0, le=MOST_RATE, alias="records_per_second_per_partition")

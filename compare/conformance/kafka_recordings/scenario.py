@@ -19,6 +19,7 @@ from compare.conformance.cases import MalformedCase
 from compare.conformance.kafka_recordings.coordinator_log import Joined, joins
 from compare.conformance.kafka_recordings.reading import Client, Event, Recording, clients
 from compare.conformance.recordings import MOST_MS, RUNS
+from compare.conformance.releases import kafka_version
 from kafka_coordinator.cluster import BrokerSettings, ConsumerSettings
 from protocols.engine.randomness import number_below
 from protocols.java import Queue
@@ -288,6 +289,7 @@ def run(plan: Plan, number: int) -> Run:
         topics={topic: TopicPart(queues={BROKER: count}) for topic, count in plan.partitions.items()},
         groups={recording.group: GroupPart()},
         load=LoadPart(produce=recording.rate),
+        versions={"kafka": kafka_version(recording.broker, "broker").name},
         run=RunPart.model_validate({"for": end, "seed": number, "latency": LATENCY}),
         events=tuple(sorted(events, key=lambda event: event.at)),
     )

@@ -12,8 +12,9 @@ from pydantic import BeforeValidator, Field
 
 from compare.conformance.cases import Line, MalformedCase, validated
 from compare.conformance.recordings import MOST_MS, Count, Part
+from compare.conformance.releases import rocketmq_version
 from protocols.java import Queue
-from rocketmq_selfbalance.cluster import RETRY_PREFIX, VERSIONS, ClientSettings, with_settings
+from rocketmq_selfbalance.cluster import RETRY_PREFIX, ClientSettings, with_settings
 
 
 def _queue(given: object) -> Queue:
@@ -223,11 +224,7 @@ def settings_of(recording: Recording) -> dict[str, object]:
     """The settings of clients and brokers. Raises `MalformedCase` for a release that is not modelled."""
     given = recording.settings
     settings = {real: given[name] for name, real in _SETTINGS.items() if name in given}
-    if _VERSION in given:
-        release = ".".join(str(given[_VERSION]).split(".")[:2])
-        if release not in VERSIONS:
-            raise MalformedCase("settings.version", f"one of {', '.join(VERSIONS)}", given[_VERSION])
-        settings[_VERSION] = release
+    settings[_VERSION] = rocketmq_version(given.get(_VERSION), "settings.version").name
     return settings
 
 

@@ -1,9 +1,7 @@
 """Plays traces of a broker's registry of consumers, of its queue locks, and of a name server's tables.
 
-Not compared of the registry, as FORMAT-traces.md allows: ``topic_group_table_as_stored`` and the answer to
-``query_topic_consume_by_who`` (release 5.3.3 stores topics there instead of groups), and the order of groups and of
-channels within events that concern several, which is a hash table's. What a client makes of a route is recorded; so
-does the model: by `rocketmq_selfbalance.routes`.
+Not compared of the registry is the order of groups and of channels within events that concern several, which is a hash
+table's. What a client makes of a route is recorded; so does the model: by `rocketmq_selfbalance.routes`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +9,6 @@ from itertools import groupby
 from typing import NamedTuple
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.fields import get
 from compare.conformance.rocketmq_traces.steps import NOTHING, Outcome, Step
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
@@ -34,11 +31,10 @@ from rocketmq_selfbalance.cluster import (
     RouteInfoManager,
     Subscription,
     TopicConfig,
+    Version,
     publish_queues,
     subscribe_queues,
 )
-
-_AS_STORED = "topic_group_table_as_stored"
 
 
 class Connection(NamedTuple):
@@ -65,9 +61,11 @@ class Consumers:
 
     outcome = Outcome
 
-    def __init__(self, enable_fast_channel_event_process: bool, channel_expired_timeout_ms: int) -> None:
+    def __init__(
+        self, enable_fast_channel_event_process: bool, channel_expired_timeout_ms: int, version: Version
+    ) -> None:
         self.manager = ConsumerManager(
-            channel_expired_timeout_ms, fast_channel_events=enable_fast_channel_event_process
+            channel_expired_timeout_ms, fast_channel_events=enable_fast_channel_event_process, release=version
         )
         self.closed: set[str] = set()
 
@@ -110,7 +108,7 @@ class Consumers:
         return self._outcome(step, None if found is None else list(found))
 
     def query_topic_consume_by_who(self, step: Step, topic: str) -> Outcome:
-        return self._outcome(step, get(step, "result", list))
+        return self._outcome(step, sorted(self.manager.groups_of(topic)))
 
     def client_ids_sorted(self, step: Step, group: str) -> Outcome:
         found = self.manager.client_ids(group)
@@ -136,7 +134,9 @@ class Consumers:
                 }
                 for name, group in sorted(self.manager.groups.items())
             ],
-            _AS_STORED: get(get(step, "state", dict), _AS_STORED, dict),
+            "topic_group_table_as_stored": {
+                topic: sorted(groups) for topic, groups in sorted(self.manager.by_topic.items())
+            },
             "closed_channels": sorted(self.closed),
         }
         return Outcome(result, {"events": recorded if same else played}, state)

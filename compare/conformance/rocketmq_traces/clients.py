@@ -45,6 +45,7 @@ from rocketmq_selfbalance.cluster import (
     Step,
     Thread,
     UnlockQueues,
+    Version,
 )
 
 
@@ -63,7 +64,7 @@ class CreateClient(NamedTuple):
     pull_threshold_size_for_topic: int
 
 
-def make_consumer(now: Time, given: CreateClient) -> Consumer:
+def make_consumer(now: Time, given: CreateClient, version: Version) -> Consumer:
     """The client's one consumer."""
     check_choices(given._asdict(), "kind", "message_model", "consume_from_where")
     settings = ClientSettings(
@@ -75,6 +76,7 @@ def make_consumer(now: Time, given: CreateClient) -> Consumer:
             pull_threshold_for_topic=given.pull_threshold_for_topic,
             pull_threshold_size_for_topic=given.pull_threshold_size_for_topic,
         ),
+        version=version,
     )
     strategy = strategy_named(given.strategy)
     consumer = Consumer(given.group, given.client, given.client, strategy, RemoteOffsets(), settings, now)
@@ -214,6 +216,8 @@ class TraceWorld:
     def __init__(self, consumer: Consumer, brokers: Surroundings) -> None:
         self._consumer, self._brokers = consumer, brokers
         self._effects: dict[str, list[object]] = {}
+        self.passed = 0
+        """Milliseconds that the last steps took."""
 
     def run(self, now: int, *steps: Step) -> object:
         """Do these steps; what the last one leaves."""
@@ -228,6 +232,7 @@ class TraceWorld:
                 thread.value = self._answer(time, call)
                 if isinstance(call, Sleep):
                     time += call.duration
+        self.passed = int(time - now)
         return thread.value
 
     def take_effects(self) -> dict[str, list[object]]:

@@ -38,6 +38,7 @@ from rocketmq_selfbalance.cluster import (
     RouteInfoManager,
     TopicConfig,
     UnlockAll,
+    Version,
     consumer_data,
     subscribe_queues,
 )
@@ -49,17 +50,17 @@ _CHANNEL_EXPIRED_MS = 120_000
 class _Broker:
     """One broker's tables."""
 
-    def __init__(self, now: Time) -> None:
-        self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS)
-        self.offsets = ConsumerOffsetManager(now)
+    def __init__(self, now: Time, version: Version) -> None:
+        self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS, release=version)
+        self.offsets = ConsumerOffsetManager(now, release=version)
         self.locks = RebalanceLockManager(LOCK_MAX_LIVE_MS)
 
 
 class GroupBrokers:
     """All brokers by name, and the route table. A client's channel is named after it."""
 
-    def __init__(self, group: str, *, notify: bool) -> None:
-        self._group, self._notify = group, notify
+    def __init__(self, group: str, version: Version, *, notify: bool) -> None:
+        self._group, self._version, self._notify = group, version, notify
         self.brokers: dict[str, _Broker] = {}
         self.routes = RouteInfoManager(NameServerSettings())
         self.unreachable: set[str] = set()
@@ -76,7 +77,7 @@ class GroupBrokers:
 
     def register(self, now: Time, broker: str, topics: dict[str, int]) -> None:
         """The broker registers with these topics, and with one of its own as always."""
-        self.brokers.setdefault(broker, _Broker(now))
+        self.brokers.setdefault(broker, _Broker(now, self._version))
         self._up_names.add(broker)
         self._versions += 1
         configs = [TopicConfig(topic, count, count) for topic, count in topics.items()]
@@ -209,14 +210,15 @@ class WholeGroup:
         message_model: str,
         consume_from_where: str,
         notify_consumer_ids_changed: bool,
+        version: Version,
     ) -> None:
         given = {"message_model": message_model, "consume_from_where": consume_from_where}
         check_choices(given, *given)
         self.group, self.strategy = group, strategy_named(strategy)
         self.settings = ClientSettings(
-            orderly=orderly, message_model=message_model, consume_from_where=consume_from_where
+            orderly=orderly, message_model=message_model, consume_from_where=consume_from_where, version=version
         )
-        self.brokers = GroupBrokers(group, notify=notify_consumer_ids_changed)
+        self.brokers = GroupBrokers(group, version, notify=notify_consumer_ids_changed)
         self.worlds: dict[str, TraceWorld] = {}
         """Client to its world, while it runs."""
 

@@ -7,9 +7,9 @@ from functools import partial
 from typing import NamedTuple
 
 from compare.conformance.cases import MalformedCase
-from compare.conformance.fields import get
+from compare.conformance.fields import Count, get
 from compare.conformance.rocketmq_traces.clients import Brokers, CreateClient, TraceWorld, entries, make_consumer
-from compare.conformance.rocketmq_traces.steps import EPOCH_MS, NOTHING, Answer, Count, Outcome, Step
+from compare.conformance.rocketmq_traces.steps import EPOCH_MS, NOTHING, Answer, Outcome, Step
 from protocols import Queue
 from rocketmq_selfbalance.catalogue import Averagely
 from rocketmq_selfbalance.cluster import (
@@ -31,10 +31,10 @@ from rocketmq_selfbalance.cluster import (
     Start,
     Table,
     UnreadableOffsets,
+    Version,
     parse,
     read_offsets,
     stored_of,
-    text_of,
 )
 
 
@@ -49,11 +49,14 @@ class Place(NamedTuple):
 class Offsets:
     """The offset manager behind a trace, and the broker around it: its message store, its groups and topics."""
 
-    def __init__(self, use_server_side_reset_offset: bool, consumer_offset_update_version_step: int) -> None:
+    def __init__(
+        self, use_server_side_reset_offset: bool, consumer_offset_update_version_step: int, version: Version
+    ) -> None:
         self.new_manager = partial(
             ConsumerOffsetManager,
             server_side_reset=use_server_side_reset_offset,
             version_step=consumer_offset_update_version_step,
+            release=version,
         )
         self.manager = self.new_manager(0)
         self.store: dict[tuple[str, int], tuple[int, bool]] = {}
@@ -150,7 +153,7 @@ class Offsets:
 
     def persist_and_load(self, now: int, step: Step) -> Outcome:
         """The text is given back as recorded where its content is the same: the order of its keys means nothing."""
-        text = text_of(self.manager.stored(), EPOCH_MS)
+        text = self.manager.text(EPOCH_MS)
         recorded = get(get(step, "result", dict), "json_text", str)
         loaded = self.new_manager(now)
         loaded.load(stored_of(text, now, EPOCH_MS))
@@ -200,17 +203,17 @@ _GROUP = "group"
 class Store:
     """The store behind a trace, its file, and the brokers."""
 
-    def __init__(self, store: str) -> None:
+    def __init__(self, store: str, version: Version) -> None:
         if store not in _STORES:
             raise MalformedCase("config.store", " or ".join(_STORES), store)
-        self.remote = store == _STORES[0]
+        self.remote, self.version = store == _STORES[0], version
         self.brokers = Brokers()
         self.file = OffsetsFile()
         self._restart()
 
     def _restart(self) -> None:
-        self.store: OffsetStore = RemoteOffsets() if self.remote else LocalOffsets(self.file)
-        consumer = Consumer(_GROUP, "member", "client", Averagely(), self.store, ClientSettings())
+        self.store: OffsetStore = RemoteOffsets() if self.remote else LocalOffsets(self.file, self.version)
+        consumer = Consumer(_GROUP, "member", "client", Averagely(), self.store, ClientSettings(version=self.version))
         self.world = TraceWorld(consumer, self.brokers)
 
     def update(self, queue: Queue | None, offset: int, increase_only: bool) -> None:
@@ -288,7 +291,8 @@ class Store:
 class Starts:
     """The one client behind a trace."""
 
-    def __init__(self, timezone: str = "UTC") -> None:
+    def __init__(self, version: Version, timezone: str = "UTC") -> None:
+        self.version = version
         if timezone != "UTC":
             raise MalformedCase("config.timezone", "UTC", timezone)
         self.worlds: dict[str, tuple[TraceWorld, Brokers]] = {}
@@ -297,7 +301,7 @@ class Starts:
 
     def create_client(self, now: int, given: CreateClient) -> None:
         brokers = Brokers()
-        self.worlds[given.client] = TraceWorld(make_consumer(now, given), brokers), brokers
+        self.worlds[given.client] = TraceWorld(make_consumer(now, given, self.version), brokers), brokers
 
     def compute_pull_from_where(
         self,

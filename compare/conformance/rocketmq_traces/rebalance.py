@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from compare.conformance.cases import MalformedCase
+from compare.conformance.fields import Count
 from compare.conformance.rocketmq_traces.clients import (
     Brokers,
     CreateClient,
@@ -12,7 +13,7 @@ from compare.conformance.rocketmq_traces.clients import (
     make_consumer,
     owners_of,
 )
-from compare.conformance.rocketmq_traces.steps import NOTHING, Answer, Count, Outcome
+from compare.conformance.rocketmq_traces.steps import NOTHING, Answer, Outcome
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
 from rocketmq_selfbalance.cluster import NOTHING as NO_OFFSET
@@ -28,6 +29,7 @@ from rocketmq_selfbalance.cluster import (
     ResetOffsets,
     Step,
     UnlockAll,
+    Version,
 )
 
 _FAULTS = ("offset_query", "admin_query", "lock", "offset_commit")
@@ -38,7 +40,8 @@ class Clients:
 
     outcome = Outcome
 
-    def __init__(self) -> None:
+    def __init__(self, version: Version) -> None:
+        self.version = version
         self.brokers = Brokers()
         self.worlds: dict[str, TraceWorld] = {}
         self.seen: dict[tuple[str, Queue], ProcessQueue] = {}
@@ -47,7 +50,7 @@ class Clients:
     # What surrounds the clients.
 
     def create_client(self, now: int, given: CreateClient) -> None:
-        self.worlds[given.client] = TraceWorld(make_consumer(now, given), self.brokers)
+        self.worlds[given.client] = TraceWorld(make_consumer(now, given, self.version), self.brokers)
 
     def subscribe(self, now: int, client: str, topic: str) -> None:
         self._consumer(client).subscribe(topic, now)
@@ -151,7 +154,7 @@ class Clients:
             # Only push consumers react (spec rocketmq 2.8).
             return self._after(client)
         outcome = self._run(now, client, ResetOffsets(consumer.group, topic, tuple(offsets), order))
-        return outcome._replace(passed=int(consumer.settings.rebalance.reset_offset_pause_ms))
+        return outcome._replace(passed=self.worlds[client].passed)
 
     def owners(self) -> object:
         return owners_of((client, self._consumer(client).table) for client in sorted(self.worlds))

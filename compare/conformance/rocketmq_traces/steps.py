@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import isfunction
 from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from compare.conformance.cases import Difference, Line, MalformedCase
-from compare.conformance.fields import MOST_COUNT, arguments, differing, get, names_of, only
+from compare.conformance.fields import arguments, differing, get, names_of, only
+from compare.conformance.releases import rocketmq_version
 from compare.json_types import Json
 from rocketmq_selfbalance.cluster import Failure
 
@@ -28,7 +29,7 @@ LONGEST_MS = 100 * 24 * 3_600_000
 NOTHING: Final = "nothing recorded"
 """In the place of a result or a state that a step does not have."""
 
-_HEAD = ("trace_id", "component", "title", "config", "steps")
+_HEAD = ("rocketmq", "differs_from_5_3_3", "trace_id", "component", "title", "config", "steps")
 _FRAME = ("step", "at_ms", "op", "result", "effects", "state")
 _OF_EVERY_CONFIG = ("seed_index",)
 
@@ -45,9 +46,6 @@ class Outcome(NamedTuple):
 
 Step: TypeAlias = Mapping[str, Json]
 """A step, or a config, as it is recorded."""
-
-Count: TypeAlias = Annotated[int, Field(le=MOST_COUNT)]
-"""How many there are of something."""
 
 Answer: TypeAlias = Annotated[
     int | Failure, BeforeValidator(lambda value: Failure.FAILED if value == "error" else value)
@@ -73,7 +71,7 @@ def operations_of(kind: type[Component]) -> Mapping[str, Callable[..., object]]:
 
 
 def play_steps(line: Line, kind: type[Component]) -> list[Difference]:
-    """Perform the trace's steps on a component of this kind, and compare.
+    """Perform the trace's steps on a component of this kind, made for the version that it names, and compare.
 
     Stops after the first step that differs: what comes later only follows from it.
     """
@@ -82,7 +80,8 @@ def play_steps(line: Line, kind: type[Component]) -> list[Difference]:
     get(line, "title", str)
     operations = operations_of(kind)
     only(config, "config", (*names_of(kind.__init__), *_OF_EVERY_CONFIG))
-    component = kind(*arguments(kind.__init__, config, now=0, step=config))
+    version = rocketmq_version(line.get("rocketmq"))
+    component = kind(*arguments(kind.__init__, config, now=0, step=config, version=version))
     now = 0
     for number, step in enumerate(get(line, "steps", list)):
         path = f"steps[{number}]"

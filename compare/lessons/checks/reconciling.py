@@ -34,7 +34,7 @@ class Heartbeat(NamedTuple):
     """As the member says: what it was answered last, because it has done that since."""
     target: Numbers
     free: Numbers
-    """Partitions that, until this heartbeat, nobody owns or has yet to give up."""
+    """Partitions that, until this heartbeat, nobody owns and no other member has yet to give up."""
     answer: Numbers
 
 
@@ -57,7 +57,8 @@ def heartbeats(seed: int) -> Iterator[Heartbeat]:
         number += 1
         member = random.choice(sorted(standings))
         before = standings[member]
-        free = _ALL.difference(*(standing.assigned | standing.pending for standing in standings.values()))
+        others = [standing for name, standing in standings.items() if name != member]
+        free = _ALL.difference(before.assigned, *(standing.assigned | standing.pending for standing in others))
         wanted = frozenset((queue.topic, queue.number) for queue in target[member])
         after = reconcile(before, Goal(epoch, wanted, before.assigned, free.__contains__, topics=(_TOPIC,)))
         standings[member] = after

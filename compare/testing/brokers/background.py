@@ -27,7 +27,7 @@ class Background:
         topics: Mapping[str, Mapping[str, int]] = {},
         settings: Mapping[str, object] = {},
         port: int = 0,
-        kafka_version: str | None = None,
+        version: str | None = None,
     ) -> None:
         self._loop = LoopThread(f"equipoise-{system}")
         self._loop.__enter__()
@@ -38,7 +38,7 @@ class Background:
                 settings=settings,
                 brokers=brokers or None,
                 topics=topics,
-                kafka_version=kafka_version,
+                version=version,
             )
             self.served: Served = self._loop.run(started)
         except BaseException:

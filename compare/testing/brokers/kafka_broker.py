@@ -132,7 +132,7 @@ class KafkaBroker:
     """A cluster of one broker or several, from here to `close`; clients begin at ``bootstrap``.
 
     ``topics``: name to number of partitions; others are created when clients ask for them. ``settings``: the
-    coordinator's, under Kafka's own names. ``kafka_version``: 4.1 to 4.4; left out, the default of `equipoise serve`.
+    coordinator's, under Kafka's own names. ``kafka_version``: 4.1 to 4.4; left out, the newest.
     Methods may be called from any thread.
     """
 

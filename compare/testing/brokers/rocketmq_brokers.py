@@ -20,7 +20,7 @@ class RocketMQBrokers:
     """A cluster from here to `close`; clients take ``name_server`` as theirs.
 
     ``topics``: name to number of queues on every broker, or to a number per broker (``broker-a``, ``broker-b``, ...).
-    Methods may be called from any thread.
+    ``rocketmq_version``: 5.3, 5.4 or 5.5; left out, the newest. Methods may be called from any thread.
     """
 
     def __init__(
@@ -29,12 +29,13 @@ class RocketMQBrokers:
         *,
         brokers: int = 1,
         port: int = 0,
+        rocketmq_version: str | None = None,
     ) -> None:
         if not 1 <= brokers <= 26:
             raise UserError(f"brokers={brokers}: expected 1 to 26")
         names = [f"broker-{chr(ord('a') + number)}" for number in range(brokers)]
         there = {topic: _per_broker(queues, names) for topic, queues in topics.items()}
-        self._background = Background("rocketmq", names, there, {}, port)
+        self._background = Background("rocketmq", names, there, {}, port, rocketmq_version)
         self._groups: dict[str, RealGroup] = {}
 
     @property

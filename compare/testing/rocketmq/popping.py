@@ -25,6 +25,7 @@ from rocketmq_selfbalance.cluster import (
     PopRecord,
     PopTopic,
     RocketMQCluster,
+    in_turn,
 )
 
 ALL = "*"
@@ -122,7 +123,7 @@ class Popping:
     def _take(
         self, topic: str, broker: str, numbers: list[int], most: int, invisible: Time, random: int
     ) -> list[Taken]:
-        popped = self._topics.setdefault((topic, broker), PopTopic())
+        popped = self._topics.setdefault((topic, broker), PopTopic(self.cluster.configuration.broker.version))
         popped.revive(self._now)
         ends = {number: self._end(Queue(topic, broker, number)) for number in numbers}
         found = popped.pop(self._now, ends, numbers, most, invisible, random)
@@ -132,10 +133,9 @@ class Popping:
     def _take_in_order(
         self, topic: str, broker: str, numbers: list[int], most: int, invisible: Time, random: int
     ) -> list[Taken]:
-        popped = self._topics.setdefault((topic, broker), PopTopic())
-        start = random % len(numbers)
+        popped = self._topics.setdefault((topic, broker), PopTopic(self.cluster.configuration.broker.version))
         messages: list[Taken] = []
-        for number in (*numbers[start:], *numbers[:start]):
+        for number in in_turn(numbers, random, popped.release):
             key = self._key(topic, broker, number)
             first = popped.committed.setdefault(number, 0)
             last = min(self._end(Queue(topic, broker, number)), first + most - len(messages))

@@ -15,7 +15,7 @@ from compare.conformance.kafka_coordinator import play, recognises
 from compare.conformance.players import PLAYERS
 from kafka_coordinator.coordinator import join
 from kafka_coordinator.messages import ConsumerGroupHeartbeat
-from kafka_coordinator.versions import VERSIONS, rules
+from kafka_coordinator.versions import VERSIONS
 from tests.compare.conformance.planting import Place, plants, traces, with_value
 
 
@@ -71,11 +71,11 @@ def test_a_trace_fails_without_the_rule_that_it_shows(monkeypatch: pytest.Monkey
     for rule, number in RULES_SEEN.items():
         without = dataclasses.replace(VERSIONS["4.4"], **{rule: False})
         with monkeypatch.context() as patch:
-            patch.setattr(kafka_coordinator, "version_named", lambda name, where, made=without: made)
+            patch.setattr(kafka_coordinator, "kafka_version", lambda told, made=without: made)
             assert play(scripts[f"pub44-consumer-script-{number:03}"]), rule
     unseen = {"assignor_change_raises_epoch", "static_return_finds_room", "malformed_subscription_is_inconsistent"}
     unseen.add("simple_has_wishes")  # of share groups: the vectors of their assignor show it
-    names = {rule.name for rule in rules() if not rule.name.startswith("share_")}
+    names = {rule.name for rule in VERSIONS.rules if not rule.name.startswith("share_")}
     assert names == RULES_SEEN.keys() | unseen | {"classic_member_has_no_pattern"}
 
 

@@ -10,7 +10,7 @@ import pytest
 from compare.conformance.cases import MalformedCase, play_file
 from compare.conformance.kafka_share_partitions import play, recognises
 from compare.conformance.players import PLAYERS
-from kafka_coordinator.versions import VERSIONS, rules
+from kafka_coordinator.versions import VERSIONS
 from tests.compare.conformance.planting import plants, traces
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka"
@@ -46,11 +46,11 @@ def test_a_change_of_any_kind_of_recorded_field_makes_its_trace_fail() -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [rule.name for rule in rules() if rule.name.startswith("share_")], ids=lambda name: name[6:]
+    "rule", [rule.name for rule in VERSIONS.rules if rule.name.startswith("share_")], ids=lambda name: name[6:]
 )
 def test_without_a_rule_of_4_4_a_trace_of_4_4_is_not_met(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     without = dataclasses.replace(VERSIONS["4.4"], **{rule: False})
-    monkeypatch.setattr("compare.conformance.kafka_share_partitions.version_named", lambda *_: without)
+    monkeypatch.setattr("compare.conformance.kafka_share_partitions.kafka_version", lambda told: without)
     assert any(noticed(trace) for trace in traces(NEW))
 
 

@@ -46,7 +46,7 @@ def test_members_that_rebalance_by_themselves_are_named() -> None:
 
 def test_the_consumer_protocol_counts_epochs() -> None:
     told = brief_story(result(CRASH, "kafka:uniform"))
-    assert "A rebalance (epoch 4): session of c2 timed out, 40 s later" in told
+    assert "A rebalance (epoch 5): session of c2 timed out, 40 s later" in told
     assert "Assigning: the target is older than the group; the next heartbeat has a new one computed" in told
 
 

@@ -57,7 +57,9 @@ def test_whole_levels_hold_the_states_of_single_steps(subtests: pytest.Subtests)
 
 
 def test_stories_are_as_short_as_single_steps_find_them() -> None:
-    of = subject(group("kafka:uniform", 2, "crash: c2"), SINGLE_OWNER)
+    of = subject(
+        group("kafka:uniform", 2, "crash: c2", settings="group.consumer.assignment.interval.ms: 0"), SINGLE_OWNER
+    )
     world, first = of.settled.world, of.settled.first
     levels, _ = _one_by_one(world, first, 20_000)
     depth = next(at for at, level in enumerate(levels) if any(world.violated(state) for state in level))

@@ -67,9 +67,9 @@ def test_fields_of_messages_stand_behind_their_types_where_they_have_them() -> N
     own = [line.partition(" c3 ")[2] or line.partition(" -> c3: ")[2] for line in words if "c3" in line]
     assert own == [
         "-> broker-a: ConsumerGroupHeartbeat, member_epoch 0",
-        "ConsumerGroupHeartbeatAnswer, member_epoch 3",
-        "-> broker-a: ConsumerGroupHeartbeat, member_epoch 3",
-        "ConsumerGroupHeartbeatAnswer, member_epoch 3",
+        "ConsumerGroupHeartbeatAnswer, member_epoch 4",
+        "-> broker-a: ConsumerGroupHeartbeat, member_epoch 4",
+        "ConsumerGroupHeartbeatAnswer, member_epoch 4",
     ]
 
 

@@ -45,12 +45,9 @@ def test_the_newcomer_with_an_instance_id_in_use_is_refused_and_nothing_is_handl
     assert {member: len(queues) for member, queues in found["owners"].items()} == {"c1": 2, "c2": 2, "c3": 0}
 
 
-def test_a_commit_with_an_older_member_epoch_is_refused() -> None:
-    commits = [each for each in lived("stale-commit", VARIANT).timeline.commits if each.error]
-    assert [(each.generation, each.offset, each.error) for each in commits] == [
-        (1, 5, "STALE_MEMBER_EPOCH"),
-        (2, 5, "STALE_MEMBER_EPOCH"),
-    ]
+def test_a_commit_with_an_older_epoch_than_that_of_its_partition_is_refused() -> None:
+    commits = [each for each in lived("stale-commit", VARIANT).timeline.commits if each.offset == 5]
+    assert [(each.generation, each.error) for each in commits] == [(1, "STALE_MEMBER_EPOCH"), (2, "")]
 
 
 def test_a_first_member_waits_for_nobody() -> None:

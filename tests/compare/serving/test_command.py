@@ -124,7 +124,7 @@ def test_real_clients_use_it_and_it_writes_what_they_did(tmp_path: Path) -> None
     [
         ("4.1", (), 1, ""),
         ("4.1", ("--kafka-version", "4.4"), 2, ""),
-        ("4.3", (), 2, "serve: note: kafka 4.3 is composed of rules whose first version is known; not compared"),
+        ("4.3", (), 2, "serve: note: Kafka 4.3 is composed of rules whose first version is known; not compared"),
     ],
 )
 def test_the_version_that_is_named_is_served(

@@ -75,16 +75,20 @@ def _fenced_keeps_all(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(membership, "_lose_all", lambda c, now, out: None)
 
 
+AT_ONCE = "group.consumer.assignment.interval.ms: 0"
+"""A second target within the same second: time hardly passes while an order of events is explored."""
 TWO = scope(["orders", "orders"], system="kafka:uniform")
 CRASHED = scope(["orders", "orders"], "crash: c2", system="kafka:uniform")
 MIXED = scope(["orders"], "join: c2, subscribe: [orders], settings: {group.protocol: classic}", system="kafka:uniform")
-GROWN = scope(["orders", "orders"], "queues: {orders: 3}", system="kafka:server-range")
+GROWN = scope(
+    ["orders", "orders"], "queues: {orders: 3}", system="kafka:server-range", settings=f"{NO_COMMITS}, {AT_ONCE}"
+)
 """The member that has the first partition gets the second one, too, and the other one the third."""
 COMMITTING = scope(
     ["orders", "orders"],
     "queues: {orders: 3}",
     system="kafka:server-range",
-    settings="enable.auto.commit: true",
+    settings=f"enable.auto.commit: true, {AT_ONCE}",
     own={"c1": NO_COMMITS},
 )
 """The same, and the other one commits before it gives the second partition up."""

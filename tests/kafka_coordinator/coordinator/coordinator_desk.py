@@ -21,7 +21,7 @@ from kafka_coordinator.messages import (
     OffsetFetch,
     SyncGroup,
 )
-from kafka_coordinator.versions import version_named
+from kafka_coordinator.versions import VERSIONS
 from protocols.engine.nodes import Message, Time
 from protocols.engine.single import SingleNode
 from protocols.facts import Transition
@@ -43,7 +43,7 @@ class Requests:
         leaders: tuple[str, ...] | None = None,
     ) -> None:
         given = dict(settings or {})
-        version = version_named(given.pop("version", "4.1"), "test")
+        version = VERSIONS.named(given.pop("version", "4.1"), "test")
         self.settings = with_settings(BrokerSettings(version=version), {**ONE_PARTITION, **given}, "test")
         self.world = SingleNode(Coordinator(name, self.settings, storage, leaders))
         self.world.start()

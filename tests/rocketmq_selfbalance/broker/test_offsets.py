@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from protocols.engine.nodes import OPERATOR
 from protocols.facts import Committed
 from rocketmq_selfbalance.broker import BrokerSettings
-from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, stored_of, text_of
+from rocketmq_selfbalance.broker.offsets import ConsumerOffsetManager, stored_of
 from rocketmq_selfbalance.broker.store import StopBroker
 from rocketmq_selfbalance.codes import SUCCESS, TOPIC_NOT_EXIST
 from rocketmq_selfbalance.messages.membership import ResetOffset, UpdateBrokerConfig
@@ -125,7 +125,7 @@ def test_the_offset_file_says_what_the_table_held(commits: list[tuple[str, str, 
     manager = ConsumerOffsetManager(5, version_step=3)
     for group, topic, number, offset in commits:
         manager.commit(7, group, topic, number, offset)
-    assert stored_of(text_of(manager.stored(), 1000), 9, 1000) == manager.stored()
+    assert stored_of(manager.text(1000), 9, 1000) == manager.stored()
 
 
 def test_the_offset_file_may_have_quoted_keys_and_names_that_look_like_them() -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from protocols.facts import Owns
 from rocketmq_selfbalance.client.commands import Shutdown
-from rocketmq_selfbalance.client.settings import VERSION_4_5
+from rocketmq_selfbalance.client.settings import OF_VERSION
 from rocketmq_selfbalance.messages.requests import LockBatchMq, LockBatchMqAnswer
 from tests.rocketmq_selfbalance.client.client_cluster import Cluster
 from tests.rows import rows
@@ -82,11 +82,11 @@ def test_each_broker_is_asked_twice_at_once_as_by_a_real_client() -> None:
 
 
 def test_a_release_without_the_service_for_pop_asks_once() -> None:
-    asked = modelled(VERSION_4_5)
+    asked = modelled(OF_VERSION["4.5"])
     assert {broker: len(each) for broker, each in renewals(asked).items()} == {"broker-a": 1, "broker-b": 1}
 
 
-@rows(("settings", "least", "most"), [({}, 58_000.0, 61_500.0), (VERSION_4_5, 0.0, 25_000.0)])
+@rows(("settings", "least", "most"), [({}, 58_000.0, 61_500.0), (OF_VERSION["4.5"], 0.0, 25_000.0)])
 def test_a_round_of_the_service_for_pop_during_a_shutdown_leaves_the_queues_locked(
     settings: Mapping[str, Any], least: float, most: float
 ) -> None:

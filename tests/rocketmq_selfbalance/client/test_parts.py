@@ -15,12 +15,13 @@ from rocketmq_selfbalance.client.offset_store import (
 )
 from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
 from rocketmq_selfbalance.client.settings import (
-    VERSION_4_5,
+    OF_VERSION,
     ClientSettings,
     with_settings,
 )
 from rocketmq_selfbalance.states import CLIENT, PROCESS_QUEUE
 from rocketmq_selfbalance.strategies import ByConfig
+from rocketmq_selfbalance.versions import VERSIONS
 from tests.rocketmq_selfbalance.client.client_cluster import GROUP, Cluster
 
 QUEUES = st.builds(Queue, st.sampled_from(["T", "Ü"]), st.sampled_from(["a", "b"]), st.integers(0, 5))
@@ -59,7 +60,8 @@ def test_ordered_consumption_never_loses_or_repeats_a_committed_record(steps: li
 
 @given(st.dictionaries(QUEUES, st.integers(0, 1 << 60), max_size=30))
 def test_the_file_of_a_broadcasting_consumer_says_what_was_written(offsets: dict[Queue, int]) -> None:
-    assert read_offsets(write_offsets(offsets)) == offsets
+    for version in VERSIONS.values():
+        assert read_offsets(write_offsets(offsets, version)) == offsets
 
 
 def test_settings_are_written_under_rocketmqs_names() -> None:
@@ -80,7 +82,7 @@ def test_settings_are_written_under_rocketmqs_names() -> None:
         ({"orderly": 1}, "true or false"),
         ({"messageModel": "ALL"}, "one of CLUSTERING, BROADCASTING"),
         ({"pollNameServerInterval": "5s"}, "milliseconds"),
-        ({"version": 3}, "one of 5.3, 4.5"),
+        ({"version": 3}, "expected a version of RocketMQ: 4.5, 5.3, 5.4, 5.5"),
     ):
         with pytest.raises(UserError, match="member c1: ") as refused:
             with_settings(base, given_, "member c1")
@@ -132,7 +134,7 @@ def test_the_code_takes_every_edge_of_the_life_of_a_queue() -> None:
     full.run(100.0)
     watch(full)
     old = Cluster({"T": 1})
-    old.start("c1", orderly=True, **VERSION_4_5)  # a new queue counts as unlocked until the next lock round
+    old.start("c1", orderly=True, **OF_VERSION["4.5"])  # a new queue counts as unlocked until the next lock round
     old.run(5_000)
     watch(old)
     expected = {(edge.before, edge.event, edge.after) for edge in PROCESS_QUEUE.edges if edge.before != edge.after}

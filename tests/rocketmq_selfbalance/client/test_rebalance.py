@@ -10,7 +10,7 @@ from rocketmq_selfbalance.client.commands import (
     Subscribe,
     Unsubscribe,
 )
-from rocketmq_selfbalance.client.settings import VERSION_4_5
+from rocketmq_selfbalance.client.settings import OF_VERSION
 from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat
 from rocketmq_selfbalance.messages.offsets import UpdateConsumerOffset
 from rocketmq_selfbalance.messages.requests import UnlockBatchMq
@@ -27,7 +27,7 @@ def passes(cluster: Cluster, name: str, topic_count: int = 2) -> list[float]:
 
 def test_an_unbalanced_pass_is_repeated_after_a_second_in_5_and_after_20_in_4() -> None:
     elsewhere = ByConfig((Queue("T", "broker-a", 0), Queue("U", "broker-a", 0)))
-    for version, at_least, at_most in (({}, 15, 21), (VERSION_4_5, 1, 3)):
+    for version, at_least, at_most in (({}, 15, 21), (OF_VERSION["4.5"], 1, 3)):
         cluster = Cluster({"T": 1}, brokers=("broker-a",))
         cluster.start("c1", strategy=elsewhere, **version)
         cluster.run(20_000)
