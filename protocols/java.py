@@ -8,7 +8,7 @@ A queue: what is handed out. Kafka says partition, RocketMQ message queue.
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
-from operator import itemgetter
+from operator import itemgetter, mul
 from typing import NamedTuple, TypeVar
 
 _MASK = 0xFFFFFFFF
@@ -38,15 +38,16 @@ def sorted_pairs(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     return sorted(listed, key=lambda pair: (utf16_key(pair[0]), pair[1]))
 
 
+_POWERS = [pow(31, exponent, 1 << 32) for exponent in range(255, -1, -1)]
+
+
 @lru_cache(maxsize=1 << 16)
 def string_hash(text: str) -> int:
     """``String.hashCode`` as an unsigned 32-bit number."""
-    value = 0
-    if text.isascii():
-        for unit in text.encode("ascii"):
-            value = value * 31 + unit & _MASK
-        return value
-    units = utf16_key(text)
+    if text.isascii() and len(text) <= len(_POWERS):
+        whole: int = sum(map(mul, text.encode("ascii"), _POWERS[len(_POWERS) - len(text) :]))
+        return whole & _MASK
+    value, units = 0, utf16_key(text)
     for high, low in zip(units[::2], units[1::2], strict=True):
         value = value * 31 + (high << 8 | low) & _MASK
     return value

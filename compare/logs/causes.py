@@ -268,7 +268,9 @@ class _Court:
             return self._topics.changed(each, before, None, grown)
         process = self._processes.of_member.get(member)
         if process is not None and self._processes.library(process) in _SAYS_WHAT_IT_DOES and own == []:
-            return Cause(UNCHANGED, (), each.events[:1])
+            since, ends = before.over if before else each.at - 30, self._processes.ends(process)
+            if self._processes.begins(process) <= since and each.at < ends:  # its log covers the moment
+                return Cause(UNCHANGED, (), each.events[:1])
         who = f"the log of {client_of(member)}" if member else "the clients' logs"
         return Doubt((UNCHANGED, "subscription_changed", "partitions_added"), members, each.events[:1], who)
 

@@ -201,9 +201,10 @@ class _Witness:
             return replace(departure, how="clean")
         if own.joins_after(departure.at):
             # The same process is back, and would have said that it closes.
-            return replace(departure, how="poll") if library == "kafka-python" else departure
+            return departure
         if library == "librdkafka" and not own.late:
-            covered = self._processes.ends(process) > departure.at + CLOSE_S
+            covered = self._processes.begins(process) < departure.at - CLOSE_S
+            covered = covered and self._processes.ends(process) > departure.at + CLOSE_S
             return replace(departure, how="clean") if covered else departure
         return departure
 

@@ -39,6 +39,8 @@ from compare.logs.unseen import CLOSE_S, begin_epochs, begins_epoch, unseen_gene
 _AT_ONCE_S = 0.02
 """The broker begins a rebalance so soon after the line about the member that left."""
 
+_BEFORE_S = 1.0
+
 _ALONE = (SessionOver, UnknownMember, Loading, NotCoordinator)
 """What a client notices before it joins again: the group's rebalance begins with its join."""
 
@@ -121,12 +123,21 @@ class _Sharing:
             first, past = bisect_right(self.left_at, since), bisect_right(self.left_at, through)
             left = [*waiting, *self.departures[first:past]]
             waiting = [] if each.at_broker else [gone for gone in left if each.seen.get(gone.member, gone.at) < gone.at]
-            each.departures = [gone for gone in left if gone not in waiting]
             self.follows = place == 0 or self.drafts[place - 1].generation == (each.generation or 0) - 1
+            each.departures = [self._placed(gone, each) for gone in left if gone not in waiting]
             each.joined = self._new_members(place, each, since, through)
             self.known |= {*each.joined, *each.seen, *(each.listed or ())}
             self.known -= {gone.member for gone in each.departures}
             last, since = each.over, max(since, through)
+
+    def _placed(self, gone: Departure, each: Draft) -> Departure:
+        """A member that was gone before the broker began the rebalance led to one before, if any is missing."""
+        begun = each.begun if each.trigger else None
+        if self.follows or each.consumer_protocol or begun is None:
+            return gone
+        if gone.at > (begun if gone.how == "not_rejoined" else begun - _BEFORE_S):  # a removal ends a rebalance
+            return gone
+        return replace(gone, unplaced=True)
 
     def _begin(self, each: Draft, last: float) -> None:
         moves = self.begins.between(last + 0.001, each.over - 0.000_001)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from compare.logs.client_events import (
     CoordinatorGone,
+    Joined,
     Joining,
     Moved,
     OfClient,
@@ -145,6 +146,8 @@ class Returns:
     def why(self, member: str, each: Rebalance, place: int) -> Return:
         """Why a member is new; ``place``: the rebalance's number."""
         process = self._processes.of_member.get(member)
+        if not each.at_broker and _may_have_replaced(member, each):
+            return Return((JOINED, AFTER_FENCING, AFTER_POLL), None, (), "the broker's log")
         if process is not None:
             if found := self._own_log(member, process, each, place):
                 return found
@@ -309,3 +312,12 @@ class Returns:
         """A member is there: whoever it was before is not away any more."""
         if found.known is not None:
             self.absent.is_back(found.known)
+
+
+def _may_have_replaced(member: str, each: Rebalance) -> bool:
+    """Whether it is a static member that no other joins with: it may have taken its place back, without a rebalance."""
+    own = [event for event in each.events if isinstance(event, Joined | Moved) and event.member == member]
+    if not any(event.instance for event in own):
+        return False
+    others = [event for event in each.events if isinstance(event, Joined) and event.stream is not own[0].stream]
+    return not any(abs(event.at - own[0].at) <= _AT_ONCE_S for event in others)

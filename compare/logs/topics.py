@@ -39,7 +39,7 @@ class Topics:
         lines = (*each.events[:1], *([line] if line else []), *grown[:3])
         if line is not None and line.change in {event.topic for event in grown if event.number > 0}:
             return Cause("partitions_added", (), lines)
-        if any(event.number == 0 for event in grown):
+        if line is not None and any(event.number == 0 for event in grown):
             return Cause("topic_matched_pattern", (), lines)
         if any(event.topic in self._names for event in grown) or (line is not None and line.change in self._names):
             return Cause("partitions_added", (), lines)

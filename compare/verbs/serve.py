@@ -10,6 +10,7 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -25,6 +26,7 @@ from compare.running.systems import known_strategies, version_notes
 from compare.running.variants import Variant
 from compare.serving.cluster import Served, start
 from compare.serving.history import MOST_MESSAGES, REAL, History
+from compare.serving.kept import Keeper, can_be_kept
 from compare.serving.recorded import Journal, make_traces
 from compare.serving.service import Service
 from compare.verbs.options import HELP_OPTIONS, check_report, hear_sigterm, save_report, takes_versions
@@ -82,6 +84,9 @@ def _strategy(history: History, system: str) -> str:
 _WRITABLE = "expected a writable file"
 _NAMES = {"kafka": re.compile(r"[\w.-]{1,249}", re.ASCII), "rocketmq": re.compile(r"[\w%|-]{1,127}", re.ASCII)}
 MOST_QUEUES = 10_000
+_RARELY = 10_000, 20, 1_000
+"""How many objects more, and how many looks through the younger ones, before cycles are looked for: a look through all
+topics of a large cluster keeps every client waiting for some 50 ms, and hardly finds any."""
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -117,8 +122,9 @@ MOST_QUEUES = 10_000
     "--record",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="At the end write what the clients did: JSON in the form of compare, one variant `real`. For kafka also"
-    " FILE.jsonl, which conformance plays; it grows while clients are served, and outlives a process that is killed.",
+    help="Write what the clients did, every few seconds and at the end: JSON in the form of compare, one variant"
+    " `real`. For kafka also FILE.jsonl, which conformance plays and which grows while clients are served. Both outlive"
+    " a process that is killed.",
 )
 @click.option(
     "--report",
@@ -168,12 +174,16 @@ def serve(
         click.echo(f"serve: {note}", err=True)
     there = _topics(system, topics, given)
     journal = None if record is None or system != "kafka" else record.with_name(f"{record.name}.jsonl")
-    served, end = asyncio.run(_serve(system, given, there, (host, advertise), port, settings, chosen, journal, report))
+    name = NAME if given is None else given.name
+    kept = None if record is None or not can_be_kept(record) else partial(_keep, name=name, record=record)
+    served, end = asyncio.run(
+        _serve(system, given, there, (host, advertise), port, settings, chosen, journal, report, kept)
+    )
     if record is None and report is None:
         return 0
     hear_sigterm()  # the event loop has heard signals until now
     try:
-        _write(served, end, NAME if given is None else given.name, record, report)
+        _write(served, end, name, record, report)
         if journal is not None:
             _make_traces(served, journal)
     except KeyboardInterrupt:
@@ -210,9 +220,10 @@ async def _serve(
     version: str | None,
     record: Path | None,
     report: Path | None,
+    keep: Callable[[Served], None] | None,
 ) -> tuple[Served, Time]:
     """Serve until a signal comes; what was served, and when it ended. ``record``: where to write down what clients of
-    Kafka say."""
+    Kafka say; ``keep`` writes what happened until now."""
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, over.set)
@@ -232,6 +243,8 @@ async def _serve(
     )
     gc.collect()
     gc.freeze()  # what is loaded stays: to look through it again would keep every client waiting
+    gc.set_threshold(*_RARELY)
+    keeper = None if keep is None else Keeper(partial(keep, served), lambda: dict(served.world.messages))
     try:
         click.echo(served.address)
         for text in served.passed_over:
@@ -239,17 +252,31 @@ async def _serve(
         await over.wait()
         end = served.world.tell_time()
     finally:
+        if keeper is not None:
+            keeper.close()
         await served.world.close()
         if journal is not None:
             journal.close()
     return served, end
 
 
+def _keep(served: Served, name: str, record: Path) -> None:
+    """Write what happened until now; to be called in a process of its own."""
+    served.history.listener = None
+    result = result_of(served.history, served.service, served.world, served.world.tell_time(), name)
+    found = measured(result, served.service, with_chart_data=False)
+    files.write_text(record, _json_of(found))
+
+
+def _json_of(found: Measured) -> str:
+    return json.dumps(found[2], indent=1, allow_nan=False) + "\n"
+
+
 def _write(served: Served, end: Time, name: str, record: Path | None, report: Path | None) -> None:
     result = result_of(served.history, served.service, served.world, end, name)
     found = measured(result, served.service, with_chart_data=report is not None)
     if record is not None:
-        _save("--record", record, lambda: json.dumps(found[2], indent=1, allow_nan=False) + "\n")
+        _save("--record", record, lambda: _json_of(found))
         if served.service.system != "kafka":
             click.echo("serve: no recording for conformance: its traces are of Kafka's coordinator", err=True)
     if report is not None:

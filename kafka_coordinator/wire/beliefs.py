@@ -17,7 +17,7 @@ What a member does between being told and acting on it (callbacks, a poll that i
 consumers tell their beliefs themselves; there these rules are not needed.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from kafka_coordinator.assignors.inputs import Partition
@@ -62,7 +62,7 @@ class _Belief:
     def __init__(self) -> None:
         self.partitions: frozenset[Partition] = frozenset()
         self.generation: int | None = None
-        self.reads: frozenset[Partition] = frozenset()
+        self.reads: set[Partition] = set()
         """Those of its partitions that it has begun to read."""
         self.connection: str | None = None
         self.set_aside: tuple[frozenset[Partition], int | None] | None = None
@@ -123,19 +123,17 @@ class Beliefs:
                 self._end(key, observe)
                 belief.set_aside = kept
 
-    def begins_to_read(self, client_id: str, partition: Partition) -> list[tuple[str, str]]:
-        """A client fetches this partition: the members (group and name) of this client that own it, and had not begun
-        to read it."""
-        found = [
-            key
-            for key, belief in self._beliefs.items()
-            if partition in belief.partitions
-            and partition not in belief.reads
-            and self._names.has(key[0], client_id, key[1])
-        ]
-        for key in found:
-            self._beliefs[key].reads |= {partition}
-        return found
+    def begin_to_read(
+        self, client_id: str, partitions: Sequence[tuple[Partition, int]]
+    ) -> Iterator[tuple[tuple[str, str], Partition, int]]:
+        """A client fetches these partitions from these offsets: the members (group and name) of this client that own
+        one, and had not begun to read it."""
+        own = [(key, belief) for key, belief in self._beliefs.items() if self._names.has(key[0], client_id, key[1])]
+        for partition, offset in partitions if own else ():
+            for key, belief in own:
+                if partition in belief.partitions and partition not in belief.reads:
+                    belief.reads.add(partition)
+                    yield key, partition, offset
 
     # Requests.
 
@@ -268,15 +266,15 @@ def observe_positions(
 ) -> None:
     """Tell the positions of members that a Fetch begins to read for. A request of an incremental session names only
     partitions that are new in it, or have another position than before."""
+    partitions: list[tuple[Partition, int]] = []
     for topic in request.body.topics:
         name = getattr(topic, "topic", None) or state.topic_names.get(getattr(topic, "topic_id", NO_ID))
-        if name is None:
-            continue
-        for each in topic.partitions:
-            partition = name, each.partition
-            for group, member in beliefs.begins_to_read(request.client_id, partition):
-                why = _why(state, group, partition, each.fetch_offset)
-                observe(Position(group, member, Queue(name, "", each.partition), each.fetch_offset, why))
+        if name is not None:
+            partitions += [((name, each.partition), each.fetch_offset) for each in topic.partitions]
+    found = beliefs.begin_to_read(request.client_id, partitions) if partitions else ()
+    for (group, member), partition, offset in found:
+        why = _why(state, group, partition, offset)
+        observe(Position(group, member, Queue(partition[0], "", partition[1]), offset, why))
 
 
 def _why(state: BrokerState, group: str, partition: Partition, offset: int) -> str:

@@ -4,7 +4,7 @@ all brokers the new state first.
 In Kafka `QuorumController` with `ForwardingManager`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -97,7 +97,8 @@ class ControllerNode:
             controller.unfence(message.broker)
         elif isinstance(message, BalanceLeaders):
             controller.rebalance_leaders()
-        self._tell(out)
+        for _ in self._tell(out):
+            pass
 
     def timeout(self, now: Time, timer: TimerName, out: Outbox) -> None:
         """It sets no timers."""
@@ -119,7 +120,12 @@ class ControllerNode:
             made = yield from create_partitions(self.cluster, request)
         else:
             made = alter_configs(self.cluster, request, message.node_id, message.settings)
-        self._tell(out)
+        is_long = len(self.cluster.topics()) > _MANY
+        if is_long:
+            yield
+        for _ in self._tell(out):
+            if is_long:
+                yield
         return made
 
     def _create(self, topics: tuple[str, ...], out: Outbox) -> None:
@@ -130,11 +136,17 @@ class ControllerNode:
                 continue  # somebody else was faster, or nobody can have it: the client that asks again is told
             self.cluster.create(topic, replicas, {}, _new_id(out))
 
-    def _tell(self, out: Outbox) -> None:
+    def _tell(self, out: Outbox) -> Iterator[None]:
+        """The brokers learn the state one after the other: others may have their turn in between."""
         state = self.cluster.news()
         if state is not None:
             for broker in self.cluster.controller.brokers:  # those that do not run do not hear it
                 out.send(broker, state)
+                yield
+
+
+_MANY = 1_000
+"""Topics with which a broker needs long enough to learn a state for others to have their turn."""
 
 
 def _new_id(out: Outbox) -> UUID:

@@ -3,6 +3,7 @@ what the cluster itself tells is judged alike, and who is no consumer group is n
 
 import json
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -104,3 +105,37 @@ def test_other_groups_are_named_as_what_they_are(live: Live) -> None:
     assert sorted(line["why"].partition(",")[0] for line in lines) == sorted(
         f"{name!r} is a {kind} group" for name, kind in live.others.items()
     )
+
+
+def test_a_watch_lists_them_and_judges_none_of_them(live: Live, tmp_path: Path) -> None:
+    out = ["--out", str(tmp_path / "out"), "--polls", "1", "--format", "json"]
+    command = ["watch", f"kafka://{live.kafka.plaintext}", *out]
+    ran = subprocess.run([sys.executable, "-m", "compare", *command], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    (poll,) = map(json.loads, ran.stdout.splitlines())
+    assert {each["group"] for each in poll["groups"]} == set(CONSUMERS)
+    named = [line["why"].partition(",")[0] for line in poll["skipped"]]
+    assert sorted(named) == sorted(f"{name!r} is a {kind} group" for name, kind in live.others.items())
+
+
+@pytest.mark.parametrize(
+    ("group", "to", "step", "members", "code", "line"),
+    [
+        ("pattern", "uniform", 2, 2, 0, "as promised"),
+        ("pattern", "uniform", 2, 3, 1, "not as promised: 2 members, expected 3"),
+        ("pattern", "server-range", 2, 2, 1, "not as promised: strategy uniform, expected server-range"),
+        ("mixed", "uniform", 2, 2, 1, "not as promised"),
+        ("pattern", "uniform", 1, 2, 1, "unknown, because the source does not show the brokers' group.consumer"),
+    ],
+)
+def test_the_check_of_a_step_reads_the_cluster(
+    live: Live, group: str, to: str, step: int, members: int, code: int, line: str
+) -> None:
+    """One of the mixed group's members still speaks the classic protocol."""
+    source = f"kafka://{live.kafka.plaintext}"
+    options = ["--group", group, "--from", "range", "--to", to, "--check", str(step), "--members", str(members)]
+    ran = subprocess.run(
+        [sys.executable, "-m", "compare", "plan", source, *options], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout.count("\n")) == (code, 1), ran.stdout + ran.stderr
+    assert f"step {step} of group {group}: {line}" in ran.stdout

@@ -103,19 +103,17 @@ def _take(core: Core, group: ConsumerGroup, member_id: str, given: list[Partitio
         return
     wanted = set(given)
     kept = [partition for partition in before or () if partition in wanted]
-    had = set(kept)
-    added = [partition for partition in given if partition not in had]
-    topics = [topic for topic in dict.fromkeys([topic for topic, _ in added]) if not _has(kept, topic)]
-    if topics:
-        newest = [partition for topic in reversed(topics) for partition in added if partition[0] == topic]
-        added = [partition for partition in added if partition[0] not in topics]
-        kept = [*newest, *kept]
-    group.target[member_id] = (*kept, *added)
+    had, known = set(kept), {topic for topic, _ in kept}
+    added: list[Partition] = []
+    new: dict[str, list[Partition]] = {}
+    for partition in given:
+        if partition[0] not in known:
+            new.setdefault(partition[0], []).append(partition)
+        elif partition not in had:
+            added.append(partition)
+    newest = [partition for topic in reversed(new) for partition in new[topic]]
+    group.target[member_id] = (*newest, *kept, *added)
     store_target(core, group, member_id)
-
-
-def _has(partitions: Iterable[Partition], topic: str) -> bool:
-    return any(partition[0] == topic for partition in partitions)
 
 
 def _topics(core: Core, group: ConsumerGroup) -> tuple[dict[str, int], dict[str, int]]:

@@ -88,7 +88,7 @@ def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answe
                 answers.refused(getattr(topic, "name", ""), part.index, error)
     wake(state, now, changed, out)
     if body.acks != 0:
-        return answers.body()
+        return (yield from answers.body(rests))
     if answers.any_refused:
         out.close(sender)  # the producer reads no answers: this tells it to ask for the leaders again
     return None
@@ -272,20 +272,17 @@ class _Answers:
         start = error.log_start if isinstance(error, _BatchRefusedError) else -1
         self._add(index, error.code, -1, None, start, error.details, error.message, leader)
 
-    def body(self) -> Entity:
-        topics = tuple(
-            [
-                entities.make(
-                    self._topic_kind,
-                    name=getattr(topic, "name", None),
-                    topic_id=getattr(topic, "topic_id", None),
-                    partition_responses=tuple(parts),
-                )
-                for topic, parts in self._topics
-            ]
-        )
+    def body(self, rests: Rests) -> Work:
+        topics: list[Entity] = []
+        for topic, parts in self._topics:
+            if rests.due():
+                yield
+            name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
+            topics.append(
+                entities.make(self._topic_kind, name=name, topic_id=topic_id, partition_responses=tuple(parts))
+            )
         return entities.make(
-            self._kind, responses=topics, throttle_time=NO_THROTTLE, node_endpoints=self._hints.nodes()
+            self._kind, responses=tuple(topics), throttle_time=NO_THROTTLE, node_endpoints=self._hints.nodes()
         )
 
     def _add(

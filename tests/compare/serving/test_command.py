@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
@@ -21,6 +22,7 @@ from compare.verbs.serve import serve
 from protocols.errors import UserError
 from tests.kafka_coordinator.wire.plain import request
 from tests.kafka_coordinator.wire.raw_client import RawClient
+from tests.rocketmq_selfbalance.wire.serving import Client
 
 SCENARIO = """
 name: three partitions, and then four
@@ -155,12 +157,57 @@ def test_what_was_recorded_survives_a_kill(tmp_path: Path) -> None:
         producer.produce("orders", b"x")
         assert producer.flush(10) == 0
         assert consume(bootstrap, 1) == [b"x"]
+        assert kept_members(record, "worker") == ("kafka:range", {"worker"})
         process.kill()
         process.wait(30)
-    assert not record.exists()
     (result,) = play_files([tmp_path / "out.json.jsonl"], lambda _: lambda _: None, 1)
     assert isinstance(result, FileResult)
     assert (result.passed, result.failed, result.skipped) == (1, 0, 0)
+
+
+def kept_members(record: Path, member: str) -> tuple[str, set[str]]:
+    """System and members of the record, as soon as it tells of this one."""
+    for _ in range(300):
+        if record.exists() and member in (text := record.read_text()):
+            [variant] = json.loads(text)["variants"]
+            return variant["system"], {each["member"] for each in variant["timeline"]} or set(variant["owners"])
+        time.sleep(0.1)
+    raise AssertionError(f"{record} does not tell of {member}")
+
+
+def test_what_rocketmq_was_seen_to_do_survives_a_kill(tmp_path: Path) -> None:
+    record = tmp_path / "out.json"
+
+    async def reads(name_server: str) -> None:
+        route = await (await Client.connect(name_server)).ask(105, {"topic": "orders"})
+        broker = json.loads(route.body)["brokerDatas"][0]["brokerAddrs"]["0"]
+        client = await Client.connect(broker)
+        subscribed = {"topic": "orders", "subString": "*", "subVersion": 1}
+        data = {"groupName": "g", "consumeType": "CONSUME_PASSIVELY", "messageModel": "CLUSTERING"}
+        data |= {"consumeFromWhere": "CONSUME_FROM_LAST_OFFSET", "subscriptionDataSet": [subscribed]}
+        await client.ask(34, {}, json.dumps({"clientID": "worker", "consumerDataSet": [data]}).encode())
+        client.tell(11, {**PULL, "queueId": "0"})
+        await asyncio.to_thread(kept_members, record, "worker")
+
+    with serving("rocketmq", "--port", "0", "--record", str(record), "--topic", "orders:4") as (process, line):
+        asyncio.run(reads(line.rpartition(" ")[2]))
+        process.kill()
+        process.wait(30)
+    assert kept_members(record, "worker") == ("rocketmq:AVG", {"worker"})
+    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+
+
+PULL = {
+    "consumerGroup": "g",
+    "topic": "orders",
+    "queueOffset": "0",
+    "maxMsgNums": "32",
+    "sysFlag": "2",
+    "commitOffset": "0",
+    "suspendTimeoutMillis": "15000",
+    "subVersion": "1",
+    "subscription": "*",
+}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import time
 from contextlib import suppress
+from datetime import timedelta
 from random import Random
 from struct import pack
 from typing import Any
@@ -136,6 +138,52 @@ def test_a_long_answer_leaves_others_their_turn() -> None:
         await world.close()
 
     asyncio.run(told())
+
+
+def test_the_first_heartbeat_and_the_first_fetch_of_a_member_are_linear_in_its_topics() -> None:
+    """Four times the topics take four times the work; with a square in it, it was up to sixteen times."""
+
+    async def told(count: int) -> float:
+        world, names = Sockets(seed=1), [f"topic-number-{number:05d}" for number in range(count)]
+        await ServedCluster(world, topics=dict.fromkeys(names, 1)).start()
+        took = []
+        for number in range(3):
+            wire = Wire(world, "broker-1")
+            frames = subscribing(f"g{number}", names), reading(names)
+            began = time.thread_time()
+            for each in frames:
+                wire.put(each)
+                for _ in range(count):
+                    await asyncio.sleep(0)
+                    if wire.connection._work is None and wire.connection._message is None:
+                        break
+            took.append(time.thread_time() - began)
+            assert len(wire.transport.written) > 1
+        assert world.failures == []
+        await world.close()
+        return min(took)
+
+    small, large = asyncio.run(told(2_000)), asyncio.run(told(8_000))
+    assert large < 8 * small
+
+
+def subscribing(group: str, names: list[str]) -> bytes:
+    kind: Any = load_request_schema(68, 1)
+    values: dict[str, Any] = {"group_id": group, "member_id": "A" * 22, "member_epoch": 0, "topic_partitions": ()}
+    values |= {"rebalance_timeout": timedelta(minutes=5), "subscribed_topic_names": tuple(names)}
+    nothing = dict.fromkeys(["instance_id", "rack_id", "subscribed_topic_regex", "server_assignor"])
+    return frame(entities.make(kind, **values, **nothing))
+
+
+def reading(names: list[str]) -> bytes:
+    kind: Any = load_request_schema(1, 12)
+    topic = entities.part(kind, "topics")
+    partition = entities.part(topic, "partitions")
+    first = {"partition": 0, "current_leader_epoch": -1, "fetch_offset": 0, "last_fetched_epoch": -1}
+    asked = entities.make(partition, **first, log_start_offset=-1, partition_max_bytes=1000)
+    values: dict[str, Any] = {"replica_id": -1, "max_wait": timedelta(0), "min_bytes": 0, "max_bytes": 1 << 20}
+    values |= {"isolation_level": 0, "session_id": 0, "session_epoch": -1, "forgotten_topics_data": (), "rack_id": ""}
+    return frame(entities.make(kind, topics=tuple(topic(topic=name, partitions=(asked,)) for name in names), **values))
 
 
 def test_what_clients_bring_into_being_is_bounded() -> None:
