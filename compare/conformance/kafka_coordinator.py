@@ -49,7 +49,18 @@ _NOBODY = ""
 _UNCHANGED = "unchanged"
 _MISSING = "nothing"
 
-_LINE_FIELDS = ("trace_id", "kafka", "protocol", "scenario", "config", "topics", "topic_ids", "ids", "steps")
+_LINE_FIELDS = (
+    "trace_id",
+    "kafka",
+    "protocol",
+    "scenario",
+    "config",
+    "topics",
+    "topic_ids",
+    "ids",
+    "steps",
+    "answers_only",
+)
 _STEP_FIELDS = (
     "n",
     "t",
@@ -65,7 +76,7 @@ _STEP_FIELDS = (
 )
 
 _STATES = ("state", "inner", "timeline")
-"""What only a recording tells that saw into the coordinator."""
+"""What a recording of answers alone does not tell."""
 
 _READS = frozenset(("heartbeat", "offset_fetch", "describe_group", "consumer_group_describe"))
 """Operations that change no group: a trace has thousands of them, and looking at all members takes its time."""
@@ -92,7 +103,8 @@ def play(line: Line) -> list[Difference]:
     topic_ids = get(line, "topic_ids", dict) if "topic_ids" in line else {}
     topics, version = get(line, "topics", dict), get(line, "kafka", str) if "kafka" in line else None
     trace = Session(get(line, "ids", dict), get(line, "config", dict), topics, topic_ids, steps, version)
-    untold = {"completed_at_step"} if any("state" in step for step in steps) else {"completed_at_step", *_STATES}
+    answers_only = "answers_only" in line and get(line, "answers_only", bool)
+    untold = {"completed_at_step", *(_STATES if answers_only else ())}
     for number, step in enumerate(steps):
         recorded, got = (
             trace.resolved({name: value for name, value in each.items() if name not in untold})

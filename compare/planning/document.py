@@ -80,6 +80,30 @@ class WrongRecord(TypedDict):
     story: str
 
 
+class UnsafeRecord(TypedDict):
+    """An order that violates a property: its steps, what is wrong from its end on, and what shows it in the group."""
+
+    property: str
+    story: list[str]
+    check: str
+
+
+class ProofRecord(TypedDict):
+    """What was explored of the step with this number: so many members of the group, each restarted once, one topic of
+    so many partitions, the properties, how often timers fire in one order, and so many states (``complete``: all that
+    there are within these limits). ``unsafe``: the shortest order for each property that does not hold."""
+
+    step: int
+    members: int
+    partitions: int
+    properties: list[str]
+    client_firings: int
+    broker_firings: int
+    states: int
+    complete: bool
+    unsafe: list[UnsafeRecord]
+
+
 PlanDocument = TypedDict(
     "PlanDocument",
     {
@@ -93,6 +117,7 @@ PlanDocument = TypedDict(
         "steps": list[StepRecord],
         "other_libraries": list[OtherWayRecord],
         "wrong_orders": list[WrongRecord],
+        "proof": ProofRecord | None,
         "notes": list[str],
         "assumptions": list[str],
     },
@@ -107,8 +132,10 @@ def document(
     stories: Sequence[str],
     timing: Timing,
     seeds: int,
+    proof: ProofRecord | None = None,
 ) -> PlanDocument:
-    """The document. ``costs``: by number of the step, from 0 on; ``stories``: of the wrong orders."""
+    """The document. ``costs``: by number of the step, from 0 on; ``stories``: of the wrong orders; ``proof``: null
+    where nothing was explored."""
     ways = library_ways(subject, target)
     return {
         "group": subject.group,
@@ -123,6 +150,7 @@ def document(
         "wrong_orders": [
             {"text": wrong.text, "story": story} for wrong, story in zip(route.wrong, stories, strict=True)
         ],
+        "proof": proof,
         "notes": list(route.notes),
         "assumptions": list(subject.assumptions),
     }

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from markupsafe import Markup
 
 from compare.formatting import duration, many, number, unit_of
-from compare.planning.document import CostRecord, OtherWayRecord, PlanDocument, StepRecord
+from compare.planning.document import CostRecord, OtherWayRecord, PlanDocument, ProofRecord, StepRecord
 from compare.planning.simulating import WARM_UP
 from compare.running.run_variant import RunResult
 from compare.showing.console import print_line, print_table
 from compare.showing.html import page
 from compare.showing.pictures import timeline
+from protocols.scenario.fields import listed
 
 COLUMNS = (
     ("step", "right"),
@@ -49,6 +50,27 @@ _FOR_JAVA = (
     "Nothing shows which client library every member uses. These steps are right if all are Java's clients; what others"
     " need stands below (--library names the one)."
 )
+
+
+def _explored(proof: ProofRecord) -> Iterator[str]:
+    """What the explorer says of a step, within which limits."""
+    orders = {1: "a restart"}.get(proof["members"], f"{proof['members']} restarts")
+    scope = (
+        f"step {proof['step']} with {many(proof['members'], 'member')} and {many(proof['partitions'], 'partition')};"
+        f" {listed(proof['properties'])}; {many(proof['states'], 'state')}; in one order the timers of a client fire"
+        f" {many(proof['client_firings'], 'time')} at most, those of the broker (sessions, rebalance timeouts)"
+        f" {many(proof['broker_firings'], 'time')}"
+    )
+    if proof["unsafe"]:
+        yield f"Not every order of {orders} is safe ({scope})."
+    elif proof["complete"]:
+        yield f"All orders of {orders} explored: safe ({scope})."
+    else:
+        yield f"No order of {orders} that was explored is unsafe, but there are more ({scope})."
+    for each in sorted(proof["unsafe"], key=lambda unsafe: len(unsafe["story"]))[:1]:
+        steps = [f"{number}. {step}" for number, step in enumerate(each["story"][:-1], 1)]
+        yield f"The shortest one violates {each['property']}: {' '.join(steps)} Then: {each['story'][-1]}."
+        yield f"Check: {each['check']}."
 
 
 def _line(text: str, format: str) -> None:
@@ -130,6 +152,8 @@ def _endings(found: PlanDocument) -> Iterator[tuple[str, list[str]]]:
     if found["wrong_orders"]:
         told = [f"{order['text']} {' '.join(order['story'].splitlines())}" for order in found["wrong_orders"]]
         yield "What goes wrong in another order", told
+    if found["proof"] is not None:
+        yield "Orders explored", list(_explored(found["proof"]))
     if found["notes"]:
         yield "Also", found["notes"]
     if found["assumptions"]:

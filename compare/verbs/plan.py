@@ -12,6 +12,7 @@ from compare.formatting import many
 from compare.planning.by_library import own_settings
 from compare.planning.document import document
 from compare.planning.promises import has_members, judge
+from compare.planning.proof import proof_of
 from compare.planning.real_groups import chosen, of_checked, of_observed, with_library
 from compare.planning.routes import route, way
 from compare.planning.simulating import Timing, costs_of, runs_of_steps, story_of
@@ -130,7 +131,8 @@ def plan(
     with run_progress(steps * seeds) as tell:
         costs = costs_of(subject, found_route, timing, range(seeds), tell)
     stories = [story_of(subject, wrong, timing, _hurting) for wrong in found_route.wrong]
-    found = document(subject, target, found_route, costs, stories, timing, seeds)
+    proof = proof_of(subject, found_route)
+    found = document(subject, target, found_route, costs, stories, timing, seeds, proof)
     if format == "json":
         print_json(found)
     else:

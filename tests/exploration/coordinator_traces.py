@@ -9,7 +9,7 @@ answers otherwise than in the story, which `Told.differing` counts.
 
 import json
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -110,14 +110,17 @@ def told(story: Story, version: str) -> Told | None:
 
 
 def shown(trace: Mapping[str, Any]) -> set[str]:
-    """All that `Story.shows` may name of a trace: errors of answers, the state at its end, who has which partitions."""
-    found = {str(step["resp"].get("error")) for step in trace["steps"] if "resp" in step}
-    for step in trace["steps"][-len(_DESCRIBES) :]:
+    """All that `Story.shows` may name of a trace: errors of answers, and of the descriptions of the group its state and
+    epoch, and of each member (its instance id, or its id) the partitions, and those that it is to have."""
+    answers = [each for step in trace["steps"] for each in (step, *step["completed"]) if "resp" in each]
+    found = {str(each["resp"].get("error")) for each in answers}
+    for step in (each for each in trace["steps"] if each["op"] in _DESCRIBES):
         if step["resp"]["error"] == "NONE":
-            found.add(step["resp"]["state"])
-            found |= {
-                " ".join([each["instance_id"] or "", *_numbers(each["assignment"])]) for each in step["resp"]["members"]
-            }
+            found |= {step["resp"]["state"], f"epoch {step['resp'].get('group_epoch')}"}
+            for member in step["resp"]["members"]:
+                name = member["instance_id"] or member["member_id"]
+                found.add(" ".join([name, *_numbers(member["assignment"])]))
+                found.add(" ".join([name, "to", *_numbers(member.get("target_assignment", ()))]))
     return found
 
 
@@ -138,7 +141,7 @@ def _trace(subject: Subject, steps: Sequence[Step], settling: _Messages, version
     fair = [(at + end - base, *rest) for at, *rest in after.of if at <= base + AFTER_MS]
     in_order = sorted([*events, *story, *fair], key=lambda each: each[0])
     counts = {topic: len(queues) for topic, queues in _topics(subject).items()}
-    ids = {topic: urlsafe_b64encode(topic_id(topic, None).to_bytes(16, "big")).decode().rstrip("=") for topic in counts}
+    ids = topic_ids(counts)
     lines: list[Mapping[str, object]] = [
         {"served": "kafka", "kafka": version, "config": {}, "topics": counts, "topic_ids": ids}
     ]
@@ -153,6 +156,11 @@ def _trace(subject: Subject, steps: Sequence[Step], settling: _Messages, version
     lines += [{"at": last, "from": "", "n": n, "op": op, "group": group, "req": {}} for n, op in enumerate(_DESCRIBES)]
     (trace,) = served.traces(served.written(json.dumps(line).encode() for line in lines))
     return trace.content, trace.differing
+
+
+def topic_ids(topics: Iterable[str]) -> dict[str, str]:
+    """The ids that the model gives topics, as Kafka writes them."""
+    return {each: urlsafe_b64encode(topic_id(each, None).to_bytes(16, "big")).decode().rstrip("=") for each in topics}
 
 
 def _topics(subject: Subject) -> Mapping[str, Sequence[object]]:

@@ -9,6 +9,7 @@ import pytest
 
 from compare.conformance.kafka_coordinator import play
 from tests.exploration.coordinator_traces import GOLDEN, STORIES, VERSIONS, Story, shown, told
+from tests.exploration.written_traces import WRITTEN, Written, trace_of
 
 
 def _kept() -> dict[str, dict[str, Any]]:
@@ -29,6 +30,17 @@ def test_a_story_is_found_and_was_confirmed(story: Story, version: str) -> None:
     assert shown(kept) >= set(story.shows)
 
 
+@pytest.mark.parametrize("written", WRITTEN, ids=lambda written: written.name)
+def test_what_is_written_by_hand_was_confirmed(written: Written) -> None:
+    for version in written.versions:
+        kept = _kept()[f"{written.name} {version}"]
+        assert [(step["op"], step["req"]) for step in kept["steps"]] == [
+            (step["op"], step["req"]) for step in trace_of(written, version)["steps"]
+        ]
+        assert play(kept) == []
+        assert shown(kept) >= set(written.shows)
+
+
 def test_nothing_else_is_kept() -> None:
     expected = {f"{each.scenario} {each.system} {each.property} {version}" for each in STORIES for version in VERSIONS}
-    assert set(_kept()) == expected
+    assert set(_kept()) == expected | {f"{each.name} {version}" for each in WRITTEN for version in each.versions}

@@ -16,6 +16,7 @@ import pytest
 
 from compare.conformance.kafka_coordinator import play
 from tests.exploration.coordinator_traces import GOLDEN, STORIES, VERSIONS, Story, shown, told
+from tests.exploration.written_traces import WRITTEN, Written, trace_of
 from tests.slow.java import UnavailableError, find_java
 from tests.slow.real_kafka import kafka_jars
 
@@ -46,14 +47,16 @@ def answered_by_kafka(version: str, traces: Iterable[Mapping[str, Any]], folder:
     return [json.loads(line.removeprefix(_MARK)) for line in ran.stdout.splitlines() if line.startswith(_MARK)]
 
 
-def _confirmed(version: str, folder: Path) -> Sequence[tuple[Story, dict[str, Any]]]:
-    """Each story with what the coordinator of this version answers to it."""
+def _confirmed(version: str, folder: Path) -> Sequence[tuple[Story | Written, dict[str, Any]]]:
+    """Each story, and each trace written by hand, with what the coordinator of this version answers to it."""
+    by_hand = [each for each in WRITTEN if version in each.versions]
     traces = []
     for story in STORIES:
         found = told(story, version)
         assert found is not None, story
-        traces.append({**found.trace, "kafka": version})
-    return list(zip(STORIES, answered_by_kafka(version, traces, folder), strict=True))
+        traces.append({**found.trace, "kafka": version, "answers_only": True})
+    traces += [trace_of(each, version) for each in by_hand]
+    return list(zip([*STORIES, *by_hand], answered_by_kafka(version, traces, folder), strict=True))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

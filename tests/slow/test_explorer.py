@@ -9,6 +9,7 @@ from compare.exploring.properties import (
     ACKNOWLEDGED,
     COMMITS,
     EVERY_QUEUE,
+    FAIR_SHARE,
     PER_GENERATION,
     SETTLES,
     SINGLE_OWNER,
@@ -22,6 +23,8 @@ from protocols.engine.exploration import Bounds
 pytestmark = pytest.mark.slow
 
 SCENARIOS = Path(__file__).parents[2] / "examples" / "explore"
+
+FAIR = {FAIR_SHARE: None, EVERY_QUEUE: None, SETTLES: None}
 
 SHOWN = [
     ("crash", "kafka:range", {PER_GENERATION: None, COMMITS: None}, Bounds()),
@@ -39,6 +42,15 @@ SHOWN = [
     ("rocketmq-join", "rocketmq:AVG", {SINGLE_OWNER: 14}, Bounds()),
     ("rocketmq-join", "orderly", {SINGLE_OWNER: None}, Bounds(2, 0)),
     ("rocketmq-mixed", "rocketmq:AVG", {EVERY_QUEUE: 11}, Bounds(1, 0)),
+    ("upgrade", "kafka:range", FAIR, Bounds(1, 0)),
+    ("upgrade", "kafka:cooperative-sticky", FAIR, Bounds(1, 0)),
+    ("upgrade", "kafka:range+static", {FAIR_SHARE: 15, EVERY_QUEUE: 30, SETTLES: None}, Bounds(1, 0)),
+    ("upgrade-joining", "kafka:range", {FAIR_SHARE: 13, EVERY_QUEUE: 20, SETTLES: None}, Bounds(1, 1)),
+    ("upgrade-interval", "kafka:range", FAIR, Bounds(1, 0)),
+    ("upgrade-coordinator-killed", "kafka:range", FAIR, Bounds(0, 0)),
+    ("upgrade-three", "kafka:range", FAIR, Bounds(0, 0)),
+    ("downgrade", "kafka:uniform", FAIR, Bounds(1, 0)),
+    ("downgrade", "kafka:uniform+static", {FAIR_SHARE: 14, EVERY_QUEUE: None, SETTLES: None}, Bounds(1, 0)),
     ("rocketmq-old-offset", "rocketmq:AVG", {COMMITS: 20}, Bounds(2, 0)),
 ]
 

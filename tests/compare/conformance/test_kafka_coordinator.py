@@ -38,6 +38,7 @@ CONSUMER = GOLDEN / "coordinator-consumer.jsonl.gz"
         ("hard-2", 42),
         ("classic-4.4", 138),
         ("consumer-4.4", 313),
+        ("stories", 26),
     ],
 )
 def test_every_trace_is_met_by_the_version_that_it_names(name: str, count: int) -> None:

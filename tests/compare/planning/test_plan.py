@@ -16,6 +16,28 @@ def group_of(make: Group, strategy: str, **settings: object) -> Group:
     return make(topics=TOPICS, members=MEMBERS, strategy=strategy, name="billing", produce=10, settings=settings)
 
 
+@pytest.mark.parametrize("to", ["uniform", "server-range"])
+def test_all_orders_of_two_restarts_are_safe_for_members_that_leave(to: str, tmp_path: Path) -> None:
+    scenario = SCENARIO.replace("load:", "versions: {kafka: 4.4}\nload:")
+    proof = planned(tmp_path, to, "--from", "range", seeds=1, scenario=scenario)["proof"]
+    assert (proof["step"], proof["members"], proof["complete"], proof["unsafe"]) == (2, 2, True, [])
+    told = called(tmp_path, "--to", to, "--from", "range", "--seeds", "1", scenario=scenario).stdout
+    assert "All orders of 2 restarts explored: safe (step 2 with 2 members and 4 partitions" in " ".join(told.split())
+
+
+def test_a_static_member_whose_first_answer_is_late_ends(tmp_path: Path) -> None:
+    scenario = SCENARIO.replace("kafka:range", "kafka:range+static").replace("load:", "versions: {kafka: 4.4}\nload:")
+    found = planned(tmp_path, "uniform", "--from", "range+static", seeds=1, scenario=scenario)["proof"]
+    unsafe = {each["property"]: each for each in found["unsafe"]}
+    assert unsafe["fair-share"]["story"][-1] == "from here on c1 owns nothing and is not in the group"
+    assert "fewer members than run" in unsafe["fair-share"]["check"]
+    assert "without CONSUMER-ID" in unsafe["every-queue-owned"]["check"]
+
+
+def test_only_the_way_to_the_consumer_protocol_is_explored(tmp_path: Path) -> None:
+    assert planned(tmp_path, "sticky", "--from", "range", seeds=1)["proof"] is None
+
+
 def test_another_assignor_in_two_rolls(
     subtests: pytest.Subtests, tmp_path: Path, kafka_group: Group, clock: Clock
 ) -> None:
