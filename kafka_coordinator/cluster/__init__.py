@@ -107,6 +107,7 @@ if TYPE_CHECKING:
         Opaque,
         SyncGroup,
         SyncGroupAnswer,
+        TxnOffsetCommit,
     )
     from kafka_coordinator.versions import COMPARED as COMPARED_VERSIONS
     from kafka_coordinator.versions import DEFAULT as DEFAULT_VERSION
