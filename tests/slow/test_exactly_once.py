@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 HERE: Final = Path(__file__).parent / "exactly_once"
 CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equipoise"
 QUIXSTREAMS: Final = "3.28.1"
+SPRING: Final = "3.3.4"
 COUNT, WITHIN_S = 300, 180
 FENCED: Final = 3
 """Exit code of a program whose producer was fenced, where it is ours to say."""
@@ -52,6 +53,13 @@ def streams(folder: Path) -> Command:
     return lambda bootstrap, own: [*program.command, bootstrap, str(own)]
 
 
+def spring(folder: Path) -> Command:
+    """A listener whose container's transaction manager commits records and offsets, one record a transaction."""
+    wanted = {"org.springframework.kafka:spring-kafka": SPRING, "org.slf4j:slf4j-simple": "2.0.17"}
+    program = Program.of(HERE / "MoveBySpring.java", released_jars("spring-kafka", SPRING, wanted), folder)
+    return lambda bootstrap, own: [*program.command, bootstrap, str(own)]
+
+
 def quixstreams(folder: Path) -> Command:
     """The package is kept in the user's cache folder."""
     kept = CACHE / f"quixstreams-{QUIXSTREAMS}"
@@ -68,6 +76,7 @@ PROGRAMS: Mapping[str, Callable[[Path], Command]] = {
     "clients 4.4.0, consumer protocol": lambda folder: clients("4.4.0", folder, "group.protocol=consumer"),
     "clients 3.9.1": lambda folder: clients("3.9.1", folder, _SESSION),
     "streams 4.4.0": streams,
+    "spring": spring,
     "quixstreams": quixstreams,
 }
 
