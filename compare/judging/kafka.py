@@ -32,6 +32,7 @@ from kafka_coordinator.cluster import (
     offsets_topic,
     with_settings,
 )
+from kafka_coordinator.wire import FenceProducer
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import Simulation
 from protocols.engine.sockets import Interference, Sockets
@@ -65,6 +66,11 @@ class World:
             process = self.below.processes[name]
             if timer in process.timers:
                 process.set_timer(timer, self.now)
+
+    def fence(self, transactional_id: str) -> None:
+        """Another producer has begun with the id. Only programs have one: there the brokers are served."""
+        for name in BROKERS:
+            self.below.command(name, FenceProducer(transactional_id))
 
 
 class Programs:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from compare.judging.kafka_situations import SLOW_MS
+from compare.judging.kafka_situations import ABORTS, BEGINS_EPOCH, SLOW_MS
 from compare.judging.kafka_stage import Exchanges, KafkaExchange, Mark, Stage
 from compare.judging.playing import (
     ENDS,
@@ -41,11 +41,13 @@ from kafka_coordinator.cluster import (
     OffsetCommit,
     OffsetFetch,
     SyncGroup,
+    TxnOffsetCommit,
 )
-from kafka_coordinator.wire import Answer, Fetch, header_of
+from kafka_coordinator.wire import Answer, EndTxn, Fetch, InitProducerId, header_of
 from protocols.engine.nodes import Message
 
 if TYPE_CHECKING:
+    from kio.schema.end_txn.v5.response import EndTxnResponse
     from kio.schema.fetch.v18.request import FetchRequest
     from kio.schema.fetch.v18.response import FetchResponse, PartitionData
 
@@ -83,12 +85,23 @@ def all_read(written: Mapping[int, int], exchanges: Exchanges, lines: Iterable[t
 def committed(exchanges: Exchanges) -> dict[int, int]:
     """Partition to the offset that was committed last, of commits that the coordinator has taken."""
     found: dict[int, int] = {}
+    waiting: dict[str, dict[int, int]] = {}
     for each in exchanges.all:
-        if isinstance(each.request, OffsetCommit) and each.answer is not None:
+        if isinstance(each.request, OffsetCommit | TxnOffsetCommit) and each.answer is not None:
             errors: Mapping[Partition, str] = dict(getattr(each.answer, "errors", ()))
-            for partition, offset, _ in each.request.offsets:
-                if partition[0] == TOPIC and errors.get(partition) == NONE:
-                    found[partition[1]] = offset
+            taken = {
+                partition[1]: offset
+                for partition, offset, _ in each.request.offsets
+                if partition[0] == TOPIC and errors.get(partition) == NONE
+            }
+            if isinstance(each.request, OffsetCommit):
+                found.update(taken)
+            else:
+                waiting.setdefault(each.request.transactional_id, {}).update(taken)
+        elif isinstance(each.request, EndTxn) and isinstance(each.answer, Answer):
+            offsets = waiting.pop(each.request.body.transactional_id, {})
+            if each.request.body.committed and cast("EndTxnResponse", each.answer.body).error_code == 0:
+                found.update(offsets)
     return found
 
 
@@ -183,13 +196,32 @@ class Rule(NamedTuple):
 
 
 RULES: Final = (
-    Rule("looks for the coordinator", lambda case: isinstance(case.request, FindCoordinator) and not _is_back(case)),
+    Rule(
+        "looks for the coordinator",
+        lambda case: (
+            isinstance(case.request, FindCoordinator) and not _is_back(case) and not case.situation.transactional
+        ),
+    ),
     Rule("keeps its session", _keeps_session),
     Rule(
         "commits first",
         lambda case: isinstance(case.request, OffsetCommit) and case.situation.commits_count and not _has_joined(case),
     ),
     Rule("commits again", lambda case: _is_again(case, OffsetCommit), alone=True),
+    Rule(
+        BEGINS_EPOCH,
+        lambda case: (
+            case.situation.transactional
+            and isinstance(case.request, InitProducerId)
+            and case.request.body.transactional_id is not None
+        ),
+    ),
+    Rule(
+        ABORTS,
+        lambda case: (
+            case.situation.transactional and isinstance(case.request, EndTxn) and not case.request.body.committed
+        ),
+    ),
     Rule("asks for its share again", lambda case: _is_again(case, SyncGroup)),
     Rule("asks for offsets again", lambda case: _is_again(case, OffsetFetch)),
     Rule("joins as a new member", lambda case: _is_join(case) and not case.request.member_id),
@@ -219,6 +251,8 @@ _ENDS_MEMBERSHIP: Final = frozenset(("joins as a new member", "rejoins with its 
 def reaction(stage: Stage, situation: Situation) -> tuple[str, ...]:
     """What the first member did since the beginning of the situation."""
     mark = stage.mark
+    if situation.transactional and not stage.transactional_ids(FIRST):
+        return (NOT_TRIED,)
     if mark is None:
         return (NOT_REACHED,)
     if (situation.slow and _is_quick(stage, mark)) or (situation.static and not stage.is_static(FIRST)):

@@ -15,6 +15,7 @@ from compare.judging.playing import (
     in_place,
     instance_of,
     joins,
+    reached,
     refused_at_start,
     refused_at_work,
     stopped,
@@ -28,6 +29,7 @@ from kafka_coordinator.cluster import (
     OffsetCommit,
     OffsetFetch,
     SyncGroup,
+    TxnOffsetCommit,
 )
 from kafka_coordinator.cluster import consumer_commits as commits
 from protocols.engine.nodes import Message
@@ -114,6 +116,25 @@ def static_is_replaced(stage: Stage) -> Script:
     stage.members.start(SECOND, instance_of(FIRST))
     yield Wait(lambda: any(each.joins and each.answer for each in stage.exchanges.of(SECOND)), stage.waits.in_place)
     yield from watched(stage, least=stage.world.now - begin + stage.waits.watched)
+
+
+def producer_is_fenced(stage: Stage) -> Script:
+    """Another producer begins with its transactional id, as one does that takes its place while it hangs."""
+    yield from in_place(stage, FIRST)
+    ids = stage.transactional_ids(FIRST)
+    if ids:
+        stage.begin()
+        stage.world.fence(ids[-1])
+        yield from watched(stage)
+
+
+def refused_in_transaction(error: str, stage: Stage) -> Script:
+    """Its group has gone on without it in the middle of a transaction."""
+    yield from in_place(stage, FIRST)
+    if stage.transactional_ids(FIRST):
+        stage.refuse(TxnOffsetCommit, error)
+        yield from reached(stage, stage.waits.reached)
+        yield from watched(stage)
 
 
 def static_expires(stage: Stage) -> Script:
@@ -221,6 +242,35 @@ STORIES: Final = (
 )
 
 
+BEGINS_EPOCH: Final = "begins another epoch of its producer"
+ABORTS: Final = "aborts its transaction"
+
+TRANSACTIONS: Final = (
+    Situation(
+        "transactional: a zombie's id is taken by another producer",
+        producer_is_fenced,
+        BOTH,
+        transactional=True,
+        user_decides=True,
+        java=(BEGINS_EPOCH,),
+        java_place="ProducerFencedException lets the user only close the KafkaProducer, and make another",
+    ),
+    *(
+        Situation(
+            f"transactional: {error} on TxnOffsetCommit in a rebalance",
+            partial(refused_in_transaction, error),
+            BOTH,
+            transactional=True,
+            user_decides=True,
+            java=(ABORTS, *more),
+            java_place="CommitFailedException lets the user only abort, and read on from what is committed",
+        )
+        for error, more in (("ILLEGAL_GENERATION", ()), ("UNKNOWN_MEMBER_ID", ("joins as a new member",)))
+    ),
+)
+"""Of programs that commit within transactions; others do not try them."""
+
+
 _TRIED_AGAIN: Final = frozenset(
     error for error, reaction in commits.REACTIONS.items() if reaction in (commits.RETRIABLE, "rediscover")
 )
@@ -237,5 +287,5 @@ def _refusals() -> Iterator[Situation]:
                 yield Situation(name, partial(script, kind, error), protocols, user_decides=throws)
 
 
-SITUATIONS: Final = (*STORIES, *_refusals())
+SITUATIONS: Final = (*STORIES, *_refusals(), *TRANSACTIONS)
 """All of them, in the order of the table."""

@@ -14,8 +14,10 @@ from kafka_coordinator.cluster import (
     JoinGroup,
     OffsetCommit,
     SyncGroup,
+    TxnOffsetCommit,
     refusal,
 )
+from kafka_coordinator.wire import InitProducerId
 from protocols.engine.nodes import Message, Time
 from protocols.engine.sockets import Interference
 
@@ -92,6 +94,9 @@ class World(AnyWorld, Protocol):
     def expire(self, member_id: str) -> None:
         """The session of a member ends now."""
 
+    def fence(self, transactional_id: str) -> None:
+        """Another producer has begun with the id."""
+
 
 @dataclass(slots=True)
 class Stage:
@@ -126,6 +131,11 @@ class Stage:
         joins = [each.request for each in self.exchanges.of(member) if each.joins]
         return any(getattr(join, "instance_id", None) is not None for join in joins)
 
+    def transactional_ids(self, member: str) -> list[str]:
+        """Of the producers with which it has begun, the newest last."""
+        asked = [each.request.body for each in self.exchanges.of(member) if isinstance(each.request, InitProducerId)]
+        return [each.transactional_id for each in asked if each.transactional_id is not None]
+
     def refuse(self, kind: type[Message], error: str) -> None:
         """Answer the next request of this kind of the first member with an error, and judge from then on."""
 
@@ -156,7 +166,8 @@ class Stage:
     def in_place(self, member: str) -> bool:
         """Whether it is in good standing and has committed."""
         return self.works(member) and any(
-            isinstance(each.request, OffsetCommit) and each.error == NONE for each in self.exchanges.of(member)
+            isinstance(each.request, OffsetCommit | TxnOffsetCommit) and each.error == NONE
+            for each in self.exchanges.of(member)
         )
 
     def is_back(self) -> bool:
@@ -170,4 +181,4 @@ def _is_decided_on(message: Message) -> bool:
     return not isinstance(message, JoinGroup) or bool(message.member_id) or message.version < 4
 
 
-_SIGNS = (Heartbeat, ConsumerGroupHeartbeat, OffsetCommit)
+_SIGNS = (Heartbeat, ConsumerGroupHeartbeat, OffsetCommit, TxnOffsetCommit)

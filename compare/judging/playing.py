@@ -109,6 +109,8 @@ class Situation:
     """Whether its callback (its listener) takes long."""
     static: bool = False
     """Whether members are static ones."""
+    transactional: bool = False
+    """Whether the program commits its offsets within transactions."""
     fails_once: bool = False
     """Whether its listener cannot handle the first record that it is given."""
     without_notices: bool = False

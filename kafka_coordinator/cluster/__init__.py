@@ -107,6 +107,7 @@ if TYPE_CHECKING:
         Opaque,
         SyncGroup,
         SyncGroupAnswer,
+        TxnOffsetCommit,
     )
     from kafka_coordinator.versions import VERSIONS, Version
     from kafka_coordinator.zookeeper.cluster import ZooKeeperCluster

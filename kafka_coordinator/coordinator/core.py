@@ -119,6 +119,12 @@ class Core(NodeState):
         """Whether the offset may be another one soon: a transaction that is open has committed one."""
         return any(partition in waiting for waiting in self.pending.get(group_id, {}).values())
 
+    def forget_pending(self, group_id: str, partition: Partition) -> None:
+        """The group's offset of the partition is deleted: what waits for a marker goes, too."""
+        for producer_id, waiting in self.pending.get(group_id, {}).items():
+            if waiting.pop(partition, None) is not None:
+                self.write(self.partition_of(group_id), PendingKey(group_id, producer_id, *partition), None)
+
     def outdate(self, group_id: str, partition: Partition, position: int) -> None:
         """The group has committed an offset, which the log had first there: what waits for a marker and came before it
         does not count."""
@@ -227,14 +233,21 @@ def store_offset(core: Core, group: WithOffsets, partition: Partition, committed
     core.write(group.partition, offset_key(group.id, partition), committed)
 
 
+def offsets_of(core: Core, group: WithOffsets) -> list[Partition]:
+    """Partitions of which the group has an offset, or may have one when a transaction is committed."""
+    waiting = [partition for each in core.pending.get(group.id, {}).values() for partition in each]
+    return list(dict.fromkeys((*group.offsets, *waiting)))
+
+
 def delete_offset(core: Core, group: WithOffsets, partition: Partition) -> None:
+    core.forget_pending(group.id, partition)
     if group.offsets.pop(partition, None) is not None:
         core.write(group.partition, offset_key(group.id, partition), None)
 
 
 def delete_group(core: Core, group: Group, event: str, now: Time, out: Outbox) -> None:
     """The group ends, with its offsets and the ids that it handed out; a group with members cannot."""
-    for partition in list(group.offsets):
+    for partition in offsets_of(core, group):
         delete_offset(core, group, partition)
     end_group(core, group, event, now, out)
 

@@ -11,7 +11,7 @@ In Kafka `OffsetMetadataManager.cleanupExpiredOffsets`, `OffsetExpirationConditi
 from kafka_coordinator import messages
 from kafka_coordinator.coordinator import states
 from kafka_coordinator.coordinator.consumer_groups.administration import delete_empty, expire_offsets
-from kafka_coordinator.coordinator.core import Core, delete_group, delete_offset
+from kafka_coordinator.coordinator.core import Core, delete_group, delete_offset, offsets_of
 from kafka_coordinator.coordinator.group import NO_BYTES, Group
 from kafka_coordinator.coordinator.log import CommittedOffset
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, NONE
@@ -93,13 +93,13 @@ def expire(core: Core, partition: int, now: Time, out: Outbox) -> None:
     """One run over the groups of one partition of ``__consumer_offsets``; the next one is set."""
     for group in [each for each in core.groups.values() if each.partition == partition]:
         _expire_offsets(core, group, now)
-        if group.state == states.EMPTY and not group.offsets:
+        if group.state == states.EMPTY and not offsets_of(core, group):
             delete_group(core, group, states.EXPIRED, now, out)
     for other in [
         consumer_group for consumer_group in core.consumer_groups.values() if consumer_group.partition == partition
     ]:
         expire_offsets(core, other, now)
-        if not other.members and not other.offsets:
+        if not other.members and not offsets_of(core, other):
             delete_empty(core, other, states.EXPIRED, out)
     start_expiry(core, partition, now, out)
 
@@ -117,7 +117,8 @@ def _expire_offsets(core: Core, group: Group, now: Time) -> None:
         return
     oldest = now - core.settings.offsets_retention_ms
     for partition, committed in list(group.offsets.items()):
-        if not group.subscribes(partition[0]) and _base(group, committed) <= oldest:
+        is_old = _base(group, committed) <= oldest and not core.is_pending(group.id, partition)
+        if is_old and not group.subscribes(partition[0]):
             delete_offset(core, group, partition)
 
 

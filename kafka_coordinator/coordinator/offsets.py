@@ -16,6 +16,7 @@ from kafka_coordinator.coordinator.core import (
     WithOffsets,
     create_group,
     delete_offset,
+    offsets_of,
     store_offset,
 )
 from kafka_coordinator.coordinator.group import Group
@@ -233,7 +234,7 @@ def forget_topics(core: Core, topics: Iterable[str]) -> None:
     gone = frozenset(topics)
     groups: list[WithOffsets] = [*core.groups.values(), *core.consumer_groups.values()]
     for group in groups:
-        for partition in [offset for offset in group.offsets if offset[0] in gone]:
+        for partition in [offset for offset in offsets_of(core, group) if offset[0] in gone]:
             delete_offset(core, group, partition)
 
 

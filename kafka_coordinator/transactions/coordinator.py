@@ -84,7 +84,7 @@ class Transaction:
     last_epoch: int = NOBODY
     """The epoch before, of a producer that may ask again because an answer got lost."""
     previous_id: int = NOBODY
-    """The producer id before, whose epochs were used up."""
+    """The producer id before, whose epochs were used up; until the next transition."""
     state: str = states.EMPTY
     partitions: dict[Partition, None] = field(default_factory=dict)
     began: Time | None = None
@@ -142,6 +142,7 @@ class Transactions:
         if error == NONE and known is not None:
             if known.state != states.ONGOING:
                 known.state, known.began = states.ONGOING, now
+                known.previous_id = NOBODY
             known.partitions.update(dict.fromkeys(partitions))
         return error
 
@@ -207,7 +208,7 @@ class Transactions:
 
     def _bump(self, known: Transaction, last_epoch: int) -> None:
         known.producer = Producer(known.producer.id, known.producer.epoch + 1)
-        known.last_epoch = last_epoch
+        known.last_epoch, known.previous_id = last_epoch, NOBODY
 
     def _take_new_id(self, known: Transaction, last_epoch: int) -> None:
         known.previous_id, known.last_epoch = known.producer.id, last_epoch

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from kafka_coordinator.wire.error_answers import error_answer
     from kafka_coordinator.wire.records.batches import Header, NewRecord, batch, header_of
     from kafka_coordinator.wire.records.fetch import wake
-    from kafka_coordinator.wire.requests import Answer, Fetch, Produce, Request
+    from kafka_coordinator.wire.requests import Answer, EndTxn, Fetch, InitProducerId, Produce, Request
     from kafka_coordinator.wire.served import DEFAULT_BROKERS, Operations, ServedCluster
+    from kafka_coordinator.wire.transactions import FenceProducer
 
 __getattr__ = lazy_names(__name__)

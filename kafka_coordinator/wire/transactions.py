@@ -61,6 +61,12 @@ class MarkersWritten(NamedTuple):
     ended: Ended
 
 
+class FenceProducer(NamedTuple):
+    """A command: another producer has begun with this id. A broker that does not coordinate it does nothing."""
+
+    transactional_id: str
+
+
 # Producers.
 
 
@@ -80,6 +86,17 @@ def init_producer_id(state: BrokerState, now: Time, sender: str, request: reques
             error, found, ended = state.storage.transactions.init(body.transactional_id, timeout_ms, claim)
             _write(state, now, ended, out)
     _answer(sender, request, error, out, producer_id=found.id, producer_epoch=found.epoch)
+
+
+def fence(state: BrokerState, now: Time, message: FenceProducer, out: Outbox) -> None:
+    """An open transaction is aborted; what the producer asks from now on is of an epoch before."""
+    transactions, name = state.storage.transactions, message.transactional_id
+    known = transactions.get(name)
+    if known is not None and _coordinator_error(state, name) == NONE:
+        ended = transactions.init(name, known.timeout_ms, Producer()).ended
+        _write(state, now, ended, out)
+        if ended is not None:
+            transactions.init(name, known.timeout_ms, Producer())
 
 
 def end_transaction(state: BrokerState, now: Time, sender: str, request: requests.EndTxn, out: Outbox) -> None:
@@ -332,5 +349,6 @@ HANDLERS: Final[Mapping[type[Message], Handler]] = {
     TxnOffsetCommit: commit_offsets,
     requests.EndTxn: end_transaction,
     requests.WriteTxnMarkers: write_markers,
+    FenceProducer: lambda state, now, sender, message, out: fence(state, now, message, out),
     MarkersWritten: lambda state, now, sender, message, out: written(state, now, message, out),
 }

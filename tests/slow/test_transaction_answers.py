@@ -14,10 +14,14 @@ from typing import Final
 
 import pytest
 
+from kafka_coordinator.transactions.coordinator import LAST_EPOCH
+from kafka_coordinator.versions import VERSIONS
+from tests.kafka_coordinator.wire.broker_cases import Ask, batch
 from tests.kafka_coordinator.wire.plain import request
 from tests.kafka_coordinator.wire.raw_client import RawClient
-from tests.kafka_coordinator.wire.test_transaction_answers import GOLDEN, GROUPS, played, recorded
-from tests.kafka_coordinator.wire.transaction_play import INIT, find_coordinator
+from tests.kafka_coordinator.wire.serving import serving
+from tests.kafka_coordinator.wire.test_transaction_answers import GOLDEN, GROUPS, SOON, played, recorded
+from tests.kafka_coordinator.wire.transaction_play import END, INIT, PRODUCE, Play, Told, find_coordinator
 from tests.slow.real_kafka import RealKafka, UnavailableError, running
 
 pytestmark = pytest.mark.slow
@@ -45,6 +49,53 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
 @pytest.mark.parametrize(("kind", "seed"), PLAYS)
 def test_the_real_4_4_answers_what_is_recorded(kind: str, seed: int, kafka: RealKafka) -> None:
     assert played(kind, seed, kafka.plaintext) == recorded()[kind, seed]
+
+
+def test_a_producer_whose_epochs_are_used_up_gets_another_id(kafka: RealKafka) -> None:
+    with serving({}, SOON, version=VERSIONS["4.4"]) as server, RawClient(server.bootstrap) as ours:
+        with_ours = UsedUp(ours.ask).run()
+    with RawClient(kafka.plaintext) as real:
+        assert UsedUp(real.ask).run() == with_ours
+
+
+class UsedUp(Play):
+    """A producer begins until its last epochs are near, then commits with them and goes on; so does a zombie."""
+
+    def __init__(self, ask: Ask) -> None:
+        super().__init__(ask, 0, "used-up")
+
+    def run(self) -> Told:
+        self.begin()
+        name, first = self.names[0], -1
+        while self.producers[name][1] < LAST_EPOCH - 1:
+            begun = self.ask(request(INIT, 4, transactional_id=name, transaction_timeout=60_000))
+            first = begun.producer_id
+            self.producers[name] = first, begun.producer_epoch
+        for _ in range(2):
+            number, epoch = self.producers[name]
+            self.write(name, number, epoch)
+            self.finish(name, number, epoch)
+        self.finish(name, first, LAST_EPOCH)
+        self.write(name, first, LAST_EPOCH)
+        self.init(name, 4, first, LAST_EPOCH, stranger=False)
+        self.write(name, *self.producers[name])
+        self.init(name, 4, first, LAST_EPOCH, stranger=False)
+        self.init(name, 4, first, LAST_EPOCH - 1, stranger=False)
+        self.init(name, 4, stranger=True)
+        self.describe_producers()
+        self.describe()
+        return self.told
+
+    def write(self, name: str, number: int, epoch: int) -> None:
+        records = batch(b"v", producer=(number, epoch, 0), transactional=True)
+        topic = {"name": self.topic, "partition_data": [{"index": 0, "records": records}]}
+        self.say("write", request(PRODUCE, 12, acks=-1, timeout=5000, transactional_id=name, topic_data=[topic]))
+
+    def finish(self, name: str, number: int, epoch: int) -> None:
+        values = {"transactional_id": name, "producer_id": number, "producer_epoch": epoch}
+        ended = self.say("end", request(END, 5, **values, committed=True))
+        self.settle()
+        self.producers[name] = ended.producer_id, ended.producer_epoch
 
 
 def warm_up(kafka: RealKafka) -> None:

@@ -13,7 +13,7 @@ from kafka_coordinator.coordinator.consumer_groups import states
 from kafka_coordinator.coordinator.consumer_groups.conversion import end_consumer_group
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
-from kafka_coordinator.coordinator.core import Core, delete_offset
+from kafka_coordinator.coordinator.core import Core, delete_offset, offsets_of
 from kafka_coordinator.coordinator.offsets import answer_fetch, refuse_commit, store_commit
 from kafka_coordinator.coordinator.refusals import refusal
 from kafka_coordinator.coordinator.transactional_offsets import keep
@@ -80,7 +80,7 @@ def delete(
 
 
 def delete_empty(core: Core, group: ConsumerGroup, event: str, out: Outbox) -> None:
-    for partition in list(group.offsets):
+    for partition in offsets_of(core, group):
         delete_offset(core, group, partition)
     end_consumer_group(core, group, event, out)
 
@@ -153,5 +153,6 @@ def expire_offsets(core: Core, group: ConsumerGroup, now: Time) -> None:
     """Forget offsets that are old and of topics to which the group does not subscribe."""
     oldest = now - core.settings.offsets_retention_ms
     for partition, committed in list(group.offsets.items()):
-        if not group.subscribes(partition[0]) and committed.committed_at <= oldest:
+        is_old = committed.committed_at <= oldest and not core.is_pending(group.id, partition)
+        if is_old and not group.subscribes(partition[0]):
             delete_offset(core, group, partition)

@@ -12,6 +12,7 @@ from compare.verbs.conformance import conformance
 
 ROOT = Path(__file__).parents[3]
 CAREFUL = ROOT / "examples" / "clients" / "confluent_kafka_consumer.py"
+MOVER = Path(__file__).with_name("transactional_program.py")
 LOSING = Path(__file__).with_name("losing_consumer.py")
 FIELDS = "{bootstrap} {topic} {group}"
 
@@ -80,3 +81,16 @@ def test_recordings_or_a_client_but_not_both_and_not_neither(tmp_path: Path) -> 
     assert "no name contains 'nonsense'" in refusal(f"true {FIELDS}", "--situation", "nonsense")
     result = CliRunner().invoke(conformance, [], standalone_mode=False)
     assert "nothing to check" in str(result.exception)
+
+
+def test_a_program_with_transactions_gives_up_the_one_that_its_group_refuses_and_a_producer_that_is_fenced() -> None:
+    found = judged(MOVER, "transactional", "another member joins", code=0)
+    assert found.pop("another member joins while it is busy")["records"]["lost"] == 0
+    for each in found.values():
+        assert each["same"], each
+        assert each["records"]["lost"] == each["records"]["twice"] == 0
+
+
+def test_a_program_without_transactions_does_not_try_them() -> None:
+    (each,) = judged(CAREFUL, "a zombie", code=0).values()
+    assert each["client"] == ["not tried"]

@@ -17,7 +17,7 @@ from tests.kafka_coordinator.wire.transaction_play import (
     Told,
 )
 
-COMMIT, JOIN, LEAVE, SYNC, BEAT = 8, 11, 13, 14, 68
+COMMIT, JOIN, LEAVE, SYNC, DELETE_GROUPS, DELETE_OFFSETS, BEAT = 8, 11, 13, 14, 42, 47, 68
 _STEPS: Final = 9
 """Requests in each state of the group."""
 
@@ -85,9 +85,19 @@ class GroupPlay(Play):
         else:
             self.consumers()
         self.stage("empty")
+        for deletes in (self.delete_offsets, self.delete_group):
+            deletes()
+            self.stage("deleted")
         for each in self.clients:
             each.close()
         return self.told
+
+    def delete_offsets(self) -> None:
+        topics = [{"name": self.topic, "partitions": [{"partition_index": 0}]}]
+        self.say("delete offsets", request(DELETE_OFFSETS, 0, group_id=self.group, topics=topics))
+
+    def delete_group(self) -> None:
+        self.say("delete the group", request(DELETE_GROUPS, 2, groups_names=[self.group]))
 
     def classic(self) -> None:
         first = self.member()
