@@ -39,8 +39,8 @@ _KEYS: Final = {
     requests.DeleteAcls: 31,
     requests.SaslAuthenticate: 36,
 }
-_NO_ACLS: Final = "No authorizer is configured: ACLs are not served."
-_NO_SASL: Final = "SASL is not served: connect with security.protocol=PLAINTEXT."
+_NO_ACLS: Final = "No Authorizer is configured"
+_NO_SASL: Final = "SaslAuthenticate request received after successful authentication"
 
 
 def refuse(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
@@ -54,7 +54,8 @@ def _answer(kind: Kind, request: Request) -> Entity:
         return make(kind, error_code=ErrorCode.illegal_sasl_state, mechanisms=())
     if isinstance(request, requests.SaslAuthenticate):
         return make(kind, error_code=ErrorCode.illegal_sasl_state, error_message=_NO_SASL, auth_bytes=b"")
-    refusal = {"error_code": ErrorCode.security_disabled, "error_message": _NO_ACLS}
+    end = " on the broker" if isinstance(request, requests.DescribeAcls) else "."
+    refusal = {"error_code": ErrorCode.security_disabled, "error_message": _NO_ACLS + end}
     if isinstance(request, requests.CreateAcls):
         item = part(kind, "results")
         return make(kind, throttle_time=NO_THROTTLE, results=tuple([item(**refusal) for _ in request.body.creations]))

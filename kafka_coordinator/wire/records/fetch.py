@@ -5,6 +5,7 @@ In Kafka `KafkaApis.handleFetchRequest`, `ReplicaManager.fetchMessages`, `FetchS
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -15,7 +16,13 @@ from kio.static.protocol import Entity
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.fetches import Context, FetchedPartition, Key, WaitingFetch
-from kafka_coordinator.wire.records.partitions import READ_COMMITTED, READ_UNCOMMITTED, LeaderHints, led
+from kafka_coordinator.wire.records.partitions import (
+    ISOLATION_LEVELS,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    LeaderHints,
+    led,
+)
 from kafka_coordinator.wire.requests import Answer, Fetch, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time, TimerName
@@ -57,6 +64,9 @@ def fetch(state: BrokerState, now: Time, sender: str, request: Fetch, out: Outbo
         kind = entities.response(FETCH_KEY, request.version)
         out.send(sender, Answer(request.correlation, _body(kind, error.code, 0, (), ())))
         return
+    if _isolation(request) not in ISOLATION_LEVELS:
+        out.send(sender, Answer(request.correlation, _thrown(state, request, context)))
+        return
     wait_ms = request.body.max_wait / timedelta(milliseconds=1)
     waiting = WaitingFetch(sender, request, context, _known(state, context))
     if wait_ms <= 0 or not waiting.names or _must_answer(state, waiting):
@@ -64,6 +74,19 @@ def fetch(state: BrokerState, now: Time, sender: str, request: Fetch, out: Outbo
         return
     state.fetches.wait(waiting)
     out.set_timer(_timer(sender), now + wait_ms)
+
+
+def _isolation(request: Fetch) -> int:
+    return getattr(request.body, "isolation_level", READ_UNCOMMITTED)
+
+
+def _thrown(state: BrokerState, request: Fetch, context: Context) -> Entity:
+    """The answer where Kafka's code throws."""
+    code, kind = ErrorCode.unknown_server_error, entities.response(FETCH_KEY, request.version)
+    if request.version >= _BY_ID:
+        return _body(kind, code, 0, (), ())
+    made = _entity(state, request, 0, [(each, Read(code, is_known=False)) for each in context.partitions], {})
+    return replace(made, error_code=code) if entities.has(kind, "error_code") else made
 
 
 def _timer(sender: str) -> TimerName:
@@ -137,6 +160,7 @@ def _read_all(state: BrokerState, now: Time, request: Fetch, context: Context) -
             nothing_yet = False
             left -= len(read.content)
         found.append((partition, read))
+    found.sort(key=lambda each: not each[1].is_known)
     if len(found) > _MANY:
         yield
     return _told(state, now, request, context, found, names)
@@ -218,7 +242,7 @@ def _entity(
     state: BrokerState, request: Fetch, number: int, found: list[tuple[FetchedPartition, Read]], names: dict[Key, str]
 ) -> Entity:
     kind = entities.response(FETCH_KEY, request.version)
-    committed = getattr(request.body, "isolation_level", READ_UNCOMMITTED) == READ_COMMITTED
+    committed = _isolation(request) == READ_COMMITTED
     if not found:
         return _body(kind, ErrorCode.none, number, (), ())
     topic_kind = entities.part(kind, "responses")
@@ -248,13 +272,14 @@ def _body(
 def _partition(
     kind: entities.Kind, each: FetchedPartition, read: Read, topic: str, hints: LeaderHints, *, committed: bool
 ) -> Entity:
+    is_read = read.error is ErrorCode.none and read.diverging is None
     values: dict[str, object] = {
         "partition_index": each.key[1],
         "error_code": read.error,
         "high_watermark": read.end,
         "last_stable_offset": read.end,
         "log_start_offset": read.start,
-        "aborted_transactions": () if not read.is_known or (committed and read.error is ErrorCode.none) else None,
+        "aborted_transactions": () if not read.is_known or (committed and is_read) else None,
         "records": read.content,
     }
     if read.error in (ErrorCode.not_leader_or_follower, ErrorCode.fenced_leader_epoch):

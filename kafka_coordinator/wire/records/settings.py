@@ -1,5 +1,5 @@
-"""A topic's settings and their defaults in Kafka 4.1.0, in the order in which it describes them; what bounds the
-records of a cluster, and which settings of a topic say how its records are kept.
+"""A topic's settings and their defaults in Kafka 4.1.0, in the order in which it describes them, and those that are
+newer; what bounds the records of a cluster, and which settings of a topic say how its records are kept.
 
 In Kafka `LogConfig` and `TopicConfig`.
 """
@@ -10,13 +10,14 @@ from typing import Final, NamedTuple, Self
 
 
 class ConfigDefault(NamedTuple):
-    """A setting's name, default, type (a word of `TYPES`), and the broker's setting that has the default; empty where
-    Kafka names none."""
+    """A setting's name, default, type (a word of `TYPES`), the broker's setting that has the default (empty where Kafka
+    names none), and the first of `kafka_coordinator.versions.COMPARED` that has it."""
 
     name: str
     default: str
     type: str
     broker_name: str = ""
+    since: str = "4.1"
 
 
 TYPES: Final = ("", "boolean", "string", "int", "short", "long", "double", "list", "class", "password")
@@ -58,6 +59,10 @@ TOPIC_CONFIGS: Final = (
     ),
     ConfigDefault("segment.ms", "604800000", "long"),
     ConfigDefault("segment.index.bytes", "10485760", "int", "log.index.size.max.bytes"),
+    ConfigDefault("errors.deadletterqueue.group.enable", "false", "boolean", "", "4.4"),
+    ConfigDefault("max.decompressed.message.bytes", "2147483639", "int", "max.decompressed.message.bytes", "4.4"),
+    ConfigDefault("remote.copy.lag.bytes", "-1", "long", "log.remote.copy.lag.bytes", "4.4"),
+    ConfigDefault("remote.copy.lag.ms", "0", "long", "log.remote.copy.lag.ms", "4.4"),
 )
 
 TOPIC_DEFAULTS: Final[Mapping[str, str]] = {config.name: config.default for config in TOPIC_CONFIGS}
