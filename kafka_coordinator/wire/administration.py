@@ -118,7 +118,7 @@ def describe_topic_partitions(
     refused = None
     if cursor is not None and (cursor.partition_index < 0 or (names and cursor.topic_name not in wanted)):
         refused = ErrorCode.invalid_request
-    elif "" in wanted:
+    elif "" in wanted and cursor is None:
         refused = ErrorCode.unknown_server_error  # Kafka's code throws here
     left = max(1, min(body.response_partition_limit, _MOST_PARTITIONS))
     described, after = [], None

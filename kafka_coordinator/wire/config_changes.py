@@ -184,8 +184,9 @@ def _check_values(kind: int, values: Mapping[str, str], broker: Mapping[str, str
             if kind == CLIENT_METRICS:
                 code, text = ErrorCode.invalid_request, f"Unknown client metrics configuration: {key}"
             raise RefusedError(code, text)
-    for key, value in values.items():
-        check_value(known[key], value)
+    for key in known:
+        if key in values:
+            check_value(known[key], values[key])
     for key, value in values.items():
         if kind == GROUP_CONFIG:
             check_group_bounds(key, value, broker, version)

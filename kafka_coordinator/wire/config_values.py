@@ -19,26 +19,29 @@ from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.settings import TOPIC_CONFIGS, TYPES, ConfigDefault
 from kafka_coordinator.wire.records.storage import BROKER_CONFIG, CLIENT_METRICS, GROUP_CONFIG, TOPIC_CONFIG, Storage
 from kafka_coordinator.wire.state import ServerSettings
+from protocols.java import string_entry_order
 
 GROUP_CONFIGS: Final = (
     ConfigDefault("consumer.session.timeout.ms", "45000", "int", "group.consumer.session.timeout.ms"),
-    ConfigDefault("streams.heartbeat.interval.ms", "5000", "int", "group.streams.heartbeat.interval.ms"),
-    ConfigDefault("share.auto.offset.reset", "latest", "string", "share.auto.offset.reset"),
-    ConfigDefault("share.record.lock.duration.ms", "30000", "int", "group.share.record.lock.duration.ms"),
     ConfigDefault("consumer.heartbeat.interval.ms", "5000", "int", "group.consumer.heartbeat.interval.ms"),
-    ConfigDefault("share.session.timeout.ms", "45000", "int", "group.share.session.timeout.ms"),
-    ConfigDefault("share.isolation.level", "read_uncommitted", "string", "share.isolation.level"),
-    ConfigDefault("streams.session.timeout.ms", "45000", "int", "group.streams.session.timeout.ms"),
-    ConfigDefault("share.heartbeat.interval.ms", "5000", "int", "group.share.heartbeat.interval.ms"),
-    ConfigDefault("streams.num.standby.replicas", "0", "int", "group.streams.num.standby.replicas"),
     ConfigDefault("consumer.assignment.interval.ms", "1000", "int", "group.consumer.assignment.interval.ms", "4.4"),
-    ConfigDefault("share.assignment.interval.ms", "1000", "int", "group.share.assignment.interval.ms", "4.4"),
-    ConfigDefault("streams.assignment.interval.ms", "1000", "int", "group.streams.assignment.interval.ms", "4.4"),
+    ConfigDefault("share.session.timeout.ms", "45000", "int", "group.share.session.timeout.ms"),
+    ConfigDefault("share.heartbeat.interval.ms", "5000", "int", "group.share.heartbeat.interval.ms"),
+    ConfigDefault("share.record.lock.duration.ms", "30000", "int", "group.share.record.lock.duration.ms"),
     ConfigDefault("share.delivery.count.limit", "5", "int", "group.share.delivery.count.limit", "4.4"),
     ConfigDefault("share.partition.max.record.locks", "2000", "int", "group.share.partition.max.record.locks", "4.4"),
+    ConfigDefault("share.auto.offset.reset", "latest", "string", "share.auto.offset.reset"),
+    ConfigDefault("share.isolation.level", "read_uncommitted", "string", "share.isolation.level"),
+    ConfigDefault("share.renew.acknowledge.enable", "true", "boolean", "share.renew.acknowledge.enable", "4.4"),
+    ConfigDefault("share.assignment.interval.ms", "1000", "int", "group.share.assignment.interval.ms", "4.4"),
+    ConfigDefault("streams.session.timeout.ms", "45000", "int", "group.streams.session.timeout.ms"),
+    ConfigDefault("streams.heartbeat.interval.ms", "5000", "int", "group.streams.heartbeat.interval.ms"),
+    ConfigDefault("streams.num.standby.replicas", "0", "int", "group.streams.num.standby.replicas"),
     ConfigDefault(
         "streams.initial.rebalance.delay.ms", "3000", "int", "group.streams.initial.rebalance.delay.ms", "4.4"
     ),
+    ConfigDefault("streams.assignment.interval.ms", "1000", "int", "group.streams.assignment.interval.ms", "4.4"),
+    ConfigDefault("errors.deadletterqueue.topic.name", "", "string", "errors.deadletterqueue.topic.name", "4.4"),
     ConfigDefault(
         "errors.deadletterqueue.copy.record.enable",
         "false",
@@ -46,8 +49,6 @@ GROUP_CONFIGS: Final = (
         "errors.deadletterqueue.copy.record.enable",
         "4.4",
     ),
-    ConfigDefault("errors.deadletterqueue.topic.name", "", "string", "errors.deadletterqueue.topic.name", "4.4"),
-    ConfigDefault("share.renew.acknowledge.enable", "true", "boolean", "share.renew.acknowledge.enable", "4.4"),
     ConfigDefault("streams.assignor.name", "sticky", "string", "group.streams.assignors", "4.4"),
     ConfigDefault("streams.rack.aware.assignment.tags", "", "list", "group.streams.rack.aware.assignment.tags", "4.4"),
 )
@@ -72,7 +73,8 @@ _MATCHED: Final = frozenset(
 
 @cache
 def known_configs(kind: int, version: str) -> Mapping[str, ConfigDefault]:
-    """The settings of topics, groups or clients' metrics that this version has, by name."""
+    """The settings of topics, groups or clients' metrics that this version has, by name, in the order in which they are
+    checked."""
     known = {TOPIC_CONFIG: TOPIC_CONFIGS, GROUP_CONFIG: GROUP_CONFIGS, CLIENT_METRICS: CLIENT_METRICS_CONFIGS}[kind]
     return {config.name: config for config in known if NAMES.index(config.since) <= NAMES.index(version)}
 
@@ -130,6 +132,12 @@ _OFFSET_RESET: Final = re.compile(
     r"earliest|latest|by_duration:P(?=.)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d{0,9})?S)?)?"
 )
 _THROTTLED: Final = re.compile(r"\*|\d+:\d+(,\d+:\d+)*|")
+
+
+def _as_described(kind: int, version: str) -> list[ConfigDefault]:
+    """The same in the order in which a real broker describes them, that of a HashMap."""
+    known = known_configs(kind, version)
+    return [known[name] for name in string_entry_order(list(known))]
 
 
 class BrokerConfig(NamedTuple):
@@ -304,7 +312,7 @@ def topic_configs(storage: Storage, given: Mapping[str, str | None], version: st
     """All settings of a topic to which these were given."""
     everywhere = storage.config(BROKER_CONFIG, "")
     found = []
-    for name, default, kind, broker_name, _ in known_configs(TOPIC_CONFIG, version).values():
+    for name, default, kind, broker_name, _ in _as_described(TOPIC_CONFIG, version):
         synonyms = []
         if given.get(name) is not None:
             synonyms.append(Synonym(name, given[name], OF_TOPIC))
@@ -321,7 +329,7 @@ def group_configs(storage: Storage, group: str, broker: Mapping[str, str], versi
     """All settings of a group; where it has none of its own, those of the broker (names and values)."""
     given = storage.config(GROUP_CONFIG, group)
     found = []
-    for name, default, kind, broker_name, _ in known_configs(GROUP_CONFIG, version.name).values():
+    for name, default, kind, broker_name, _ in _as_described(GROUP_CONFIG, version.name):
         synonyms = [Synonym(name, given[name], OF_GROUP)] if name in given else []
         value = broker.get(broker_name, default)
         if not version.group_settings_have_synonyms:

@@ -5,8 +5,10 @@ it is switched off.
 In Kafka `KafkaApis`, and `AclApis` without an authorizer.
 """
 
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from typing import Final
+from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
@@ -150,4 +152,8 @@ class _CoordinatorOutbox:
         self._send(to, message)
 
     def new_id(self, prefix: str) -> str:
-        return self.inner.new_id(prefix.client_id if isinstance(prefix, ClientName) else prefix)
+        if isinstance(prefix, ClientName):
+            return f"{'' if prefix.client_id else '-'}{self.inner.new_id(prefix.client_id)}"
+        made = self.inner.new_id(prefix)
+        # Members of the consumer protocol are called as Kafka's `Uuid` writes itself.
+        return made if prefix else urlsafe_b64encode(UUID(made).bytes).decode().rstrip("=")

@@ -111,8 +111,9 @@ def check_new_topic(
     unknown = next((key for key in configs if key not in settings), None)
     if unknown is not None:
         raise RefusedError(ErrorCode.invalid_config, f"Unknown topic config name: {unknown}")
-    for key, value in configs.items():
-        check_value(settings[key], value or "")
+    for key in settings:
+        if key in configs:
+            check_value(settings[key], configs[key] or "")
     if topic.assignments:
         return _given(cluster, topic)
     factor, count = topic.replication_factor, topic.num_partitions

@@ -179,9 +179,6 @@ class Player:
             return CLOSED
         if kind.__api_key__ == KEYS["JoinGroup"] and answer.member_id:
             self._members += [answer.member_id] * (answer.member_id not in self._members)
-            self.member_ids += [answer.member_id] * (
-                _is_made(answer.member_id) and answer.member_id not in self.member_ids
-            )
         for topic in answer.topics if kind.__api_key__ in _TELL_IDS else ():
             if topic.name and getattr(topic, "topic_id", None):
                 self._topics[topic.name] = topic.topic_id
@@ -223,6 +220,9 @@ class Player:
 
     def _learn(self, name: str, key: int, answer: Any, asked: Mapping[str, Any]) -> None:
         last = self._last
+        made = getattr(answer, "member_id", None) or ""
+        if (_GENERATED.fullmatch(made) or _SHORT.fullmatch(made)) and made not in self.member_ids:
+            self.member_ids.append(made)
         if key == KEYS["JoinGroup"]:
             last["member", name] = answer.member_id or last.get(("member", name), "")
             last["generation", name] = answer.generation_id
@@ -263,10 +263,6 @@ class Player:
             for name, known in self._topics.items():
                 value = value.replace(f"id {known}", f"#{name}")
         return value
-
-
-def _is_made(member_id: str) -> bool:
-    return bool(_GENERATED.fullmatch(member_id) or _SHORT.fullmatch(member_id))
 
 
 def differences(known: Conversation, ours: Sequence[Any]) -> dict[int, tuple[Any, Any]]:
