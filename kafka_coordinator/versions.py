@@ -48,6 +48,9 @@ class Version:
     static_return_finds_room: bool = rule(
         "4.4", "A static member may return into a group of the greatest size.", "4.4.0"
     )
+    rejoining_renames_instance: bool = rule(
+        "4.4", "A member that joins again under another instance id loses the one it had.", "4.4.0"
+    )
     malformed_subscription_is_inconsistent: bool = rule(
         "4.4",
         "A classic subscription that cannot be read is refused with INCONSISTENT_GROUP_PROTOCOL.",
@@ -74,6 +77,21 @@ class Version:
         "A classic member that replaces the last one of the consumer protocol starts a rebalance where the target is"
         " older than the group.",
         "KAFKA-20273",
+    )
+    cordoned_directories: bool = rule(
+        "4.4", "What refuses a replication factor speaks of brokers whose log directories are cordoned.", "4.4.0"
+    )
+    group_bounds_are_ranges: bool = rule(
+        "4.4", "A group's setting out of its bounds is refused with the range that the broker allows.", "4.4.0"
+    )
+    group_settings_have_synonyms: bool = rule(
+        "4.4", "A group's described setting tells the broker's setting that it stands for.", "4.4.0"
+    )
+    refuses_unknown_by_name: bool = rule(
+        "4.4",
+        "What a change of settings of a broker or its loggers names and there is not is refused by its name; before,"
+        " UNKNOWN_SERVER_ERROR was answered.",
+        "4.4.0",
     )
     simple_has_wishes: bool = rule(
         "4.2", "The assignor of share groups gives each partition and each member an even number of places.", "4.4.0"

@@ -65,9 +65,11 @@ GROUP_ID_NOT_FOUND_SINCE = 9
 def commit(core: Core, now: Time, sender: str, request: OffsetCommit, out: Outbox) -> None:
     """Store offsets. Nobody asks whether the member owns the partition or whether the offset grows."""
     group = core.groups.get(request.group)
-    if group is None and request.generation < 0:
+    if group is None and request.generation < 0 and not _are_all_too_large(core, request):
         group = create_group(core, request.group, now, out)
-    if group is None:
+    if group is None and request.generation < 0:
+        error = OFFSET_METADATA_TOO_LARGE
+    elif group is None:
         error = GROUP_ID_NOT_FOUND if request.version >= GROUP_ID_NOT_FOUND_SINCE else ILLEGAL_GENERATION
     else:
         error = _commit_error(group, request)
@@ -79,6 +81,12 @@ def commit(core: Core, now: Time, sender: str, request: OffsetCommit, out: Outbo
     if member is not None and group.state in (states.STABLE, states.PREPARING_REBALANCE):
         restart_session(member, now, out)
     store_commit(core, group, name, now, sender, request, out)
+
+
+def _are_all_too_large(core: Core, request: OffsetCommit) -> bool:
+    """Whether nothing of the request can be stored, so that it makes no group."""
+    most = core.settings.offset_metadata_max_bytes
+    return bool(request.offsets) and all(len(metadata) > most for _, _, metadata in request.offsets)
 
 
 def refuse_commit(core: Core, request: OffsetCommit, name: str | None, error: str, sender: str, out: Outbox) -> None:

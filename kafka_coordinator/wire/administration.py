@@ -14,6 +14,7 @@ from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
 from kafka_coordinator.cluster.broker import ClusterState
+from kafka_coordinator.versions import VERSIONS
 from kafka_coordinator.wire import entities, requests
 from kafka_coordinator.wire.config_values import (
     OF_LOGGER,
@@ -32,6 +33,7 @@ from kafka_coordinator.wire.records.storage import (
     BROKER_CONFIG,
     BROKER_LOGGER,
     CLIENT_METRICS,
+    CONFIG_TYPES,
     GROUP_CONFIG,
     TOPIC_CONFIG,
 )
@@ -116,7 +118,7 @@ def describe_topic_partitions(
     refused = None
     if cursor is not None and (cursor.partition_index < 0 or (names and cursor.topic_name not in wanted)):
         refused = ErrorCode.invalid_request
-    elif "" in wanted:
+    elif "" in wanted and cursor is None:
         refused = ErrorCode.unknown_server_error  # Kafka's code throws here
     left = max(1, min(body.response_partition_limit, _MOST_PARTITIONS))
     described, after = [], None
@@ -210,10 +212,13 @@ def _described_configs(state: BrokerState, request: DescribeConfigs) -> Work:
     item = entities.part(kind, "results")
     with_synonyms = request.body.include_synonyms
     results = []
+    unknown = any(each.resource_type not in CONFIG_TYPES for each in request.body.resources)
     for resource in request.body.resources:
         yield  # each has dozens of settings
         code, message, configs = ErrorCode.none, "", list[Described]()
         try:
+            if unknown:
+                raise RefusedError(ErrorCode.invalid_request, MALFORMED)
             configs = named(_configs(state, resource), resource.configuration_keys)
         except RefusedError as error:
             code, message = error.code, error.message or ""
@@ -276,11 +281,11 @@ def _configs(state: BrokerState, resource: "DescribeConfigsResource") -> list[De
         check_name(name)
         if name not in state.cluster.topics:
             raise RefusedError(ErrorCode.unknown_topic_or_partition)
-        return topic_configs(state.storage, state.storage.config(TOPIC_CONFIG, name))
+        return topic_configs(state.storage, state.storage.config(TOPIC_CONFIG, name), state.version)
     if kind == GROUP_CONFIG:
         if not name:
             raise RefusedError(ErrorCode.invalid_request, "Group name must not be empty")
-        return group_configs(state.storage, name, own_settings(state))
+        return group_configs(state.storage, name, own_settings(state), VERSIONS[state.version])
     if kind == CLIENT_METRICS:
         if not name:
             raise RefusedError(ErrorCode.invalid_request, "Client metrics subscription name must not be empty")
@@ -297,8 +302,8 @@ def _configs(state: BrokerState, resource: "DescribeConfigsResource") -> list[De
             raise RefusedError(ErrorCode.invalid_request, text)
         if kind == BROKER_LOGGER:
             return [Described("root", "ERROR", OF_LOGGER, 0, ())]
-        return broker_described(state.storage, name, own_settings(state))
-    raise RefusedError(ErrorCode.invalid_request, MALFORMED)
+        return broker_described(state.storage, name, own_settings(state), state.version)
+    raise KeyError(kind)
 
 
 def _entity(item: entities.Kind, each: Described, *, with_synonyms: bool) -> Entity:

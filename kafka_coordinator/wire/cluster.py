@@ -9,6 +9,7 @@ from kio.schema.errors import ErrorCode
 from kafka_coordinator.cluster.broker import ClusterState
 from kafka_coordinator.cluster.controller import Controller
 from kafka_coordinator.coordinator.settings import DEFAULTS as OF_GROUPS
+from kafka_coordinator.versions import DEFAULT, Version
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.storage import GROUP_CONFIG, TOPIC_CONFIG, Replicas, Storage
 from kafka_coordinator.wire.state import ServerSettings
@@ -19,11 +20,17 @@ _NONE: Mapping[str, str | None] = MappingProxyType({})
 class ClusterRecord:
     """The controller's record around `Controller` and the shared `Storage`; ``node_ids``: broker to its id."""
 
-    __slots__ = ("_state", "changed", "controller", "names", "node_ids", "settings", "storage")
+    __slots__ = ("_state", "changed", "controller", "names", "node_ids", "settings", "storage", "version")
 
     def __init__(
-        self, controller: Controller, storage: Storage, settings: ServerSettings, node_ids: Mapping[str, int]
+        self,
+        controller: Controller,
+        storage: Storage,
+        settings: ServerSettings,
+        node_ids: Mapping[str, int],
+        version: Version = DEFAULT,
     ) -> None:
+        self.version = version
         self.controller, self.storage, self.settings = controller, storage, settings
         self.node_ids = dict(node_ids)
         self.names = {number: name for name, number in node_ids.items()}
@@ -52,9 +59,11 @@ class ClusterRecord:
         if factor > len(brokers):
             text = (
                 f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot "
-                f"be reached because only {len(brokers)} broker(s) are registered."
+                f"be reached because only {len(brokers)} broker(s) are registered"
             )
-            raise RefusedError(ErrorCode.invalid_replication_factor, text)
+            if self.version.cordoned_directories:
+                text += " or some brokers have all their log directories cordoned"
+            raise RefusedError(ErrorCode.invalid_replication_factor, f"{text}.")
         numbers = range(first, first + count)
         return tuple([self._ring(brokers[number % len(brokers)], factor) for number in numbers])
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Final
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
+from kafka_coordinator.versions import Version
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.cluster import ClusterRecord
 from kafka_coordinator.wire.config_values import (
-    CLIENT_METRICS_CONFIGS,
-    GROUP_CONFIGS,
     broker_configs,
     check_client_metrics,
     check_group_bounds,
     check_name,
     check_value,
+    known_configs,
 )
 from kafka_coordinator.wire.entities import RefusedError
-from kafka_coordinator.wire.records.settings import TOPIC_CONFIGS, ConfigDefault
+from kafka_coordinator.wire.records.settings import ConfigDefault
 from kafka_coordinator.wire.records.storage import (
     BROKER_CONFIG,
     BROKER_LOGGER,
@@ -46,14 +46,6 @@ _WORDS: Final[Mapping[int, str]] = {
     BROKER_CONFIG: "broker",
     CLIENT_METRICS: "client metrics",
 }
-_KNOWN: Final[Mapping[int, Mapping[str, ConfigDefault]]] = {
-    kind: {config.name: config for config in configs}
-    for kind, configs in [
-        (TOPIC_CONFIG, TOPIC_CONFIGS),
-        (GROUP_CONFIG, GROUP_CONFIGS),
-        (CLIENT_METRICS, CLIENT_METRICS_CONFIGS),
-    ]
-}
 
 
 def alter_configs(
@@ -69,7 +61,8 @@ def alter_configs(
         code, message = ErrorCode.none, None
         try:
             values = _altered(cluster, resource, node_id, broker, replaces=replaces)
-            if not request.body.validate_only and resource.resource_type != BROKER_LOGGER:
+            before = cluster.storage.config(resource.resource_type, resource.resource_name)
+            if not request.body.validate_only and values != before:
                 cluster.set_config(resource.resource_type, resource.resource_name, values)
         except RefusedError as error:
             code, message = error.code, error.message
@@ -95,12 +88,12 @@ def _altered(
 ) -> dict[str, str]:
     """All settings that the resource has then."""
     kind, name = resource.resource_type, resource.resource_name
-    _check_request(resource, node_id, replaces=replaces)
+    _check_request(resource, node_id, cluster.version, replaces=replaces)
     if kind == BROKER_LOGGER:
         return {}
     values = {} if replaces else dict(cluster.storage.config(kind, name))
     for config in resource.configs:
-        _change(values, config, kind)
+        _change(values, config, kind, cluster.version.name)
     if kind == BROKER_CONFIG:
         return values
     if kind == TOPIC_CONFIG and name:
@@ -110,13 +103,15 @@ def _altered(
         if kind != CLIENT_METRICS:
             text = f"Default {_WORDS[kind]} resources are not allowed."
         raise RefusedError(ErrorCode.invalid_request, text)
-    _check_values(kind, values, broker)
+    _check_values(kind, values, broker, cluster.version)
     if kind == TOPIC_CONFIG and name not in cluster.topics():
         raise RefusedError(ErrorCode.unknown_topic_or_partition, f"The topic '{name}' does not exist.")
     return values
 
 
-def _check_request(resource: "AlterConfigsResource | Replaced", node_id: int, *, replaces: bool) -> None:
+def _check_request(
+    resource: "AlterConfigsResource | Replaced", node_id: int, version: Version, *, replaces: bool
+) -> None:
     """What brokers look at before the controller does."""
     kind, name = resource.resource_type, resource.resource_name
     names = [config.name for config in resource.configs]
@@ -137,16 +132,18 @@ def _check_request(resource: "AlterConfigsResource | Replaced", node_id: int, *,
             raise RefusedError(ErrorCode.invalid_request, text)
     for config in resource.configs:
         if kind == BROKER_CONFIG:
-            _check_of_broker(config.name, config.value or "", _operation(config))
+            _check_of_broker(config.name, config.value or "", _operation(config), version)
         elif kind == BROKER_LOGGER:
-            _check_logger(config.name, _operation(config))
+            _check_logger(config.name, _operation(config), version)
 
 
-def _check_of_broker(name: str, value: str, operation: int) -> None:
-    config = broker_configs().get(name)
+def _check_of_broker(name: str, value: str, operation: int, version: Version) -> None:
+    config = broker_configs(version.name).get(name)
     if operation not in _OPERATIONS:
         raise RefusedError(ErrorCode.invalid_request, f"Unknown operations type {operation}")
     if operation in (_APPEND, _SUBTRACT) and (config is None or config.type != "list"):
+        if config is None and version.refuses_unknown_by_name:
+            raise RefusedError(ErrorCode.invalid_config, f"Unknown config name: {name}")
         if config is None:
             raise RefusedError(ErrorCode.unknown_server_error)  # Kafka's code throws here
         text = f"Config value {_OPERATIONS[operation].lower()} is not allowed for config key: {name}"
@@ -162,10 +159,13 @@ def _check_of_broker(name: str, value: str, operation: int) -> None:
             raise RefusedError(ErrorCode.invalid_request, error.message) from None
 
 
-def _check_logger(name: str, operation: int) -> None:
+def _check_logger(name: str, operation: int, version: Version) -> None:
     """There is only the root logger, and its level is what it is."""
     if operation not in _OPERATIONS:
-        raise RefusedError(ErrorCode.unknown_server_error)
+        if not version.refuses_unknown_by_name:
+            raise RefusedError(ErrorCode.unknown_server_error)  # Kafka's code throws here
+        text = f"Unknown operation type {operation} is not allowed for the BROKER_LOGGER resource"
+        raise RefusedError(ErrorCode.invalid_request, text)
     if operation in (_APPEND, _SUBTRACT):
         text = f"{_OPERATIONS[operation]} operation is not allowed for the BROKER_LOGGER resource"
         raise RefusedError(ErrorCode.invalid_request, text)
@@ -175,19 +175,21 @@ def _check_logger(name: str, operation: int) -> None:
         raise RefusedError(ErrorCode.invalid_request, "Removing the log level of the root logger is not allowed")
 
 
-def _check_values(kind: int, values: Mapping[str, str], broker: Mapping[str, str]) -> None:
+def _check_values(kind: int, values: Mapping[str, str], broker: Mapping[str, str], version: Version) -> None:
     """Raises `RefusedError` for names and values that no such resource has."""
-    known = _KNOWN[kind]
+    known = known_configs(kind, version.name)
     for key in values:
         if key not in known:
             code, text = ErrorCode.invalid_config, f"Unknown {_WORDS[kind]} config name: {key}"
             if kind == CLIENT_METRICS:
                 code, text = ErrorCode.invalid_request, f"Unknown client metrics configuration: {key}"
             raise RefusedError(code, text)
+    for key in known:
+        if key in values:
+            check_value(known[key], values[key])
     for key, value in values.items():
-        check_value(known[key], value)
         if kind == GROUP_CONFIG:
-            check_group_bounds(key, value, broker)
+            check_group_bounds(key, value, broker, version)
         elif kind == CLIENT_METRICS:
             check_client_metrics(key, value)
 
@@ -197,7 +199,7 @@ def _operation(change: "AlterableConfig | Replacing") -> int:
     return int(getattr(change, "config_operation", _SET))
 
 
-def _change(values: dict[str, str], change: "AlterableConfig | Replacing", kind: int) -> None:
+def _change(values: dict[str, str], change: "AlterableConfig | Replacing", kind: int, version: str) -> None:
     name, value, operation = change.name, change.value or "", _operation(change)
     if operation not in _OPERATIONS:
         raise RefusedError(ErrorCode.unknown_server_error)  # Kafka's code throws here
@@ -206,7 +208,7 @@ def _change(values: dict[str, str], change: "AlterableConfig | Replacing", kind:
     elif operation == _DELETE:
         values.pop(name, None)
     else:
-        config = broker_configs().get(name) if kind == BROKER_CONFIG else _KNOWN[kind].get(name)
+        config = broker_configs(version).get(name) if kind == BROKER_CONFIG else known_configs(kind, version).get(name)
         if config is None or config.type != "list" or kind == CLIENT_METRICS:
             text = f"Can't {_OPERATIONS[operation]} to key {name} because its type is not LIST."
             raise RefusedError(ErrorCode.invalid_config, text)

@@ -14,22 +14,43 @@ from typing import Final, NamedTuple
 from kio.schema.errors import ErrorCode
 
 from kafka_coordinator.coordinator.settings import BrokerSettings
+from kafka_coordinator.versions import VERSIONS, Version
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.settings import TOPIC_CONFIGS, TYPES, ConfigDefault
-from kafka_coordinator.wire.records.storage import BROKER_CONFIG, GROUP_CONFIG, Storage
+from kafka_coordinator.wire.records.storage import BROKER_CONFIG, CLIENT_METRICS, GROUP_CONFIG, TOPIC_CONFIG, Storage
 from kafka_coordinator.wire.state import ServerSettings
+from protocols.java import string_entry_order
 
 GROUP_CONFIGS: Final = (
-    ConfigDefault("consumer.session.timeout.ms", "45000", "int"),
-    ConfigDefault("streams.heartbeat.interval.ms", "5000", "int"),
-    ConfigDefault("share.auto.offset.reset", "latest", "string"),
-    ConfigDefault("share.record.lock.duration.ms", "30000", "int"),
-    ConfigDefault("consumer.heartbeat.interval.ms", "5000", "int"),
-    ConfigDefault("share.session.timeout.ms", "45000", "int"),
-    ConfigDefault("share.isolation.level", "read_uncommitted", "string"),
-    ConfigDefault("streams.session.timeout.ms", "45000", "int"),
-    ConfigDefault("share.heartbeat.interval.ms", "5000", "int"),
-    ConfigDefault("streams.num.standby.replicas", "0", "int"),
+    ConfigDefault("consumer.session.timeout.ms", "45000", "int", "group.consumer.session.timeout.ms"),
+    ConfigDefault("consumer.heartbeat.interval.ms", "5000", "int", "group.consumer.heartbeat.interval.ms"),
+    ConfigDefault("consumer.assignment.interval.ms", "1000", "int", "group.consumer.assignment.interval.ms", "4.4"),
+    ConfigDefault("share.session.timeout.ms", "45000", "int", "group.share.session.timeout.ms"),
+    ConfigDefault("share.heartbeat.interval.ms", "5000", "int", "group.share.heartbeat.interval.ms"),
+    ConfigDefault("share.record.lock.duration.ms", "30000", "int", "group.share.record.lock.duration.ms"),
+    ConfigDefault("share.delivery.count.limit", "5", "int", "group.share.delivery.count.limit", "4.4"),
+    ConfigDefault("share.partition.max.record.locks", "2000", "int", "group.share.partition.max.record.locks", "4.4"),
+    ConfigDefault("share.auto.offset.reset", "latest", "string", "share.auto.offset.reset"),
+    ConfigDefault("share.isolation.level", "read_uncommitted", "string", "share.isolation.level"),
+    ConfigDefault("share.renew.acknowledge.enable", "true", "boolean", "share.renew.acknowledge.enable", "4.4"),
+    ConfigDefault("share.assignment.interval.ms", "1000", "int", "group.share.assignment.interval.ms", "4.4"),
+    ConfigDefault("streams.session.timeout.ms", "45000", "int", "group.streams.session.timeout.ms"),
+    ConfigDefault("streams.heartbeat.interval.ms", "5000", "int", "group.streams.heartbeat.interval.ms"),
+    ConfigDefault("streams.num.standby.replicas", "0", "int", "group.streams.num.standby.replicas"),
+    ConfigDefault(
+        "streams.initial.rebalance.delay.ms", "3000", "int", "group.streams.initial.rebalance.delay.ms", "4.4"
+    ),
+    ConfigDefault("streams.assignment.interval.ms", "1000", "int", "group.streams.assignment.interval.ms", "4.4"),
+    ConfigDefault("errors.deadletterqueue.topic.name", "", "string", "errors.deadletterqueue.topic.name", "4.4"),
+    ConfigDefault(
+        "errors.deadletterqueue.copy.record.enable",
+        "false",
+        "boolean",
+        "errors.deadletterqueue.copy.record.enable",
+        "4.4",
+    ),
+    ConfigDefault("streams.assignor.name", "sticky", "string", "group.streams.assignors", "4.4"),
+    ConfigDefault("streams.rack.aware.assignment.tags", "", "list", "group.streams.rack.aware.assignment.tags", "4.4"),
 )
 
 CLIENT_METRICS_CONFIGS: Final = (
@@ -49,7 +70,14 @@ _MATCHED: Final = frozenset(
 )
 """What of a client a pattern may match (KIP-714)."""
 
-BY_NAME: Final[Mapping[str, ConfigDefault]] = {config.name: config for config in (*TOPIC_CONFIGS, *GROUP_CONFIGS)}
+
+@cache
+def known_configs(kind: int, version: str) -> Mapping[str, ConfigDefault]:
+    """The settings of topics, groups or clients' metrics that this version has, by name, in the order in which they are
+    checked."""
+    known = {TOPIC_CONFIG: TOPIC_CONFIGS, GROUP_CONFIG: GROUP_CONFIGS, CLIENT_METRICS: CLIENT_METRICS_CONFIGS}[kind]
+    return {config.name: config for config in known if VERSIONS.holds(config.since, version)}
+
 
 _LEAST: Final[Mapping[str, int]] = {
     "min.insync.replicas": 1,
@@ -81,6 +109,12 @@ _LEAST: Final[Mapping[str, int]] = {
     "streams.session.timeout.ms": 1,
     "streams.heartbeat.interval.ms": 1,
     "streams.num.standby.replicas": 0,
+    "consumer.assignment.interval.ms": 0,
+    "share.assignment.interval.ms": 0,
+    "streams.assignment.interval.ms": 0,
+    "streams.initial.rebalance.delay.ms": 0,
+    "share.delivery.count.limit": 2,
+    "share.partition.max.record.locks": 100,
 }
 _MOST: Final[Mapping[str, int]] = {
     "min.cleanable.dirty.ratio": 1,
@@ -94,7 +128,16 @@ _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "share.isolation.level": ("read_committed", "read_uncommitted"),
 }
 _BITS: Final[Mapping[str, int]] = {"int": 31, "long": 63}
+_OFFSET_RESET: Final = re.compile(
+    r"earliest|latest|by_duration:P(?=.)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d{0,9})?S)?)?"
+)
 _THROTTLED: Final = re.compile(r"\*|\d+:\d+(,\d+:\d+)*|")
+
+
+def _as_described(kind: int, version: str) -> list[ConfigDefault]:
+    """The same in the order in which a real broker describes them, that of a HashMap."""
+    known = known_configs(kind, version)
+    return [known[name] for name in string_entry_order(list(known))]
 
 
 class BrokerConfig(NamedTuple):
@@ -108,14 +151,15 @@ class BrokerConfig(NamedTuple):
 
 
 @cache
-def broker_configs() -> Mapping[str, BrokerConfig]:
-    """All that a broker of Kafka 4.1.0 describes, sorted by name."""
+def broker_configs(version: str) -> Mapping[str, BrokerConfig]:
+    """All that a broker of this version describes, sorted by name."""
     found = {}
     text = files(__package__).joinpath("broker_configs.tsv").read_text("utf-8")
     for line in text.splitlines():
-        name, kind, flags, default = line.split("\t")
-        found[name] = BrokerConfig(name, kind, "w" in flags, "s" in flags, default[1:] if default else None)
-    return found
+        name, kind, flags, default, *since = line.split("\t")
+        if all(VERSIONS.holds(each, version) for each in since):
+            found[name] = BrokerConfig(name, kind, "w" in flags, "s" in flags, default[1:] if default else None)
+    return dict(sorted(found.items()))
 
 
 def check_value(config: ConfigDefault, value: str) -> None:
@@ -135,6 +179,11 @@ def check_value(config: ConfigDefault, value: str) -> None:
         for each in given:
             if each not in _OPTIONS[name]:
                 raise _wrong(name, each, f"String must be one of: {', '.join(_OPTIONS[name])}")
+    elif name == "share.auto.offset.reset" and not _OFFSET_RESET.fullmatch(value):
+        text = (
+            f"Invalid value `{value}` for configuration {name}. The value must be either 'earliest', 'latest' or of the"
+        )
+        raise _wrong(name, value, f"{text} format 'by_duration:<PnDTnHnMn.nS>'.")
     elif name.endswith("throttled.replicas") and not _THROTTLED.fullmatch(value):
         text = f"{name} must be the literal '*' or a list of replicas in the following format: "
         raise _wrong(name, f"[{value}]", f"{text}[partitionId]:[brokerId],[partitionId]:[brokerId],...")
@@ -170,12 +219,21 @@ def _check_bounds(name: str, value: str, number: float) -> None:
         raise _wrong(name, value, f"Value must be no more than {most}")
 
 
-def check_group_bounds(name: str, value: str, broker: Mapping[str, str]) -> None:
-    """Raises `RefusedError` for a group's time that its broker (names and values of its settings) does not allow."""
+def check_group_bounds(name: str, value: str, broker: Mapping[str, str], version: Version) -> None:
+    """Raises `RefusedError` for a group's number that its broker (names and values of its settings) does not allow."""
     kind, _, rest = name.partition(".")
     if not value.lstrip("-").isdigit():
         return
-    least, most = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest.removeprefix('num.')}"
+    bounds = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest.removeprefix('num.')}"
+    if version.group_bounds_are_ranges:
+        known = broker_configs(version.name)
+        least, most = [broker.get(each) or (known[each].default if each in known else None) for each in bounds]
+        if least is not None and most is not None and not int(least) <= int(value) <= int(most):
+            raise RefusedError(ErrorCode.invalid_config, f"{name} must be in the range {least} to {most} inclusive.")
+        if least is None and most is not None and int(value) > int(most):
+            raise RefusedError(ErrorCode.invalid_config, f"{name} must be less than or equal to {most}")
+        return
+    least, most = bounds
     if least in broker and int(value) < int(broker[least]):
         raise RefusedError(ErrorCode.invalid_config, f"{name} must be greater than or equal to {least}")
     if most in broker and int(value) > int(broker[most]):
@@ -250,11 +308,11 @@ class Described(NamedTuple):
     is_sensitive: bool = False
 
 
-def topic_configs(storage: Storage, given: Mapping[str, str | None]) -> list[Described]:
+def topic_configs(storage: Storage, given: Mapping[str, str | None], version: str) -> list[Described]:
     """All settings of a topic to which these were given."""
     everywhere = storage.config(BROKER_CONFIG, "")
     found = []
-    for name, default, kind, broker_name in TOPIC_CONFIGS:
+    for name, default, kind, broker_name, _ in _as_described(TOPIC_CONFIG, version):
         synonyms = []
         if given.get(name) is not None:
             synonyms.append(Synonym(name, given[name], OF_TOPIC))
@@ -267,22 +325,27 @@ def topic_configs(storage: Storage, given: Mapping[str, str | None]) -> list[Des
     return found
 
 
-def group_configs(storage: Storage, group: str, broker: Mapping[str, str]) -> list[Described]:
+def group_configs(storage: Storage, group: str, broker: Mapping[str, str], version: Version) -> list[Described]:
     """All settings of a group; where it has none of its own, those of the broker (names and values)."""
     given = storage.config(GROUP_CONFIG, group)
     found = []
-    for name, default, kind, _ in GROUP_CONFIGS:
-        value, source = broker.get(f"group.{name}", default), DEFAULT
-        if name in given:
-            value, source = given[name], OF_GROUP
-        found.append(Described(name, value, source, TYPES.index(kind), (Synonym(name, value, source),)))
+    for name, default, kind, broker_name, _ in _as_described(GROUP_CONFIG, version.name):
+        synonyms = [Synonym(name, given[name], OF_GROUP)] if name in given else []
+        value = broker.get(broker_name, default)
+        if not version.group_settings_have_synonyms:
+            synonyms = synonyms or [Synonym(name, value, DEFAULT)]
+        else:
+            if value != default:
+                synonyms.append(Synonym(broker_name, value, STATIC))
+            synonyms.append(Synonym(broker_name, default, DEFAULT))
+        found.append(Described(name, synonyms[0].value, synonyms[0].source, TYPES.index(kind), tuple(synonyms)))
     return found
 
 
 def client_metrics_configs(given: Mapping[str, str]) -> list[Described]:
     """Which metrics clients shall send, and how often."""
     found = []
-    for name, default, kind, _ in CLIENT_METRICS_CONFIGS:
+    for name, default, kind, *_ in CLIENT_METRICS_CONFIGS:
         synonyms = (Synonym(name, given[name], OF_CLIENTS),) if name in given else ()
         source = OF_CLIENTS if name in given else DEFAULT
         found.append(Described(name, given.get(name, default), source, TYPES.index(kind), synonyms))
@@ -291,7 +354,7 @@ def client_metrics_configs(given: Mapping[str, str]) -> list[Described]:
 
 def broker_values(*records: ServerSettings | BrokerSettings) -> dict[str, str]:
     """Settings records whose fields are named as Kafka names them, as names and texts."""
-    known = broker_configs()
+    known = broker_configs(VERSIONS.newest.name)
     found = {}
     for record in records:
         for field in fields(record):
@@ -302,11 +365,11 @@ def broker_values(*records: ServerSettings | BrokerSettings) -> dict[str, str]:
     return found
 
 
-def broker_described(storage: Storage, broker: str, own: Mapping[str, str]) -> list[Described]:
+def broker_described(storage: Storage, broker: str, own: Mapping[str, str], version: str) -> list[Described]:
     """All settings of a broker of this id (empty: those given to all); ``own``: what it was started with."""
     of_one, of_all = storage.config(BROKER_CONFIG, broker), storage.config(BROKER_CONFIG, "")
     found = []
-    for name, config in broker_configs().items():
+    for name, config in broker_configs(version).items():
         synonyms = []
         if broker and name in of_one:
             synonyms.append(Synonym(name, of_one[name], OF_BROKER))
@@ -324,7 +387,7 @@ def broker_described(storage: Storage, broker: str, own: Mapping[str, str]) -> l
         kind = TYPES.index(config.type)
         found.append(Described(name, value, source, kind, tuple(synonyms), not config.is_dynamic, config.is_sensitive))
     for name in sorted({**of_all, **(of_one if broker else {})}):
-        if name not in broker_configs():  # a broker takes any, and shows no value of what it does not know
+        if name not in broker_configs(version):  # a broker takes any, and shows no value of what it does not know
             sources = [OF_BROKER] * (bool(broker) and name in of_one) + [OF_ALL_BROKERS] * (name in of_all)
             synonyms = [Synonym(name, None, source) for source in sources]
             found.append(Described(name, None, sources[0], 0, tuple(synonyms), True, True))

@@ -46,6 +46,11 @@ def _name(topic: Any, asked: Asked) -> str:
     return name
 
 
+def _error_of(topic: Any, name: str, known: str) -> str:
+    """The error of a topic's partitions: ``known``, or that its id is none."""
+    return known if name or not hasattr(topic, "topic_id") else UNKNOWN_TOPIC_ID
+
+
 def _topic(kind: Kind, topic: Any, partitions: Sequence[Entity]) -> Entity:
     """A topic in an answer, called as the request calls it."""
     called = {each: getattr(topic, each) for each in ("name", "topic_id") if hasattr(topic, each)}
@@ -113,10 +118,13 @@ def _errors(
     """The error of each partition of the request; first those about which the coordinator was not asked, and topics
     with such ones, as `OffsetCommitResponse.Builder.merge` puts them."""
     item, listed = part(kind, "topics", "partitions"), {}  # type: Kind, dict[object, tuple[Any, list[Any], list[Any]]]
+    named = [(_name(topic, asked), one.partition_index) for topic in body.topics for one in topic.partitions]
+    is_merged = any(each not in errors for each in named)
     for topic in body.topics:
         name = _name(topic, asked)
-        missing = UNKNOWN_TOPIC_OR_PARTITION if name else UNKNOWN_TOPIC_ID
-        _, first, then = listed.setdefault(getattr(topic, "topic_id", name), (topic, [], []))
+        missing = _error_of(topic, name, UNKNOWN_TOPIC_OR_PARTITION)
+        key = getattr(topic, "topic_id", name) if is_merged else len(listed)
+        _, first, then = listed.setdefault(key, (topic, [], []))
         for number in [one.partition_index for one in topic.partitions]:
             error = errors.get((name, number))
             made = make(item, partition_index=number, error_code=code(error or missing))
@@ -206,7 +214,7 @@ def _fetched(
     listed = []
     for topic in topics:
         name = _name(topic, asked)
-        error = answer.error if name else UNKNOWN_TOPIC_ID
+        error = _error_of(topic, name, answer.error)
         partitions = [found.get((name, number)) or missing(number, error) for number in topic.partition_indexes]
         listed.append(_topic(made, topic, partitions))
     return tuple(listed)

@@ -44,6 +44,8 @@ _SERVED: Final = (_GROUP, _TRANSACTION)
 """The coordinator of a transactional id is that of the group of this name: both follow from the leaders of
 ``__consumer_offsets``."""
 
+_TEXTS: Final = {INVALID_REQUEST: MALFORMED, COORDINATOR_NOT_AVAILABLE: "The coordinator is not available."}
+
 NO_OPERATIONS: Final = -(2**31)
 GROUP_OPERATIONS: Final = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 """Read, delete, describe, describe and alter configs: what a broker without ACLs lets everybody do with a group."""
@@ -86,10 +88,15 @@ def _write_find(
                 host=host,
                 port=port,
                 error_code=code(error),
-                error_message=message,
+                error_message=message if item is not kind else message or _text(error),
             )
         )
     return make(kind, throttle_time=NO_THROTTLE, coordinators=tuple(found)) if item is not kind else found[0]
+
+
+def _text(error: str) -> str:
+    """What an answer about a single key tells beside its error."""
+    return _TEXTS.get(error, error)
 
 
 def _group(

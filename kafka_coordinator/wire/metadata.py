@@ -103,13 +103,13 @@ def _metadata(state: BrokerState, request: Metadata, out: Outbox) -> Work:
                 topics.append((yield from _topic(item, state, body, topic, rests)))
     else:
         missing = []
-        for each in wanted:
+        ids = dict.fromkeys([each for one in wanted if (each := getattr(one, "topic_id", None)) is not None])
+        for topic_id in ids:
+            topics.append((yield from _topic_of_id(item, state, body, topic_id, rests)))
+        for name in () if ids else dict.fromkeys([each.name or "" for each in wanted]):
             if rests.due():
                 yield
-            name, topic_id = getattr(each, "name", None), getattr(each, "topic_id", None)
-            if name is None:
-                topics.append((yield from _topic_of_id(item, state, body, topic_id or NO_ID, rests)))
-            elif name in state.cluster.topics:
+            if name in state.cluster.topics:
                 topics.append((yield from _topic(item, state, body, name, rests)))
             else:
                 topics.append(_missing(item, body, name))

@@ -5,8 +5,10 @@ it is switched off.
 In Kafka `KafkaApis`, and `AclApis` without an authorizer.
 """
 
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from typing import Final
+from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
@@ -32,8 +34,15 @@ def _nothing(state: BrokerState, now: Time, sender: str, request: AskedNothing, 
     out.send(sender, Answer(request.correlation, None))
 
 
-_NO_ACLS: Final = "No authorizer is configured: ACLs are not served."
-_NO_SASL: Final = "SASL is not served: connect with security.protocol=PLAINTEXT."
+_KEYS: Final = {
+    requests.SaslHandshake: 17,
+    requests.DescribeAcls: 29,
+    requests.CreateAcls: 30,
+    requests.DeleteAcls: 31,
+    requests.SaslAuthenticate: 36,
+}
+_NO_ACLS: Final = "No Authorizer is configured"
+_NO_SASL: Final = "SaslAuthenticate request received after successful authentication"
 
 
 def refuse(state: BrokerState, now: Time, sender: str, request: Request, out: Outbox) -> None:
@@ -47,7 +56,8 @@ def _answer(kind: Kind, request: Request) -> Entity:
         return make(kind, error_code=ErrorCode.illegal_sasl_state, mechanisms=())
     if isinstance(request, requests.SaslAuthenticate):
         return make(kind, error_code=ErrorCode.illegal_sasl_state, error_message=_NO_SASL, auth_bytes=b"")
-    refusal = {"error_code": ErrorCode.security_disabled, "error_message": _NO_ACLS}
+    end = " on the broker" if isinstance(request, requests.DescribeAcls) else "."
+    refusal = {"error_code": ErrorCode.security_disabled, "error_message": _NO_ACLS + end}
     if isinstance(request, requests.CreateAcls):
         item = part(kind, "results")
         return make(kind, throttle_time=NO_THROTTLE, results=tuple([item(**refusal) for _ in request.body.creations]))
@@ -146,4 +156,8 @@ class _CoordinatorOutbox:
         self._send(to, message)
 
     def new_id(self, prefix: str) -> str:
-        return self.inner.new_id(prefix.client_id if isinstance(prefix, ClientName) else prefix)
+        if isinstance(prefix, ClientName):
+            return f"{'' if prefix.client_id else '-'}{self.inner.new_id(prefix.client_id)}"
+        made = self.inner.new_id(prefix)
+        # Members of the consumer protocol are called as Kafka's `Uuid` writes itself.
+        return made if prefix else urlsafe_b64encode(UUID(made).bytes).decode().rstrip("=")

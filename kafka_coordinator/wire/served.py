@@ -68,7 +68,7 @@ class ServedCluster:
         self.conversations: WeakValueDictionary[tuple[str, str], KafkaConversation] = WeakValueDictionary()
         """By broker and peer."""
         ids = {name: place + 1 for place, name in enumerate(self.brokers)}
-        self.record = ClusterRecord(self.controller, self.storage, server, ids)
+        self.record = ClusterRecord(self.controller, self.storage, server, ids, version)
 
     async def start(self, host: str = "127.0.0.1", port: int = 0, advertised: str | None = None) -> None:
         """Open the ports and start the brokers; ``port`` is the first one's, those of others follow it (0: free ones).

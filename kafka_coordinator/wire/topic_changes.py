@@ -13,10 +13,9 @@ from kio.static.protocol import Entity
 
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.cluster import ClusterRecord
-from kafka_coordinator.wire.config_values import BY_NAME, check_collision, check_name, check_value, topic_configs
+from kafka_coordinator.wire.config_values import check_collision, check_name, check_value, known_configs, topic_configs
 from kafka_coordinator.wire.entities import RefusedError
-from kafka_coordinator.wire.records.settings import TOPIC_DEFAULTS
-from kafka_coordinator.wire.records.storage import Replicas
+from kafka_coordinator.wire.records.storage import TOPIC_CONFIG, Replicas
 from kafka_coordinator.wire.requests import CreatePartitions, CreateTopics, DeleteTopics, Rests, Work
 from kafka_coordinator.wire.state import NO_ID, NO_THROTTLE
 
@@ -74,7 +73,7 @@ def _created(
     values: dict[str, object] = {}
     if entities.has(item, "configs"):
         kind = entities.part(item, "configs")
-        described = topic_configs(cluster.storage, configs)
+        described = topic_configs(cluster.storage, configs, cluster.version.name)
         values["configs"] = tuple(
             [
                 kind(name=each.name, value=each.value, read_only=False, config_source=each.source, is_sensitive=False)
@@ -108,10 +107,13 @@ def check_new_topic(
     if missing:
         text = f"Null value not supported for topic configs: {', '.join(missing)}"
         raise RefusedError(ErrorCode.invalid_config, text)
-    for key, value in configs.items():
-        if key not in TOPIC_DEFAULTS:
-            raise RefusedError(ErrorCode.invalid_config, f"Unknown topic config name: {key}")
-        check_value(BY_NAME[key], value or "")
+    settings = known_configs(TOPIC_CONFIG, cluster.version.name)
+    unknown = next((key for key in configs if key not in settings), None)
+    if unknown is not None:
+        raise RefusedError(ErrorCode.invalid_config, f"Unknown topic config name: {unknown}")
+    for key in settings:
+        if key in configs:
+            check_value(settings[key], configs[key] or "")
     if topic.assignments:
         return _given(cluster, topic)
     factor, count = topic.replication_factor, topic.num_partitions
@@ -171,21 +173,28 @@ def delete_topics(cluster: ClusterRecord, request: DeleteTopics) -> Work:
         asked = [(name, NO_ID) for name in getattr(request.body, "topic_names", ())]
     times, ids = Counter(asked), cluster.ids()
     by_id = {known: topic for topic, known in ids.items()}
-    done: dict[tuple[str | None, UUID], Entity] = {}
+    done: dict[object, Entity] = {}
     rests = Rests()
     for name, number in asked:
         if rests.due():
             yield
         found, told = name, number
         code, message = ErrorCode.none, None
+        key: object = (name, number)
         try:
+            if (name is None) == (number == NO_ID):
+                key = len(done)
+                what = "Neither topic name nor id were specified."
+                if name is not None:
+                    what = "You may not specify both topic name and topic id."
+                raise RefusedError(ErrorCode.invalid_request, what)
             found, told = _known(name, number, ids, by_id, times[name, number])
             if found not in cluster.topics():
                 raise RefusedError(ErrorCode.unknown_topic_or_partition, _NOT_HERE)
             cluster.delete(found)
         except RefusedError as error:
             code, message = error.code, error.message
-        done[name, number] = entities.make(item, name=found, topic_id=told, error_code=code, error_message=message)
+        done[key] = entities.make(item, name=found, topic_id=told, error_code=code, error_message=message)
     return entities.make(kind, throttle_time=NO_THROTTLE, responses=tuple(done.values()))
 
 
@@ -195,10 +204,6 @@ _NOT_HERE: Final = "This server does not host this topic-partition."
 def _known(
     name: str | None, number: UUID, ids: Mapping[str, UUID], by_id: Mapping[UUID, str], times: int
 ) -> tuple[str, UUID]:
-    if name is not None and number != NO_ID:
-        raise RefusedError(ErrorCode.invalid_request, "You may not specify both topic name and topic id.")
-    if name is None and number == NO_ID:
-        raise RefusedError(ErrorCode.invalid_request, "Neither topic name nor id were specified.")
     if times > 1:
         what = "name" if number == NO_ID else "id"
         raise RefusedError(ErrorCode.invalid_request, f"Duplicate topic {what}.")

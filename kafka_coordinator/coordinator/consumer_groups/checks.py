@@ -44,10 +44,14 @@ def check_request(settings: BrokerSettings, request: ConsumerGroupHeartbeat) -> 
 def _what_is_wrong(request: ConsumerGroupHeartbeat) -> str | None:
     """In Kafka's words; None: nothing."""
     epoch = request.member_epoch
-    named = {"GroupId": request.group, "InstanceId": request.instance_id, "RackId": request.rack}
-    if epoch > 0 or epoch == LEAVES or request.version >= MEMBER_ID_FROM_CLIENT_SINCE:
-        named["MemberId"] = request.member_id
-    for name, text in named.items():
+    needs_id = epoch > 0 or epoch == LEAVES or request.version >= MEMBER_ID_FROM_CLIENT_SINCE
+    named = (
+        ("GroupId", request.group),
+        ("MemberId", request.member_id if needs_id else None),
+        ("InstanceId", request.instance_id),
+        ("RackId", request.rack),
+    )
+    for name, text in named:
         if text is not None and not text.strip():
             return f"{name} can't be empty."
     if epoch < LEAVES_FOR_A_WHILE:

@@ -47,7 +47,8 @@ def group_for(core: Core, request: messages.ConsumerGroupHeartbeat, now: Time, o
     if group is not None:
         return group
     if request.member_epoch != messages.JOINS:
-        raise Refused(GROUP_ID_NOT_FOUND, f"Consumer group {request.group} not found.")
+        text = "Group {} is not a consumer group." if request.group in core.groups else "Consumer group {} not found."
+        raise Refused(GROUP_ID_NOT_FOUND, text.format(request.group))
     classic = core.groups.get(request.group)
     consumer_group = ConsumerGroup(request.group, core.partition_of(request.group))
     if core.settings.version.groups_begin_at_one:

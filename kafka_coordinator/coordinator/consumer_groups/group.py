@@ -142,12 +142,15 @@ class ConsumerGroup(NodeState):
             self.balance.remove(member.id, target)
         self._count(member.profile, -1)
         self._count_standing(member.standing, -1)
-        instance_id = member.profile.instance_id
-        if instance_id is not None and self.static_members.get(instance_id) == member.id:
-            del self.static_members[instance_id]
+        self.forget_instance(member.profile.instance_id, member.id)
         self._disown(member.id, member.standing)
         if member.profile.regex:
             self.forget_unused(member.profile.regex)
+
+    def forget_instance(self, instance_id: str | None, member_id: str) -> None:
+        """The member has this instance id no more, if it had it."""
+        if instance_id is not None and self.static_members.get(instance_id) == member_id:
+            del self.static_members[instance_id]
 
     def set_profile(self, member: ConsumerMember, profile: Profile) -> None:
         self._alike = None

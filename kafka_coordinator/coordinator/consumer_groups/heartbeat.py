@@ -188,7 +188,8 @@ def _leave(
 ) -> messages.ConsumerGroupHeartbeatAnswer:
     group = core.consumer_groups.get(request.group)
     if group is None:
-        raise checks.Refused(GROUP_ID_NOT_FOUND, f"Group {request.group} not found.")
+        text = "is not a consumer group" if request.group in core.groups else "not found"
+        raise checks.Refused(GROUP_ID_NOT_FOUND, f"Group {request.group} {text}.")
     member = checks.existing(group, request.member_id, request.instance_id)
     epoch = request.member_epoch
     if epoch == messages.LEAVES_FOR_A_WHILE:

@@ -80,10 +80,8 @@ def reconcile(member: Standing, goal: Goal) -> Standing:
         return _cut(member, goal) if goal.cut else member
     if member.state == UNRELEASED:
         return _next(member, member.epoch, goal)
-    if goal.cut:
-        member = _cut(member, goal)
     if goal.owned is None or not member.pending.isdisjoint(goal.owned):
-        return member
+        return _cut(member, goal) if goal.cut else member
     return _next(member, member.epoch if goal.version.revoked_at_old_epoch else member.epoch + 1, goal)
 
 

@@ -84,6 +84,8 @@ def raise_epoch(
     preferred = group.preferred_assignor() or assignors[0]
     if profile != before:
         group.set_profile(member, profile)
+        if version.rejoining_renames_instance and before.instance_id != profile.instance_id:
+            group.forget_instance(before.instance_id, member.id)
         storing.store_profile(core, group, member)
         if before.regex and before.regex != profile.regex and before.regex not in group.resolved:
             storing.store_pattern(core, group, before.regex)

@@ -103,6 +103,13 @@ def is_transactional(content: bytes | None) -> bool:
     return content is not None and len(content) >= HEADER_BYTES and content[16] == 2 and bool(content[22] & 16)
 
 
+def has_unknown_compression(content: bytes | None) -> bool:
+    """Whether the first batch says that it is compressed in a way that nobody knows."""
+    if content is None or len(content) < HEADER_BYTES or content[16] != 2:
+        return False
+    return content[22] & 7 >= len(COMPRESSIONS)
+
+
 def has_right_crc(batch: bytes, header: Header) -> bool:
     """Whether the batch is as its producer wrote it."""
     return crc32c(memoryview(batch)[_CHECKED_START:]) == header.crc

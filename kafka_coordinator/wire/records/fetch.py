@@ -5,6 +5,7 @@ In Kafka `KafkaApis.handleFetchRequest`, `ReplicaManager.fetchMessages`, `FetchS
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -15,7 +16,13 @@ from kio.static.protocol import Entity
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.fetches import Context, FetchedPartition, Key, WaitingFetch
-from kafka_coordinator.wire.records.partitions import LeaderHints, led
+from kafka_coordinator.wire.records.partitions import (
+    ISOLATION_LEVELS,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    LeaderHints,
+    led,
+)
 from kafka_coordinator.wire.records.transactions import Aborted
 from kafka_coordinator.wire.requests import Answer, Fetch, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
@@ -62,6 +69,9 @@ def fetch(state: BrokerState, now: Time, sender: str, request: Fetch, out: Outbo
         kind = entities.response(FETCH_KEY, request.version)
         out.send(sender, Answer(request.correlation, _body(kind, error.code, 0, (), ())))
         return
+    if _isolation(request) not in ISOLATION_LEVELS:
+        out.send(sender, Answer(request.correlation, _thrown(state, request, context)))
+        return
     wait_ms = request.body.max_wait / timedelta(milliseconds=1)
     waiting = WaitingFetch(sender, request, context, _known(state, context))
     if wait_ms <= 0 or not waiting.names or _must_answer(state, waiting):
@@ -69,6 +79,19 @@ def fetch(state: BrokerState, now: Time, sender: str, request: Fetch, out: Outbo
         return
     state.fetches.wait(waiting)
     out.set_timer(_timer(sender), now + wait_ms)
+
+
+def _isolation(request: Fetch) -> int:
+    return getattr(request.body, "isolation_level", READ_UNCOMMITTED)
+
+
+def _thrown(state: BrokerState, request: Fetch, context: Context) -> Entity:
+    """The answer where Kafka's code throws."""
+    code, kind = ErrorCode.unknown_server_error, entities.response(FETCH_KEY, request.version)
+    if request.version >= _BY_ID:
+        return _body(kind, code, 0, (), ())
+    made = _entity(state, request, 0, [(each, Read(code, is_known=False)) for each in context.partitions], {})
+    return replace(made, error_code=code) if entities.has(kind, "error_code") else made
 
 
 def _timer(sender: str) -> TimerName:
@@ -144,6 +167,7 @@ def _read_all(state: BrokerState, now: Time, request: Fetch, context: Context) -
             nothing_yet = False
             left -= len(read.content)
         found.append((partition, read))
+    found.sort(key=lambda each: not each[1].is_known)
     if len(found) > _MANY:
         yield
     return _told(state, now, request, context, found, names)
@@ -203,7 +227,7 @@ def _is_news(each: FetchedPartition, read: Read) -> bool:
 
 def reads_committed(body: object) -> bool:
     """Whether who asks reads nothing of transactions that are open or aborted."""
-    return getattr(body, "isolation_level", 0) == 1
+    return getattr(body, "isolation_level", READ_UNCOMMITTED) == READ_COMMITTED
 
 
 def _read(

@@ -17,7 +17,11 @@ from kafka_coordinator.wire.records.batches import header_of
 from kafka_coordinator.wire.records.contents import UnreadableError, records
 from kafka_coordinator.wire.records.fetch import reads_committed
 from kafka_coordinator.wire.records.log import Batch, PartitionLog
-from kafka_coordinator.wire.records.partitions import ISOLATION_LEVELS, OFFSETS_TOPIC, check_known, led
+from kafka_coordinator.wire.records.partitions import (
+    OFFSETS_TOPIC,
+    check_known,
+    led,
+)
 from kafka_coordinator.wire.requests import DeleteRecords, ListOffsets, OffsetForLeaderEpoch, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time
@@ -30,8 +34,15 @@ if TYPE_CHECKING:
 P = TypeVar("P")
 """What a request says of a partition."""
 
-LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
-_SINCE: Final[Mapping[int, int]] = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
+_SINCE: Final[Mapping[int, int]] = {
+    LATEST: 1,
+    EARLIEST: 1,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
 """What a negative timestamp asks for, and the version from which on it may be asked."""
 _ANY_REPLICA: Final = -2
 _LIST_KEY, _EPOCH_KEY, _DELETE_KEY = 2, 23, 21
@@ -58,12 +69,13 @@ def _list_offsets(state: BrokerState, request: ListOffsets) -> Work:
     named = Counter[tuple[str, int]](
         [(topic.name, part.partition_index) for topic in body.topics for part in topic.partitions]
     )
+    is_known = getattr(body, "isolation_level", READ_UNCOMMITTED) in ISOLATION_LEVELS
     from_leader, only_committed = body.replica_id != _ANY_REPLICA, reads_committed(body)
 
     def told(topic: str, part: "ListOffsetsPartition") -> Entity:
         code, found = ErrorCode.none, Found()
         try:
-            if getattr(body, "isolation_level", 0) not in ISOLATION_LEVELS:
+            if not is_known:
                 raise RefusedError(ErrorCode.unknown_server_error)  # Kafka's code throws here
             if named[topic, part.partition_index] > 1:
                 raise RefusedError(ErrorCode.invalid_request)
@@ -76,11 +88,11 @@ def _list_offsets(state: BrokerState, request: ListOffsets) -> Work:
             code = error.code
         return entities.make(part_kind, partition_index=part.partition_index, error_code=code, **found._asdict())
 
-    once = (
-        (topic.name, {partition.partition_index: partition for partition in topic.partitions}.values())
-        for topic in body.topics
-    )
-    answers = yield from _of_each(once, told)
+    once: dict[str, dict[int, ListOffsetsPartition]] = {}
+    for topic in body.topics if is_known else ():
+        once.setdefault(topic.name, {}).update({part.partition_index: part for part in topic.partitions})
+    asked = [(name, parts.values()) for name, parts in once.items()]
+    answers = yield from _of_each(asked if is_known else [(each.name, each.partitions) for each in body.topics], told)
     topics = tuple(topic_kind(name=topic, partitions=parts) for topic, parts in answers)
     return entities.make(kind, throttle_time=NO_THROTTLE, topics=topics)
 
@@ -107,7 +119,7 @@ def offset_at(log: PartitionLog, time: int, end: int) -> Found:
         return Found(end, -1, log.leader_epoch)
     if time in (EARLIEST, EARLIEST_LOCAL):
         return Found(log.start, -1, log.epoch_at(log.start))
-    if time == LATEST_TIERED:
+    if time in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return Found()  # nothing is stored elsewhere
     batches = log.batches()
     if time == MAX_TIMESTAMP:

@@ -26,9 +26,10 @@ from kafka_coordinator.transactions import Producer
 from kafka_coordinator.wire import entities
 from kafka_coordinator.wire.entities import RefusedError
 from kafka_coordinator.wire.records.batches import (
-    COMPRESSIONS,
+    ZSTD_SINCE,
     Header,
     has_right_crc,
+    has_unknown_compression,
     is_transactional,
     only_batch,
     with_append_time,
@@ -72,6 +73,13 @@ def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answe
     refused: RefusedError | None = None
     if body.transactional_id is None and any(is_transactional(batch.records) for batch in batches):
         refused = RefusedError(ErrorCode.transactional_id_authorization_failed)
+    elif request.version < ZSTD_SINCE and any(
+        has_unknown_compression(part.records)
+        and 0 <= part.index < len(state.cluster.topics.get(getattr(topic, "name", ""), ()))
+        for topic in body.topic_data
+        for part in topic.partition_data
+    ):
+        refused = RefusedError(ErrorCode.unknown_server_error)  # Kafka's code throws here, before it looks at the rest
     changed: list[tuple[str, int]] = []
     for topic in body.topic_data:
         answers.topic(topic)
@@ -186,7 +194,7 @@ def _check(batch: bytes, header: Header, settings: TopicSettings) -> None:
         raise RefusedError(ErrorCode.message_too_large)
     if not has_right_crc(batch, header):
         raise RefusedError(ErrorCode.corrupt_message)
-    if header.compression >= len(COMPRESSIONS):
+    if has_unknown_compression(batch):
         raise RefusedError(ErrorCode.unknown_server_error)
     is_whole = header.records > 0 and header.last_offset_delta == header.records - 1
     is_numbered = header.producer_id < 0 or header.base_sequence >= 0

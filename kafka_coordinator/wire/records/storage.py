@@ -16,7 +16,7 @@ from protocols.engine.nodes import Time
 Replicas: TypeAlias = tuple[tuple[str, ...], ...]
 """Of each partition the node names of the brokers that have a replica, the preferred leader first."""
 
-TOPIC_CONFIG, BROKER_CONFIG, BROKER_LOGGER, CLIENT_METRICS, GROUP_CONFIG = 2, 4, 8, 16, 32
+TOPIC_CONFIG, BROKER_CONFIG, BROKER_LOGGER, CLIENT_METRICS, GROUP_CONFIG = CONFIG_TYPES = (2, 4, 8, 16, 32)
 """Types of what has settings, as on the wire."""
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -96,7 +96,7 @@ class Storage:
         topic_settings = self._settings.get(topic)
         if topic_settings is None:
             everywhere = self.config(BROKER_CONFIG, "")
-            given = {name: everywhere[broker] for name, _, _, broker in TOPIC_CONFIGS if broker in everywhere}
+            given = {name: everywhere[broker] for name, _, _, broker, _ in TOPIC_CONFIGS if broker in everywhere}
             topic_settings = self._settings[topic] = TopicSettings.of({**given, **self.config(TOPIC_CONFIG, topic)})
         return topic_settings
 

@@ -61,7 +61,7 @@ def _steady(value: Any, topic: str, ids: dict[str, str]) -> Any:
             elif name == "topic_id" and each is None:
                 value[name] = _NO_ID
             elif name == "records" and each:
-                value[name] = _whole_batches(each)
+                value[name] = whole_batches(each)
             elif name == "configs" and each:
                 value[name] = sorted(each, key=lambda one: str(one["name"]))
             elif name == "partitions" and each and _is_of_records(each[0]):
@@ -80,7 +80,8 @@ def _is_of_records(partition: Any) -> bool:
     return isinstance(partition, dict) and ("low_watermark" in partition or "timestamp" in partition)
 
 
-def _whole_batches(content: str) -> str:
+def whole_batches(content: str) -> str:
+    """Records without a batch at their end of which only a part was sent."""
     data, at = bytes.fromhex(content), 0
     while at + 12 <= len(data):
         end = at + 12 + unpack_from(">i", data, at + 8)[0]

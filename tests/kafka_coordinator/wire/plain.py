@@ -20,7 +20,7 @@ _EMPTY: Mapping[str, Any] = {
 }
 
 
-def request(key: int, version: int, **values: Any) -> Any:
+def request(key: int, version: int, /, **values: Any) -> Any:
     """A request's entity from plain values; fields that are left out get their default, an empty tuple or nothing."""
     return _entity(load_request_schema(key, version), values)
 

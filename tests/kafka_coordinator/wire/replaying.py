@@ -3,7 +3,9 @@
 A file of conversations has one a line: ``seed``, ``steps`` and ``answers``. A step is the API, its version, the name of
 the connection, and the request's fields as Python writes them (`ast.literal_eval`): those of all versions, of which the
 asked one takes its own. ``("id", topic)`` stands for a topic's id, ``$m2`` for the second member id with which a
-JoinGroup was answered. ``answers`` has a step's number (a text, as JSON wants it) and what the real broker said.
+JoinGroup was answered, and so do other tuples for what was answered last (`Player._learned`). A step of no API hears
+what is still to be answered on its connection. ``answers`` has a step's number (a text, as JSON wants it) and what the
+real broker said.
 """
 
 import gzip
@@ -11,14 +13,18 @@ import json
 import re
 from ast import literal_eval
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from time import sleep
+from typing import Any, Final, NamedTuple, get_args
 from uuid import UUID
 
 from kio.index import load_request_schema
 from kio.schema.index import api_key_map
 
-from kafka_coordinator.wire.entities import has, part
+from kafka_coordinator.wire.apis import APIS
+from kafka_coordinator.wire.entities import part
+from tests.kafka_coordinator.wire.broker_answers import whole_batches
 from tests.kafka_coordinator.wire.plain import plain, request
 from tests.kafka_coordinator.wire.raw_client import RawClient
 
@@ -27,8 +33,12 @@ CLOSED, PENDING = "closed", "pending"
 _WAITS: Final = ("JoinGroup", "SyncGroup")
 """What a broker answers only when other members have come."""
 _AT_ONCE_S, _LATE_S = 0.1, 20.0
-_NOTHING: Final = (None, "", 0, -1)
+_NOTHING: Final[Mapping[str, tuple[Any, ...]]] = {"port": (), "producer_id": (-1,)}
 _TELL_IDS: Final = (KEYS["CreateTopics"], KEYS["Metadata"])
+_HIGHEST: Final = {18: 4, 42: 2}
+"""API to the highest version that the codec has, where 4.4.0 has a higher one."""
+_BEFORE: Final[Mapping[str, Any]] = {"member": "", "generation": -1, "epoch": 0, "owned": [], "session": 0}
+_CHANGE: Final = ("Create", "Delete", "Alter", "Incremental")
 _UNKNOWN: Final = UUID(int=77)
 _VARYING: Final = {
     **dict.fromkeys(("host", "port", "cluster_id", "log_append_time"), "varies"),
@@ -36,6 +46,13 @@ _VARYING: Final = {
     "producer_id": "pid",
 }
 _GENERATED: Final = re.compile(r"[\w.-]*?-?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+_BOUNDS: Final = re.compile(r"within \[.*?\]")
+
+
+_SHORT: Final = re.compile(r"[\w-]{22}")
+"""How Kafka writes an id that it makes for a member of the consumer protocol."""
 
 
 class Step(NamedTuple):
@@ -48,9 +65,13 @@ class Step(NamedTuple):
 
 
 class Conversation(NamedTuple):
+    """Steps with what the real broker answered; the ids that it made, of topics and of members, in their order."""
+
     seed: int
     steps: tuple[Step, ...]
     answers: Mapping[int, Any]
+    topic_ids: Sequence[str] = ()
+    member_ids: Sequence[str] = ()
 
 
 def read(path: Path) -> list[Conversation]:
@@ -59,15 +80,40 @@ def read(path: Path) -> list[Conversation]:
     for line in gzip.decompress(path.read_bytes()).decode().splitlines():
         each = json.loads(line)
         steps = tuple([Step(api, version, name, literal_eval(text)) for api, version, name, text in each["steps"]])
-        found.append(Conversation(each["seed"], steps, {int(at): one for at, one in each["answers"].items()}))
+        answers = {int(at): one for at, one in each["answers"].items()}
+        found.append(Conversation(each["seed"], steps, answers, each.get("topics", ()), each.get("members", ())))
     return found
+
+
+def write(path: Path, conversations: Iterable[Conversation]) -> None:
+    """The file that `read` reads."""
+    lines = [
+        json.dumps(
+            {
+                "seed": each.seed,
+                "steps": [[step.api, step.version, step.connection, repr(step.values)] for step in each.steps],
+                "answers": each.answers,
+                "topics": each.topic_ids,
+                "members": each.member_ids,
+            },
+            separators=(",", ":"),
+        )
+        for each in conversations
+    ]
+    path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), 9, mtime=0))
 
 
 class Player:
     """Asks a broker step by step; what it learns of topics and members stands in later steps."""
 
-    def __init__(self, address: str, wait_s: float = _AT_ONCE_S) -> None:
-        self._address, self._wait_s = address, wait_s
+    def __init__(self, address: str, wait_s: float = _AT_ONCE_S, settles_s: float = 0.0) -> None:
+        """``settles_s``: how long a real broker takes to hear from its controller of a change."""
+        self._address, self._wait_s, self._settles_s = address, wait_s, settles_s
+        self._last: dict[tuple[str, str], Any] = {}
+        self.member_ids: list[str] = []
+        """That the broker has made in the conversation."""
+        self.first_ids: dict[str, str] = {}
+        """Topic to the id that it had first."""
         self._clients: dict[str, RawClient] = {}
         self._waiting: dict[str, type[Any]] = {}
         self._topics: dict[str, UUID] = {}
@@ -81,6 +127,9 @@ class Player:
     def play(self, steps: Sequence[Step]) -> list[Any]:
         """What is answered to each."""
         self._members.clear()
+        self._last.clear()
+        self.member_ids.clear()
+        self._prefixes = {"1", *(new["name"][:5] for step in steps[:1] for new in step.values["topics"])}
         self._groups = {name for step in steps for name in _groups(step.values)}
         answers = [self.ask(step) for step in steps]
         self.close()
@@ -90,27 +139,40 @@ class Player:
 
     def ask(self, step: Step) -> Any:
         """The answer in plain values, without what differs from run to run; `CLOSED`, or `PENDING`."""
+        if not step.api:
+            return self._late(step.connection)
         kind = load_request_schema(KEYS[step.api], step.version)
         client = self._client(step.connection)
         client.send(request(kind.__api_key__, step.version, **self._filled(kind, step.values)))
         if not client.is_answered(self._wait_s if step.api in _WAITS else _LATE_S):
             self._waiting[step.connection] = kind
             return PENDING
-        return self._heard(step.connection, kind)
+        answer = self._heard(step.connection, kind, step.values)
+        sleep(self._settles_s * (1 if step.api.startswith(_CHANGE) else 0.1))
+        return answer
 
     def _client(self, name: str) -> RawClient:
         """The connection of this name; a new one where an answer is still awaited on it."""
         waiting = self._waiting.pop(name, None)
         if waiting is not None:
             if self._clients[name].is_answered(0):
-                self._heard(name, waiting)
+                self._heard(name, waiting, {})
             else:
                 self._clients.pop(name).close()
         if name not in self._clients:
             self._clients[name] = RawClient(self._address)
         return self._clients[name]
 
-    def _heard(self, name: str, kind: Any) -> Any:
+    def _late(self, name: str) -> Any:
+        """What was to be answered on this connection and is by now; None: nothing."""
+        kind = self._waiting.get(name)
+        if kind is None:
+            return None
+        if not self._clients[name].is_answered(self._wait_s / 3):
+            return PENDING
+        return self._heard(name, self._waiting.pop(name), {})
+
+    def _heard(self, name: str, kind: Any, asked: Mapping[str, Any]) -> Any:
         answer = self._clients[name].hear(kind)
         if answer is None:
             self._clients.pop(name).close()
@@ -120,7 +182,19 @@ class Player:
         for topic in answer.topics if kind.__api_key__ in _TELL_IDS else ():
             if topic.name and getattr(topic, "topic_id", None):
                 self._topics[topic.name] = topic.topic_id
+                self.first_ids.setdefault(topic.name, str(topic.topic_id))
+        self._learn(name, kind.__api_key__, answer, asked)
         found = self._steady(plain(answer))
+        if kind.__api_key__ == KEYS["ApiVersions"]:
+            served = [
+                {**each, "max_version": min(each["max_version"], _HIGHEST.get(each["api_key"], each["max_version"]))}
+                for each in found["api_keys"]
+                if each["api_key"] in APIS
+            ]
+            return {"error_code": found["error_code"], "api_keys": served}
+        if kind.__api_key__ == KEYS["ListConfigResources"]:
+            named = [each for each in found["config_resources"] if each["resource_name"][:5] in self._prefixes]
+            return {**found, "config_resources": named}
         if kind.__api_key__ == KEYS["ListGroups"]:
             found["groups"] = [each for each in found["groups"] if each["group_id"] in self._groups]
         return found
@@ -128,29 +202,62 @@ class Player:
     def _filled(self, kind: Any, values: Any) -> Any:
         """Those of the values that the version has, with what was learned in the place of names for it."""
         if isinstance(values, dict):
-            known = {name: each for name, each in values.items() if has(kind, name)}
+            types = {each.name: each.type for each in fields(kind)}
+            known = {
+                name: "" if each is None and type(None) not in get_args(types[name]) else each
+                for name, each in values.items()
+                if name in types
+            }
             return {name: self._filled(_inner(kind, name, each), each) for name, each in known.items()}
         if isinstance(values, list):
             return [self._filled(kind, each) for each in values]
         if isinstance(values, tuple):
-            return self._topics.get(values[1], _UNKNOWN)
+            return self._learned(*values)
         if isinstance(values, str) and values.startswith("$m"):
             number = int(values[2:]) - 1
             return self._members[number] if number < len(self._members) else values
         return values
 
+    def _learn(self, name: str, key: int, answer: Any, asked: Mapping[str, Any]) -> None:
+        last = self._last
+        made = getattr(answer, "member_id", None) or ""
+        if (_GENERATED.fullmatch(made) or _SHORT.fullmatch(made)) and made not in self.member_ids:
+            self.member_ids.append(made)
+        if key == KEYS["JoinGroup"]:
+            last["member", name] = answer.member_id or last.get(("member", name), "")
+            last["generation", name] = answer.generation_id
+        elif key == KEYS["ConsumerGroupHeartbeat"] and answer.error_code == 0:
+            last["epoch", asked["member_id"]] = answer.member_epoch
+            if answer.assignment is not None:
+                last["owned", asked["member_id"]] = [
+                    {"topic_id": each.topic_id, "partitions": list(each.partitions)}
+                    for each in answer.assignment.topic_partitions
+                ]
+        elif key == KEYS["Fetch"] and getattr(answer, "session_id", 0):
+            last["session", name] = answer.session_id
+
+    def _learned(self, what: str, of: str) -> Any:
+        """``id`` of a topic; ``epoch`` and ``owned`` of a member of the consumer protocol; of a connection ``member``
+        (its id), ``generation`` and ``session`` (of its fetches)."""
+        if what == "id":
+            return self._topics.get(of, _UNKNOWN)
+        return self._last.get((what, of), _BEFORE[what])
+
+    def _field(self, name: str, value: Any) -> Any:
+        if name in _VARYING and value not in _NOTHING.get(name, (None, "", 0)):
+            return _VARYING[name]
+        if name == "records" and value:
+            return whole_batches(value)
+        return self._steady(value)
+
     def _steady(self, value: Any) -> Any:
         """Member ids and topic ids by name."""
         if isinstance(value, dict):
-            return {
-                name: _VARYING[name]
-                if name in _VARYING and (name == "port" or each not in _NOTHING)
-                else self._steady(each)
-                for name, each in value.items()
-            }
+            return {name: self._field(name, each) for name, each in value.items()}
         if isinstance(value, list):
             return [self._steady(each) for each in value]
         if isinstance(value, str):
+            value = _BOUNDS.sub("within [...]", value)
             for number, each in enumerate(self._members, 1):
                 value = value.replace(each, f"$m{number}")
             for name, known in self._topics.items():
@@ -167,7 +274,10 @@ def differences(known: Conversation, ours: Sequence[Any]) -> dict[int, tuple[Any
 
 def _unordered(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _unordered(each) for name, each in value.items()}
+        return {
+            name: sorted(each) if name == "subscribed_topic_names" and each else _unordered(each)
+            for name, each in value.items()
+        }
     if isinstance(value, list):
         made = [_unordered(each) for each in value]
         return sorted(made, key=json.dumps) if made and isinstance(made[0], dict) else made
