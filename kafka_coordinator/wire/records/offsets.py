@@ -18,6 +18,12 @@ from kafka_coordinator.wire.records.contents import UnreadableError, records
 from kafka_coordinator.wire.records.fetch import reads_committed
 from kafka_coordinator.wire.records.log import Batch, PartitionLog
 from kafka_coordinator.wire.records.partitions import (
+    ISOLATION_LEVELS,
+    OFFSETS_TOPIC,
+    READ_UNCOMMITTED,
+    check_known,
+    led,
+)
     OFFSETS_TOPIC,
     check_known,
     led,
