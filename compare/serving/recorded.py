@@ -18,6 +18,7 @@ from compare.conformance.served import traces
 from compare.conformance.served import written as what_is_written
 from compare.serving.kafka import KafkaService
 from compare.serving.service import Service
+from kafka_coordinator.cluster import TxnOffsetCommit
 from protocols import files
 from protocols.engine.nodes import Message, Time
 
@@ -37,6 +38,7 @@ class Journal:
         self._asked: set[tuple[str, int]] = set()
         """Connection and number of requests that were written and are not answered."""
         self._file: BinaryIO | None = None
+        self._has_transactions = False
 
     def begins(self, service: Service) -> None:
         """The file is begun with the topics that there are; the service is Kafka's. Raises `OSError`."""
@@ -58,6 +60,9 @@ class Journal:
                 self._asked.discard((peer, message[0]))
                 self._write({"at": at, "to": peer, "n": message[0], "resp": answer(message)})
             return
+        if isinstance(message, TxnOffsetCommit) and not self._has_transactions:
+            self._has_transactions = True
+            self.untraceable(at, "offsets were committed within transactions, for which traces have no step")
         op, group = OPERATIONS.get(type(message)), getattr(message, "group", None)
         if op is not None and group is not None:
             self._asked.add((peer, message[0]))

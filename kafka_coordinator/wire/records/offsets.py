@@ -24,10 +24,6 @@ from kafka_coordinator.wire.records.partitions import (
     check_known,
     led,
 )
-    OFFSETS_TOPIC,
-    check_known,
-    led,
-)
 from kafka_coordinator.wire.requests import DeleteRecords, ListOffsets, OffsetForLeaderEpoch, Rests, Work, answered
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState
 from protocols.engine.nodes import Outbox, Time

@@ -13,6 +13,7 @@ from compare.conformance.players import play_files
 from compare.conformance.served import traces, written
 from compare.serving.cluster import Served, start
 from compare.serving.recorded import Journal, make_traces
+from kafka_coordinator.messages import TxnOffsetCommit
 from tests.kafka_coordinator.wire.load import Member
 
 SOON = {"group.initial.rebalance.delay.ms": 300}
@@ -86,6 +87,20 @@ def test_a_server_that_stops_leaves_no_trace_and_what_was_written_stays(tmp_path
 
     asyncio.run(recorded(path, what))
     assert make_traces(path) == [f"{path} holds no traces for conformance: broker-1 is killed"]
+    assert path.read_text().count("\n") == 2
+
+
+def test_offsets_of_transactions_leave_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "out.json.jsonl"
+
+    async def what(served: Served) -> None:
+        commit = TxnOffsetCommit(1, "g", "", -1, None, ((("orders", 0), 7, ""),), "t", 1, 0)
+        for _ in range(2):
+            served.history.listener.heard(1.0, "client", commit, False)  # type: ignore[union-attr]
+
+    asyncio.run(recorded(path, what))
+    (told,) = make_traces(path)
+    assert "offsets were committed within transactions" in told
     assert path.read_text().count("\n") == 2
 
 
