@@ -81,7 +81,7 @@ def test_a_sweep_of_simulations_is_of_one_version_and_a_folder_of_another_is_ano
     assert newest.versions == {system: versions_of(system).newest.name for system in ("kafka", "rocketmq")}
     assert scenario_of(old, old.cell(0), "kafka:range").versions == {**newest.versions, "kafka": "4.1"}
     assert folder.identity(newest, parts_of(newest)) != folder.identity(old, parts_of(old))
-    with pytest.raises(UserError, match="unknown version '4.9', expected one of 4.1"):
+    with pytest.raises(UserError, match=r"unknown version '4\.9', expected one of 4\.1"):
         read_text(f"{simulations}versions: {{kafka: 4.9}}")
     with pytest.raises(UserError, match="unknown field 'versions'"):
         read_text(f"{GRID}versions: {{kafka: 4.1}}")
