@@ -84,6 +84,7 @@ class Story:
         seed: int = 1,
         tracing: bool = False,
         observer: Callable[[], Observed] = Observed,
+        version: str | None = None,
     ) -> None:
         parts = members if isinstance(members, dict) else {name: {} for name in members}
         scenario = Scenario(
@@ -105,6 +106,7 @@ class Story:
             },
             load={"produce": float(rate), "rates": rates or {}},
             replication={} if replicas is None else {"kafka": replicas},
+            versions={} if version is None else {"kafka": version},
             run={"for": 3_600_000.0},
             events=tuple(events),
         )

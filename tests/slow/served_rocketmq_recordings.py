@@ -23,7 +23,7 @@ from compare.conformance.rocketmq_recordings.happened import (
     queues_of,
     twice,
 )
-from compare.conformance.rocketmq_recordings.reading import Lifecycle, Recording, is_retry
+from compare.conformance.rocketmq_recordings.reading import Lifecycle, Recording, is_retry, settings_of
 from compare.conformance.rocketmq_recordings.scenario import Plan
 from compare.testing.brokers import RocketMQBrokers
 from protocols.engine.nodes import Message
@@ -181,7 +181,11 @@ def play(plans: Sequence[Plan], program: Program) -> list[Played]:
                 shared.append(Members(program))
             for member in _with_own_process(plan):
                 processes[index, member] = Members(program)
-            cluster = RocketMQBrokers(plan.recording.topics, brokers=len(plan.brokers))
+            cluster = RocketMQBrokers(
+                plan.recording.topics,
+                brokers=len(plan.brokers),
+                rocketmq_version=str(settings_of(plan.recording)["version"]),
+            )
             members = {each.id: processes.get((index, each.id), shared[twins]) for each in plan.recording.members}
             _take_time(cluster)
             stages.append(Stage(plan, cluster, members))

@@ -205,6 +205,7 @@ def played(events: Sequence[Event], seconds: float, *, system: str = "kafka:unif
             **settings,
         },
         observer=lambda: seen,
+        version=VERSION,
     )
     seen.story = story
     story.until(seconds)

@@ -2,10 +2,12 @@
 
 import pytest
 
+from compare.running.systems import versions_of
 from compare.sweeping import folder
 from compare.sweeping.folder import parts_of
 from compare.sweeping.reading import read_text
 from compare.sweeping.running import try_variants
+from compare.sweeping.simulations import scenario_of
 from compare.sweeping.stories import SHAPES, subscription
 from protocols.errors import UserError
 
@@ -71,6 +73,18 @@ def test_a_setting_that_a_strategy_lacks_is_told_with_the_line_of_the_variant() 
     given = read_text(GRID.replace("virtual_nodes", "virtual_node_count"), "grid.yaml")
     with pytest.raises(UserError, match=r"grid.yaml line 8: systems\.1: none: unknown setting 'virtual_node_count'"):
         try_variants(given)
+
+
+def test_a_sweep_of_simulations_is_of_one_version_and_a_folder_of_another_is_another() -> None:
+    simulations = GRID.replace("kind: allocations", "kind: simulations").replace("none, leave", "leave")
+    newest, old = (read_text(f"{simulations}{line}").sweep for line in ("", "versions: {kafka: 4.1}"))
+    assert newest.versions == {system: versions_of(system).newest.name for system in ("kafka", "rocketmq")}
+    assert scenario_of(old, old.cell(0), "kafka:range").versions == {**newest.versions, "kafka": "4.1"}
+    assert folder.identity(newest, parts_of(newest)) != folder.identity(old, parts_of(old))
+    with pytest.raises(UserError, match=r"unknown version '4\.9', expected one of 4\.1"):
+        read_text(f"{simulations}versions: {{kafka: 4.9}}")
+    with pytest.raises(UserError, match="unknown field 'versions'"):
+        read_text(f"{GRID}versions: {{kafka: 4.1}}")
 
 
 def test_events_of_ones_own_are_only_in_simulations_and_are_tried() -> None:

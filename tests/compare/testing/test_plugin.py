@@ -161,7 +161,7 @@ def test_the_scenario_in_the_report_of_a_failure_has_the_same_rebalances(
 
 
 def test_groups_and_brokers_are_of_the_version_that_the_mark_or_the_ini_file_names(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nequipoise_kafka_version = 4.3")
+    pytester.makeini("[pytest]\nequipoise_kafka_version = 4.3\nequipoise_rocketmq_version = 5.4")
     pytester.makepyfile(
         """
         import pytest
@@ -171,12 +171,17 @@ def test_groups_and_brokers_are_of_the_version_that_the_mark_or_the_ini_file_nam
 
         def test_ini(kafka_group, group_pair):
             assert named(kafka_group.world, group_pair.kafka(members=["a"]).world) == {"4.3"}
-            assert not group_pair.rocketmq.world.scenario.versions
+            assert group_pair.rocketmq.world.scenario.versions == {"rocketmq": "5.4"}
 
         @pytest.mark.kafka_version("4.1")
         def test_mark(kafka_group, kafka_broker):
             assert named(kafka_group(members=["a"]).world) == {"4.1"}
             assert kafka_broker._service.version == "4.1"
+
+        @pytest.mark.rocketmq_version("5.3")
+        def test_rocketmq(rocketmq_group, rocketmq_cluster):
+            assert rocketmq_group(members=["a"]).world.scenario.versions == {"rocketmq": "5.3"}
+            assert rocketmq_cluster._cluster.broker_settings.version.name == "5.3"
 
         @pytest.mark.kafka_version("4.9")
         def test_unknown(kafka_broker):
@@ -188,7 +193,7 @@ def test_groups_and_brokers_are_of_the_version_that_the_mark_or_the_ini_file_nam
         """
     )
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers")
-    done.assert_outcomes(passed=2, errors=2)
+    done.assert_outcomes(passed=3, errors=2)
     for told in ("expected a version of Kafka: 4.1", "kafka_version: expected one version"):
         done.stdout.fnmatch_lines([f"*{told}*"])
 
