@@ -248,12 +248,26 @@ def forget_topics(core: Core, topics: Iterable[str]) -> None:
 
 def complete(core: Core, now: Time, sender: str, command: OffsetsDecided, out: Outbox) -> None:
     """The transaction is committed: its offsets are the group's, whatever has become of the member since."""
-    group = core.groups.get(command.group) or core.consumer_groups.get(command.group)
-    if group is None:
-        group = create_group(core, command.group, now, out)
     for partition, offset, metadata in command.offsets:
-        before = group.offsets.get(partition)
-        if before is None or before[:2] != (offset, metadata):
-            committed = Committed(command.group, core.queue(partition), offset, command.member, command.generation, "")
-            out.observe(committed)
-        store_offset(core, group, partition, CommittedOffset(offset, metadata, now))
+        committed = CommittedOffset(offset, metadata, now)
+        take(core, now, command.group, partition, committed, command.member, command.generation, out)
+
+
+def take(
+    core: Core,
+    now: Time,
+    group_id: str,
+    partition: Partition,
+    committed: CommittedOffset,
+    member: str | None,
+    generation: int | None,
+    out: Outbox,
+) -> None:
+    """The group, which there may not be yet, has this offset from now on; ``member``: client id of whose it is."""
+    group = core.groups.get(group_id) or core.consumer_groups.get(group_id)
+    if group is None:
+        group = create_group(core, group_id, now, out)
+    before = group.offsets.get(partition)
+    if before is None or before[:2] != committed[:2]:
+        out.observe(Committed(group_id, core.queue(partition), committed.offset, member, generation, ""))
+    store_offset(core, group, partition, committed)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from kafka_coordinator.assignors.inputs import Partition
 from kafka_coordinator.coordinator.commands import MarkerWritten
-from kafka_coordinator.coordinator.core import Core, create_group, store_offset
+from kafka_coordinator.coordinator.core import Core, create_group
 from kafka_coordinator.coordinator.group import Group
 from kafka_coordinator.coordinator.log import (
     CommittedOffset,
@@ -20,12 +20,11 @@ from kafka_coordinator.coordinator.log import (
     PendingOffset,
     Value,
 )
-from kafka_coordinator.coordinator.offsets import observe_refusal
+from kafka_coordinator.coordinator.offsets import observe_refusal, take
 from kafka_coordinator.coordinator.refusals import identity_error
 from kafka_coordinator.errors import ILLEGAL_GENERATION, NONE, OFFSET_METADATA_TOO_LARGE
 from kafka_coordinator.messages import NO_LEADER_EPOCH, OffsetCommitAnswer, TxnOffsetCommit
 from protocols.engine.nodes import Outbox, Time
-from protocols.facts import Committed
 
 
 def commit(core: Core, now: Time, sender: str, request: TxnOffsetCommit, out: Outbox) -> None:
@@ -91,14 +90,7 @@ def _end(core: Core, now: Time, group_id: str, marker: MarkerWritten, out: Outbo
         core.write(marker.partition, PendingKey(group_id, marker.producer_id, *partition), None)
         if not marker.commits or waiting.is_outdated:
             continue
-        group = core.groups.get(group_id) or core.consumer_groups.get(group_id)
-        if group is None:
-            group = create_group(core, group_id, now, out)
-        offset, before = waiting.committed, group.offsets.get(partition)
-        if before is None or before[:2] != offset[:2]:
-            queue = core.queue(partition)
-            out.observe(Committed(group_id, queue, offset.offset, waiting.member, waiting.generation, ""))
-        store_offset(core, group, partition, offset)
+        take(core, now, group_id, partition, waiting.committed, waiting.member, waiting.generation, out)
         core.outdate(group_id, partition, waiting.position)
     if not of_group:
         del core.pending[group_id]

@@ -1,5 +1,5 @@
-"""A real Kafka 4.4.0 is asked again what it answers about transactions by `transactions-4.4.jsonl.gz` of
-`tests/golden/kafka`.
+"""Real brokers of 4.4.0 and 4.1.0 are asked again what they answer about transactions by `transactions-4.4.jsonl.gz` of
+`tests/golden/kafka`: the same.
 
 `python -m tests.slow.test_transaction_answers` records the file anew.
 """
@@ -16,8 +16,8 @@ import pytest
 
 from kafka_coordinator.transactions.coordinator import LAST_EPOCH
 from kafka_coordinator.versions import VERSIONS
+from tests.kafka_coordinator.wire import plain
 from tests.kafka_coordinator.wire.broker_cases import Ask, batch
-from tests.kafka_coordinator.wire.plain import request
 from tests.kafka_coordinator.wire.raw_client import RawClient
 from tests.kafka_coordinator.wire.serving import serving
 from tests.kafka_coordinator.wire.test_transaction_answers import GOLDEN, GROUPS, SOON, played, recorded
@@ -36,10 +36,10 @@ SETTINGS: Final = {
 }
 
 
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
+@pytest.fixture(scope="module", params=["4.1.0", NEWEST])
+def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
     try:
-        with running(tmp_path_factory.mktemp("kafka"), SETTINGS, version=NEWEST) as kafka:
+        with running(tmp_path_factory.mktemp("kafka"), SETTINGS, version=request.param) as kafka:
             warm_up(kafka)
             yield kafka
     except UnavailableError as error:
@@ -47,7 +47,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKafka]:
 
 
 @pytest.mark.parametrize(("kind", "seed"), PLAYS)
-def test_the_real_4_4_answers_what_is_recorded(kind: str, seed: int, kafka: RealKafka) -> None:
+def test_real_brokers_answer_what_is_recorded(kind: str, seed: int, kafka: RealKafka) -> None:
     assert played(kind, seed, kafka.plaintext) == recorded()[kind, seed]
 
 
@@ -68,7 +68,7 @@ class UsedUp(Play):
         self.begin()
         name, first = self.names[0], -1
         while self.producers[name][1] < LAST_EPOCH - 1:
-            begun = self.ask(request(INIT, 4, transactional_id=name, transaction_timeout=60_000))
+            begun = self.ask(plain.request(INIT, 4, transactional_id=name, transaction_timeout=60_000))
             first = begun.producer_id
             self.producers[name] = first, begun.producer_epoch
         for _ in range(2):
@@ -89,11 +89,11 @@ class UsedUp(Play):
     def write(self, name: str, number: int, epoch: int) -> None:
         records = batch(b"v", producer=(number, epoch, 0), transactional=True)
         topic = {"name": self.topic, "partition_data": [{"index": 0, "records": records}]}
-        self.say("write", request(PRODUCE, 12, acks=-1, timeout=5000, transactional_id=name, topic_data=[topic]))
+        self.say("write", plain.request(PRODUCE, 12, acks=-1, timeout=5000, transactional_id=name, topic_data=[topic]))
 
     def finish(self, name: str, number: int, epoch: int) -> None:
         values = {"transactional_id": name, "producer_id": number, "producer_epoch": epoch}
-        ended = self.say("end", request(END, 5, **values, committed=True))
+        ended = self.say("end", plain.request(END, 5, **values, committed=True))
         self.settle()
         self.producers[name] = ended.producer_id, ended.producer_epoch
 
@@ -103,7 +103,7 @@ def warm_up(kafka: RealKafka) -> None:
     with RawClient(kafka.plaintext) as client:
         for number in range(20):
             find_coordinator(client.ask, 1, f"first{number}")
-            body = request(INIT, 4, transactional_id=f"first{number}", transaction_timeout=1000)
+            body = plain.request(INIT, 4, transactional_id=f"first{number}", transaction_timeout=1000)
             while client.ask(body).error_code != 0:
                 time.sleep(0.1)
 
