@@ -22,7 +22,7 @@ from compare.exploring.properties import EVERY_QUEUE, FAIR_SHARE, Subject, subje
 from compare.exploring.search import Limits
 from compare.exploring.settling import Fates
 from compare.exploring.story import Step, steps_of
-from compare.running.systems import read, with_kafka_version
+from compare.running.systems import read
 from compare.running.variants import variants_of
 from kafka_coordinator.assignors.translation import topic_id
 from protocols.engine.exploration import Bounds
@@ -93,7 +93,8 @@ def _heard(observer: type, messages: _Messages) -> Any:
 
 def told(story: Story, version: str) -> Told | None:
     """The shortest story that violates the property, as long as it is no longer than written; None: there is none."""
-    scenario = with_kafka_version(read(_SCENARIOS / f"{story.scenario}.yaml"), version)
+    written_for = read(_SCENARIOS / f"{story.scenario}.yaml")
+    scenario = written_for.model_copy(update={"versions": {"kafka": version.removesuffix(".0")}})
     (variant,) = variants_of(scenario, [story.system])
     name = story.property
     settling = _Messages()
