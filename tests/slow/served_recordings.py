@@ -21,6 +21,7 @@ from compare.conformance.kafka_recordings.happened import (
 from compare.conformance.kafka_recordings.playing import Heard
 from compare.conformance.kafka_recordings.scenario import Plan
 from compare.conformance.recordings import Change
+from compare.conformance.releases import kafka_version
 from compare.testing.brokers import KafkaBroker
 from protocols.java import Queue, sort_queues
 from protocols.scenario.events import Crash, Join, Leave, Queues, StopPolling, Subscribe
@@ -97,7 +98,9 @@ def play(plans: Sequence[Plan], program: Program) -> dict[str, Happened]:
         Stage(
             plan,
             KafkaBroker(
-                plan.partitions, settings={"group.initial.rebalance.delay.ms": DELAY_MS, **dict(plan.coordinator)}
+                plan.partitions,
+                settings={"group.initial.rebalance.delay.ms": DELAY_MS, **dict(plan.coordinator)},
+                kafka_version=kafka_version(plan.recording.broker, "broker").name,
             ),
             {name: alone.get((plan.recording.group, name), shared) for name in plan.clients},
         )
