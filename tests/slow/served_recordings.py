@@ -100,7 +100,7 @@ def play(plans: Sequence[Plan], program: Program) -> dict[str, Happened]:
             KafkaBroker(
                 plan.partitions,
                 settings={"group.initial.rebalance.delay.ms": DELAY_MS, **dict(plan.coordinator)},
-                kafka_version=kafka_version(plan.recording.broker).name,
+                kafka_version=kafka_version(plan.recording.broker, "broker").name,
             ),
             {name: alone.get((plan.recording.group, name), shared) for name in plan.clients},
         )
