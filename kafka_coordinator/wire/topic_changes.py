@@ -4,7 +4,7 @@ In Kafka `ReplicationControlManager` and `ControllerApis`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
 
@@ -42,7 +42,7 @@ class NewTopic(NamedTuple):
 def create_topics(cluster: ClusterRecord, request: CreateTopics, new_id: NewId) -> Work:
     kind = entities.response(_CREATE, request.version)
     item = entities.part(kind, "topics")
-    names = Counter([topic.name for topic in request.body.topics])
+    names, before = Counter([topic.name for topic in request.body.topics]), tuple(cluster.topics())
     done: dict[str, Entity] = {}
     rests = Rests(CHANGES_AT_ONCE)
     for topic in request.body.topics:
@@ -54,7 +54,7 @@ def create_topics(cluster: ClusterRecord, request: CreateTopics, new_id: NewId) 
         try:
             if names[name] > 1:
                 raise RefusedError(ErrorCode.invalid_request, "Duplicate topic name.")
-            done[name] = _created(item, cluster, topic, request, new_id)
+            done[name] = _created(item, cluster, topic, request, new_id, before)
         except RefusedError as error:
             done[name] = entities.make(
                 item, name=name, topic_id=NO_ID, error_code=error.code, error_message=error.message, configs=()
@@ -63,10 +63,15 @@ def create_topics(cluster: ClusterRecord, request: CreateTopics, new_id: NewId) 
 
 
 def _created(
-    item: entities.Kind, cluster: ClusterRecord, topic: "CreatableTopic", request: CreateTopics, new_id: NewId
+    item: entities.Kind,
+    cluster: ClusterRecord,
+    topic: "CreatableTopic",
+    request: CreateTopics,
+    new_id: NewId,
+    before: Collection[str],
 ) -> Entity:
     configs = {config.name: config.value for config in topic.configs}
-    replicas = check_new_topic(cluster, topic, configs)
+    replicas = check_new_topic(cluster, topic, configs, before)
     number = new_id()
     if not getattr(request.body, "validate_only", False):
         cluster.create(topic.name, replicas, configs, number)
@@ -94,15 +99,19 @@ def _created(
 
 
 def check_new_topic(
-    cluster: ClusterRecord, topic: "NewTopic | CreatableTopic", configs: Mapping[str, str | None]
+    cluster: ClusterRecord,
+    topic: "NewTopic | CreatableTopic",
+    configs: Mapping[str, str | None],
+    before: Collection[str] | None = None,
 ) -> Replicas:
-    """The replicas of a topic that may be created. Raises `RefusedError`."""
+    """The replicas of a topic that may be created. ``before``: the topics that there were before the request, which
+    alone it must not be alike; None: those that there are. Raises `RefusedError`."""
     name = topic.name
     check_name(name)
     known = cluster.topics()
     if name in known or name == "__consumer_offsets":
         raise RefusedError(ErrorCode.topic_already_exists, f"Topic '{name}' already exists.")
-    check_collision(name, known)
+    check_collision(name, known if before is None else before)
     missing = [key for key, value in configs.items() if value is None]
     if missing:
         text = f"Null value not supported for topic configs: {', '.join(missing)}"

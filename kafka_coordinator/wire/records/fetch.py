@@ -69,11 +69,11 @@ def fetch(state: BrokerState, now: Time, sender: str, request: Fetch, out: Outbo
         kind = entities.response(FETCH_KEY, request.version)
         out.send(sender, Answer(request.correlation, _body(kind, error.code, 0, (), ())))
         return
-    if _isolation(request) not in ISOLATION_LEVELS:
-        out.send(sender, Answer(request.correlation, _thrown(state, request, context)))
-        return
     wait_ms = request.body.max_wait / timedelta(milliseconds=1)
     waiting = WaitingFetch(sender, request, context, _known(state, context))
+    if waiting.names and _isolation(request) not in ISOLATION_LEVELS:
+        out.send(sender, Answer(request.correlation, _thrown(state, request, context)))
+        return
     if wait_ms <= 0 or not waiting.names or _must_answer(state, waiting):
         answer(state, now, sender, request, context, out)
         return
