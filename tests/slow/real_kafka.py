@@ -21,8 +21,9 @@ USER, PASSWORD, STORE_PASSWORD = "alice", 'alice\'s "secret" \\ 1', "changeit"
 _START_S, _TOOL_S = 90, 120
 _CLUSTER_ID = "ZXF1aXBvaXNlLXRlc3QtMQ"
 _NONE: Mapping[str, str] = {}
-_ARTIFACTS = ("org.apache.kafka:kafka_2.13", "org.apache.kafka:kafka-tools")
+_KAFKA = ("org.apache.kafka:kafka_2.13", "org.apache.kafka:kafka-tools")
 _OTHER_ARTIFACTS = {"org.slf4j:slf4j-simple": "1.7.36"}
+_ARTIFACTS = {**dict.fromkeys(_KAFKA, VERSION), **_OTHER_ARTIFACTS}
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
@@ -88,6 +89,11 @@ class RealKafka:
         return self.tool("org.apache.kafka.tools.GroupsCommand", "--bootstrap-server", self.plaintext, *arguments)
 
 
+def released(version: str) -> Path:
+    """The jars of the broker and the tools; `UnavailableError` where Maven or they are missing."""
+    return released_jars("kafka", version, {**dict.fromkeys(_KAFKA, version), **_OTHER_ARTIFACTS})
+
+
 @contextmanager
 def running(
     folder: Path,
@@ -98,8 +104,7 @@ def running(
     """A node that keeps everything in ``folder``; `UnavailableError` where Java 17, Maven or the jars are missing.
     ``settings`` of the broker stand instead of those of the tests. ``advertise``: its plain listener's address to the
     one that it shall tell clients."""
-    artifacts = {**dict.fromkeys(_ARTIFACTS, version), **_OTHER_ARTIFACTS}
-    java, jars = find_java(), released_jars("kafka", version, artifacts)
+    java, jars = find_java(), released(version)
     command = [java, "-cp", f"{jars}/*", "-Xmx512m", "-Xms128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     log_level = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
     tool = [java, "-cp", f"{jars}/*", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", log_level]

@@ -1,5 +1,5 @@
-"""Kafka's own tools 4.1.0 before a served cluster: what kafka-consumer-groups and kafka-topics print of its groups is
-what the audit reads from the cluster itself, and what the brokers know."""
+"""Kafka's own tools of two versions before a served cluster: what kafka-consumer-groups and kafka-topics print of its
+groups is what the audit reads from the cluster itself, and what the brokers know."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,7 +13,7 @@ from kafka_coordinator.coordinator.core import Core
 from protocols import Queue
 from tests.compare.reading.reading_kafka import read, text
 from tests.kafka_coordinator.wire.serving import Serving, serving
-from tests.slow.java import UnavailableError, find_java, released_jars
+from tests.slow.java import UnavailableError, find_java
 from tests.slow.live_groups import (
     GROUPS,
     TOPICS,
@@ -24,7 +24,7 @@ from tests.slow.live_groups import (
     observed,
     run_groups,
 )
-from tests.slow.real_kafka import _ARTIFACTS, VERSION, RealKafka
+from tests.slow.real_kafka import VERSIONS, RealKafka, released
 
 pytestmark = pytest.mark.slow
 
@@ -44,10 +44,10 @@ class Served(NamedTuple):
     tools: RealKafka
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+@pytest.fixture(scope="module", params=VERSIONS)
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     try:
-        java, jars = find_java(), released_jars("kafka", VERSION, _ARTIFACTS)
+        java, jars = find_java(), released(request.param)
     except UnavailableError as reason:
         pytest.skip(str(reason))
     command = [java, "-cp", f"{jars}/*", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
