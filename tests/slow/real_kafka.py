@@ -21,8 +21,9 @@ USER, PASSWORD, STORE_PASSWORD = "alice", 'alice\'s "secret" \\ 1', "changeit"
 _START_S, _TOOL_S = 90, 120
 _CLUSTER_ID = "ZXF1aXBvaXNlLXRlc3QtMQ"
 _NONE: Mapping[str, str] = {}
-_ARTIFACTS = ("org.apache.kafka:kafka_2.13", "org.apache.kafka:kafka-tools")
+_KAFKA = ("org.apache.kafka:kafka_2.13", "org.apache.kafka:kafka-tools")
 _OTHER_ARTIFACTS = {"org.slf4j:slf4j-simple": "1.7.36"}
+_ARTIFACTS = {**dict.fromkeys(_KAFKA, VERSION), **_OTHER_ARTIFACTS}
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
@@ -89,8 +90,8 @@ class RealKafka:
 
 
 def kafka_jars(version: str) -> Path:
-    """The folder with the jars of a broker and its tools; `UnavailableError` without."""
-    return released_jars("kafka", version, {**dict.fromkeys(_ARTIFACTS, version), **_OTHER_ARTIFACTS})
+    """The jars of the broker and the tools; `UnavailableError` where Maven or they are missing."""
+    return released_jars("kafka", version, {**dict.fromkeys(_KAFKA, version), **_OTHER_ARTIFACTS})
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from compare.reading.observed import ObservedGroup, SourceText
 from compare.reading.rocketmq_live import observe
 from tests.compare.reading.reading_rocketmq import read_all
 from tests.slow.java import UnavailableError, find_java
-from tests.slow.real_rocketmq import released
+from tests.slow.real_rocketmq import VERSIONS, released
 from tests.slow.served_rocketmq import ServedRocketMQ, served
 from tests.slow.test_rocketmq_clients import Command, consume, java_client, produce
 
@@ -24,8 +24,15 @@ SETTLE_S = 60
 class Tool:
     """mqadmin, against one cluster."""
 
-    def __init__(self, cluster: ServedRocketMQ) -> None:
-        self._java = [find_java(), "-cp", f"{released()}/*", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m"]
+    def __init__(self, cluster: ServedRocketMQ, version: str) -> None:
+        self._java = [
+            find_java(),
+            "-cp",
+            f"{released(version)}/*",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-Xmx128m",
+        ]
         self._cluster = cluster
 
     def __call__(self, *arguments: str) -> str:
@@ -46,12 +53,14 @@ class Tool:
         return told
 
 
-@pytest.fixture(scope="module")
-def setting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServedRocketMQ, Tool]]:
+@pytest.fixture(scope="module", params=VERSIONS)
+def setting(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[ServedRocketMQ, Tool]]:
     try:
         client: Command = java_client("5.3.3")
         with served(tmp_path_factory.mktemp("served")) as cluster:
-            tool = Tool(cluster)
+            tool = Tool(cluster, request.param)
             members = [consume(cluster, client, "fair", name) for name in ("one", "two")]
             gone = consume(cluster, client, "gone", "three")
             produce(cluster, client, 0, 20)

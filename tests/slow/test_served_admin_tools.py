@@ -1,5 +1,5 @@
-"""Kafka's own tools 4.1.0 before a served cluster: what kafka-consumer-groups and kafka-topics print of its groups is
-what the audit reads from the cluster itself, and what the brokers know."""
+"""Kafka's own tools of two versions before a served cluster: what kafka-consumer-groups and kafka-topics print of its
+groups is what the audit reads from the cluster itself, and what the brokers know."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -24,7 +24,7 @@ from tests.slow.live_groups import (
     observed,
     run_groups,
 )
-from tests.slow.real_kafka import VERSION, RealKafka, kafka_jars
+from tests.slow.real_kafka import VERSIONS, RealKafka, kafka_jars
 
 pytestmark = pytest.mark.slow
 
@@ -44,10 +44,10 @@ class Served(NamedTuple):
     tools: RealKafka
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+@pytest.fixture(scope="module", params=VERSIONS)
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     try:
-        java, jars = find_java(), kafka_jars(VERSION)
+        java, jars = find_java(), kafka_jars(request.param)
     except UnavailableError as reason:
         pytest.skip(str(reason))
     command = [java, "-cp", f"{jars}/*", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
