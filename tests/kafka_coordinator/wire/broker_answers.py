@@ -6,11 +6,11 @@ from struct import unpack_from
 from typing import Any
 
 from tests.kafka_coordinator.wire.broker_cases import RECORD_CASES, Case
-from tests.kafka_coordinator.wire.heartbeat_cases import refused_heartbeats, repeated_heartbeats
+from tests.kafka_coordinator.wire.heartbeat_cases import refused_heartbeats, renamed_instances, repeated_heartbeats
 from tests.kafka_coordinator.wire.offset_cases import offsets_by_topic_id
 from tests.kafka_coordinator.wire.plain import plain
 from tests.kafka_coordinator.wire.raw_client import RawClient
-from tests.kafka_coordinator.wire.topic_cases import TOPIC_CASES
+from tests.kafka_coordinator.wire.topic_cases import TOPIC_CASES, altering_what_is_not_there
 
 CASES: dict[str, Case] = {
     **RECORD_CASES,
@@ -18,7 +18,12 @@ CASES: dict[str, Case] = {
     "refused_heartbeats": refused_heartbeats,
     "repeated_heartbeats": repeated_heartbeats,
 }
-CASES_OF_4_4: dict[str, Case] = {"offsets_by_topic_id": offsets_by_topic_id, "refused_heartbeats": refused_heartbeats}
+CASES_OF_4_4: dict[str, Case] = {
+    "offsets_by_topic_id": offsets_by_topic_id,
+    "refused_heartbeats": refused_heartbeats,
+    "renamed_instances": renamed_instances,
+    "altering_what_is_not_there": altering_what_is_not_there,
+}
 """Conversations with a broker of 4.4."""
 
 _NO_ID = "id 00000000-0000-0000-0000-000000000000"

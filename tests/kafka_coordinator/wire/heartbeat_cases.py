@@ -62,3 +62,10 @@ def refused_heartbeats(ask: Ask, topic: str) -> list[Any]:
         beat("c", 1),
         beat("a", 9, instance_id="i"),
     ]
+
+
+def renamed_instances(ask: Ask, topic: str) -> list[Any]:
+    """A member joins again under another instance id; then somebody wants the first one."""
+    beat = _beats(ask, topic)
+    answers = [beat(epoch=0, instance_id="i"), beat(epoch=0, instance_id="j"), beat("b", 0, instance_id="i")]
+    return [*answers, beat("c", 0, instance_id="j"), beat("a", 9, instance_id="i")]

@@ -8,7 +8,7 @@ from uuid import UUID
 from tests.kafka_coordinator.wire.broker_cases import Ask, Case, batch, create, fetch, list_offsets, produce
 from tests.kafka_coordinator.wire.plain import request
 
-TOPIC, BROKER, GROUP = 2, 4, 32
+TOPIC, BROKER, LOGGER, GROUP = 2, 4, 8, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 
 
@@ -183,6 +183,12 @@ def altering_settings(ask: Ask, topic: str) -> list[Any]:
         alter(99, "x", ("retention.ms", SET, "1")),
     ]
     return [ask(each) for each in asked]
+
+
+def altering_what_is_not_there(ask: Ask, topic: str) -> list[Any]:
+    """Settings of a broker and of its loggers that there are not, and an operation that there is not."""
+    changes = [("no.such", APPEND, "1"), ("no.such", SUBTRACT, "1"), ("no.such", 7, "1")]
+    return [ask(alter(kind, "1", each)) for kind in (BROKER, LOGGER) for each in changes]
 
 
 def replacing_settings(ask: Ask, topic: str) -> list[Any]:
