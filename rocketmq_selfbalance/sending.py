@@ -23,6 +23,9 @@ from protocols.engine.randomness import number_below
 from protocols.errors import UserError
 from protocols.java import Queue
 
+POLL_INTERVAL: Final = "pollNameServerInterval"
+"""Of every client, of consumers and producers."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProducerSettings:
@@ -40,7 +43,7 @@ REAL_NAMES: Final[Mapping[str, str]] = {
     "sendMsgTimeout": "send_msg_timeout_ms",
     "retryTimesWhenSendFailed": "retry_times_when_send_failed",
     "sendLatencyFaultEnable": "send_latency_fault_enable",
-    "pollNameServerInterval": "poll_name_server_interval_ms",
+    POLL_INTERVAL: "poll_name_server_interval_ms",
     "sendThreads": "threads",
 }
 """The system's own name to the field. (``sendThreads`` has none: the user's code decides.)"""

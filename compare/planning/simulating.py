@@ -289,8 +289,6 @@ def story_of(subject: Subject, wrong: WrongOrder, timing: Timing, hurting: Calla
     variant = variant_of(subject, (), wrong.steps, timing, wrong.broker)
     result = run_variant(variant)
     thrown = [
-        f"{fact.now / 1000:.0f} s: {fact.fact.text}."
-        for fact in result.timeline.facts
-        if isinstance(fact.fact, Noted) and " throws: " in fact.fact.text
+        f"{now / 1000:.0f} s: {noted.text}." for now, noted in result.timeline.told(Noted) if " throws: " in noted.text
     ]
     return "\n".join([*thrown[:MOST_TOLD], *hurting(run_record(result))])

@@ -84,10 +84,9 @@ class Doings:
     @cached_property
     def _states(self) -> dict[str, list[tuple[Time, str]]]:
         found: dict[str, list[tuple[Time, str]]] = {}
-        for observed in self._timeline.facts:
-            fact = observed.fact
-            if type(fact) is Transition and fact.machine in ("consumer", "client"):
-                found.setdefault(fact.of, []).append((observed.now, fact.after))
+        for now, fact in self._timeline.told(Transition):
+            if fact.machine in ("consumer", "client"):
+                found.setdefault(fact.of, []).append((now, fact.after))
         return found
 
     @cached_property
@@ -113,19 +112,16 @@ class Doings:
     def _limits(self) -> dict[str, list[tuple[Time, TimedOut]]]:
         """Member to the limits of time that its client exceeded."""
         found: dict[str, list[tuple[Time, TimedOut]]] = {}
-        for observed in self._timeline.facts:
-            if type(observed.fact) is TimedOut:
-                found.setdefault(observed.fact.member, []).append((observed.now, observed.fact))
+        for now, fact in self._timeline.told(TimedOut):
+            found.setdefault(fact.member, []).append((now, fact))
         return found
 
     @cached_property
     def _triggers(self) -> dict[tuple[str, str | None], list[tuple[Time, str]]]:
         """(Group, member who rebalances by itself, or None) to what its rebalances began with."""
         found: dict[tuple[str, str | None], list[tuple[Time, str]]] = {}
-        for observed in self._timeline.facts:
-            fact = observed.fact
-            if type(fact) is RebalanceBegan:
-                found.setdefault((fact.group, fact.member), []).append((observed.now, fact.trigger))
+        for now, fact in self._timeline.told(RebalanceBegan):
+            found.setdefault((fact.group, fact.member), []).append((now, fact.trigger))
         return found
 
     @cached_property
@@ -217,15 +213,12 @@ class Doings:
         """(Group, member) to when a coordinator took everything from it, and what happened to the group then."""
         found: dict[tuple[str, str], list[tuple[Time, set[str]]]] = {}
         events: dict[tuple[str, Time], set[str]] = {}
-        for observed in self._timeline.facts:
-            fact = observed.fact
-            if type(fact) is Transition and fact.machine in ("group", "consumer group"):
-                events.setdefault((fact.of, observed.now), set()).add(fact.event)
-        for observed in self._timeline.facts:
-            fact = observed.fact
-            if type(fact) is Granted and not fact.queues:
-                then = events.get((fact.group, observed.now), set())
-                found.setdefault((fact.group, fact.member), []).append((observed.now, then))
+        for now, step in self._timeline.told(Transition):
+            if step.machine in ("group", "consumer group"):
+                events.setdefault((step.of, now), set()).add(step.event)
+        for now, fact in self._timeline.told(Granted):
+            if not fact.queues:
+                found.setdefault((fact.group, fact.member), []).append((now, events.get((fact.group, now), set())))
         return found
 
     def _of_passes(self, double: Double, old: Interval, new: Interval, until: Time) -> Why:
@@ -269,10 +262,8 @@ class Doings:
     def _begun(self) -> dict[tuple[str, Queue], list[tuple[Time, str]]]:
         """When members asked where to begin in a queue."""
         found: dict[tuple[str, Queue], list[tuple[Time, str]]] = {}
-        for observed in self._timeline.facts:
-            fact = observed.fact
-            if type(fact) is Position:
-                found.setdefault((fact.group, fact.queue), []).append((observed.now, fact.member))
+        for now, fact in self._timeline.told(Position):
+            found.setdefault((fact.group, fact.queue), []).append((now, fact.member))
         return found
 
     def why_not_committed(self, again: Delivery, handled: Delivery) -> Why:

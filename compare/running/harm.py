@@ -69,12 +69,9 @@ def why_skipped(
 ) -> Iterator[Reason]:
     """A reason for every stretch of records that was passed over, weighted with how many there are."""
     begun: dict[tuple[str, Queue], list[tuple[float, str, Position]]] = {}
-    for observed in timeline.facts if passed else ():
-        fact = observed.fact
-        if type(fact) is Position:
-            broadcasting = fact.group in timeline.broadcasting
-            reader = f"{fact.group}/{fact.member}" if broadcasting else fact.group
-            begun.setdefault((reader, fact.queue), []).append((observed.now, fact.member, fact))
+    for now, fact in timeline.told(Position) if passed else ():
+        reader = f"{fact.group}/{fact.member}" if fact.group in timeline.broadcasting else fact.group
+        begun.setdefault((reader, fact.queue), []).append((now, fact.member, fact))
     for each in passed:
         count = each.end - each.first
         if each.fact is not None:
@@ -97,7 +94,7 @@ def why_refused(
     timeline: Timeline, reads: list[ReadQueue], production: Mapping[Queue, ProductionHistory]
 ) -> Iterator[Reason]:
     """A reason for every queue whose records were refused for a while."""
-    stages = [(each.now, each.fact) for each in timeline.facts if type(each.fact) is Stage]
+    stages = list(timeline.told(Stage))
     for read in reads:
         history = production.get(read.queue)
         if history is None:
@@ -127,7 +124,7 @@ def why_unsettled(timeline: Timeline, doings: Doings) -> Iterator[Reason]:
         (happening.at for happening in timeline.causes.happenings if happening.at <= timeline.end), default=0.0
     )
     event = event_before(timeline, timeline.end)
-    limits = [(each.now, each.fact) for each in timeline.facts if type(each.fact) is TimedOut and each.now > last_event]
+    limits = [(now, fact) for now, fact in timeline.told(TimedOut) if now > last_event]
     for _, fact in limits:
         yield Reason(
             TIME_LIMIT,

@@ -21,7 +21,7 @@ def outages_of(result: RunResult, production: Mapping[Queue, ProductionHistory])
     scenario, timeline = result.variant.scenario, result.timeline
     failures = [event for event in scenario.events if isinstance(event, BrokerEvent) and event.does != "return"]
     ends = [*(event.at for event in failures[1:]), timeline.end]
-    stages = [(each.now, each.fact) for each in timeline.facts if type(each.fact) is Stage]
+    stages = list(timeline.told(Stage))
     numbering = system_of(result.variant.part.system).numbering
     led = {topic: numbering.placed((), part.queues) for topic, part in scenario.topics.items()}
     deliveries = positions(timeline.deliveries) if failures else {}

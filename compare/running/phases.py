@@ -100,7 +100,7 @@ def _up_to(scenario: Scenario, at: Time) -> Scenario:
 
 def outcomes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[Outcome]:
     """What came of each moment."""
-    said = [told for told in timeline.facts if isinstance(told.fact, Owns)]
+    said = list(timeline.told(Owns))
     beliefs = Beliefs(timeline.lives, timeline.uncounted, broadcasting=timeline.broadcasting)
     starts = [phase.at for phase in phases]
     gaps = _by_start(timeline.gaps, starts)
@@ -115,10 +115,10 @@ def outcomes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[Outcome]:
         last = number == len(phases) - 1
         moves, latest = beliefs.moves, beliefs.latest()
         changed = phase.at
-        while position < len(said) and (last or said[position].now < phase.until):
-            told = said[position]
-            if beliefs.change(told.now, *told.fact):
-                changed = told.now
+        while position < len(said) and (last or said[position][0] < phase.until):
+            now, fact = said[position]
+            if beliefs.change(now, *fact):
+                changed = now
             position += 1
         after = {key: sort_queues(held) for key, held in beliefs.view.held.items() if held}
         yield Outcome(
@@ -148,11 +148,10 @@ class Aftermath:
 def aftermath(timeline: Timeline, since: Time) -> Aftermath:
     """The same as the `outcomes` of all moments from this one on, added up."""
     beliefs = Beliefs(timeline.lives, timeline.uncounted, broadcasting=timeline.broadcasting)
-    for told in timeline.facts:
-        if told.now >= since:
+    for now, fact in timeline.told(Owns):
+        if now >= since:
             break
-        if type(told.fact) is Owns:
-            beliefs.change(told.now, *told.fact)
+        beliefs.change(now, *fact)
     return Aftermath(
         timeline.ownership.moves - beliefs.moves,
         tuple(_lasting(timeline, [gap for gap in timeline.gaps if gap.since >= since])),
@@ -162,14 +161,15 @@ def aftermath(timeline: Timeline, since: Time) -> Aftermath:
 
 def ownership_changes(timeline: Timeline, phases: Sequence[Phase]) -> Iterator[tuple[Time, Phase, Owned]]:
     """After each time at which a belief changed or an event happened: the time, the moment it is in, who owns what."""
-    said = [told for told in timeline.facts if isinstance(told.fact, Owns)]
+    said = list(timeline.told(Owns))
     beliefs = Beliefs(timeline.lives, timeline.uncounted)
     starts = [phase.at for phase in phases]
     position = 0
-    for now in sorted({*starts, *(told.now for told in said)}):
+    for now in sorted({*starts, *(at for at, _ in said)}):
         changed = now in starts
-        while position < len(said) and said[position].now <= now:
-            changed |= beliefs.change(said[position].now, *said[position].fact)
+        while position < len(said) and said[position][0] <= now:
+            at, fact = said[position]
+            changed |= beliefs.change(at, *fact)
             position += 1
         if changed:
             owned = {key: sort_queues(held) for key, held in beliefs.view.held.items() if held}

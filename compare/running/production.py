@@ -177,7 +177,7 @@ def productions(result: RunResult) -> dict[Queue, ProductionHistory]:
     if not scenario.load.writes and not any(event.writes_records for event in scenario.events):
         return {}
     producers = _Producers.of(scenario, system_of(result.variant.part.system).numbering)
-    told = deque((each.now, each.fact) for each in result.timeline.facts if type(each.fact) is Writes)
+    told = deque(result.timeline.told(Writes))
     for event in scenario.events:
         while told and told[0][0] < event.at:
             producers.do(*told.popleft())

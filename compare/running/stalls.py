@@ -165,20 +165,14 @@ class WhyStalled:
         for gap in timeline.gaps:
             if (gap.group, gap.queue) in stalled:
                 self._gaps[gap.group, gap.queue].append(gap)
-        self._standing = [
-            (fact.now, fact.fact) for fact in (timeline.facts if stalls else ()) if type(fact.fact) is StandsStill
-        ]
-        self._stages = [(each.now, each.fact) for each in timeline.facts if type(each.fact) is Stage]
+        self._standing = list(timeline.told(StandsStill)) if stalls else []
+        self._stages = list(timeline.told(Stage))
         self._joins = self._steps(JOIN_SENT)
         self._failed_pulls = self._steps(PULL_FAILED)
 
     def _steps(self, event: str) -> list[tuple[Time, str]]:
         """When state machines took an edge of this event, and whose they were."""
-        return [
-            (observed.now, observed.fact.of)
-            for observed in self._timeline.facts
-            if type(observed.fact) is Transition and observed.fact.event == event
-        ]
+        return [(now, fact.of) for now, fact in self._timeline.told(Transition) if fact.event == event]
 
     def reason(self, stall: Stall) -> Reason:
         """The first that explains more than half of it, or else what explains most of it, weighted with the

@@ -39,9 +39,8 @@ def shared_reads(timeline: Timeline, phases: Sequence[Phase]) -> list[ReadQueue]
     for belief in timeline.beliefs:
         began[belief.group] = min(began.get(belief.group, belief.since), belief.since)
     asked: dict[tuple[str, Queue], Time] = {}
-    for observed in timeline.facts:
-        if type(observed.fact) is Position:
-            asked.setdefault((observed.fact.group, observed.fact.queue), observed.now)
+    for now, fact in timeline.told(Position):
+        asked.setdefault((fact.group, fact.queue), now)
     since: dict[tuple[str, Queue], Time] = {}
     for phase in phases:
         there = {group: frozenset(each.queues) for group, each in phase.then.groups.items()}
@@ -149,9 +148,8 @@ def _could_not_handle(
 ) -> dict[tuple[str, Queue], dict[int, PassedOver]]:
     """(Reader, queue) to what it passed over because its code could not handle it, by offsets: who did so last."""
     found: dict[tuple[str, Queue], dict[int, PassedOver]] = {}
-    for observed in timeline.facts:
-        fact = observed.fact
-        if type(fact) is PassedOver and fact.queue in production and observed.now > production[fact.queue].since:
+    for now, fact in timeline.told(PassedOver):
+        if fact.queue in production and now > production[fact.queue].since:
             reader = f"{fact.group}/{fact.member}" if fact.group in timeline.broadcasting else fact.group
             found.setdefault((reader, fact.queue), {})[fact.offset] = fact
     return found
@@ -164,12 +162,10 @@ def _goes_on_from(timeline: Timeline, production: Mapping[Queue, ProductionHisto
     for commit in timeline.commits:
         if commit.taken and commit.group not in timeline.broadcasting:
             found[commit.group, commit.queue] = commit.offset
-    for observed in timeline.facts:
-        if type(observed.fact) is Position:
-            group, member, queue, offset, _ = observed.fact
-            history = production.get(queue)
-            if history is None or observed.now < history.since:
-                continue
-            reader = f"{group}/{member}" if group in timeline.broadcasting else group
-            found[reader, queue] = max(found.get((reader, queue), 0), offset)
+    for now, (group, member, queue, offset, _) in timeline.told(Position):
+        history = production.get(queue)
+        if history is None or now < history.since:
+            continue
+        reader = f"{group}/{member}" if group in timeline.broadcasting else group
+        found[reader, queue] = max(found.get((reader, queue), 0), offset)
     return found

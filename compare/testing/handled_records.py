@@ -131,7 +131,7 @@ class HandledRecords:
     @cached_property
     def reads(self) -> Mapping[Queue, list[Reads]]:
         """Queue to when members began to read it, and where."""
-        told = ((fact.now, fact.fact) for fact in self._timeline.facts if isinstance(fact.fact, Position))
+        told = self._timeline.told(Position)
         found = (Reads(now, fact.member, fact.queue, fact.offset, fact.why) for now, fact in told)
         return _by_queue(record_range for record_range in found if self._is_now(record_range.at, record_range.queue))
 

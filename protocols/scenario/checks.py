@@ -20,7 +20,7 @@ def check_end(scenario: Scenario, written: Iterable[Written]) -> None:
             expected = f"expected at most {duration_text(scenario.run.for_)}"
             if not each.shorthand:
                 raise PartError((*each.path, "at"), f"{late}, {expected}")
-            path = next(iter(each.members().values()))
+            path = next(iter(each.members().values()), each.path)
             raise PartError(path, f"{each.event.describe()} at {late}, {expected}")
 
 

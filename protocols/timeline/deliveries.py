@@ -16,7 +16,6 @@ from protocols.java import Queue
 from protocols.load import quickly_made
 from protocols.offsets import OffsetSet
 from protocols.timeline.lifetimes import Lifetimes, life_at
-from protocols.timeline.trace import ObservedFact
 
 WINDOW: Time = 1000.0
 """Rates are counted in windows of this length, in milliseconds, the first beginning with the run."""
@@ -50,8 +49,8 @@ Positions: TypeAlias = Mapping[tuple[str, Queue], Sequence[Delivery]]
 _delivery = quickly_made(Delivery)
 
 
-def delivered(facts: Iterable[ObservedFact]) -> list[Delivery]:
-    return [_delivery((*fact[:6], now, *fact[6:])) for now, _, fact, _, _ in facts if type(fact) is Delivered]
+def delivered(facts: Iterable[tuple[Time, Delivered]]) -> list[Delivery]:
+    return [_delivery((*fact[:6], now, *fact[6:])) for now, fact in facts]
 
 
 def handled_more_than_once(

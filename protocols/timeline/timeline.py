@@ -6,13 +6,13 @@ brokers is told by the same code as a simulation. Also here: committed offsets, 
 which went back.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from protocols.engine.nodes import Time
-from protocols.facts import Committed, Owns, PassedOver
+from protocols.facts import Committed, Delivered, Owns, PassedOver
 from protocols.java import Queue, sort_queues
 from protocols.timeline.causes import Causes
 from protocols.timeline.deliveries import Delivery, Positions, burst, delivered, positions, redelivered
@@ -20,6 +20,8 @@ from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Double, Gap, Interval, OwnershipFigures, Pause
 from protocols.timeline.rebalances import Rebalance, completed, rebalances
 from protocols.timeline.trace import ObservedFact, Sent, Trace
+
+F = TypeVar("F")
 
 
 class Commit(NamedTuple):
@@ -116,6 +118,17 @@ class Timeline:
     """Groups in which every member reads every queue: ``gaps``, ``doubles`` and ``ownership`` are of the others."""
 
     @cached_property
+    def _by_kind(self) -> Mapping[type, Sequence[ObservedFact]]:
+        found: dict[type, list[ObservedFact]] = {}
+        for observed in self.facts:
+            found.setdefault(type(observed.fact), []).append(observed)
+        return found
+
+    def told(self, kind: type[F]) -> Iterator[tuple[Time, F]]:
+        """The facts of this kind, each with its time."""
+        return ((observed.now, observed.fact) for observed in self._by_kind.get(kind, ()))
+
+    @cached_property
     def rebalances(self) -> tuple[Rebalance, ...]:
         """In the order of their beginnings; members' passes that changed nothing are left out."""
         return tuple(rebalances(self.facts, self.causes, self.gaps, self.pauses))
@@ -123,17 +136,16 @@ class Timeline:
     @cached_property
     def commits(self) -> tuple[Commit, ...]:
         """What brokers were asked to take, and what administrators set."""
-        return tuple(commits((fact.now, fact.fact) for fact in self.facts if type(fact.fact) is Committed))
+        return tuple(commits(self.told(Committed)))
 
     @cached_property
     def deliveries(self) -> tuple[Delivery, ...]:
-        return tuple(delivered(self.facts))
+        return tuple(delivered(self.told(Delivered)))
 
     @cached_property
     def passed_over(self) -> tuple[Delivery, ...]:
         """Records that were read past without being handled: no deliveries, but no lag either."""
-        passed = [fact for fact in self.facts if type(fact.fact) is PassedOver]
-        return tuple([Delivery.passed_over(each.now, each.fact) for each in passed])
+        return tuple([Delivery.passed_over(now, fact) for now, fact in self.told(PassedOver)])
 
     @cached_property
     def owned(self) -> Mapping[tuple[str, str], tuple[Queue, ...]]:
@@ -147,7 +159,7 @@ class Timeline:
     @cached_property
     def last_of_generation(self) -> Mapping[tuple[str, int | None], ObservedFact]:
         """(Group, generation) to the last statement of a member about what it owns in it, if that is anything."""
-        stated = (observed for observed in self.facts if isinstance(observed.fact, Owns) and observed.fact.queues)
+        stated = (observed for observed in self._by_kind.get(Owns, ()) if observed.fact.queues)
         return {(observed.fact.group, observed.fact.generation): observed for observed in stated}
 
     @cached_property

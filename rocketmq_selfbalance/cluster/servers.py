@@ -42,7 +42,7 @@ from rocketmq_selfbalance.messages.membership import (
 from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer, TopicConfig
 from rocketmq_selfbalance.nameserver import NameServer, NameServerSettings
 from rocketmq_selfbalance.registry import STRATEGIES
-from rocketmq_selfbalance.sending import producer_settings
+from rocketmq_selfbalance.sending import POLL_INTERVAL, producer_settings
 from rocketmq_selfbalance.versions import DEFAULT, VERSIONS
 
 VERSION = of_client.VERSION
@@ -112,6 +112,11 @@ def _checked(name: str, value: object, default: object, where: str) -> object:
     return float(number) if isinstance(default, float) else value
 
 
+def _of_every_client(configuration: Configuration) -> dict[str, object]:
+    """What a variant sets of RocketMQ's ClientConfig: its producers have it, too."""
+    return {name: value for name, value in configuration.client.items() if name == POLL_INTERVAL}
+
+
 class Servers:
     """Those of one variant. A broker that is down keeps its disk."""
 
@@ -126,7 +131,7 @@ class Servers:
         self.producers = Producers(
             simulation,
             World(self._load, self._write_rates, self._store_late),
-            producer_settings(scenario.load.producer),
+            producer_settings({**_of_every_client(configuration), **scenario.load.producer}),
             NAME_SERVER,
             keyed=scenario.load.selector == "key",
         )

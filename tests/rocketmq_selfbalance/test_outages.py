@@ -8,6 +8,7 @@ from compare.running.production import productions
 from compare.running.run_variant import run_variant
 from compare.running.variants import Variant
 from protocols.engine.nodes import Unobserved
+from protocols.errors import UserError
 from protocols.facts import Owns, Stage
 from protocols.scenario.jitter import Beginning
 from protocols.scenario.reading import read_text
@@ -168,3 +169,31 @@ def test_what_the_record_says_was_written_is_what_brokers_stored(event: str, loa
         for queue in production
     }
     assert stored == {queue: history.end_offset(run.simulation.now) for queue, history in production.items()}
+
+
+@rows(
+    "variant, load, latest",
+    [
+        ({}, {}, 30),
+        ({"pollNameServerInterval": 10_000}, {}, 10),
+        ({"pollNameServerInterval": 10_000}, {"pollNameServerInterval": 20_000}, 20),
+    ],
+)
+def test_producers_poll_as_the_variant_says_unless_their_load_does(
+    variant: dict[str, int], load: dict[str, int], latest: int
+) -> None:
+    """12 queues, 6 records/s each, half of them refused until the poll: ordered records go nowhere else."""
+    text = TEXT % ("", 6, f"{KEYED}, producer: {load}", 130, 1, "{at: 60s, broker: broker-b, does: kill, for: 60s}")
+    scenario = read_text(text.replace("[rocketmq:AVG]", f"[{{system: 'rocketmq:AVG', settings: {variant}}}]"))
+    refused = []
+    for seed in range(1, 7):
+        run = run_variant(Variant(scenario, scenario.systems[0], seed, Beginning.of(scenario, seed)))
+        refused.append(sum(each.refused(0.0, 130_000.0) for each in productions(run).values()))
+    assert latest * 36 * 0.4 < max(refused) <= latest * 36 + 12
+
+
+def test_a_return_after_the_end_of_the_run_is_refused_in_one_line() -> None:
+    with pytest.raises(
+        UserError, match=r"events\[0\]: broker-b returns at 120s is after the end of the run, expected at"
+    ):
+        read_text(TEXT % ("", 6, "", 110, 1, "{at: 60s, broker: broker-b, does: kill, for: 60s}"))

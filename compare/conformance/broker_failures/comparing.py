@@ -64,11 +64,10 @@ def happened_in(plan: Plan, result: RunResult, stages: Callable[[Stage], str | N
     timeline, histories = result.timeline, productions(result)
     end, deliveries = timeline.end, positions(timeline.deliveries)
     found: dict[str, float] = {}
-    for observed in timeline.facts:
-        if type(observed.fact) is Stage and observed.now >= plan.since:
-            name = stages(observed.fact)
-            if name is not None:
-                found.setdefault(name, (observed.now - plan.since) / 1000)
+    for now, stage in timeline.told(Stage):
+        name = stages(stage) if now >= plan.since else None
+        if name is not None:
+            found.setdefault(name, (now - plan.since) / 1000)
     longest: dict[str, float | None] = {AGE: 0.0}
     for whose in (ITS, OTHERS):
         queues = [queue for queue in histories if (queue in plan.its) == (whose == ITS)]
@@ -79,7 +78,7 @@ def happened_in(plan: Plan, result: RunResult, stages: Callable[[Stage], str | N
         _note(f"{WITHOUT_READ}: {whose}", read, plan.since, longest, found)
         ages = [_age(each, history, plan.since) / 1000 for history, each in of_queues]
         longest[AGE] = max([longest[AGE] or 0.0, *ages])
-    called = sum(type(each.fact) is Callback and each.now >= plan.since for each in timeline.facts)
+    called = sum(now >= plan.since for now, _ in timeline.told(Callback))
     counts = {
         "refused": sum(each.refused(0.0, end) for each in histories.values()),
         "handled twice": redelivered(timeline.deliveries, since=plan.since),

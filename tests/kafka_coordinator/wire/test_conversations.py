@@ -30,6 +30,7 @@ NOT_ALIKE: dict[str, set[tuple[int, int]]] = {
         *((4217000, at) for at in range(4, 32)),
         *((4217004, at) for at in (23, 26)),
     },
+    "the topic of the transactions' states was just being made, which our brokers do not need": {(6011030, 23)},
     "a classic member's generated id stands before or behind those of others, and assignors go by that": {
         *((4217002, at) for at in (15, 30, 31, 32)),
         *((6011002, at) for at in (10, 12)),
