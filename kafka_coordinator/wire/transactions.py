@@ -331,7 +331,9 @@ def _marked(state: BrokerState, now: Time, asked: "WritableTxnMarker", kind: Kin
             ended = Ended(producer, asked.transaction_result, ((topic.name, number),))
             error = ErrorCode.none
             try:
-                if topic.name != OFFSETS_TOPIC:
+                if topic.name == OFFSETS_TOPIC:
+                    _check_led(state, number)
+                else:
                     led(state, topic.name, number)
                 _mark(state, now, ended, (topic.name, number), asked.coordinator_epoch)
                 written(state, now, MarkersWritten(ended), out)
@@ -340,6 +342,15 @@ def _marked(state: BrokerState, now: Time, asked: "WritableTxnMarker", kind: Kin
             parts.append(item(partition_index=number, error_code=error))
         topics.append(kind(name=topic.name, partitions=tuple(parts)))
     return tuple(topics)
+
+
+def _check_led(state: BrokerState, number: int) -> None:
+    """Raises `RefusedError` unless this broker leads the partition of ``__consumer_offsets``."""
+    leaders = state.cluster.offsets_leaders
+    if not 0 <= number < len(leaders):
+        raise RefusedError(ErrorCode.unknown_topic_or_partition)
+    if leaders[number] != state.name:
+        raise RefusedError(ErrorCode.not_leader_or_follower)
 
 
 HANDLERS: Final[Mapping[type[Message], Handler]] = {

@@ -89,6 +89,18 @@ def test_an_administrator_aborts_what_a_dead_producer_has_left() -> None:
         assert (found.last_stable_offset, [each.first_offset for each in found.aborted_transactions]) == (2, [0])
 
 
+def test_a_marker_is_refused_where_the_broker_leads_no_such_partition_of_offsets() -> None:
+    with serving({"orders": 1}, AT_ONCE, brokers=("a", "b")) as server:
+        core = server.cluster.states["a"].broker.coordinator.core
+        mine, others = core.leaders.index("a"), core.leaders.index("b")
+        topics = [{"name": "__consumer_offsets", "partition_indexes": [mine, others, -1, len(core.leaders)]}]
+        marker = {"producer_id": 1, "producer_epoch": 0, "transaction_result": False, "coordinator_epoch": 0}
+        with RawClient(server.bootstrap.split(",")[0]) as client:
+            answer = client.ask(request(WRITE_MARKERS, 1, markers=[{**marker, "topics": topics}]))
+        told = [each.error_code.name for each in answer.markers[0].topics[0].partitions]
+        assert told == ["none", "not_leader_or_follower", *["unknown_topic_or_partition"] * 2]
+
+
 def test_a_reader_of_what_is_committed_waits_for_the_marker() -> None:
     with serving({"orders": 1}, AT_ONCE) as server, RawClient(server.bootstrap) as writer:
         producer = begun(writer, "slow")
