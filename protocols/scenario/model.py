@@ -124,8 +124,8 @@ class ExpectPart(fields.Part):
 
 
 def _version(given: object) -> object:
-    """YAML reads ``4.4`` as a number."""
-    return str(given) if isinstance(given, float) else given
+    """YAML reads ``4.4`` and ``4`` as numbers."""
+    return str(given) if isinstance(given, int | float) else given
 
 
 class Scenario(fields.Part):

@@ -66,6 +66,7 @@ def test_the_second_of_two_that_come_at_once_waits_for_the_interval(version: str
     ("line", "problem"),
     [
         ("kafka: 5.0", "unknown version '5.0', expected one of 4.1"),
+        ("kafka: 4", "unknown version '4', expected one of 4.1"),
         ("rocketmq: 5.2", "unknown version '5.2', expected one of 4.5, 5.3, 5.4, 5.5"),
         ("kafka-zookeeper: 0.8", "has no versions to choose"),
     ],

@@ -1,4 +1,4 @@
-"""Read what RocketMQ's ``mqadmin`` prints, versions 4.1 to 5.3.
+"""Read what RocketMQ's ``mqadmin`` prints, versions 4.1 to 5.5.
 
 `KINDS` recognise its views and errors and turn each into facts; `join` makes groups of the facts; `explain` says of
 a text that no kind knows why it tells nothing.
