@@ -94,20 +94,20 @@ def test_epoch_generation_and_coordinator_are_told_and_the_first_broker_may_die(
         with consuming(at, "new", **{"group.protocol": "consumer"}), consuming(at, "old", **cooperative):
             with forwarding(at) as first:
                 address = f"kafka://{first}"
-                until(address, known, lambda groups: {"new", "old"} <= groups.keys() and groups["new"].epoch == 1)
+                until(address, known, lambda groups: {"new", "old"} <= groups.keys() and groups["new"].epoch == 2)
                 with consuming(at, "new", **{"group.protocol": "consumer"}), consuming(at, "old", **cooperative):
                     until(
                         address,
                         known,
                         lambda groups: (
-                            groups["new"].epoch == 2
+                            groups["new"].epoch == 3
                             and (groups["old"].generation or 0) >= 2
                             and groups["old"].coordinator == groups["new"].coordinator == f"{at} (1)"
                         ),
                     )
             with pytest.raises(UserError, match="no Kafka broker answers"):
                 observe(address, timeout_s=3)
-            until(address, known, lambda groups: groups["new"].epoch == 3)
+            until(address, known, lambda groups: groups["new"].epoch == 4)
     finally:
         broker.close()
 
