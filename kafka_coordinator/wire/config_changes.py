@@ -29,7 +29,7 @@ from kafka_coordinator.wire.records.storage import (
     GROUP_CONFIG,
     TOPIC_CONFIG,
 )
-from kafka_coordinator.wire.requests import AlterConfigs, IncrementalAlterConfigs
+from kafka_coordinator.wire.requests import KEYS, AlterConfigs, IncrementalAlterConfigs
 from kafka_coordinator.wire.state import NO_THROTTLE
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from kio.schema.alter_configs.v2.request import AlterConfigsResource as Replaced
     from kio.schema.incremental_alter_configs.v1.request import AlterableConfig, AlterConfigsResource
 
-_KEYS: Final = {AlterConfigs: 33, IncrementalAlterConfigs: 44}
 _SET, _DELETE, _APPEND, _SUBTRACT = 0, 1, 2, 3
 _OPERATIONS: Final = {_SET: "SET", _DELETE: "DELETE", _APPEND: "APPEND", _SUBTRACT: "SUBTRACT"}
 _WORDS: Final[Mapping[int, str]] = {
@@ -53,7 +52,7 @@ def alter_configs(
 ) -> Entity:
     """Answers IncrementalAlterConfigs, or AlterConfigs, which replaces all that a resource was given. The request came
     to the broker of this id, which has these settings (name to text)."""
-    kind = entities.response(_KEYS[type(request)], request.version)
+    kind = entities.response(KEYS[type(request)], request.version)
     replaces = isinstance(request, AlterConfigs)
     item = entities.part(kind, "responses")
     answers = []

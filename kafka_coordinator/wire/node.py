@@ -34,13 +34,6 @@ def _nothing(state: BrokerState, now: Time, sender: str, request: AskedNothing, 
     out.send(sender, Answer(request.correlation, None))
 
 
-_KEYS: Final = {
-    requests.SaslHandshake: 17,
-    requests.DescribeAcls: 29,
-    requests.CreateAcls: 30,
-    requests.DeleteAcls: 31,
-    requests.SaslAuthenticate: 36,
-}
 _NO_ACLS: Final = "No Authorizer is configured"
 _NO_SASL: Final = "SaslAuthenticate request received after successful authentication"
 

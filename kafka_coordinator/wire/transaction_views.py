@@ -4,7 +4,6 @@ In Kafka `TransactionCoordinator.handleDescribeTransactions`, `TransactionStateM
 `ReplicaManager.activeProducerState`.
 """
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -13,11 +12,12 @@ from kio.schema.errors import ErrorCode
 from kio.static.protocol import Entity
 
 from kafka_coordinator.assignors.inputs import Partition
+from kafka_coordinator.coordinator.consumer_groups.patterns import BadPattern, compiled
 from kafka_coordinator.errors import INVALID_REQUEST, NONE, TRANSACTIONAL_ID_NOT_FOUND
-from kafka_coordinator.transactions import Transaction
 from kafka_coordinator.transactions.states import NAMES, ONGOING
 from kafka_coordinator.wire import requests
 from kafka_coordinator.wire.entities import Kind, RefusedError, code, make, part, response
+from kafka_coordinator.wire.opaque import by_topic
 from kafka_coordinator.wire.records.partitions import led
 from kafka_coordinator.wire.requests import Answer
 from kafka_coordinator.wire.state import NO_THROTTLE, BrokerState, Handler
@@ -66,15 +66,8 @@ def _described(state: BrokerState, kind: Kind, name: str) -> Entity:
         else _EPOCH + timedelta(milliseconds=state.storage.unix_ms(began)),
         producer_id=known.producer.id,
         producer_epoch=known.producer.epoch,
-        topics=tuple([topic_kind(topic=topic, partitions=tuple(found)) for topic, found in _by_topic(known)]),
+        topics=tuple([topic_kind(topic=topic, partitions=numbers) for topic, numbers in by_topic(known.partitions)]),
     )
-
-
-def _by_topic(known: Transaction) -> list[tuple[str, list[int]]]:
-    found: dict[str, list[int]] = {}
-    for topic, number in known.partitions:
-        found.setdefault(topic, []).append(number)
-    return list(found.items())
 
 
 def list_transactions(
@@ -88,8 +81,8 @@ def list_transactions(
     wanted = frozenset(body.state_filters)
     told, error, matches = [], ErrorCode.none, None
     try:
-        matches = re.compile(pattern) if pattern else None
-    except re.error:
+        matches = compiled(pattern) if pattern else None
+    except BadPattern:
         error = ErrorCode.invalid_regular_expression
     for each in state.storage.transactions if error is ErrorCode.none else ():
         is_open_for = now - each.began if each.state == ONGOING and each.began is not None else -1
