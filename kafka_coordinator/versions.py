@@ -1,4 +1,4 @@
-"""Versions of Kafka as data: which rule of the group coordinator holds since which version (spec 11)."""
+"""Versions of Kafka as data: which rule of its brokers holds since which version (spec 11, spec share 9)."""
 
 from dataclasses import dataclass
 from typing import Final

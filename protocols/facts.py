@@ -83,9 +83,9 @@ class Delivered(NamedTuple):
 
     A loop or a pool begins ``at_once`` of them together, as far as they are there, and the next ones ``turn``
     milliseconds later at the earliest; each takes ``each`` milliseconds, after it has waited ``wait`` milliseconds for
-    a hand that worked on other queues. Where ``turn`` is 0, each of the member's
-    times was observed: it began with all of them at ``since``, or as many as that, and ended now. Else the times are
-    computed: a record may have been written after ``since``.
+    a hand that worked on other queues. Where ``turn`` is 0, each of the member's times was observed: it began with all
+    of them at ``since``, or as many as that, and ended now. Else the times are computed: a record may have been written
+    after ``since``.
     """
 
     group: str

@@ -1,8 +1,8 @@
 """What a group's strategy gives each of its members today, whatever they own: the property `fair-share` compares both.
 
-Asked are copies of the nodes: the coordinator computes a target anew, as after any change of the group; of a classic
-group the leader assigns anew, as if all had joined again with what they own now. A strategy that keeps what is balanced
-gives the same again.
+Copies of the nodes are asked, so that nothing changes: the coordinator computes a target anew, as after any change of
+the group; the leader of a classic group assigns anew, as if all had joined again with what they own now. A strategy
+that keeps what is balanced gives the same again.
 """
 
 from collections.abc import Mapping

@@ -28,7 +28,7 @@ from kafka_coordinator.transactions.states import DONE, OUTCOMES, WRONG, Request
 from protocols.engine.nodes import Time
 
 NOBODY: Final = -1
-"""Stands for a producer id or an epoch that there is not."""
+"""No producer id, or no epoch."""
 LAST_EPOCH: Final = 2**15 - 2
 """The greatest epoch that a producer is told; after it the id is another one."""
 
@@ -39,11 +39,11 @@ class TransactionSettings:
 
     transaction_max_timeout_ms: int = 900_000
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = 10_000
-    """How often transactions are looked for that take too long."""
+    """How often the coordinator looks for transactions that take too long."""
 
     @classmethod
     def of(cls, given: Mapping[str, object]) -> "TransactionSettings":
-        """From Kafka's names (`TRANSACTION_SETTINGS`). `protocols.errors.UserError`: a value that cannot be."""
+        """From Kafka's names (`TRANSACTION_SETTINGS`). Raises `protocols.errors.UserError` for a wrong value."""
         return cls(**{TRANSACTION_SETTINGS[name]: whole_number(name, value, 1) for name, value in given.items()})
 
 
@@ -88,7 +88,7 @@ class Transaction:
     state: str = states.EMPTY
     partitions: dict[Partition, None] = field(default_factory=dict)
     began: Time | None = None
-    """When the transaction began that is open, or was last."""
+    """When the open transaction, or else the last one, began."""
 
 
 class Transactions:

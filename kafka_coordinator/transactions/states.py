@@ -25,7 +25,7 @@ NAMES: Final = (
     COMPLETE_ABORT,
     "PrepareEpochFence",
 )
-"""All that Kafka has, which ListTransactions may filter by."""
+"""All states that Kafka has; ListTransactions may filter by them."""
 
 ENDS: Final = "ends"
 """The transaction is decided now."""
@@ -59,4 +59,4 @@ OUTCOMES: Final[Mapping[Request, str]] = {
     Request(COMPLETE_COMMIT, commits=False, bumps=True): ENDS,
     Request(COMPLETE_ABORT, commits=False, bumps=True): ENDS,
 }
-"""What comes of it; what is not here is `WRONG`."""
+"""Request to outcome; a request that is not here is `WRONG`."""

@@ -158,7 +158,7 @@ def describe_topic_partitions(
 
 
 def error_of_missing(name: str) -> ErrorCode:
-    """Of a topic that there is not: whether there could be one of this name."""
+    """The error for a topic that does not exist: its name is invalid, or it is unknown."""
     try:
         check_name(name)
     except RefusedError as error:

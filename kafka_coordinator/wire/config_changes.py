@@ -111,7 +111,7 @@ def _altered(
 def _check_request(
     resource: "AlterConfigsResource | Replaced", node_id: int, version: Version, *, replaces: bool
 ) -> None:
-    """What brokers look at before the controller does."""
+    """The checks that a broker makes before the controller."""
     kind, name = resource.resource_type, resource.resource_name
     names = [config.name for config in resource.configs]
     if len(set(names)) < len(names):
@@ -159,7 +159,7 @@ def _check_of_broker(name: str, value: str, operation: int, version: Version) ->
 
 
 def _check_logger(name: str, operation: int, version: Version) -> None:
-    """There is only the root logger, and its level is what it is."""
+    """There is only the root logger, and its level cannot be changed."""
     if operation not in _OPERATIONS:
         if not version.refuses_unknown_by_name:
             raise RefusedError(ErrorCode.unknown_server_error)  # Kafka's code throws here

@@ -68,7 +68,7 @@ _MATCHED: Final = frozenset(
         "client_source_port",
     )
 )
-"""What of a client a pattern may match (KIP-714)."""
+"""Parts of a client that a pattern may match (KIP-714)."""
 
 
 @cache
@@ -343,7 +343,7 @@ def group_configs(storage: Storage, group: str, broker: Mapping[str, str], versi
 
 
 def client_metrics_configs(given: Mapping[str, str]) -> list[Described]:
-    """Which metrics clients shall send, and how often."""
+    """Which metrics clients should send, and how often."""
     found = []
     for name, default, kind, *_ in CLIENT_METRICS_CONFIGS:
         synonyms = (Synonym(name, given[name], OF_CLIENTS),) if name in given else ()

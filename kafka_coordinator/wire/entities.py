@@ -91,7 +91,7 @@ MALFORMED = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
     "incompatible broker. See the broker logs for more details."
 )
-"""Kafka's text for INVALID_REQUEST where nobody gave it another."""
+"""Kafka's default text of INVALID_REQUEST."""
 
 
 class RefusedError(Exception):

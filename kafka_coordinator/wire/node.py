@@ -152,5 +152,5 @@ class _CoordinatorOutbox:
         if isinstance(prefix, ClientName):
             return f"{'' if prefix.client_id else '-'}{self.inner.new_id(prefix.client_id)}"
         made = self.inner.new_id(prefix)
-        # Members of the consumer protocol are called as Kafka's `Uuid` writes itself.
+        # An id of a member of the consumer protocol has the form in which Kafka's `Uuid` is written.
         return made if prefix else urlsafe_b64encode(UUID(made).bytes).decode().rstrip("=")

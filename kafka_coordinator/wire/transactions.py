@@ -302,7 +302,7 @@ def _mark(state: BrokerState, now: Time, ended: Ended, partition: Partition, coo
 
 
 def written(state: BrokerState, now: Time, message: MarkersWritten, out: Outbox) -> None:
-    """What this broker leads of the partitions has a marker more: fetches that waited for it, and offsets."""
+    """Partitions that this broker leads have a marker more: it ends the wait of fetches, and of offsets."""
     ended = message.ended
     for topic, number in ended.partitions:
         if topic == OFFSETS_TOPIC:

@@ -226,7 +226,7 @@ def _is_news(each: FetchedPartition, read: Read) -> bool:
 
 
 def reads_committed(body: object) -> bool:
-    """Whether who asks reads nothing of transactions that are open or aborted."""
+    """Whether a request is read_committed: it passes over open and aborted transactions."""
     return getattr(body, "isolation_level", READ_UNCOMMITTED) == READ_COMMITTED
 
 

@@ -74,7 +74,7 @@ class PartitionLog:
 
     @property
     def stable_end(self) -> int:
-        """The last stable offset: from here on nothing is told to who reads only what is committed."""
+        """The last stable offset: read_committed readers get nothing from here on."""
         return max(self.start, self.transactions.first_open(self.end))
 
     def lead(self) -> None:

@@ -148,7 +148,7 @@ def _verify(
 
 
 def of_writer(error: str, *, knows_abortable: bool) -> str:
-    """What somebody who writes within a transaction is told, where the transaction coordinator has said this."""
+    """The error that a writer gets for this error of the transaction coordinator."""
     if error == PRODUCER_FENCED:
         return INVALID_PRODUCER_EPOCH
     return INVALID_TXN_STATE if error == TRANSACTION_ABORTABLE and not knows_abortable else error

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Self
 
 class ConfigDefault(NamedTuple):
     """A setting's name, default, type (a word of `TYPES`), the broker's setting that has the default (empty where Kafka
-    names none), and the first of `kafka_coordinator.versions.COMPARED` that has it."""
+    names none), and the first compared version (`kafka_coordinator.versions.VERSIONS`) that has it."""
 
     name: str
     default: str

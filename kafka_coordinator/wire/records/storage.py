@@ -25,7 +25,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class Storage:
     """Logs of partitions within ``bounds``; ``began_ms`` is the Unix time of the world's time 0, in milliseconds.
 
-    ``replicas`` and ``configs`` are the controller's, which alone changes them; the rest the leaders of partitions do.
+    Only the controller changes ``replicas`` and ``configs``; the brokers change the rest.
     """
 
     __slots__ = (
@@ -76,7 +76,7 @@ class Storage:
         return found
 
     def offsets_producers(self, partition: int) -> Producers:
-        """Who has committed offsets within transactions, of a partition of ``__consumer_offsets``."""
+        """The producers that have committed offsets within transactions to a partition of ``__consumer_offsets``."""
         found = self._offsets_producers.get(partition)
         if found is None:
             found = self._offsets_producers[partition] = Producers(self.bounds.producers)
