@@ -105,14 +105,15 @@ def _produce(state: BrokerState, now: Time, sender: str, request: Produce, answe
 def _append(state: BrokerState, now: Time, topic: str, part: "PartitionProduceData", request: Produce) -> Appended:
     check_known(state, topic, part.index)
     batch, header = only_batch(part.records, request.version)
+    if header.is_transactional and header.producer_id >= 0:  # before acks: Kafka verifies before it appends anything
+        led(state, topic, part.index)
+        claim, partition = Producer(header.producer_id, header.producer_epoch), (topic, part.index)
+        _verify(state, now, request, claim, partition, header.base_sequence)
     if request.body.acks not in (-1, 0, 1):
         raise RefusedError(ErrorCode.invalid_required_acks)
     if topic == OFFSETS_TOPIC:
         raise RefusedError(ErrorCode.invalid_topic_exception)
     log = led(state, topic, part.index)
-    if header.is_transactional and header.producer_id >= 0:
-        claim, partition = Producer(header.producer_id, header.producer_epoch), (topic, part.index)
-        _verify(state, now, request, claim, partition, header.base_sequence)
     try:
         return _take(state, now, f"{topic}-{part.index}", topic, log, batch, header)
     except RefusedError as error:

@@ -11,7 +11,7 @@ from tests.kafka_coordinator.wire.broker_cases import batch, fetch, produce
 from tests.kafka_coordinator.wire.plain import request
 from tests.kafka_coordinator.wire.raw_client import RawClient
 from tests.kafka_coordinator.wire.serving import AT_ONCE, Serving, serving, until
-from tests.kafka_coordinator.wire.transaction_play import END, INIT, OFFSET_FETCH, TXN_COMMIT
+from tests.kafka_coordinator.wire.transaction_play import DESCRIBE_TRANSACTIONS, END, INIT, OFFSET_FETCH, TXN_COMMIT
 
 FIND, WRITE_MARKERS = 10, 27
 
@@ -99,6 +99,18 @@ def test_a_marker_is_refused_where_the_broker_leads_no_such_partition_of_offsets
             answer = client.ask(request(WRITE_MARKERS, 1, markers=[{**marker, "topics": topics}]))
         told = [each.error_code.name for each in answer.markers[0].topics[0].partitions]
         assert told == ["none", "not_leader_or_follower", *["unknown_topic_or_partition"] * 2]
+
+
+def test_a_transaction_is_verified_before_acks_are_looked_at() -> None:
+    with serving({"orders": 1}, AT_ONCE) as server, RawClient(server.bootstrap) as client:
+        producer = begun(client, "mover")
+        number, epoch = producer["producer_id"], producer["producer_epoch"]
+        for claimed, expected in ((epoch + 1, "invalid_producer_epoch"), (epoch, "invalid_required_acks")):
+            sent = batch(b"v", producer=(number, claimed, 0), transactional=True)
+            answer = client.ask(produce("orders", sent, transactional_id="mover", acks=2))
+            assert answer.responses[0].partition_responses[0].error_code.name == expected
+        told = client.ask(request(DESCRIBE_TRANSACTIONS, 0, transactional_ids=["mover"])).transaction_states[0]
+        assert (told.transaction_state, told.topics[0].topic) == ("Ongoing", "orders")
 
 
 def test_a_reader_of_what_is_committed_waits_for_the_marker() -> None:
