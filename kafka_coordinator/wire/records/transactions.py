@@ -7,7 +7,10 @@ In Kafka the transactional part of `ProducerStateManager`, `TransactionIndex`, `
 from bisect import bisect_left
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_MOST_ASKING: Final = 1_000
+"""Producers that have asked and written nothing yet: a client may ask with ever new ids."""
 
 
 class Aborted(NamedTuple):
@@ -49,6 +52,8 @@ class PartitionTransactions:
     def asks(self, producer_id: int, epoch: int, sequence: int, *, bumps: bool) -> None:
         """The producer wants to write the first batch of a transaction; others are asked whether it may."""
         known = self._firsts.setdefault(producer_id, _First(epoch, sequence, bumps))
+        if len(self._firsts) > _MOST_ASKING:
+            del self._firsts[next(iter(self._firsts))]
         if epoch > known.epoch:
             known.epoch, known.sequence = epoch, sequence
         elif epoch == known.epoch:
