@@ -30,11 +30,11 @@ def _recording(name: str) -> dict[str, Any]:
     return found
 
 
-def test_each_defect_has_versions_a_reproduction_and_a_way_round() -> None:
+def test_each_defect_has_versions_a_reproduction_and_a_workaround() -> None:
     defects = PAGE.partition("## Seen with")[0].split("\n### ")[1:]
     assert len(defects) >= 12
     for defect in defects:
-        assert all(part in defect for part in ("**Versions** ", "```", "**Way round** ")), defect[:80]
+        assert all(part in defect for part in ("**Versions** ", "```", "**Workaround** ")), defect[:80]
         (reproduction,) = re.findall(r"```\w*\n(.*?)\n```", defect, re.DOTALL)
         assert len([line for line in reproduction.split("\n") if line]) <= 5, defect[:80]
 
