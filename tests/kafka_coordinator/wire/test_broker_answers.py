@@ -16,7 +16,7 @@ from tests.kafka_coordinator.wire.raw_client import RawClient
 from tests.kafka_coordinator.wire.serving import Serving, serving
 from tests.rows import rows
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "kafka" / "broker-answers.json"
+GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-wire" / "broker-answers.json"
 GOLDEN_OF_4_4 = GOLDEN.with_name("broker-answers-4.4.json")
 OFFERED = GOLDEN.with_name("api-versions.json")
 """Version of Kafka to API to its lowest and highest version, as a real broker offers them."""

@@ -16,7 +16,7 @@ from protocols.engine.socket_process import SocketProcess
 from tests.kafka_coordinator.wire.replaying import KEYS, Conversation, Player, differences, read
 from tests.kafka_coordinator.wire.serving import Serving, serving
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "kafka" / "conversations-4.1.jsonl.gz"
+GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-wire" / "conversations-4.1.jsonl.gz"
 GOLDEN_OF_4_4 = GOLDEN.with_name("conversations-4.4.jsonl.gz")
 SETTINGS = {
     "group.initial.rebalance.delay.ms": 0,

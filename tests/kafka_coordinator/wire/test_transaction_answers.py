@@ -17,7 +17,7 @@ from tests.kafka_coordinator.wire.transaction_groups import play_with_a_group
 from tests.kafka_coordinator.wire.transaction_play import play
 from tests.rows import rows
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "kafka" / "transactions-4.4.jsonl.gz"
+GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-wire" / "transactions-4.4.jsonl.gz"
 """A line is a list: a play's kind and seed, and the real broker's answers, each with what it was asked in short."""
 GROUPS = "groups"
 SOON = {**AT_ONCE, "transaction.abort.timed.out.transaction.cleanup.interval.ms": 100}
