@@ -1,5 +1,5 @@
-"""A real Kafka 4.1.0 is asked again what it answers by `broker-answers.json` of `tests/golden/kafka-wire`, a real 4.4.0 by
-`broker-answers-4.4.json`, and both by `api-versions.json`.
+"""A real Kafka 4.1.0 is asked again what it answers by `broker-answers.json` of `tests/golden/kafka-wire`, a real 4.4.0
+by `broker-answers-4.4.json`, and both by `api-versions.json`.
 
 `python -m tests.slow.test_broker_answers` records the files anew.
 """

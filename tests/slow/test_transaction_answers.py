@@ -1,5 +1,5 @@
 """Real brokers of 4.4.0 and 4.1.0 are asked again what they answer about transactions by `transactions-4.4.jsonl.gz` of
-`tests/golden/kafka`: the same.
+`tests/golden/kafka-wire`: the same.
 
 `python -m tests.slow.test_transaction_answers` records the file anew.
 """
