@@ -63,19 +63,25 @@ def _again(removed: Sequence[TopicRemoved]) -> bool:
 
 
 def _duplicate(events: Sequence[Rocket]) -> Rocket | None:
-    """A client id that a broker has twice at a time, or that two processes log as their own."""
-    there: dict[tuple[int, str], str] = {}
+    """A client id that a broker has twice at a time, or that two processes log as their own. Brokers of one machine may
+    write one file: the end of the connection tells them apart."""
+    there: dict[tuple[int, str], dict[str, str]] = {}
     own: dict[str, Rocket] = {}
     for event in events:
         if isinstance(event, BrokerBooted):  # a broker that was restarted knows nobody
             there = {key: channel for key, channel in there.items() if key[0] != id(event.stream)}
         key = id(event.stream), event.client
         if isinstance(event, Connected):
-            if key in there and there[key] != event.channel and not _reconnected(event, there[key], events):
+            channels = there.setdefault(key, {})
+            old = channels.get(event.at_broker)
+            if old is not None and old != event.channel and not _reconnected(event, old, events):
                 return event
-            there[key] = event.channel
+            channels[event.at_broker] = event.channel
         elif isinstance(event, Unregistered | ChannelClosed | ChannelExpired):
-            there.pop(key, None)
+            if event.at_broker:
+                there.get(key, {}).pop(event.at_broker, None)
+            else:
+                there.pop(key, None)
         elif isinstance(event, ClientSwitched | Result) and event.stream.role == "client":
             other = own.setdefault(event.client, event)
             if other.stream is not event.stream:

@@ -15,9 +15,11 @@ class Rocket(OfGroup):
 
 @record
 class AtBroker(Rocket):
-    """A broker's line about a client's connection; ``channel``: its address."""
+    """A broker's line about a client's connection; ``channel``: its address; ``at_broker``: the broker's end of it, ""
+    where the line does not tell it."""
 
     channel: str = ""
+    at_broker: str = ""
 
 
 @record
@@ -126,7 +128,7 @@ class BrokerLost(Rocket):
 
 
 _CHANNEL = (
-    "ClientChannelInfo [channel=[id: {}, L:{} R:/{channel}], clientId={*client}, language={}, version={},"
+    "ClientChannelInfo [channel=[id: {}, L:{at_broker} {} R:/{channel}], clientId={*client}, language={}, version={},"
     " lastUpdateTimestamp={seen_ms}]"
 )
 _QUEUE = "MessageQueue [topic={topic}, brokerName={broker}, queueId={queue}]"

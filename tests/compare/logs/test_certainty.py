@@ -230,3 +230,14 @@ def test_a_broker_that_started_long_before_it_stood_still_did_not_die(tmp_path: 
     group = next(each for each in groups if each["group"] == truth_of("broker-frozen-java-3b-41")["group"])
     behind = {each["behind"] for rebalance in group["rebalances"] for each in rebalance["stated"]}
     assert behind == {None, "broker_paused"}
+
+
+@pytest.mark.parametrize(("name", "twice"), [("rmq-join", False), ("rmq-crash", False), ("rmq-duplicate-id", True)])
+def test_brokers_that_write_one_file_do_not_make_a_client_id_double(name: str, twice: bool, tmp_path: Path) -> None:
+    folder = Path(__file__).parents[2] / "captures" / "logs" / name
+    logs = [folder / f"{broker}.broker.log" for broker in ("broker-a", "broker-b")]
+    lines = [line for path in logs for line in path.read_text(encoding="utf-8").splitlines() if line[:4].isdigit()]
+    both = tmp_path / "broker.log"
+    both.write_text("\n".join(sorted(lines, key=lambda line: line[:19])) + "\n", encoding="utf-8")
+    causes = [cause for group in report([both])["groups"] for each in group["rebalances"] for cause in each["causes"]]
+    assert ("duplicate_client_id" in causes, "member_joined" in causes) == (twice, True)
