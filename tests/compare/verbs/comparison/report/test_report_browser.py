@@ -191,8 +191,8 @@ def test_states_and_epochs_stand_beside_the_state_graph(show: Any) -> None:
         clicked(page, '[aria-label="one step forward"]')
         seen += [standing(page)] if standing(page) != seen[-1] else []
     assert any("c3 Unreleased partitions 3" in each and "state Reconciling" in each for each in seen)
-    assert any("c2 Unrevoked partitions 2" in each and "assignment epoch 3" in each for each in seen), seen
-    assert seen[-1] == ["state Stable", "group epoch 3", "assignment epoch 3", *(f"c{n} Stable 3" for n in (1, 2, 3))]
+    assert any("c2 Unrevoked partitions 3" in each and "assignment epoch 4" in each for each in seen), seen
+    assert seen[-1] == ["state Stable", "group epoch 4", "assignment epoch 4", *(f"c{n} Stable 4" for n in (1, 2, 3))]
     drawn = "[...document.querySelectorAll('.graph:not(.epochs) h4')].map(each => each.textContent)"
     assert page.run(drawn) == ["consumer protocol", "consumer group", "consumer group member"]
     chosen(page, ".player select", "1")
@@ -202,7 +202,7 @@ def test_states_and_epochs_stand_beside_the_state_graph(show: Any) -> None:
 
 
 JOIN = [{"at": "20s", "join": "c3", "subscribe": ["X", "Y"]}]
-STABLE_TWO = ["state Stable", "group epoch 2", "assignment epoch 2", "c1 Stable 2", "c2 Stable 2"]
+STABLE_TWO = ["state Stable", "group epoch 3", "assignment epoch 3", "c1 Stable 3", "c2 Stable 3"]
 
 
 def test_gaps_and_double_owners_stand_out_among_many_queues(show: Any) -> None:
