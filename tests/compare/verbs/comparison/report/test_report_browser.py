@@ -190,7 +190,7 @@ def test_states_and_epochs_stand_beside_the_state_graph(show: Any) -> None:
     while not step(page).startswith(f"{last} of "):
         clicked(page, '[aria-label="one step forward"]')
         seen += [standing(page)] if standing(page) != seen[-1] else []
-    assert any("c3 Unreleased partitions 3" in each and "state Reconciling" in each for each in seen)
+    assert any("c3 Unreleased partitions 4" in each and "state Reconciling" in each for each in seen)
     assert any("c2 Unrevoked partitions 3" in each and "assignment epoch 4" in each for each in seen), seen
     assert seen[-1] == ["state Stable", "group epoch 4", "assignment epoch 4", *(f"c{n} Stable 4" for n in (1, 2, 3))]
     drawn = "[...document.querySelectorAll('.graph:not(.epochs) h4')].map(each => each.textContent)"
