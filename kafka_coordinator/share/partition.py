@@ -199,10 +199,8 @@ class SharePartition(NodeState):
 
     def dead_lettered(self, letter: DeadLetter) -> Change:
         """The dead letter topic has the records, or failed to take them: either way they are archived now."""
-        change = Change(undone_on_failure=False, entries=[letter.piece.entry])
-        entry = letter.piece.entry
-        entry.before = Known(entry.state, entry.deliveries, entry.owner)
-        self._end_acquired(change, letter.piece, State.ARCHIVED)
+        change = Change(undone_on_failure=False)
+        self.turn(change, letter.piece, State.ARCHIVED)
         return self.begin_write(change)
 
     # Locks
