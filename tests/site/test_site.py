@@ -169,7 +169,15 @@ def test_a_link_out_of_docs_leads_to_its_page_and_another_one_stays() -> None:
     assert relinked("[a](../../x/y.yaml)", "decisions/page.md", there) == "[a](../x/y.yaml.md)"
 
 
-READ = ("index.html", "examples.html", "gallery.html", "notebooks/2-kafka-coordinator.html", "reports/audit.html")
+READ = (
+    "index.html",
+    "examples.html",
+    "slides.html",
+    "lessons-rocketmq.html",
+    "gallery.html",
+    "notebooks/2-kafka-coordinator.html",
+    "reports/audit.html",
+)
 
 
 @pytest.mark.parametrize("page", READ)
@@ -252,6 +260,24 @@ def test_each_message_of_a_lesson_is_a_step_with_a_phase_and_a_sentence() -> Non
     assert steps[2]["says"].endswith("(JoinGroupAnswer to c1). It never arrives.")
     with pytest.raises(ValueError, match="no step of a diagram"):
         steps_of("sequenceDiagram\n    loop forever\n")
+
+
+def test_each_lesson_has_four_slides_and_the_arrow_keys_turn_them(visitor: Visitor, site: Path) -> None:
+    browser = visitor.browser
+    browser.size(1280, 900)
+    browser.open(site / "slides.html")
+    titles = browser.run("[...document.querySelectorAll('.slide h2')].map(title => title.firstChild.textContent)")
+    assert [at for at, title in enumerate(titles) if title.startswith("Lesson ")] == list(range(0, 24, 4))
+    assert len(titles) == 24
+    # A script may not fill the screen by itself.
+    browser.run(
+        "Object.defineProperty(document, 'fullscreenElement', {get: () => document.querySelector('.slides')}), 0"
+    )
+    for key, shown in (("ArrowRight", 1), ("End", 23), ("ArrowRight", 23), ("ArrowLeft", 22)):
+        browser.run(f"dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}})), 0")
+        assert (
+            browser.run("[...document.querySelectorAll('.slide')].findIndex(each => each.matches('.shown'))") == shown
+        )
 
 
 def test_a_link_leads_to_a_step_of_a_lesson(visitor: Visitor, site: Path) -> None:

@@ -54,7 +54,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         _add(files, config, path, text)
     assets = Path(__file__).parent / "assets"
     _add(files, config, SHIM, (assets / "iframe-worker.js").read_text(encoding="utf-8"))
-    for name in ("site.css", "live.js"):
+    for name in ("site.css", "live.js", "slides.js"):
         _add(files, config, f"assets/{name}", (assets / name).read_text(encoding="utf-8"))
     if vendor.fetched(vendor.MERMAID):
         _add(files, config, MERMAID, (vendor.MERMAID / "mermaid.min.js").read_bytes())
