@@ -181,12 +181,12 @@ READ = (
 
 
 @pytest.mark.parametrize("page", READ)
-@pytest.mark.parametrize("width", [1280, 500])
+@pytest.mark.parametrize("width", [1280, 400])
 def test_no_page_asks_another_host_or_is_wider_than_the_window(
     visitor: Visitor, site: Path, page: str, width: int
 ) -> None:
     browser, _ = visitor
-    browser.size(width, 900, dark=width == 500)
+    browser.size(width, 900, dark=width == 400)
     browser.open(site / page)
     wide = browser.run("document.documentElement.scrollWidth")
     assert wide <= width
