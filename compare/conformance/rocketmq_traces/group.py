@@ -86,7 +86,7 @@ class GroupBrokers:
         self.routes.register(now, _CLUSTER, broker, MASTER_ID, broker, configs, version, broker)
 
     def unregister(self, broker: str) -> None:
-        """The broker takes leave of the name server."""
+        """The broker unregisters at the name server."""
         self.routes.unregister(_CLUSTER, broker, broker)
         self._up_names.discard(broker)
 
