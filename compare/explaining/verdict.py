@@ -1,6 +1,10 @@
 """Why a strategy's sharing ends as it does, as far as the strategy itself explains it.
 
 What came of a variant in plain sentences, each with the figures that it rests on.
+
+Why a sentence is a function that may give nothing: a sentence is said only where its figures are known and differ
+enough to matter, and each names the figures that it read, so that a reader (and a test) can look them up in the JSON.
+What harmed users of the group (`harm`) comes before how it shares, because a fair group that loses records is no good.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

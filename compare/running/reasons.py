@@ -1,4 +1,12 @@
-"""Reasons of harm as data: which event led to it, by what mechanism, and which setting would change that."""
+"""Reasons of harm as data: which event led to it, by what mechanism, and which setting would change that.
+
+Why data and not sentences: the verdict says a reason in words, the JSON gives it as fields, `--advise` tries the
+setting that it names, and a test can ask for it. `compare.explaining` puts it into words.
+
+Why a reason is looked for in the facts and not in the figures: "8,013 records twice" has several possible mechanisms
+(a commit that was refused, a member that was put out while it worked, offsets that a broker lost), and only the facts
+between the event and the second delivery tell which one it was. Where none fits, no reason is given.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,12 @@
-"""A variant's result: the record of the design, made of its timeline."""
+"""A variant's result: the record of the design, made of its timeline.
+
+Why one record: tables, report, verdict, checks, baseline, sweep and the JSON of `equipoise compare` all speak of the
+same run, and would differ in the last digit if each computed its figures for itself. Here each figure is computed
+once, unrounded, in seconds; who shows it rounds it, and says it in words by `compare.figures.metrics`.
+
+Why a figure may be None: a run that ended too early, a group that shares nothing, or a system without the thing that
+is asked for has no value, and 0 would be a claim.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,10 @@
-"""Observes a simulation and makes a timeline of the facts."""
+"""Observes a simulation and makes a timeline of the facts.
+
+Why nodes report facts and keep no statistics: the models stay as small as the protocols, both systems are measured by
+the same code, and a new figure needs no change of a model. Why ownership is followed as the facts come in, and not
+afterwards: an invariant that the model breaks ends the run at the moment at which it is broken, where it can be seen
+why; and only changes are kept, so that an hour of a quiet group costs as little as a minute of it.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
