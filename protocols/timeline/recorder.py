@@ -47,7 +47,8 @@ class Recorder:
     ``lives``: queues that do not exist all the time (`lifetimes`); ``may_own``: who may own what (`may_own_in`);
     ``uncounted``: prefixes of topics that no figure counts; ``peers``: who lives in one process with whom; ``reads``:
     whether a group has to do with a topic (`reads_in`); ``broadcasting``: groups in which every member reads every
-    queue, so that no figure of sharing counts them. Raises `InvariantError` where the model breaks one.
+    queue, ``without_owners``: those whose records are given out one by one: no figure of sharing counts either. Raises
+    `InvariantError` where the model breaks one.
     """
 
     def __init__(
@@ -59,8 +60,9 @@ class Recorder:
         peers: ProcessPeers | None = None,
         reads: Callable[[str, str], bool] | None = None,
         broadcasting: frozenset[str] = frozenset(),
+        without_owners: frozenset[str] = frozenset(),
     ) -> None:
-        self._broadcasting = broadcasting
+        self._broadcasting, self._without_owners = broadcasting, without_owners
         self._peers, self._reads = peers, reads
         self._lives: Lifetimes = lives or {}
         self._uncounted = uncounted
@@ -154,6 +156,7 @@ class Recorder:
             lives=self._lives,
             uncounted=self._uncounted,
             broadcasting=self._broadcasting,
+            without_owners=self._without_owners,
         )
 
     def _tracing(self) -> Trace:
