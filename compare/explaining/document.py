@@ -209,6 +209,7 @@ _HARMS = (
     "harm.work.refused",
     "harm.work.skipped",
     "redelivered",
+    "shared_delivery.redeliveries",
     "harm.longest_stall_s",
     "harm.work.waiting",
     "lag.peak",

@@ -66,7 +66,16 @@ def verdict(record: Record, spread: Mapping[str, Spread] | None = None) -> list[
     if shares(record):
         telling = Telling(record, spread)
         return hurting + [sentence for tell in _TELLERS for sentence in tell(telling)]
-    return hurting + list(_broadcasting(Telling(record, spread)))
+    return hurting + list(_not_shared(Telling(record, spread)))
+
+
+def _not_shared(told: Telling[R]) -> Iterator[Sentence]:
+    if told.record["broadcasting"]:
+        yield from _broadcasting(told)
+    if told.record["shared_delivery"] is not None:
+        figures = "figures of ownership (evenness, no owner, two owners, moves) do not apply"
+        text = f"gives records out one by one: no {told.unit} has an owner, so {figures}"
+        yield told.resting(text, "shared_delivery.why_no_owners")
 
 
 def _broadcasting(told: Telling[R]) -> Iterator[Sentence]:
@@ -81,11 +90,6 @@ def _broadcasting(told: Telling[R]) -> Iterator[Sentence]:
         yield told.resting(f"has BROADCASTING groups, which no figure of sharing includes: {groups}", "broadcasting")
     else:
         yield told.resting(text, "broadcasting", "fairness.members", "fairness.queues", "fairness.jain")
-
-
-def _also_broadcasting(told: Telling[SharedRecord]) -> Iterator[Sentence]:
-    if told.record["broadcasting"]:
-        yield from _broadcasting(told)
 
 
 def _scaling(told: Telling[SharedRecord]) -> Iterator[Sentence]:
@@ -305,6 +309,6 @@ _TELLERS: Sequence[Callable[[Telling[SharedRecord]], Iterator[Sentence]]] = (
     _doubling,
     _scaling,
     _sharing,
-    _also_broadcasting,
+    _not_shared,
     _moving,
 )
