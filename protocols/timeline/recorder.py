@@ -7,7 +7,17 @@ from typing import Any, TypeVar
 
 from protocols.engine.nodes import Message, Time
 from protocols.engine.simulation import CALL
-from protocols.facts import Granted, Owns, RebalanceEnded, Transition
+from protocols.facts import (
+    Acquired,
+    Available,
+    Committed,
+    Ended,
+    Granted,
+    Owns,
+    RebalanceEnded,
+    Renewed,
+    Transition,
+)
 from protocols.load import quickly_made
 from protocols.scenario.events import Event
 from protocols.scenario.topology import ProcessPeers
@@ -15,10 +25,11 @@ from protocols.timeline.causes import Call, Causes
 from protocols.timeline.invariants import Invariants, MayOwn
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Beliefs, Double, Gap, Interval, OwnershipView, Pause
+from protocols.timeline.records import Given, Records
 from protocols.timeline.timeline import Timeline
 from protocols.timeline.trace import HandledEvent, ObservedFact, Sent, Trace
 
-T = TypeVar("T", Interval, Gap, Double)
+T = TypeVar("T", Interval, Gap, Double, Given)
 
 
 _observed = quickly_made(ObservedFact)
@@ -60,7 +71,14 @@ class Recorder:
         self._beliefs = Beliefs(self._lives, uncounted, self._believed, self._gaps, self._doubles, broadcasting)
         self._grants = OwnershipView(self._granted)
         self._invariants = Invariants(may_own)
+        self._given: list[Given] = []
+        self._records = Records(self._lives, self._given)
         self._checks: Mapping[type, Callable[[Time, Any], None]] = {
+            Acquired: self._records.acquired,
+            Renewed: self._records.renewed,
+            Available: self._records.available,
+            Ended: self._records.ended,
+            Committed: self._records.committed,
             RebalanceEnded: self._invariants.ended,
             Transition: self._invariants.transition,
         }
@@ -123,6 +141,7 @@ class Recorder:
             doubles=tuple(_ordered([*self._doubles, *self._beliefs.open_doubles()])),
             ownership=self._beliefs.figures(end),
             pauses=tuple(pauses),
+            given=tuple(_ordered([*self._given, *self._records.hidden()])),
             messages=_by_name(messages or {}),
             lost=_by_name(self._lost),
             trace=self._trace,

@@ -12,13 +12,14 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from protocols.engine.nodes import Time
-from protocols.facts import Committed, Delivered, Owns, PassedOver
+from protocols.facts import Committed, Delivered, Ended, Owns, PassedOver
 from protocols.java import Queue, sort_queues
 from protocols.timeline.causes import Causes
 from protocols.timeline.deliveries import Delivery, Positions, burst, delivered, positions, redelivered
 from protocols.timeline.lifetimes import Lifetimes
 from protocols.timeline.ownership import Double, Gap, Interval, OwnershipFigures, Pause
 from protocols.timeline.rebalances import Rebalance, completed, rebalances
+from protocols.timeline.records import Given, ended_how, times_given
 from protocols.timeline.trace import ObservedFact, Sent, Trace
 
 F = TypeVar("F")
@@ -112,6 +113,8 @@ class Timeline:
     """The same of those that a fault of the network lost."""
     trace: Trace | None = None
     """Every message and cause, where the simulation traced."""
+    given: tuple[Given, ...] = ()
+    """Records that were given out one by one, by when they were given."""
     lives: Lifetimes = field(default_factory=dict)
     uncounted: tuple[str, ...] = ()
     broadcasting: frozenset[str] = frozenset()
@@ -146,6 +149,16 @@ class Timeline:
     def passed_over(self) -> tuple[Delivery, ...]:
         """Records that were read past without being handled: no deliveries, but no lag either."""
         return tuple([Delivery.passed_over(now, fact) for now, fact in self.told(PassedOver)])
+
+    @cached_property
+    def times_given(self) -> Mapping[int, int]:
+        """How often to how many records were given so often, where they are given out one by one."""
+        return times_given(self.given, self.lives)
+
+    @cached_property
+    def ended_how(self) -> Mapping[str, int]:
+        """How such records ended (`protocols.facts.End`) to how many did."""
+        return ended_how(fact for _, fact in self.told(Ended))
 
     @cached_property
     def owned(self) -> Mapping[tuple[str, str], tuple[Queue, ...]]:
