@@ -232,6 +232,7 @@ MACHINES: Mapping[str, Mapping[str, Callable[[], StateMachine]]] = {
         "consumer protocol": lambda: kafka.CONSUMER_PROTOCOL,
         "consumer group": lambda: kafka.consumer_groups_states.GROUP,
         "consumer group member": lambda: kafka.consumer_groups_states.MEMBER,
+        "share group": lambda: kafka.share_groups_states.GROUP,
     },
     "rocketmq": {"process queue": lambda: rocketmq.PROCESS_QUEUE, "client": lambda: rocketmq.CLIENT},
 }
