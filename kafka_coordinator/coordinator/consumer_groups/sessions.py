@@ -12,7 +12,6 @@ What a group makes of the cluster's metadata: one hash over its subscribed topic
 In Kafka `ModernGroup.computeMetadataHash` and `Utils.computeGroupHash`.
 """
 
-import hashlib
 from collections.abc import Iterable
 from typing import Final
 
@@ -22,7 +21,6 @@ from kafka_coordinator.coordinator.core import Core
 from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.settings import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
 from protocols.engine.nodes import Outbox, Time, TimerName
-from protocols.java import sorted_as_java
 
 
 def session_timeout_ms(core: Core, group: ConsumerGroup, member: ConsumerMember) -> int:
@@ -93,7 +91,7 @@ def cancel_timers(group: ConsumerGroup, member_id: str, out: Outbox) -> None:
 def refresh_hash(core: Core, group: ConsumerGroup) -> bool:
     """Compute the hash anew; whether it has changed."""
     before = group.metadata_hash
-    group.metadata_hash = _hash(core, group)
+    group.metadata_hash = core.subscription(group.subscribed()).hash
     return group.metadata_hash != before
 
 
@@ -103,16 +101,3 @@ def mark_stale(core: Core, topics: Iterable[str]) -> None:
     for group in core.consumer_groups.values():
         if any(group.subscribes(topic) for topic in changed):
             group.stale = True
-
-
-def _hash(core: Core, group: ConsumerGroup) -> str:
-    subscribed = group.subscribed()
-    known = group.image_hash
-    if known is not None and known[0] == core.image and known[1] == subscribed:
-        return known[2]
-    described = [
-        (topic, core.described(topic)) for topic in sorted_as_java(subscribed) if topic in core.partition_counts
-    ]
-    made = hashlib.md5(repr(described).encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
-    group.image_hash = core.image, subscribed, made if described else ""
-    return group.image_hash[2]
