@@ -123,7 +123,8 @@ class _Sharing:
             first, past = bisect_right(self.left_at, since), bisect_right(self.left_at, through)
             left = [*waiting, *self.departures[first:past]]
             waiting = [] if each.at_broker else [gone for gone in left if each.seen.get(gone.member, gone.at) < gone.at]
-            self.follows = place == 0 or self.drafts[place - 1].generation == (each.generation or 0) - 1
+            before = self.drafts[place - 1].generation if place else 0
+            self.follows = before == (each.generation or 0) - 1 or (not place and each.generation is None)
             each.departures = [self._placed(gone, each) for gone in left if gone not in waiting]
             each.joined = self._new_members(place, each, since, through)
             self.known |= {*each.joined, *each.seen, *(each.listed or ())}

@@ -86,6 +86,7 @@ class ServedBroker:
     def start(self, now: Time, out: Outbox) -> None:
         named = self._at(now, out)
         self.served.started = now
+        self.served.unfinished.clear()
         self.node.start(now, named)
         schedule_next(self.served.broker, now, named)
         out.set_timer(LOOK, now + LOOK_MS)
@@ -107,6 +108,8 @@ class ServedBroker:
         elif timer == DELIVER:
             pulling.delivered(served, now, named)
             schedule_next(served.broker, now, named)
+        elif isinstance(timer, tuple) and timer[0] == sending.WRITE:
+            sending.go_on(served, now, timer[1], named)
         elif isinstance(timer, tuple) and timer[0] != IDLE:
             pulling.held_due(served, now, timer, named)
         else:
