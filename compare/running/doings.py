@@ -45,7 +45,7 @@ LATE_MS: Time = 10_000.0
 """A commit within so long of the last record that was handled is the one of that record."""
 
 
-_UNTIL = attrgetter("until")
+_AT, _SINCE, _UNTIL = attrgetter("at"), attrgetter("since"), attrgetter("until")
 
 
 class Down(NamedTuple):
@@ -152,7 +152,7 @@ class Doings:
         place = bisect_left(of_member, since, key=_UNTIL)
         last = bisect_right(of_member, until + self._longest, lo=place, key=_UNTIL)
         lasted, reached = 0.0, since
-        for each in sorted(of_member[place:last], key=lambda each: each.since):
+        for each in sorted(of_member[place:last], key=_SINCE):
             if each.since < until and each.queue != without:
                 lasted += max(0.0, min(each.until, until) - max(each.since, reached))
                 reached = max(reached, each.until)
@@ -235,8 +235,9 @@ class Doings:
 
     def why_back(self, back: Commit) -> Why:
         """Why a member committed an offset before the one that stood there."""
-        earlier = [each for each in self._commits[back.group, back.queue] if each.at <= back.at and each.taken]
-        stood = next((each for each in reversed(earlier) if each.offset == back.before), None)
+        commits = self._commits[back.group, back.queue]
+        earlier = reversed(commits[: bisect_right(commits, back.at, key=_AT)])
+        stood = next((each for each in earlier if each.taken and each.offset == back.before), None)
         began = max(
             (
                 at

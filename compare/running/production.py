@@ -6,7 +6,9 @@ How far behind the groups of a run fell, and how long it took them to catch up.
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from math import ceil, floor, inf
+from operator import or_
 from typing import NamedTuple, TypeAlias
 
 from compare.running.run_variant import RunResult
@@ -21,7 +23,7 @@ from protocols.scenario.fields import Brokers, brokers_of, queue_index
 from protocols.scenario.keys import keyed_queues
 from protocols.scenario.model import Scenario
 from protocols.scenario.rates import Rates
-from protocols.timeline.deliveries import Delivery, Lag, lag_over_time
+from protocols.timeline.deliveries import Delivery, lag_over_time
 from protocols.timeline.lifetimes import Numbering, first_topics, topics_after
 from protocols.timeline.order import KeyOf
 from protocols.timeline.timeline import Timeline
@@ -286,20 +288,54 @@ class LagPeak:
     drain: Time | None
 
 
+class Lag(NamedTuple):
+    """``records`` of a queue that a group has not handled at ``at`` (milliseconds)."""
+
+    at: Time
+    group: str
+    queue: Queue
+    records: int
+
+
 def lag_of(result: RunResult, production: Mapping[Queue, ProductionHistory], times: Sequence[Time]) -> list[Lag]:
     """The lag of every queue that is read, at each of the times (ascending) at which the queue exists."""
-    lives = result.timeline.lives
+    return [
+        Lag(at, group, queue, records)
+        for group, queue, lags in _lags(result, production, times)
+        for at, records, there in zip(times, lags, _there(result, queue, times), strict=True)
+        if there
+    ]
+
+
+def waiting_at(
+    result: RunResult, production: Mapping[Queue, ProductionHistory], times: Sequence[Time]
+) -> dict[Time, int]:
+    """The lag of all queues together, at each of the times (ascending) at which there is any."""
+    together, any_there = [0] * len(times), [False] * len(times)
+    for _, queue, lags in _lags(result, production, times):
+        there = _there(result, queue, times)
+        together = [before + records * exists for before, records, exists in zip(together, lags, there, strict=True)]
+        any_there = list(map(or_, any_there, there))
+    return dict(compress(zip(times, together, strict=True), any_there))
+
+
+def _lags(
+    result: RunResult, production: Mapping[Queue, ProductionHistory], times: Sequence[Time]
+) -> Iterator[tuple[str, Queue, list[int]]]:
     # What was handled before a queue was made anew is of other records.
     deliveries = {
         (group, queue): [each for each in of_queue if each.until > production[queue].since]
         for (group, queue), of_queue in _of_sharing_groups(result.timeline)
         if queue in production
     }
-    return [
-        each
-        for each in lag_over_time(deliveries, production, times)
-        if each.queue not in lives or any(start <= each.at < end for start, end in lives[each.queue])
-    ]
+    return lag_over_time(deliveries, production, times)
+
+
+def _there(result: RunResult, queue: Queue, times: Sequence[Time]) -> Sequence[bool]:
+    lives = result.timeline.lives.get(queue)
+    if lives is None:
+        return [True] * len(times)
+    return [any(start <= at < end for start, end in lives) for at in times]
 
 
 def _of_sharing_groups(timeline: Timeline) -> list[tuple[tuple[str, Queue], Sequence[Delivery]]]:
@@ -315,9 +351,7 @@ def lag_peak(result: RunResult, production: Mapping[Queue, ProductionHistory]) -
     ends = (gap.until for gap in timeline.gaps if gap.until is not None and gap.until >= first)
     lasts = max(0.0, timeline.end - first)
     times = sorted({*(first + lasts * number / SAMPLES for number in range(SAMPLES + 1)), *ends})
-    waiting: dict[Time, int] = {}
-    for each in lag_of(result, production, times):
-        waiting[each.at] = waiting.get(each.at, 0) + each.records
+    waiting = waiting_at(result, production, times)
     if not waiting:
         return None
     at = max(waiting, key=lambda time: (waiting[time], -time))

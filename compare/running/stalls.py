@@ -4,7 +4,10 @@ Why nobody handled what waited in a queue: nobody owned it, its owner stood stil
 records.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from compare.documents.comparison import After
@@ -43,6 +46,8 @@ from protocols.timeline.trace import queue_name
 LEAST_MS: Time = 1000.0
 """Records that wait for less are on their way: fetches, commits and short rebalances take their time in any system."""
 
+_AT, _BEGAN = itemgetter(0), attrgetter("began")
+
 
 class Stall(NamedTuple):
     """Records of the queue waited from ``since`` to ``until`` (milliseconds) and nobody came any further."""
@@ -78,25 +83,27 @@ def stalls(
     for read in reads:
         history = production.get(read.queue)
         if history is not None:
-            of_queue = (
-                delivery for delivery in deliveries.get((read.reader, read.queue), ()) if delivery.until > history.since
-            )
-            found += _stalls_of(read, history, of_queue, pauses, timeline.end)
+            found += _stalls_of(read, history, deliveries.get((read.reader, read.queue), ()), pauses, timeline.end)
     return found
 
 
 def _stalls_of(
     read: ReadQueue, history: ProductionHistory, deliveries: Iterable[Delivery], pauses: Pauses, end: Time
 ) -> Iterator[Stall]:
-    reached, latest = history.end_offset(read.since), read.since
+    reached, latest, made = history.end_offset(read.since), read.since, history.since
     for delivery in deliveries:
-        if delivery.end <= reached:
+        _, member, _, _, stop, since, until, *_ = delivery
+        if stop <= reached or until <= made:
             continue
-        for since, until in _working(delivery, pauses.get(delivery.member, ())):
+        if member in pauses:
+            times: Iterable[tuple[Time, Time]] = _working(delivery, pauses[member])
+        else:
+            times = ((since, until),)
+        for since, until in times:
             if since - latest >= LEAST_MS:
                 yield from _waiting(read, history, reached, latest, since)
             latest = max(latest, until)
-        reached = delivery.end
+        reached = stop
     if end - latest >= LEAST_MS:
         yield from _waiting(read, history, reached, latest, end)
 
@@ -167,6 +174,9 @@ class WhyStalled:
                 self._gaps[gap.group, gap.queue].append(gap)
         self._standing = list(timeline.told(StandsStill)) if stalls else []
         self._stages = list(timeline.told(Stage))
+        self._rebalances: dict[str, list[Rebalance]] = {}
+        for rebalance in timeline.rebalances:
+            self._rebalances.setdefault(rebalance.group, []).append(rebalance)
         self._joins = self._steps(JOIN_SENT)
         self._failed_pulls = self._steps(PULL_FAILED)
 
@@ -261,10 +271,9 @@ class WhyStalled:
 
     def _why_unowned(self, gap: Gap, until: Time) -> Reason:
         """What took most of the time: until somebody began to rebalance, or that rebalance."""
-        latest: Rebalance | None = None
-        for rebalance in self._timeline.rebalances:
-            if rebalance.group == gap.group and rebalance.began <= until:
-                latest = rebalance
+        begun = self._rebalances.get(gap.group, ())
+        place = bisect_right(begun, until, key=_BEGAN)
+        latest = begun[place - 1] if place else None
         lasted = until - gap.since
         if gap.until is None:
             return Reason(UNOWNED, 0.0, event_before(self._timeline, gap.since), lasted=lasted)
@@ -300,7 +309,8 @@ class WhyStalled:
         """Whose JoinGroup the coordinator waited for longest, if that was most of the rebalance."""
         ended = until if rebalance.ended is None else rebalance.ended
         half = rebalance.began + (ended - rebalance.began) / 2
-        return tuple([member for at, member in self._joins if half <= at <= ended][-1:])
+        at, member = self._joins[bisect_right(self._joins, ended, key=_AT) - 1] if self._joins else (-inf, "")
+        return (member,) if half <= at <= ended else ()
 
     def _never_owned(self, stall: Stall) -> Iterator[Explained]:
         beliefs = self._beliefs[stall.read.reader, stall.read.queue]

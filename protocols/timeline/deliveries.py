@@ -5,8 +5,10 @@ run of an hour with thousands of records a second has some thousand ranges, and 
 none of them depends on where a range happens to be divided.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import floor
+from math import floor, inf
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -172,12 +174,15 @@ def _windows(deliveries: Sequence[Delivery]) -> list[tuple[float, int]]:
     return sorted(found.items())
 
 
+_SINCE_AND_FIRST = attrgetter("since", "first")
+
+
 def positions(deliveries: Iterable[Delivery]) -> Positions:
     found: dict[tuple[str, Queue], list[Delivery]] = {}
     for delivery in deliveries:
-        found.setdefault((delivery.group, delivery.queue), []).append(delivery)
+        found.setdefault((delivery[0], delivery[2]), []).append(delivery)
     for of_queue in found.values():
-        of_queue.sort(key=lambda each: (each.since, each.first))
+        of_queue.sort(key=_SINCE_AND_FIRST)
     return found
 
 
@@ -188,21 +193,11 @@ class Growing(Protocol):
         """Offset of the next record to be written."""
 
 
-class Lag(NamedTuple):
-    """``records`` of a queue that a group has not handled at ``at`` (milliseconds)."""
-
-    at: Time
-    group: str
-    queue: Queue
-    records: int
-
-
-_lag = quickly_made(Lag)
-
-
-def lag_over_time(read: Positions, production: Mapping[Queue, Growing], times: Sequence[Time]) -> list[Lag]:
-    """The lag of every queue that a group has read and that is written to, at each of the times (ascending)."""
-    found: list[Lag] = []
+def lag_over_time(
+    read: Positions, production: Mapping[Queue, Growing], times: Sequence[Time]
+) -> Iterator[tuple[str, Queue, list[int]]]:
+    """The lag of every queue that a group has read and that is written to, at each of the times (ascending), in
+    records."""
     ends: dict[Growing, list[int]] = {}  # most queues grow alike
     for (group, queue), of_queue in read.items():
         growing = production.get(queue)
@@ -210,23 +205,39 @@ def lag_over_time(read: Positions, production: Mapping[Queue, Growing], times: S
             continue
         if growing not in ends:
             ends[growing] = [growing.end_offset(now) for now in times]
-        places = zip(times, ends[growing], _reached(of_queue, times), strict=True)
-        found += [_lag((now, group, queue, max(0, end - reached))) for now, end, reached in places]
-    return found
+        reached = _reached(of_queue, times)
+        yield group, queue, [end - to if end > to else 0 for end, to in zip(ends[growing], reached, strict=True)]
 
 
-def _reached(deliveries: Sequence[Delivery], times: Sequence[Time]) -> Iterator[int]:
+def _reached(deliveries: Sequence[Delivery], times: Sequence[Time]) -> list[int]:
     """The offset up to which any member has come, at each of the times; deliveries in the order of their beginnings."""
-    begun, finished = 0, 0
+    found: list[int] = []
+    begun, finished, count = 0, 0, len(deliveries)
+    following = deliveries[0].since if deliveries else inf
     active: list[Delivery] = []
-    for now in times:
-        while begun < len(deliveries) and deliveries[begun].since <= now:
-            active.append(deliveries[begun])
+    while len(found) < len(times):
+        if not active:
+            # Nothing changes until the next one begins.
+            still = bisect_left(times, following, len(found)) - len(found)
+            if still:
+                found += [finished] * still
+                continue
+        now = times[len(found)]
+        while following <= now:
+            delivery = deliveries[begun]
+            if delivery.until > now:
+                active.append(delivery)
+            elif delivery.end > finished:
+                finished = delivery.end
             begun += 1
-        if active:
-            finished = max([finished, *[delivery.end for delivery in active if delivery.until <= now]])
-            active = [delivery for delivery in active if delivery.until > now]
-        yield max([finished, *[_within(delivery, now) for delivery in active]]) if active else finished
+            following = deliveries[begun].since if begun < count else inf
+        if not active:
+            found.append(finished)
+            continue
+        finished = max([finished, *[delivery.end for delivery in active if delivery.until <= now]])
+        active = [delivery for delivery in active if delivery.until > now]
+        found.append(max([finished, *[_within(delivery, now) for delivery in active]]))
+    return found
 
 
 def _within(delivery: Delivery, now: Time) -> int:
