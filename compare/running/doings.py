@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from compare.documents.comparison import After
 from compare.formatting import duration
+from compare.running.outages import BrokersDown
 from compare.running.reasons import in_common
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -48,14 +49,6 @@ LATE_MS: Time = 10_000.0
 _AT, _SINCE, _UNTIL = attrgetter("at"), attrgetter("since"), attrgetter("until")
 
 
-class Down(NamedTuple):
-    """A broker does not run from ``since`` to ``until`` (milliseconds) after the event ``text``."""
-
-    since: Time
-    until: Time
-    text: str
-
-
 class Why(NamedTuple):
     """A mechanism in words, and the settings that would change it, where these are others than the kind's."""
 
@@ -77,8 +70,7 @@ def what_keeps(after: Sequence[After], since: Time, until: Time, *, unowned: boo
 class Doings:
     """Answers for all members of a run."""
 
-    def __init__(self, timeline: Timeline, pauses: Pauses, down: Mapping[str, Sequence[Down]]) -> None:
-        """``down``: broker to when it did not run."""
+    def __init__(self, timeline: Timeline, pauses: Pauses, down: BrokersDown) -> None:
         self._timeline, self._pauses, self._down = timeline, pauses, down
 
     @cached_property
@@ -253,7 +245,7 @@ class Doings:
         if stood.at < began:
             told = f"is told an older offset than the {back.before} that {stood.member} had committed"
             broker = back.queue.broker
-            if any(stood.at <= each.since and each.until <= began for each in self._down.get(broker, ())):
+            if any(stood.at <= each.since and each.until <= began for each in self._down.of.get(broker, ())):
                 lost = f"{back.member} {told} and {broker} had not written to disk"
                 return Why(lost, ("flushConsumerOffsetInterval",))
             return Why(f"{back.member} {told}")

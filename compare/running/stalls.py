@@ -11,8 +11,8 @@ from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from compare.documents.comparison import After
-from compare.running.doings import JOIN_SENT, Doings, Down, Pauses, what_keeps
-from compare.running.outages import what_ended
+from compare.running.doings import JOIN_SENT, Doings, Pauses, what_keeps
+from compare.running.outages import BrokersDown, what_ended
 from compare.running.production import ProductionHistory, clipped
 from compare.running.reasons import (
     AGAIN,
@@ -157,12 +157,11 @@ class WhyStalled:
         doings: Doings,
         *,
         links_break: bool,
-        down: Mapping[str, Sequence[Down]],
+        down: BrokersDown,
     ) -> None:
-        """``links_break``: whether anything happens in the run that makes links or brokers fail; ``down``: broker to
-        when it does not run."""
+        """``links_break``: whether anything happens in the run that makes links or brokers fail."""
         self._timeline, self._production, self._pauses = timeline, production, pauses
-        self._doings, self._links_break, self._brokers_down = doings, links_break, down
+        self._doings, self._links_break, self._down_times = doings, links_break, down
         stalled = {(stall.read.reader, stall.read.queue) for stall in stalls}
         self._beliefs: dict[tuple[str, Queue], list[Interval]] = {key: [] for key in stalled}
         self._gaps: dict[tuple[str, Queue], list[Gap]] = {key: [] for key in stalled}
@@ -188,6 +187,7 @@ class WhyStalled:
         """The first that explains more than half of it, or else what explains most of it, weighted with the
         milliseconds that it lasted; where nothing does, what may."""
         found = [
+            *self._nobody_runs(stall),
             *self._waits(stall),
             *self._down(stall),
             *self._paused(stall),
@@ -225,12 +225,19 @@ class WhyStalled:
                     covers, Reason(WAITS, 0.0, event, text, lasted=until - since, alike=text, settings=names)
                 )
 
+    def _nobody_runs(self, stall: Stall) -> Iterator[Explained]:
+        for since, until, text in self._down_times.together:
+            covers = in_common(since, until, stall.since, stall.until)
+            if covers:
+                yield Explained(covers, Reason(DOWN, 0.0, text, lasted=until - since))
+
     def _down(self, stall: Stall) -> Iterator[Explained]:
+        broker = stall.read.queue.broker
         silences = self._production[stall.read.queue].silences(stall.since, stall.until)
         covers = sum(end - start for start, end in silences)
         if covers:
-            event = event_before(self._timeline, silences[0][0])
-            yield Explained(covers, Reason(DOWN, 0.0, event, stall.read.queue.broker or None))
+            event = self._down_times.why(broker, silences[0][0]) or event_before(self._timeline, silences[0][0])
+            yield Explained(covers, Reason(DOWN, 0.0, event, broker or None))
 
     def _paused(self, stall: Stall) -> Iterator[Explained]:
         end = self._timeline.end
@@ -277,7 +284,7 @@ class WhyStalled:
         lasted = until - gap.since
         if gap.until is None:
             return Reason(UNOWNED, 0.0, event_before(self._timeline, gap.since), lasted=lasted)
-        for since, returned, text in self._brokers_down.get(gap.queue.broker, ()):
+        for since, returned, text in self._down_times.of.get(gap.queue.broker, ()):
             if in_common(since, returned, gap.since, until) >= lasted / 2:
                 return Reason(DOWN, 0.0, text, gap.queue.broker, lasted=lasted)
         over = latest is None or (latest.ended is not None and latest.ended < gap.since)
@@ -363,19 +370,6 @@ class WhyStalled:
             if happening.at <= at and member in happening.members
         ]
         return about[-1] if about else None
-
-
-def brokers_down(events: Iterable[Event], end: Time) -> dict[str, list[Down]]:
-    """Broker to when it does not run, by events of the scenario."""
-    found: dict[str, list[Down]] = {}
-    for event in sorted(events, key=lambda each: each.at):
-        for broker, runs in event.broker_changes().items():
-            spans = found.setdefault(broker, [])
-            if runs and spans:
-                spans[-1] = spans[-1]._replace(until=event.at)
-            elif not runs:
-                spans.append(Down(event.at, end, event.describe()))
-    return found
 
 
 def _of_trigger(rebalance: Rebalance, waited: Time) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 They are no nodes. One client writes to each topic; it knows the topic's brokers as the name server told it at its last
 poll (every ``pollNameServerInterval``), and what it sends to whom follows from that and from which brokers live
-(`rocketmq_selfbalance.sending`). Each change is told as `protocols.facts.Writes`, what follows for whom as `Stage`.
+(`rocketmq_selfbalance.sending`). Each change is told as `protocols.facts.Writes` and `Resends`, what follows for whom
+as `Stage`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from protocols.engine.nodes import Time
 from protocols.engine.simulation import Simulation
-from protocols.facts import Stage, Writes
+from protocols.facts import Resends, Stage, Writes
 from protocols.java import Queue
 from protocols.load import Production
 from protocols.scenario.jitter import IN_STEP, Beginning
@@ -59,6 +60,7 @@ class _Topic:
     told: Account = field(default_factory=Account)
     """The account as of the last stage."""
     told_writes: dict[Queue, Writes] = field(default_factory=dict)
+    told_retried: float = 0.0
     late: dict[Queue, Production] = field(default_factory=dict)
     """What a frozen broker will store when it goes on."""
 
@@ -137,6 +139,7 @@ class Producers:
                     self._world.store(queue, count)
             if reads and any(kept.values()):
                 twice = round(state.account.twice - state.told.twice)
+                self._observe(Resends(topic, state.told_retried, twice))
                 self._tell(
                     broker,
                     f"{broker} stores {sum(kept.values())} records of {topic} that were sent to it meanwhile: "
@@ -186,7 +189,7 @@ class Producers:
     def _tell(self, server: str, what: str, until: str, setting: str) -> None:
         self._observe(Stage(server, what, until, setting))
 
-    def _observe(self, fact: Stage | Writes) -> None:
+    def _observe(self, fact: Stage | Writes | Resends) -> None:
         simulation = self._simulation
         simulation.observer.fact(simulation.now, self._name_server, fact, simulation.root, simulation.handling)
 
@@ -214,6 +217,9 @@ class Producers:
         state.sends = self._sends(state, every)
         self._world.write(topic, state.sends.written)
         now = self._simulation.now
+        if state.sends.retried != state.told_retried:
+            state.told_retried = state.sends.retried
+            self._observe(Resends(topic, state.told_retried))
         for queue in every:
             rate, late = state.sends.written.get(queue, 0.0), state.sends.waiting.get(queue, 0.0)
             before = state.late.get(queue, Production(0.0, now))
