@@ -207,7 +207,7 @@ class _Producers:
     def of(cls, scenario: Scenario, numbering: Numbering) -> "_Producers":
         topics = first_topics(scenario, numbering)
         brokers = {topic: brokers_of(part.queues) for topic, part in scenario.topics.items()}
-        made = cls(Rates(scenario), numbering, topics, brokers, {})
+        made = cls(Rates(scenario, numbering.partitioner), numbering, topics, brokers, {})
         made._write(0.0)
         return made
 
@@ -261,11 +261,13 @@ def key_of(variant: Variant) -> KeyOf | None:
     scenario, keys = variant.scenario, variant.scenario.load.keys
     if not keys:
         return None
-    topics = first_topics(scenario, system_of(variant.part.system).numbering)
+    numbering = system_of(variant.part.system).numbering
+    topics, rule = first_topics(scenario, numbering), numbering.partitioner
     for event in scenario.events:
-        topics |= topics_after(topics, event, system_of(variant.part.system).numbering)
-    keyed = {topic: keyed_queues(keys[topic], len(queues)) for topic, queues in topics.items() if topic in keys}
-    places = {queue: place for topic in keyed for place, queue in enumerate(topics[topic])}
+        topics |= topics_after(topics, event, numbering)
+    keyed = {topic: keyed_queues(keys[topic], len(queues), rule) for topic, queues in topics.items() if topic in keys}
+    lists = {topic: rule.order([queue.broker for queue in topics[topic]]) for topic in keyed}
+    places = {topics[topic][number]: place for topic in keyed for place, number in enumerate(lists[topic])}
 
     def of(queue: Queue, offset: int) -> int | None:
         place = places.get(queue)

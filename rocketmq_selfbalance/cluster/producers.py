@@ -90,11 +90,20 @@ class Producers:
     """Those of one variant: they do nothing of their own before a broker fails."""
 
     def __init__(
-        self, simulation: Simulation, world: World, settings: ProducerSettings, name_server: str, *, keyed: bool
+        self,
+        simulation: Simulation,
+        world: World,
+        settings: ProducerSettings,
+        name_server: str,
+        *,
+        keyed: bool,
+        keys: Mapping[str, str],
     ) -> None:
+        """``keyed``: a record's key selects its queue, as it does in the topics of ``keys``, of which is known how
+        often each key comes."""
         self._simulation, self._world, self.settings = simulation, world, settings
         self.replicas: Servers
-        self._name_server, self._keyed = name_server, keyed
+        self._name_server, self._keyed, self._keys = name_server, keyed, keys
         self._beginning = IN_STEP
         self._topics: dict[str, _Topic] = {}
         self._polling: set[str] = set()
@@ -214,7 +223,7 @@ class Producers:
         """From now on the topic is written to as its producer and the brokers are now."""
         self._settle(topic)
         state, every = self._topics[topic], self._world.load(topic)
-        state.sends = self._sends(state, every)
+        state.sends = self._sends(topic, state, every)
         self._world.write(topic, state.sends.written)
         now = self._simulation.now
         if state.sends.retried != state.told_retried:
@@ -232,7 +241,7 @@ class Producers:
                 state.told_writes[queue] = fact
                 self._observe(fact)
 
-    def _sends(self, state: _Topic, every: Mapping[Queue, float]) -> Sends:
+    def _sends(self, topic: str, state: _Topic, every: Mapping[Queue, float]) -> Sends:
         health = {broker: self.replicas.health(address) for broker, address in state.known.items()}
         listed = [queue for queue in every if queue.broker in health]
         dead = frozenset(broker for broker in health if health[broker] == "dead")
@@ -241,8 +250,9 @@ class Producers:
         its = self.settings
         thaws = min((self.replicas.thaws(state.known[broker]) for broker in frozen), default=0.0)
         lasts, seed = thaws - self._simulation.now, self._simulation.seed
-        if self._keyed:
-            keyed = sending.by_key(every, listed, dead)
+        keys = self._keys.get(topic)
+        if self._keyed or keys is not None:
+            keyed = sending.by_key(every, listed, dead, keys)
             if frozen:
                 return sending.beside_frozen(
                     listed, keyed.written, sum(keyed.written.values()), frozen, its, lasts, seed
