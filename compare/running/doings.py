@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from compare.documents.comparison import After
 from compare.formatting import duration
+from compare.running.outages import BrokersDown
 from compare.running.reasons import in_common
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -45,15 +46,7 @@ LATE_MS: Time = 10_000.0
 """A commit within so long of the last record that was handled is the one of that record."""
 
 
-_UNTIL = attrgetter("until")
-
-
-class Down(NamedTuple):
-    """A broker does not run from ``since`` to ``until`` (milliseconds) after the event ``text``."""
-
-    since: Time
-    until: Time
-    text: str
+_AT, _SINCE, _UNTIL = attrgetter("at"), attrgetter("since"), attrgetter("until")
 
 
 class Why(NamedTuple):
@@ -77,8 +70,7 @@ def what_keeps(after: Sequence[After], since: Time, until: Time, *, unowned: boo
 class Doings:
     """Answers for all members of a run."""
 
-    def __init__(self, timeline: Timeline, pauses: Pauses, down: Mapping[str, Sequence[Down]]) -> None:
-        """``down``: broker to when it did not run."""
+    def __init__(self, timeline: Timeline, pauses: Pauses, down: BrokersDown) -> None:
         self._timeline, self._pauses, self._down = timeline, pauses, down
 
     @cached_property
@@ -152,7 +144,7 @@ class Doings:
         place = bisect_left(of_member, since, key=_UNTIL)
         last = bisect_right(of_member, until + self._longest, lo=place, key=_UNTIL)
         lasted, reached = 0.0, since
-        for each in sorted(of_member[place:last], key=lambda each: each.since):
+        for each in sorted(of_member[place:last], key=_SINCE):
             if each.since < until and each.queue != without:
                 lasted += max(0.0, min(each.until, until) - max(each.since, reached))
                 reached = max(reached, each.until)
@@ -235,8 +227,9 @@ class Doings:
 
     def why_back(self, back: Commit) -> Why:
         """Why a member committed an offset before the one that stood there."""
-        earlier = [each for each in self._commits[back.group, back.queue] if each.at <= back.at and each.taken]
-        stood = next((each for each in reversed(earlier) if each.offset == back.before), None)
+        commits = self._commits[back.group, back.queue]
+        earlier = reversed(commits[: bisect_right(commits, back.at, key=_AT)])
+        stood = next((each for each in earlier if each.taken and each.offset == back.before), None)
         began = max(
             (
                 at
@@ -252,7 +245,7 @@ class Doings:
         if stood.at < began:
             told = f"is told an older offset than the {back.before} that {stood.member} had committed"
             broker = back.queue.broker
-            if any(stood.at <= each.since and each.until <= began for each in self._down.get(broker, ())):
+            if any(stood.at <= each.since and each.until <= began for each in self._down.of.get(broker, ())):
                 lost = f"{back.member} {told} and {broker} had not written to disk"
                 return Why(lost, ("flushConsumerOffsetInterval",))
             return Why(f"{back.member} {told}")

@@ -43,8 +43,9 @@ class LoadPart(fields.Part):
     keys: dict[str, Keys] = Field(default_factory=dict)
     """Topic to how often its keys come: ``zipf 1.2 of 500`` (the n-th of 500 keys comes 1 / n to the power of 1.2 times
     as often as the first), ``zipf 1.2`` of 1000 keys, ``500`` that all come as often. A key's records go to one queue,
-    so that the topic's queues get unlike parts of what they get together without keys. Not named: records have no key.
-    ``keys: zipf 1.2`` is short for all topics of the beginning, and ``keys`` may also stand beside ``load``."""
+    chosen as each system's producers do it (RocketMQ's by a selector, whatever ``selector`` says), so that the topic's
+    queues get unlike parts of what they get together without keys. Not named: records have no key. ``keys: zipf 1.2``
+    is short for all topics of the beginning, and ``keys`` may also stand beside ``load``."""
 
     @property
     def writes(self) -> bool:
