@@ -281,13 +281,13 @@ class Broker(NodeState):
             settings.channel_expired_timeout_ms,
             fast_channel_events=settings.enable_fast_channel_event_process,
             notify_broadcasting=settings.notify_broadcasting,
-            release=settings.version,
+            version=settings.version,
         )
         self.offsets = ConsumerOffsetManager(
             0.0,
             server_side_reset=settings.use_server_side_reset_offset,
             version_step=settings.consumer_offset_update_version_step,
-            release=settings.version,
+            version=settings.version,
         )
         self.locks = RebalanceLockManager(settings.lock_max_live_time_ms)
 

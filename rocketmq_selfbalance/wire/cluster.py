@@ -105,7 +105,7 @@ class RocketMQCluster:
         return list(self.disks)
 
     async def _start_name_server(self, port: int) -> None:
-        conversations = maker(requests.NAME_SERVER, NAME_SERVER, self.wire)
+        conversations = maker(requests.NAME_SERVER, NAME_SERVER, self.wire, self.broker_settings.version.name)
         address = await self.world.listen(NAME_SERVER, conversations, self.host, port)
         self.addresses[NAME_SERVER] = at_port(self.advertised or address.host, address.port)
         self.world.start(NAME_SERVER, ServedNameServer(self.addresses, self._name_server_settings))
@@ -124,7 +124,7 @@ class RocketMQCluster:
         """Start a broker that is stopped, with the disk and the port that it had."""
         known = self.addresses.get(name)
         port = int(known.rpartition(":")[2]) if known is not None else 0
-        conversations = maker(requests.BROKER, name, self.wire)
+        conversations = maker(requests.BROKER, name, self.wire, self.broker_settings.version.name)
         address = await self.world.listen(name, conversations, self.host, port)
         self.addresses[name] = at_port(self.advertised or address.host, address.port)
         store = self._stores[name]

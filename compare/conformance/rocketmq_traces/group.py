@@ -51,8 +51,8 @@ class _Broker:
     """One broker's tables."""
 
     def __init__(self, now: Time, version: Version) -> None:
-        self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS, release=version)
-        self.offsets = ConsumerOffsetManager(now, release=version)
+        self.consumers = ConsumerManager(_CHANNEL_EXPIRED_MS, version=version)
+        self.offsets = ConsumerOffsetManager(now, version=version)
         self.locks = RebalanceLockManager(LOCK_MAX_LIVE_MS)
 
 
