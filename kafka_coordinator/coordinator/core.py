@@ -35,6 +35,7 @@ from kafka_coordinator.coordinator.log import (
     offsets_partition,
 )
 from kafka_coordinator.coordinator.settings import BrokerSettings
+from kafka_coordinator.coordinator.share_groups.group import Asked, ShareGroup
 from kafka_coordinator.errors import COORDINATOR_LOAD_IN_PROGRESS, NONE, NOT_COORDINATOR
 from kafka_coordinator.messages import OffsetCommit, Opaque
 from protocols.engine.nodes import Message, Outbox, Time
@@ -79,7 +80,11 @@ class Core(NodeState):
     groups: dict[str, Group] = field(default_factory=dict)
     """The classic groups of all partitions that this broker leads and has loaded."""
     consumer_groups: dict[str, ConsumerGroup] = field(default_factory=dict)
-    """The groups of the consumer protocol; an id is that of one group, of either kind."""
+    """The groups of the consumer protocol; an id is that of one group, of whatever kind."""
+    share_groups: dict[str, ShareGroup] = field(default_factory=dict)
+    share_calls: dict[int, Asked] = field(default_factory=dict)
+    """What the persister of share-partitions has been asked and has not answered, by number."""
+    share_calls_made: int = 0
     forgotten: dict[str, ConsumerGroup] = field(default_factory=dict)
     """Emptied groups of the consumer protocol that made room for a classic one which never came to be. The log still
     has them; what only reads sees them until the next write (spec 10)."""
@@ -109,6 +114,16 @@ class Core(NodeState):
         if self.leaders[partition] != self.name:
             return NOT_COORDINATOR
         return COORDINATOR_LOAD_IN_PROGRESS if partition in self.loading else NONE
+
+    def is_group(self, group_id: str) -> bool:
+        """Whether there is a group of this id, of whatever kind."""
+        return group_id in self.groups or group_id in self.consumer_groups or group_id in self.share_groups
+
+    def ask_persister(self, asked: Asked) -> int:
+        """The number of a call to the persister of share-partitions, whose answer names it."""
+        self.share_calls_made += 1
+        self.share_calls[self.share_calls_made] = asked
+        return self.share_calls_made
 
     def log(self, partition: int) -> PartitionLog:
         return self.storage.partitions[partition]
@@ -174,7 +189,9 @@ class Core(NodeState):
 
     def hosts(self, group_id: str) -> list[str]:
         classic, other = self.groups.get(group_id), self.consumer_groups.get(group_id)
+        share = self.share_groups.get(group_id)
         found = [member.host for member in classic.members.values()] if classic else []
+        found += [member.host for member in share.members.values()] if share else []
         return found + ([member.profile.host for member in other.members.values()] if other else [])
 
     @property

@@ -46,8 +46,8 @@ def group_for(core: Core, request: messages.ConsumerGroupHeartbeat, now: Time, o
     group = core.consumer_groups.get(request.group)
     if group is not None:
         return group
-    if request.member_epoch != messages.JOINS:
-        text = "Group {} is not a consumer group." if request.group in core.groups else "Consumer group {} not found."
+    if request.member_epoch != messages.JOINS or request.group in core.share_groups:
+        text = "Group {} is not a consumer group." if core.is_group(request.group) else "Consumer group {} not found."
         raise Refused(GROUP_ID_NOT_FOUND, text.format(request.group))
     classic = core.groups.get(request.group)
     consumer_group = ConsumerGroup(request.group, core.partition_of(request.group))

@@ -11,7 +11,6 @@ from kafka_coordinator.assignors.translation import topic_id
 from kafka_coordinator.assignors.uniform import SERVER_ASSIGNORS
 from kafka_coordinator.coordinator.consumer_groups.group import ConsumerGroup
 from kafka_coordinator.coordinator.consumer_groups.member import ConsumerMember
-from kafka_coordinator.coordinator.consumer_groups.sessions import assignment_interval_ms
 from kafka_coordinator.coordinator.consumer_groups.storing import store_target, store_target_epoch
 from kafka_coordinator.coordinator.consumer_groups.uniform_balance import (
     IteratedTargets,
@@ -23,13 +22,6 @@ from kafka_coordinator.coordinator.core import Core
 from protocols.engine.nodes import Time
 from protocols.errors import UserError
 from protocols.java import sorted_as_java
-
-
-def is_due(core: Core, group: ConsumerGroup, now: Time) -> bool:
-    """Whether the group has waited long enough since its last target to get a new one (spec 11.2)."""
-    if group.assigned_at is None or not core.settings.version.assignment_interval:
-        return True
-    return now >= group.assigned_at + assignment_interval_ms(core, group)
 
 
 def compute_target(

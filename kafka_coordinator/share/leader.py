@@ -1,0 +1,233 @@
+"""The share-partitions of a broker that leads their partitions: who is asked what, and what follows (spec share 5).
+
+Plain state: it knows neither clock nor log nor network. Each call is given them (`Call`). A write to the persister
+counts at once, so nothing here waits for one. In Kafka `SharePartitionManager` and `DelayedShareFetch`, and of
+`KafkaApis` what is done with ShareFetch and ShareAcknowledge.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Protocol
+
+from kafka_coordinator.assignors.inputs import Partition, queue_of
+from kafka_coordinator.errors import NONE, UNKNOWN_SERVER_ERROR
+from kafka_coordinator.share.acquiring import Read
+from kafka_coordinator.share.messages import ShareFetch
+from kafka_coordinator.share.partition import Change, DeadLetter, Limits, Phase, SharePartition
+from kafka_coordinator.share.persister import NO_OFFSET, ShareStates
+from kafka_coordinator.share.records import Persisted, State
+from kafka_coordinator.share.sessions import ShareSessions
+from kafka_coordinator.share.settings import EARLIEST, LATEST, ShareSettings, reset_duration
+from kafka_coordinator.versions import DEFAULT, Version
+from protocols.engine.nodes import Outbox, Time
+from protocols.facts import Available, Back, End, Ended
+from protocols.node_state import Apart, NodeState
+
+LOCK: Final = "share lock"
+RECORDS: Final = "share records"
+WAIT: Final = "share wait"
+"""First parts of the names of its timers: a lock runs out, the record that is waited for comes, a fetch ends."""
+
+RELEASED: Final[Back] = "released"
+LOCK_TIMEOUT: Final[Back] = "lock timeout"
+SESSION_CLOSED: Final[Back] = "session closed"
+LEADER_MOVED: Final[Back] = "leader moved"
+"""Why records can be given out again."""
+
+
+class Logs(Protocol):
+    """What this broker knows of partitions now. Only those are asked about that it leads, but for ``error``."""
+
+    def error(self, partition: Partition) -> str:
+        """NONE, or why it serves no fetches of the partition."""
+
+    def leader_epoch(self, partition: Partition) -> int: ...
+
+    def start(self, partition: Partition) -> int:
+        """Offset of the first record."""
+
+    def end(self, partition: Partition) -> int:
+        """Offset behind the last record that can be read."""
+
+    def read(self, partition: Partition, offset: int, max_bytes: int) -> Read:
+        """Batches from the one with this offset on; none at the end."""
+
+    def size(self, partition: Partition, offset: int) -> int:
+        """Bytes from this offset to the end."""
+
+    def comes(self, partition: Partition, offset: int) -> Time | None:
+        """When a record that is not there will be; None: nobody knows, and `fetching.look` will be called."""
+
+    def offset_at(self, partition: Partition, time: Time) -> int:
+        """Of the first record that was written at this time or later."""
+
+    def bury(self, group: str, partition: Partition, letter: DeadLetter) -> None:
+        """Write records to the group's dead letter topic."""
+
+
+class Call(NamedTuple):
+    """What is there for the time of one call."""
+
+    now: Time
+    logs: Logs
+    out: Outbox
+
+
+@dataclass(slots=True, eq=False)
+class WaitingFetch(NodeState):
+    """A fetch that waits until records can be acquired, ``due`` at the latest. ``partitions`` in the order in which
+    they are looked at; ``refused`` ones have an error; ``closes`` as in `ShareLeader.closes`."""
+
+    sender: str
+    closes: int
+    request: ShareFetch
+    due: Time
+    partitions: tuple[Partition, ...] = ()
+    refused: tuple[tuple[Partition, str], ...] = ()
+    acknowledged: tuple[tuple[Partition, str], ...] = ()
+    error: str = NONE
+    """What it is answered in the end, whatever comes."""
+
+
+@dataclass(slots=True, eq=False)
+class ShareLeader(NodeState):
+    """State of one broker. ``states``: the cluster's; ``group_settings``: of groups that have settings of their own,
+    under Kafka's names."""
+
+    states: ShareStates
+    settings: ShareSettings = field(default_factory=ShareSettings)
+    version: Version = DEFAULT
+    group_settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    sessions: ShareSessions = field(default_factory=ShareSessions)
+    shares: dict[tuple[str, Partition], SharePartition] = field(default_factory=dict)
+    """Share-partitions in memory, by group and partition."""
+    waiting: dict[int, WaitingFetch] = field(default_factory=dict)
+    """In the order in which they came."""
+    watching: dict[Partition, dict[int, None]] = field(default_factory=dict)
+    """Partition to the fetches that wait for it."""
+    fetches: int = 0
+    """How many ever waited."""
+    wait_until: Time | None = None
+    coming: dict[Partition, Time] = field(default_factory=dict)
+    locked_until: dict[tuple[str, Partition], Time] = field(default_factory=dict)
+    """What the timers are set to."""
+    closes: dict[str, int] = field(default_factory=dict)
+    """Peer to how many connections with it have been closed."""
+    names: Apart[dict[str, str]] = field(default_factory=dict)
+    """Member id to client id, for what is told."""
+
+    def limits(self, group: str) -> Limits:
+        return self.settings.limits(self.group_settings.get(group, {}))
+
+    def configure(self, group_settings: Mapping[str, Mapping[str, object]]) -> None:
+        """Groups have these settings of their own from now on."""
+        self.group_settings = group_settings
+        for (group, _), share in self.shares.items():
+            share.limits = self.limits(group)
+
+    def name_of(self, member_id: str) -> str:
+        return self.names.get(member_id) or member_id
+
+
+# Share-partitions.
+
+
+def find(leader: ShareLeader, call: Call, group: str, partition: Partition) -> SharePartition | str:
+    """The share-partition, which is read from the persister where it is not in memory; or an error."""
+    share = leader.shares.get((group, partition))
+    if share is not None:
+        return share
+    error = call.logs.error(partition)
+    if error != NONE:
+        return error
+    kept = leader.states.find(group, partition)
+    if kept is None:
+        return UNKNOWN_SERVER_ERROR  # an uninitialized state is answered INVALID_REQUEST to the leader, which hides it
+    share = SharePartition(leader.limits(group), leader.version, call.logs.leader_epoch(partition))
+    leader.shares[group, partition] = share
+    start = 0 if kept.start_offset != NO_OFFSET else _reset_offset(leader, call, group, partition)
+    settle(leader, call, group, partition, share.loaded(kept, start), RELEASED, None)
+    return share
+
+
+def _reset_offset(leader: ShareLeader, call: Call, group: str, partition: Partition) -> int:
+    policy = str(leader.group_settings.get(group, {}).get("share.auto.offset.reset", LATEST)).lower()
+    if policy == EARLIEST:
+        return call.logs.start(partition)
+    duration = reset_duration(policy, "share.auto.offset.reset")
+    return call.logs.end(partition) if duration is None else call.logs.offset_at(partition, call.now - duration)
+
+
+def settle(
+    leader: ShareLeader,
+    call: Call,
+    group: str,
+    partition: Partition,
+    change: Change,
+    why: Back,
+    member_id: str | None,
+    died: bool = False,
+) -> str:
+    """Write what has changed, and tell it: the error, or NONE. ``why`` records can be given out again; ``member_id``
+    had them; ``died``: they were on their way to the dead letter topic."""
+    share = leader.shares[group, partition]
+    if change.write is not None and not change.done:
+        kept = leader.states.find(group, partition)
+        if kept is None:
+            share.written(change, UNKNOWN_SERVER_ERROR)
+        else:
+            kept.take(change.write, leader.version.share_states_are_joined)
+            share.written(change)
+    if change.error:
+        return change.error
+    if member_id is not None:
+        _tell(leader, call, group, partition, change.states, why, member_id, died)
+    for letter in change.dead:
+        call.logs.bury(group, partition, letter)
+        settle(leader, call, group, partition, share.dead_lettered(letter), why, member_id, True)
+    return NONE
+
+
+_ENDS: Final[Mapping[State, End]] = {State.ACKNOWLEDGED: "acknowledged", State.ARCHIVED: "archived"}
+
+
+def _tell(
+    leader: ShareLeader,
+    call: Call,
+    group: str,
+    partition: Partition,
+    states: list[Persisted],
+    why: Back,
+    member_id: str,
+    died: bool,
+) -> None:
+    queue, member = queue_of(partition), leader.name_of(member_id)
+    at = 0
+    while at < len(states):
+        first, last, state, _ = states[at]
+        at += 1
+        while at < len(states) and states[at].first == last + 1 and states[at].state is state:
+            last = states[at].last
+            at += 1
+        if state is State.AVAILABLE:
+            call.out.observe(Available(group, member, queue, first, last + 1, why))
+        elif state in _ENDS:
+            call.out.observe(Ended(group, member, queue, first, last + 1, "dead letter" if died else _ENDS[state]))
+
+
+def fence(leader: ShareLeader, call: Call, group: str, partition: Partition) -> None:
+    """The share-partition is dropped from memory: who has acquired records is forgotten (spec share 4.2)."""
+    share = leader.shares.pop((group, partition), None)
+    if share is None:
+        return
+    share.phase = Phase.FENCED
+    if leader.locked_until.pop((group, partition), None) is not None:
+        call.out.cancel_timer((LOCK, group, partition))
+    queue = queue_of(partition)
+    for batch in share.batches:
+        for piece in batch.pieces():
+            owner = piece.entry.owner
+            if piece.entry.state is State.ACQUIRED and owner is not None:
+                call.out.observe(
+                    Available(group, leader.name_of(owner), queue, piece.first, piece.last + 1, LEADER_MOVED)
+                )
