@@ -245,14 +245,16 @@ def await_lock(leader: ShareLeader, call: Call, group: str, partition: Partition
         call.out.set_timer((LOCK, group, partition), max(float(lock.due), call.now))
 
 
-def locks_ended(leader: ShareLeader, call: Call, group: str, partition: Partition) -> None:
-    """The timer was due: records whose lock has run out are available again (spec share 4.6)."""
+def locks_ended(leader: ShareLeader, call: Call, group: str, partition: Partition, until: float | None = None) -> None:
+    """The timer was due: records whose lock has run out are available again (spec share 4.6). ``until``: locks that
+    would run out up to this time do so now."""
+    until = call.now if until is None else until
     leader.locked_until.pop((group, partition), None)
     share = leader.shares.get((group, partition))
     if share is None:
         return
     ended = False
-    while (lock := share.next_lock()) is not None and lock.due <= call.now:
+    while (lock := share.next_lock()) is not None and lock.due <= until:
         change = share.lock_ended(lock)
         if change is not None:
             ended = True
