@@ -30,13 +30,16 @@ from kafka_coordinator.assignors.translation import topic_id as topic_id
 from kafka_coordinator.assignors.uniform import homogeneous as homogeneous
 from kafka_coordinator.assignors.uniform import uniform
 from kafka_coordinator.versions import VERSIONS as VERSIONS
-from protocols.strategies import ScenarioContext, StrategyRecord
+from protocols.strategies import ScenarioContext, StrategyRecord, never
 
 CLASSIC = "classic"
 """The protocol whose assignors run on the group's leader, a consumer."""
 
 CONSUMER = "consumer"
 """The protocol (KIP-848) whose assignors run in the broker."""
+
+SHARE = "share"
+"""The protocol (KIP-932) of share groups, in which nobody owns a partition; and the name of their variant."""
 
 OF_CLASSIC_MEMBERS = frozenset(
     {"group.protocol", "heartbeat.interval.ms", "partition.assignment.strategy", "session.timeout.ms"}
@@ -111,6 +114,16 @@ CATALOGUE: tuple[StrategyRecord[Assignor], ...] = (
     ),
 )
 """In the order in which results list them."""
+
+SHARE_GROUPS: StrategyRecord[None] = StrategyRecord(
+    SHARE,
+    None,
+    "Gives records out one by one to share consumers; nobody owns a partition.",
+    SHARE,
+    java_class="SimpleAssignor",
+    by_default=never,
+)
+"""What stands in place of a strategy where nobody owns a partition."""
 
 
 def of_protocol(protocol: str) -> tuple[StrategyRecord[Assignor], ...]:

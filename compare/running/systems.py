@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import kafka_coordinator.cluster as kafka
 import rocketmq_selfbalance.cluster as rocketmq
 from kafka_coordinator import STRATEGIES as KAFKA_STRATEGIES
+from kafka_coordinator.catalogue import SHARE_GROUPS
 from protocols.engine.nodes import Message
 from protocols.engine.traffic import Sizes
 from protocols.errors import UserError
@@ -24,7 +25,7 @@ from protocols.scenario.fields import GroupPart, MemberPart
 from protocols.scenario.model import STATIC, Scenario, SystemStrategies, split_system
 from protocols.scenario.validation import suggestion
 from protocols.state_machine import Edge, StateMachine
-from protocols.strategies import Registry
+from protocols.strategies import Registry, StrategyRecord
 from protocols.timeline import PER_BROKER, THROUGHOUT, Numbering
 from protocols.versions import Versions
 from rocketmq_selfbalance import STRATEGIES as ROCKETMQ_STRATEGIES
@@ -39,7 +40,8 @@ class System:
     tells the explorer of its nodes, how it numbers queues, and the sizes of frames with the messages that clients send
     (no sizes: they are not known). ``also``: variants for which its bare name stands besides those that a scenario
     without ``systems`` has of it. ``static_members``: whether members can be static; ``versions``: those that a
-    scenario may name, None where there is one."""
+    scenario may name, None where there is one; ``without_owners``: what may stand in place of a strategy where nobody
+    owns a queue."""
 
     cluster: Callable[[], MakeCluster]
     member_settings: Callable[[], frozenset[str]]
@@ -52,6 +54,7 @@ class System:
     also: tuple[str, ...] = ()
     static_members: bool = False
     versions: Callable[[], Versions[Any] | None] = lambda: None
+    without_owners: tuple[StrategyRecord[None], ...] = ()
 
 
 SYSTEMS: Mapping[str, System] = {
@@ -67,6 +70,7 @@ SYSTEMS: Mapping[str, System] = {
         also=(f"kafka:range{STATIC}", "kafka-zookeeper:range"),
         static_members=True,
         versions=lambda: kafka.VERSIONS,
+        without_owners=(SHARE_GROUPS,),
     ),
     "kafka-zookeeper": System(
         lambda: kafka.ZooKeeperCluster,
@@ -122,7 +126,9 @@ def _asked(name: str | None) -> Collection[System]:
 def variant_names() -> tuple[str, ...]:
     """Every system with each strategy of its catalogue: ``kafka:range`` and so on."""
     return tuple(
-        f"{name}:{strategy}" for name, system in SYSTEMS.items() for strategy in system.strategies().of_catalogue
+        f"{name}:{strategy}"
+        for name, system in SYSTEMS.items()
+        for strategy in (*system.strategies().of_catalogue, *(each.name for each in system.without_owners))
     )
 
 
@@ -131,7 +137,7 @@ def known_strategies() -> dict[str, SystemStrategies]:
     found = {}
     for name, system in SYSTEMS.items():
         strategies = system.strategies()
-        records = tuple(strategies[strategy] for strategy in strategies)
+        records = (*(strategies[strategy] for strategy in strategies), *system.without_owners)
         versions = tuple(system.versions() or ())
         found[name] = SystemStrategies(records, system.static_members, versions, system.member_settings())
     return found

@@ -71,14 +71,15 @@ def park(leader: ShareLeader, call: Call, fetch: WaitingFetch) -> None:
 
 
 def waited(leader: ShareLeader, call: Call) -> None:
-    """Fetches have waited long enough: they get what there is."""
-    late = [number for number, fetch in leader.waiting.items() if fetch.due <= call.now]
+    """The timer was due: fetches have waited long enough, and get what there is."""
+    now = max(call.now, leader.wait_until or 0.0)
+    late = [number for number, fetch in leader.waiting.items() if fetch.due <= now]
     for number in late:
         fetch = _unpark(leader, number)
         _complete(leader, call, fetch, _acquirable(leader, fetch))
     leader.wait_until = min([fetch.due for fetch in leader.waiting.values()], default=None)
     if leader.wait_until is not None:
-        call.out.set_timer((WAIT,), leader.wait_until)
+        call.out.set_timer((WAIT,), max(leader.wait_until, call.now))
 
 
 def _unpark(leader: ShareLeader, number: int) -> WaitingFetch:
@@ -245,16 +246,15 @@ def await_lock(leader: ShareLeader, call: Call, group: str, partition: Partition
         call.out.set_timer((LOCK, group, partition), max(float(lock.due), call.now))
 
 
-def locks_ended(leader: ShareLeader, call: Call, group: str, partition: Partition, until: float | None = None) -> None:
+def locks_ended(leader: ShareLeader, call: Call, group: str, partition: Partition, until: float = 0.0) -> None:
     """The timer was due: records whose lock has run out are available again (spec share 4.6). ``until``: locks that
     would run out up to this time do so now."""
-    until = call.now if until is None else until
-    leader.locked_until.pop((group, partition), None)
+    now = max(call.now, until, leader.locked_until.pop((group, partition), 0.0))
     share = leader.shares.get((group, partition))
     if share is None:
         return
     ended = False
-    while (lock := share.next_lock()) is not None and lock.due <= until:
+    while (lock := share.next_lock()) is not None and lock.due <= now:
         change = share.lock_ended(lock)
         if change is not None:
             ended = True

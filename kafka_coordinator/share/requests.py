@@ -3,6 +3,8 @@
 In Kafka `KafkaApis.handleShareFetchRequest`, `handleShareAcknowledgeRequest` and `SharePartitionManager`.
 """
 
+from typing import Final
+
 from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.errors import INVALID_REQUEST, NONE, SHARE_SESSION_LIMIT_REACHED, UNKNOWN_TOPIC_OR_PARTITION
 from kafka_coordinator.share import fetching
@@ -12,6 +14,7 @@ from kafka_coordinator.share.leader import (
     RECORDS,
     RELEASED,
     SESSION_CLOSED,
+    WAIT,
     Call,
     ShareLeader,
     WaitingFetch,
@@ -29,6 +32,9 @@ from kafka_coordinator.share.messages import (
 )
 from protocols.engine.nodes import TimerName
 from protocols.facts import Renewed
+
+TIMERS: Final = frozenset((LOCK, RECORDS, WAIT))
+"""First parts of the names of a leader's timers."""
 
 Results = tuple[tuple[Partition, str], ...]
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from kafka_coordinator.share.partition import Limits
 from protocols.errors import UserError
+from protocols.load import changed
 
 LATEST: Final = "latest"
 EARLIEST: Final = "earliest"
@@ -60,22 +61,67 @@ class ShareSettings:
                 self.group_share_record_lock_duration_ms,
                 self.group_share_max_record_lock_duration_ms,
             ),
-            str(own.get("share.renew.acknowledge.enable", "true")).lower() == "true",
-            bool(own.get("errors.deadletterqueue.topic.name")),
+            str(own.get(_SWITCH, "true")).lower() == "true",
+            bool(own.get(_DEAD_LETTERS)),
         )
 
 
 NAMES: Final[Mapping[str, str]] = {field.name.replace("_", "."): field.name for field in fields(ShareSettings)}
 """Kafka's name of a broker's setting to the field."""
 
-OF_A_GROUP: Final = (
-    "share.record.lock.duration.ms",
-    "share.delivery.count.limit",
-    "share.partition.max.record.locks",
-    "share.auto.offset.reset",
-    "share.renew.acknowledge.enable",
-    "errors.deadletterqueue.topic.name",
-)
+
+def share_settings(given: Mapping[str, object], where: str) -> ShareSettings:
+    """From Kafka's names (`NAMES`); raises `UserError` for a value that cannot be."""
+    made: dict[str, object] = {}
+    for name, value in given.items():
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST:
+            raise UserError(f"{where}: setting {name}: {value!r}, expected a whole number from 1 to {_MOST}")
+        made[NAMES[name]] = value
+    settings = changed(ShareSettings(), made)
+    for what in ("record.lock.duration.ms", "delivery.count.limit", "partition.max.record.locks"):
+        least, most = (f"group.share.{bound}.{what}" for bound in ("min", "max"))
+        low, value, high = (getattr(settings, NAMES[name]) for name in (least, f"group.share.{what}", most))
+        if not low <= value <= high:
+            raise UserError(
+                f"{where}: group.share.{what} is {value}, expected from {least} to {most}, which are {low} and {high}"
+            )
+    return settings
+
+
+RESET_POLICY: Final = "share.auto.offset.reset"
+_RANGES: Final[Mapping[str, tuple[int, int]]] = {
+    "share.record.lock.duration.ms": (1_000, 3_600_000),
+    "share.delivery.count.limit": (2, 10),
+    "share.partition.max.record.locks": (100, 10_000),
+}
+_SWITCH: Final = "share.renew.acknowledge.enable"
+_DEAD_LETTERS: Final = "errors.deadletterqueue.topic.name"
+
+OF_A_GROUP: Final = (*_RANGES, RESET_POLICY, _SWITCH, _DEAD_LETTERS)
+"""Settings that a share group has itself, for its share-partitions."""
+
+
+def of_a_group(given: Mapping[str, object], where: str) -> dict[str, object]:
+    """Those of `OF_A_GROUP` among the settings of a group; `UserError` for a value that cannot be."""
+    found: dict[str, object] = {}
+    for name in OF_A_GROUP:
+        value = given.get(name)
+        if value is None:
+            continue
+        if name in _RANGES:
+            least, most = _RANGES[name]
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+                raise UserError(f"{where}: setting {name}: {value!r}, expected a whole number from {least} to {most}")
+        elif name == RESET_POLICY:
+            known = value in (LATEST, EARLIEST)
+            if not known and reset_duration(str(value), f"{where}: setting {name}") is None:
+                raise UserError(
+                    f"{where}: setting {name}: {value!r}, expected {LATEST}, {EARLIEST} or by_duration:PT1H"
+                )
+        elif name == _SWITCH and str(value).lower() not in ("true", "false"):
+            raise UserError(f"{where}: setting {name}: {value!r}, expected true or false")
+        found[name] = value
+    return found
 
 
 def reset_duration(policy: str, where: str) -> int | None:

@@ -19,6 +19,7 @@ from kafka_coordinator.consumer.kip848.states import (
 )
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
 from kafka_coordinator.consumer.state.membership import NOTHING_SENT, SentFields
+from kafka_coordinator.coordinator.share_groups.messages import ShareGroupHeartbeat
 from kafka_coordinator.messages import UNCHANGED_TIMEOUT, ConsumerGroupHeartbeat
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import sorted_as_java
@@ -92,10 +93,15 @@ def to_say(c: ConsumerState) -> SentFields:
     return SentFields(settings.max_poll_interval_ms, topics, assignor, current, regex)
 
 
-def _message(c: ConsumerState) -> ConsumerGroupHeartbeat:
+def _message(c: ConsumerState) -> ConsumerGroupHeartbeat | ShareGroupHeartbeat:
     m, config, before = protocol_member(c), c.config, protocol_member(c).sent
     joins = c.membership.state == JOINING
     says = m.sent = to_say(c)
+    topics = None if says.topics == before.topics and not joins else says.topics
+    if config.settings.shares:
+        rack = config.rack if before is NOTHING_SENT else None
+        member_id, epoch = c.membership.member_id, c.membership.generation
+        return ShareGroupHeartbeat(requests.number(c), config.group, member_id, epoch, rack, topics, config.client_id)
     return ConsumerGroupHeartbeat(
         requests.number(c),
         config.group,
@@ -104,7 +110,7 @@ def _message(c: ConsumerState) -> ConsumerGroupHeartbeat:
         config.instance_id,
         config.rack if joins else None,
         UNCHANGED_TIMEOUT if says.rebalance_timeout_ms == before.rebalance_timeout_ms and not joins else says[0],
-        None if says.topics == before.topics and not joins else says.topics,
+        topics,
         _regex(before.regex, says.regex, joins),
         None if says.assignor == before.assignor and not joins else says.assignor,
         None if says.owned == before.owned and not joins else m.current.partitions,

@@ -29,11 +29,14 @@ from kafka_coordinator.consumer.kip848.states import (
 )
 from kafka_coordinator.consumer.state import ConsumerState, protocol_member
 from kafka_coordinator.consumer.state.membership import NO_ASSIGNMENT, NOTHING_SENT
+from kafka_coordinator.coordinator.share_groups.messages import ShareGroupHeartbeat
 from kafka_coordinator.messages import JOINS as JOIN_EPOCH
 from kafka_coordinator.messages import LEAVES as LEAVE_EPOCH
 from kafka_coordinator.messages import LEAVES_FOR_A_WHILE, ConsumerGroupHeartbeat
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import TimedOut
+
+_HEARTBEATS: Final = (ConsumerGroupHeartbeat, ShareGroupHeartbeat)
 
 RELEASE: Final = "release"
 """What follows when the listener has heard that all is lost."""
@@ -158,7 +161,7 @@ def _send_leave(c: ConsumerState, now: Time, out: Outbox, why: str) -> bool:
     m.current = m.target = NO_ASSIGNMENT
     m.awaits_answer = m.backs_off = False
     in_flight = c.requests.in_flight
-    for number in [number for number, each in in_flight.items() if each.kind is ConsumerGroupHeartbeat]:
+    for number in [number for number, each in in_flight.items() if each.kind in _HEARTBEATS]:
         del in_flight[number]  # its answer would be about a membership that is over
     if c.lookup.coordinator is None:
         c.transition(LEAVE_SKIPPED, out)
