@@ -277,7 +277,7 @@ def _fetched(kind: Kind, read: SharedRecords, hints: LeaderHints, asked: Asked) 
         acknowledge_error_message=_text(read.acknowledge_error),
         records=_content(asked.state, read.partition, read.acquired),
         acquired_records=tuple(rows),
-        **_leader(read.error, topic, number, hints),
+        current_leader=_leader(kind, read.error, topic, number, hints),
     )
 
 
@@ -289,9 +289,9 @@ def _content(state: BrokerState, partition: Partition, acquired: AcquiredRanges)
     return b"".join([batch.content for batch in found])
 
 
-def _leader(error: str, topic: str, number: int, hints: LeaderHints) -> Mapping[str, object]:
+def _leader(kind: Kind, error: str, topic: str, number: int, hints: LeaderHints) -> Entity:
     leader = hints.leader(topic, number) if error == NOT_LEADER_OR_FOLLOWER else None
-    return {} if leader is None else {"current_leader": leader}
+    return leader or make(part(kind, "current_leader"), leader_id=0, leader_epoch=0)
 
 
 def _read_acknowledge(body: "ShareAcknowledgeRequest", asked: Asked) -> Sequence[Message]:
@@ -326,7 +326,7 @@ def _write_acknowledge(
                         partition_index=number,
                         error_code=code(errors[topic, number]),
                         error_message=_text(errors[topic, number]),
-                        **_leader(errors[topic, number], topic, number, hints),
+                        current_leader=_leader(row, errors[topic, number], topic, number, hints),
                     )
                     for number in numbers
                 ]
