@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, NamedTuple, TypeAlias
 
-from compare.catalogues import WITHOUT_OWNERS
 from compare.exploring.given_out import (
     EVERY_RECORD,
     KEPT,
@@ -21,7 +20,7 @@ from compare.exploring.given_out import (
     StaysEnded,
     least_attempts,
 )
-from compare.running.systems import system_of, with_own_settings
+from compare.running.systems import has_no_owners, system_of, with_own_settings
 from compare.running.variants import Variant
 from protocols.engine.exploration import Bounds, BrokenInvariant, Ended, Watch
 from protocols.errors import UserError
@@ -264,7 +263,7 @@ NAMES: Final = (*WATCHES, *FAIR)
 def default_property(system: str) -> str:
     """What a system promises where nothing else is asked for: one owner in each generation; one owner at a time where
     there are no generations; what has ended stays so where records are given out one by one."""
-    if system in WITHOUT_OWNERS:
+    if has_no_owners(system):
         return STAYS_ENDED
     return PER_GENERATION if split_system(system)[0] == "kafka" else SINGLE_OWNER
 
@@ -311,7 +310,7 @@ def subject_of(variant: Variant, names: Sequence[str], bounds: Bounds) -> Subjec
         watched.append(NAME)
         watches.append(NothingRaises())
     if any(name in FAIR for name in names):
-        watches.append(OpenRecords() if part.system in WITHOUT_OWNERS else Ownership())
+        watches.append(OpenRecords() if has_no_owners(part.system) else Ownership())
     has_news = any(isinstance(event, NEWS) for event in lived.events)
     bounds = bounds._replace(housekeeping=bounds.housekeeping or has_news)
     settled = explored(lived, part, system.cluster(), rules, watches, bounds)

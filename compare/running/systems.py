@@ -104,6 +104,12 @@ def system_of(name: str) -> System:
     return SYSTEMS[system]
 
 
+def has_no_owners(name: str) -> bool:
+    """Whether records are given out one by one in the variant ``kafka:share``, so that no queue has an owner."""
+    system, strategy = split_system(name)
+    return any(record.name == strategy for record in SYSTEMS[system].without_owners)
+
+
 def cluster_of(name: str) -> MakeCluster:
     """What makes the cluster of ``kafka:range``; `UserError` where there is none."""
     return system_of(name).cluster()
