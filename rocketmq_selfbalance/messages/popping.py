@@ -72,13 +72,15 @@ class Ack(NamedTuple):
 
 
 class ChangeInvisible(NamedTuple):
-    """The record is to be invisible from now on for so long; answered by `Changed`."""
+    """The record is to be invisible from now on for so long; answered by `Changed`. ``suspend``: that it then comes back
+    is no further attempt."""
 
     correlation: int
     group: str
     topic: str
     handle: Handle
     invisible: int
+    suspend: bool = False
 
 
 class Changed(NamedTuple):

@@ -52,7 +52,7 @@ class Field:
 
 
 @cache
-def _fields(record: type[tuple[object, ...]]) -> tuple[Field, ...]:
+def fields_of(record: type[tuple[object, ...]]) -> tuple[Field, ...]:
     hints = get_type_hints(record)
     defaults: Mapping[str, object] = record._field_defaults  # type: ignore[attr-defined]
     return tuple(Field(place, hints[name], defaults[name]) for place, name in enumerate(hints))
@@ -61,7 +61,7 @@ def _fields(record: type[tuple[object, ...]]) -> tuple[Field, ...]:
 def encode(message: tuple[object, ...]) -> bytes:
     """The bytes of a record."""
     out = bytearray()
-    for value, field in zip(message, _fields(type(message)), strict=True):
+    for value, field in zip(message, fields_of(type(message)), strict=True):
         if value is None or (not field.optional and not value):
             continue
         tag = field.number << 3 | field.kind
@@ -125,7 +125,7 @@ def decode(record: type[T], content: bytes) -> T:
 
 @cache
 def _table(record: type[tuple[object, ...]]) -> tuple[tuple[object, ...], Mapping[int, Field]]:
-    fields = _fields(record)
+    fields = fields_of(record)
     return tuple(field.default for field in fields), {field.number: field for field in fields}
 
 

@@ -154,7 +154,7 @@ def _popped(
     topic, group = request.message_queue.topic.name, request.group.name
     if call.correlation not in proxy.open:  # a long poll whose client is gone
         for record in passed:
-            renewing.give_back_one(proxy, group, topic, record.handle, out)
+            renewing.give_back_one(proxy, group, topic, record.handle, out, suspend=True)
         return
     messages = [message_of(topic, record) for record in passed]
     if request.auto_renew and proxy.settings.auto_renew and call.client_id in proxy.clients:

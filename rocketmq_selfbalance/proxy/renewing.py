@@ -65,7 +65,8 @@ def give_back(proxy: Proxy, now: Time, client_id: str, out: Outbox) -> None:
         give_back_one(proxy, kept.group, each.topic, each.handle, out)
 
 
-def give_back_one(proxy: Proxy, group: str, topic: str, handle: Handle, out: Outbox) -> None:
+def give_back_one(proxy: Proxy, group: str, topic: str, handle: Handle, out: Outbox, *, suspend: bool = False) -> None:
+    """The message can be had again soon; ``suspend``: nobody has had it."""
     invisible = int(proxy.settings.clear_invisible_ms)
-    change = partial(ChangeInvisible, group=group, topic=topic, handle=handle, invisible=invisible)
+    change = partial(ChangeInvisible, group=group, topic=topic, handle=handle, invisible=invisible, suspend=suspend)
     proxy.ask(handle.broker, change, lambda now, answer, out: None, out)

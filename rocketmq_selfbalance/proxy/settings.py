@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from protocols.engine.nodes import Time
+from protocols.load import changed
 
 RETRY_DELAYS_S = (1, 5, 10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 """``CustomizedRetryPolicy``: seconds that a record is invisible which its consumer could not handle, by the number of
@@ -70,3 +71,8 @@ REAL_NAMES: Mapping[str, str] = {
     "useEndpointPortFromRequest": "port_of_request",
 }
 """The system's own configuration name to the field."""
+
+
+def renamed(given: Mapping[str, object]) -> ProxySettings:
+    """Settings under the system's own names; `KeyError` for a name that is not modelled."""
+    return changed(ProxySettings(), {REAL_NAMES[name]: value for name, value in given.items()})

@@ -84,7 +84,11 @@ def given_out(served: Served, now: Time, topic: str, group: str) -> GivenOut:
     found = served.store.popped.get((topic, group))
     if not isinstance(found, GivenOut):
         wall = float(served.epoch(now))
-        found = GivenOut([ReviveQueue(wall + INTERVAL_MS) for _ in range(REVIVE_QUEUES)], topic=topic, group=group)
+        found = GivenOut(
+            [ReviveQueue(wall + INTERVAL_MS + served.revive_phase) for _ in range(REVIVE_QUEUES)],
+            topic=topic,
+            group=group,
+        )
         found.begun = wall
         served.store.popped[topic, group] = found
     return found

@@ -93,7 +93,7 @@ def change(served: Served, now: Time, sender: str, message: asked.ChangeInvisibl
     else:
         stored = stored_record(served, state, of_retry=old.kind == asked.OF_RETRY, number=old.number, offset=old.offset)
         times = 0 if stored is None else stored_messages.decode(stored.content).record.reconsume_times
-        record = _origin(state, old)._replace(times=times)
+        record = _origin(state, old)._replace(times=times - message.suspend)
         point = CheckPoint(
             wall,
             float(message.invisible),

@@ -80,7 +80,7 @@ def _taken(
     numbers = [number for number in range(config.read) if number in state.queues]
     ends = {number: state.queues[number].max_offset(now) for number in numbers}
     state.wanted = pulling.codes_of(message.tags)
-    random = out.choose("pop", range(100))
+    random = out.choose(f"pop {message.correlation}", range(100))
     most = min(message.most, MOST_AT_ONCE)
     if message.in_order:
         found = state.pop_in_order(wall, ends, numbers, most, message.invisible, random, message.attempt_id)

@@ -274,6 +274,8 @@ class Served:
         self.halves: dict[int, HalfMessage] = {}
         """Number of a transaction's first half to it."""
         self.half_count = 0
+        self.revive_phase: Time = 0.0
+        """How much later than usual the threads begin that bring back what nobody has acked."""
         self.started: Time = 0.0
         self.now: Time = 0.0
         """When the present event came."""
