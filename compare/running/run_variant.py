@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 
-from compare.catalogues import UNCOUNTED, WITHOUT_OWNERS
+from compare.catalogues import UNCOUNTED
 from compare.running.reached import Clock
-from compare.running.systems import cluster_of, member_settings, own_part, system_of, with_own_settings
+from compare.running.systems import cluster_of, has_no_owners, member_settings, own_part, system_of, with_own_settings
 from compare.running.variants import THREADS, Variant
 from protocols import Allocation, Group, Member, Queue
 from protocols.engine.traffic import Load, Traffic
@@ -194,7 +194,7 @@ def broadcasting_groups(variant: Variant) -> frozenset[str]:
 
 def groups_without_owners(variant: Variant) -> frozenset[str]:
     """The groups whose records are given out one by one (share groups, POP)."""
-    groups = frozenset(variant.scenario.groups) if variant.part.system in WITHOUT_OWNERS else frozenset()
+    groups = frozenset(variant.scenario.groups) if has_no_owners(variant.part.system) else frozenset()
     return groups - broadcasting_groups(variant) if groups else groups
 
 

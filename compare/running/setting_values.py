@@ -2,8 +2,8 @@
 
 import kafka_coordinator.cluster as kafka
 import rocketmq_selfbalance.cluster as rocketmq
-from compare.catalogues import WITHOUT_OWNERS
 from compare.running.run_variant import threads_of
+from compare.running.systems import has_no_owners
 from compare.running.variants import THREADS, Variant
 from protocols.scenario.fields import duration_text
 from protocols.scenario.model import STATIC, split_system
@@ -12,7 +12,7 @@ from protocols.scenario.model import STATIC, split_system
 def family_of(variant: Variant) -> str:
     """``kafka``, ``consumer protocol``, ``zookeeper``, ``rocketmq``, RocketMQ's ``orderly``, or, without owners,
     ``share`` and ``pop``."""
-    if variant.part.system in WITHOUT_OWNERS:
+    if has_no_owners(variant.part.system):
         return "share" if variant.part.system.startswith("kafka:") else "pop"
     system, strategy = split_system(variant.part.system)
     if system == "kafka":

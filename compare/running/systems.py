@@ -54,7 +54,7 @@ class System:
     also: tuple[str, ...] = ()
     static_members: bool = False
     versions: Callable[[], Versions[Any] | None] = lambda: None
-    without_owners: tuple[StrategyRecord[None], ...] = ()
+    without_owners: tuple[StrategyRecord[Any], ...] = ()
 
 
 SYSTEMS: Mapping[str, System] = {
@@ -102,6 +102,12 @@ def system_of(name: str) -> System:
         expected = ", ".join(SYSTEMS)
         raise UserError(f"{name}: no system {system!r} can run a scenario, expected one of {expected}")
     return SYSTEMS[system]
+
+
+def has_no_owners(name: str) -> bool:
+    """Whether records are given out one by one in the variant ``kafka:share``, so that no queue has an owner."""
+    system, strategy = split_system(name)
+    return any(record.name == strategy for record in SYSTEMS[system].without_owners)
 
 
 def cluster_of(name: str) -> MakeCluster:

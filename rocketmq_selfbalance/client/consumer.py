@@ -18,7 +18,7 @@ from protocols.java import Queue, sort_queues, sorted_as_java
 from protocols.node_state import Apart, NodeState, Shared
 from rocketmq_selfbalance.client.offset_store import OffsetStore
 from rocketmq_selfbalance.client.pool import Pool
-from rocketmq_selfbalance.client.process_queue import ProcessQueue
+from rocketmq_selfbalance.client.process_queue import PopProcessQueue, ProcessQueue
 from rocketmq_selfbalance.client.settings import LITE_PULL, PULL, PUSH, ClientSettings
 from rocketmq_selfbalance.codes import CLUSTERING, CONSUME_ACTIVELY, CONSUME_PASSIVELY
 from rocketmq_selfbalance.messages.membership import ConsumerData
@@ -119,6 +119,8 @@ class Consumer(NodeState):
     """Topic to its readable queues as this consumer knows them, sorted."""
     table: dict[Queue, ProcessQueue] = field(default_factory=dict)
     """The process queue table: what the consumer holds, dropped leftovers included."""
+    pop_table: dict[Queue, PopProcessQueue] = field(default_factory=dict)
+    """What it may pop; a queue numbered -1 stands for all of its broker."""
     leaving: dict[Queue, ProcessQueue] = field(default_factory=dict)
     """Process queues that have left the table before they were given up properly."""
     pull_threshold_for_queue: int = field(init=False)
@@ -141,6 +143,16 @@ class Consumer(NodeState):
     def locks(self) -> bool:
         """Whether its queues have to be locked at the brokers."""
         return self.orderly and (self.message_model == CLUSTERING or self.settings.ordered.broadcasting_orderly_locks)
+
+    @property
+    def asks_broker(self) -> bool:
+        """Whether a broker computes its queues (``clientRebalance`` is false; spec pop 0)."""
+        return (
+            not self.settings.client_rebalance
+            and self.kind == PUSH
+            and not self.orderly
+            and self.message_model == CLUSTERING
+        )
 
     @property
     def consume_type(self) -> str:
@@ -173,6 +185,9 @@ class Consumer(NodeState):
         for process_queue in self.table.values():
             process_queue.dropped = True
         self.table.clear()
+        for popped in self.pop_table.values():
+            popped.dropped = True
+        self.pop_table.clear()
 
 
 PERIODIC = "periodic"

@@ -21,6 +21,21 @@ NOTHING = -1
 
 
 @dataclass(slots=True, eq=False)
+class PopProcessQueue(NodeState):
+    """What a consumer holds for a queue that it pops, or for all queues of a broker. ``created`` counts as the first
+    request."""
+
+    created: InitVar[Time]
+    dropped: bool = False
+    last_pop: Time = field(init=False)
+    waiting_acks: int = 0
+    """Records given to it that it has not answered yet (``waitAckCounter``)."""
+
+    def __post_init__(self, created: Time) -> None:
+        self.last_pop = created
+
+
+@dataclass(slots=True, eq=False)
 class ProcessQueue(NodeState):
     """Offsets of fetched records, as ranges (``first`` to ``end - 1``). Times are milliseconds of virtual time;
     ``created`` counts as the first pull and the first lock."""

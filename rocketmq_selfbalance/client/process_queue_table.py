@@ -7,18 +7,18 @@ from protocols.engine.nodes import Outbox, Time
 from protocols.java import Queue
 from rocketmq_selfbalance import states
 from rocketmq_selfbalance.client.consumer import PUSH, Consumer
-from rocketmq_selfbalance.client.process_queue import ProcessQueue
+from rocketmq_selfbalance.client.process_queue import PopProcessQueue, ProcessQueue
 from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, Start
 from rocketmq_selfbalance.client.removal import RemoveOffset, RemoveUnnecessaryMessageQueue, World
 from rocketmq_selfbalance.client.threads import Call, HeartbeatToAll, LockQueues, Step, Thread
 
 
 class MessageQueueChanged(NamedTuple):
-    """The consumer's queues of the topic are ``own`` now, of all that its route has."""
+    """The consumer's queues of the topic are ``own`` now, of all that its route has (None where a broker computed)."""
 
     group: str
     topic: str
-    all_queues: tuple[Queue, ...]
+    all_queues: tuple[Queue, ...] | None
     own: tuple[Queue, ...]
 
     def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> Call | None:
@@ -36,7 +36,7 @@ class MessageQueueChanged(NamedTuple):
 class _CallListener(NamedTuple):
     group: str
     topic: str
-    all_queues: tuple[Queue, ...]
+    all_queues: tuple[Queue, ...] | None
     own: tuple[Queue, ...]
 
     def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
@@ -55,20 +55,22 @@ def share_thresholds(consumer: Consumer) -> None:
 
 
 class UpdateProcessQueueTable(NamedTuple):
-    """Make the consumer hold exactly ``target`` of the topic, whose route has ``all_queues``. Both are sorted."""
+    """Make the consumer pull exactly ``target`` of the topic, whose route has ``all_queues``, and pop exactly
+    ``popped``. All are sorted."""
 
     group: str
     topic: str
-    all_queues: tuple[Queue, ...]
+    all_queues: tuple[Queue, ...] | None
     target: tuple[Queue, ...]
+    popped: tuple[Queue, ...] = ()
 
     def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
         consumer = world.consumer(self.group)
         world.computed(consumer, self.topic, self.target, out)
         of_pass, table = consumer.rebalancing, consumer.table
-        of_pass.changed, of_pass.refused = False, False
+        of_pass.changed, of_pass.refused = _update_pop_table(world, now, consumer, self, out), False
         dropped = _drop(world, now, consumer, self, out)
-        if not dropped and all(queue in table for queue in self.target):
+        if not dropped and not of_pass.changed and all(queue in table for queue in self.target):
             # Nothing is added or removed; a leftover that is still in the table is not held.
             if any(table[queue].dropped for queue in self.target):
                 of_pass.balanced = False
@@ -77,6 +79,24 @@ class UpdateProcessQueueTable(NamedTuple):
         # All are marked first, then removed one by one.
         for queue in reversed(dropped):
             thread.push(RemoveUnnecessaryMessageQueue(self.group, queue), _Removed(self.group, queue))
+
+
+def _update_pop_table(world: World, now: Time, consumer: Consumer, step: UpdateProcessQueueTable, out: Outbox) -> bool:
+    """Give up what is not to be popped any more, of which nobody is told, and pop what is new; whether that changed
+    anything."""
+    table, idle_since = consumer.pop_table, now - consumer.settings.rebalance.pull_max_idle_time_ms
+    left = [
+        queue
+        for queue, popped in table.items()
+        if queue.topic == step.topic and (queue not in step.popped or popped.last_pop < idle_since)
+    ]
+    for queue in left:
+        world.drop_popped(consumer, queue, table.pop(queue), out)
+    new = [queue for queue in step.popped if queue not in table]
+    for queue in new:
+        table[queue] = PopProcessQueue(now)
+        world.pop(now, consumer, queue, consumer.settings.rebalance.first_pull_delay_ms, out)
+    return bool(left or new)
 
 
 def _drop(world: World, now: Time, consumer: Consumer, step: UpdateProcessQueueTable, out: Outbox) -> list[Queue]:
@@ -197,8 +217,9 @@ class _DispatchPullRequest(NamedTuple):
 
     group: str
     topic: str
-    all_queues: tuple[Queue, ...]
+    all_queues: tuple[Queue, ...] | None
     target: tuple[Queue, ...]
+    popped: tuple[Queue, ...]
 
     def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
         consumer = world.consumer(self.group)
@@ -211,7 +232,7 @@ class _DispatchPullRequest(NamedTuple):
         of_pass.starting.clear()
         thread.push(_CompareWorking(self.group, self.topic, self.target))
         if of_pass.changed:
-            thread.push(MessageQueueChanged(*self))
+            thread.push(MessageQueueChanged(self.group, self.topic, self.all_queues, self.target + self.popped))
 
 
 class _CompareWorking(NamedTuple):

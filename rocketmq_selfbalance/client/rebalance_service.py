@@ -22,8 +22,9 @@ from rocketmq_selfbalance.client.process_queue_table import MessageQueueChanged,
 from rocketmq_selfbalance.client.removal import World
 from rocketmq_selfbalance.client.requests import tell_new_connection
 from rocketmq_selfbalance.client.settings import ClientSettings
-from rocketmq_selfbalance.client.threads import AskMembers, Call, RefreshRoute, Thread
+from rocketmq_selfbalance.client.threads import AskAssignment, AskMembers, Assigned, Call, RefreshRoute, Thread
 from rocketmq_selfbalance.codes import BROADCASTING, RETRY_PREFIX
+from rocketmq_selfbalance.pop import retry_topic_of
 from rocketmq_selfbalance.states import REMOVED
 from rocketmq_selfbalance.strategies import AllocationError
 
@@ -91,12 +92,18 @@ class DoRebalance(NamedTuple):
         consumer = world.consumer(self.group)
         consumer.rebalancing.balanced = not (consumer.paused and consumer.kind == PUSH)
         if consumer.rebalancing.balanced:
-            thread.push(*_each(self), _TruncateMessageQueueNotMyTopic(self.group))
+            each = _each_asked(self) if consumer.asks_broker else _each(self)
+            thread.push(*each, _TruncateMessageQueueNotMyTopic(self.group))
 
 
 @lru_cache(maxsize=1024)
 def _each(step: DoRebalance) -> "tuple[_RebalanceByTopic, ...]":
     return tuple(_RebalanceByTopic(AskMembers(step.group, topic)) for topic in step.topics)
+
+
+@lru_cache(maxsize=1024)
+def _each_asked(step: DoRebalance) -> "tuple[_GetRebalanceResultFromBroker, ...]":
+    return tuple(_GetRebalanceResultFromBroker(AskAssignment(step.group, topic)) for topic in step.topics)
 
 
 def topics_in_turn(consumer: Consumer) -> tuple[str, ...]:
@@ -134,6 +141,54 @@ class _RebalanceByTopic(NamedTuple):
         else:
             UpdateProcessQueueTable(group, topic, queues, queues).do(world, now, thread, out)
         return None
+
+
+class _GetRebalanceResultFromBroker(NamedTuple):
+    """``getRebalanceResultFromBroker``: a broker computes; without a route that is asked for first, once (spec pop
+    3.1)."""
+
+    question: AskAssignment
+
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> Call:
+        thread.push(_UpdateMessageQueueAssignment(*self.question))
+        if world.has_route(self.question.topic):
+            return self.question
+        thread.push(_QueryAssignment(self.question))
+        return RefreshRoute(self.question.topic)
+
+
+class _QueryAssignment(NamedTuple):
+    """``queryAssignment``, now that the route was asked for."""
+
+    question: AskAssignment
+
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> Call | None:
+        if world.has_route(self.question.topic):
+            return self.question
+        thread.value = None
+        return None
+
+
+class _UpdateMessageQueueAssignment(NamedTuple):
+    """``updateMessageQueueAssignment``: take over what the broker answered. Without a valid answer the consumer keeps
+    what it has, and is not balanced (spec pop 3.2)."""
+
+    group: str
+    topic: str
+
+    def do(self, world: World, now: Time, thread: Thread, out: Outbox) -> None:
+        consumer, answer = world.consumer(self.group), thread.value
+        if not isinstance(answer, Assigned):
+            consumer.rebalancing.balanced = False
+            return
+        if not self.topic.startswith(RETRY_PREFIX):
+            # What came back by POP is popped with its topic; who pulls has to subscribe to it.
+            retry = retry_topic_of(self.group, self.topic)
+            if answer.pulled and not answer.popped:
+                consumer.subscribe(retry, now)
+            elif answer.popped and not answer.pulled:
+                consumer.unsubscribe(retry)
+        UpdateProcessQueueTable(self.group, self.topic, None, *answer).do(world, now, thread, out)
 
 
 class _FindConsumerIdList(NamedTuple):
@@ -184,6 +239,8 @@ class _TruncateMessageQueueNotMyTopic(NamedTuple):
         for queue in [queue for queue in consumer.table if queue.topic not in consumer.subscriptions]:
             world.drop(consumer, queue, consumer.table.pop(queue), "unsubscribed", out)
             world.life(consumer, queue, REMOVED, out)
+        for queue in [queue for queue in consumer.pop_table if queue.topic not in consumer.subscriptions]:
+            world.drop_popped(consumer, queue, consumer.pop_table.pop(queue), out)
 
 
 class _EndPass(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from protocols.engine.nodes import Outbox, Time
 from protocols.java import Queue
 from rocketmq_selfbalance.client.consumer import Consumer
-from rocketmq_selfbalance.client.process_queue import ProcessQueue
+from rocketmq_selfbalance.client.process_queue import PopProcessQueue, ProcessQueue
 from rocketmq_selfbalance.client.threads import AwaitConsumeLock, Call, RefreshRoute, Thread
 from rocketmq_selfbalance.states import NOT_REMOVABLE, REMOVED
 
@@ -56,7 +56,15 @@ class World(Protocol):
     def pull(self, now: Time, consumer: Consumer, queue: Queue, offset: int, delay: Time, out: Outbox) -> None:
         """Begin to pull the queue."""
 
-    def listener(self, now: Time, consumer: Consumer, topic: str, all_queues: Queues, own: Queues, out: Outbox) -> None:
+    def pop(self, now: Time, consumer: Consumer, queue: Queue, delay: Time, out: Outbox) -> None:
+        """Begin to pop the queue."""
+
+    def drop_popped(self, consumer: Consumer, queue: Queue, popped: PopProcessQueue, out: Outbox) -> None:
+        """Pop the queue no more; what was popped of it and waits is thrown away."""
+
+    def listener(
+        self, now: Time, consumer: Consumer, topic: str, all_queues: Queues | None, own: Queues, out: Outbox
+    ) -> None:
         """``messageQueueChanged``: the user's listener is called, or the lite pull consumer's own."""
 
     def rebalance_later(self, now: Time, delay: Time, out: Outbox) -> None:

@@ -151,6 +151,8 @@ class ClientSettings:
     orderly: bool = False
     message_model: str = codes.CLUSTERING
     consume_from_where: str = codes.CONSUME_FROM_LAST_OFFSET
+    client_rebalance: bool = True
+    """False: a broker computes the consumer's queues, and says whether it pulls or pops them."""
     consume_timestamp_back_ms: Time = 1_800_000.0
     """CONSUME_FROM_TIMESTAMP: so long before the consumer was created, in whole seconds."""
     instance: InstanceSettings = field(default_factory=InstanceSettings)

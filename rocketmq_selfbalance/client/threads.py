@@ -42,6 +42,21 @@ class AskMembers(NamedTuple):
     topic: str
 
 
+class AskAssignment(NamedTuple):
+    """``queryAssignment``: a broker of the topic says which queues the consumer may ask, and whether by POP. Answered
+    by `Assigned`, None where there is no valid answer, or `Failure.FAILED`."""
+
+    group: str
+    topic: str
+
+
+class Assigned(NamedTuple):
+    """The queues of a broker's answer, sorted: those to pull, and those to pop."""
+
+    pulled: tuple[Queue, ...]
+    popped: tuple[Queue, ...]
+
+
 class RefreshRoute(NamedTuple):
     """``updateTopicRouteInfoFromNameServer``: the name server is asked for the topic's route, which is taken over.
     Answered by None."""
@@ -122,6 +137,7 @@ class Unregister(NamedTuple):
 
 Call: TypeAlias = (
     AskMembers
+    | AskAssignment
     | RefreshRoute
     | QueryOffset
     | AskMaxOffset

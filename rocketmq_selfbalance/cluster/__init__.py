@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from rocketmq_selfbalance.client.operator import ResetOffsets
     from rocketmq_selfbalance.client.pool import Work
-    from rocketmq_selfbalance.client.process_queue import NOTHING, ProcessQueue
+    from rocketmq_selfbalance.client.process_queue import NOTHING, PopProcessQueue, ProcessQueue
     from rocketmq_selfbalance.client.pull_from_where import ComputePullFromWhere, ReadStored, Start
     from rocketmq_selfbalance.client.rebalance_service import DoRebalance
     from rocketmq_selfbalance.client.removal import Commit, Persist, PersistAll, RemoveOffset, RemoveProcessQueue
@@ -58,9 +58,11 @@ if TYPE_CHECKING:
     )
     from rocketmq_selfbalance.client.settings import REAL_NAMES as CLIENT_NAMES
     from rocketmq_selfbalance.client.threads import (
+        AskAssignment,
         AskMaxOffset,
         AskMembers,
         AskOffsetAt,
+        Assigned,
         AwaitConsumeLock,
         Call,
         Failure,
@@ -134,6 +136,7 @@ if TYPE_CHECKING:
         MOST_AT_ONCE,
         MOST_INVISIBLE_MS,
         MOST_POLLING_MS,
+        POP,
         RETRY_MAX_TIMES,
         Handle,
         Mode,
@@ -143,6 +146,7 @@ if TYPE_CHECKING:
         Question,
         RequestModes,
         ReviveQueue,
+        TopicRoutes,
         WakeAt,
         assigned,
         polling_time,

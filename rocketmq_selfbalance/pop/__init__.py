@@ -1,9 +1,13 @@
 """POP at RocketMQ's broker: `topic` gives out records, `revive` brings them back, `orderly` serves groups in order."""
 
+from rocketmq_selfbalance.pop.assignment import ALL_QUEUES as ALL_QUEUES
+from rocketmq_selfbalance.pop.assignment import POP as POP
 from rocketmq_selfbalance.pop.assignment import Mode as Mode
 from rocketmq_selfbalance.pop.assignment import Question as Question
 from rocketmq_selfbalance.pop.assignment import RequestModes as RequestModes
+from rocketmq_selfbalance.pop.assignment import TopicRoutes as TopicRoutes
 from rocketmq_selfbalance.pop.assignment import assigned as assigned
+from rocketmq_selfbalance.pop.assignment import retry_topic_of as retry_topic_of
 from rocketmq_selfbalance.pop.orderly import IGNORED as IGNORED
 from rocketmq_selfbalance.pop.orderly import ILLEGAL as ILLEGAL
 from rocketmq_selfbalance.pop.orderly import Key as Key

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 from protocols import Queue, sort_queues
 from protocols.java import sorted_as_java
 from protocols.node_state import NodeState
+from rocketmq_selfbalance.codes import RETRY_PREFIX
 from rocketmq_selfbalance.strategies import AllocationError, Averagely, AveragelyByCircle, PositionStrategy
 
 PULL: Final = "PULL"
 POP: Final = "POP"
-RETRY_PREFIX: Final = "%RETRY%"
 _LIGHT_PREFIX: Final = "%LMQ%"
 ALL_QUEUES: Final = -1
 """The queue number of a pseudo queue, which stands for all queues of the topic at its broker."""
@@ -73,6 +73,26 @@ class RequestModes(NodeState):
         if (topic, group) in self.table:
             return self.table[topic, group]
         return Mode(PULL, 0) if topic.startswith(RETRY_PREFIX) else self.default
+
+
+@dataclass(slots=True)
+class TopicRoutes(NodeState):
+    """``TopicRouteInfoManager``: a broker's own cache of routes, filled when it is first asked (spec pop 2.3)."""
+
+    queues: dict[str, tuple[Queue, ...]] = field(default_factory=dict)
+    """Topic to its readable queues."""
+
+    def take_over(self, topic: str, queues: tuple[Queue, ...] | None) -> None:
+        """What a name server answered; None where it does not know the topic: retry topics keep what was known."""
+        if queues is not None:
+            self.queues[topic] = queues
+        elif not topic.startswith(RETRY_PREFIX):
+            self.queues.pop(topic, None)
+
+
+def retry_topic_of(group: str, topic: str) -> str:
+    """``KeyBuilder.buildPopRetryTopic``: where what the group popped of the topic comes back."""
+    return f"{RETRY_PREFIX}{group}_{topic}"
 
 
 class Question(NamedTuple):

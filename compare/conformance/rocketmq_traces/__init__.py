@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from compare.conformance.cases import Line, Player
+from compare.conformance.rocketmq_traces.assignment import AskingClients
 from compare.conformance.rocketmq_traces.brokers import Consumers, Locks, Routes
 from compare.conformance.rocketmq_traces.group import WholeGroup
 from compare.conformance.rocketmq_traces.offsets import Offsets, Starts, Store
@@ -21,6 +22,7 @@ COMPONENTS: Mapping[str, type[Component]] = {
     "offset_store": Store,
     "process_queue": Messages,
     "group": WholeGroup,
+    "pop_assignment": AskingClients,
     "pop_messages": PoppedMessages,
     "pop_order": OrderedPops,
 }

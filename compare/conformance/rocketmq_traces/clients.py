@@ -34,6 +34,7 @@ from rocketmq_selfbalance.cluster import (
     HeartbeatToAll,
     LockQueues,
     Persist,
+    PopProcessQueue,
     ProcessQueue,
     PullSettings,
     QueryOffset,
@@ -320,16 +321,25 @@ class TraceWorld:
     def pull(self, now: Time, consumer: Consumer, queue: Queue, offset: int, delay: Time, out: Outbox) -> None:
         self.effect("pull_request_next_offset_and_delay_ms", [list(queue), offset, int(delay)])
 
+    def pop(self, now: Time, consumer: Consumer, queue: Queue, delay: Time, out: Outbox) -> None:
+        raise TypeError("no broker of these traces lets anybody pop")
+
+    def drop_popped(self, consumer: Consumer, queue: Queue, popped: PopProcessQueue, out: Outbox) -> None:
+        raise TypeError("no broker of these traces lets anybody pop")
+
     def listener(
         self,
         now: Time,
         consumer: Consumer,
         topic: str,
-        all_queues: tuple[Queue, ...],
+        all_queues: tuple[Queue, ...] | None,
         own: tuple[Queue, ...],
         out: Outbox,
     ) -> None:
-        self.effect("listener_topic_all_divided", [topic, queue_lists(all_queues), queue_lists(own)])
+        self.effect(
+            "listener_topic_all_divided",
+            [topic, None if all_queues is None else queue_lists(all_queues), queue_lists(own)],
+        )
 
     def rebalance_later(self, now: Time, delay: Time, out: Outbox) -> None:
         self.effect("rebalance_later_ms", int(delay))

@@ -15,7 +15,13 @@ from compare.conformance.rocketmq_traces.steps import play_steps
 from tests.compare.conformance.planting import plants, traces
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "rocketmq"
-COUNTS = {"pop-assignment": 2_314, "traces-pop_messages": 72, "traces-pop_messages-5.5": 72, "traces-pop_order": 60}
+COUNTS = {
+    "pop-assignment": 2_314,
+    "traces-pop_assignment": 118,
+    "traces-pop_messages": 72,
+    "traces-pop_messages-5.5": 72,
+    "traces-pop_order": 60,
+}
 
 
 @pytest.mark.parametrize("name", COUNTS)
