@@ -272,7 +272,7 @@ def _fetched(kind: Kind, read: SharedRecords, hints: LeaderHints, asked: Asked) 
         kind,
         partition_index=number,
         error_code=code(read.error),
-        error_message=_text(read.error),
+        error_message=None,
         acknowledge_error_code=code(read.acknowledge_error).value,
         acknowledge_error_message=_text(read.acknowledge_error),
         records=_content(asked.state, read.partition, read.acquired),
