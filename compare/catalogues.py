@@ -19,6 +19,9 @@ UNCOUNTED: tuple[str, ...] = (RETRY_PREFIX,)
 """How the names of topics begin that a system makes for itself: no figure counts them. Nobody else in figures, runs and
 tests knows which these are."""
 
+WITHOUT_OWNERS = frozenset({"kafka:share", "rocketmq:POP"})
+"""Variants whose records are given out one by one (spec share, spec pop), so that no queue has an owner."""
+
 OF_BOTH: tuple[StrategyRecord[Any], ...] = (*OF_KAFKA, *OF_ROCKETMQ)
 
 CLASSIC = tuple(record.name for record in of_protocol(CLASSIC_PROTOCOL))

@@ -1,6 +1,10 @@
 """The catalogue of Kafka's assignors: a record for each, from which everything else that lists them is made.
 
 To add one: a file in `kafka_coordinator.assignors`, and a record here.
+
+Why a table: an assignor has a name in scenarios, another in Kafka's settings, a Java class that logs and tools print,
+a protocol under which it may run, and a way in which it shares. Readers, registry, help, audit and sentences need
+different columns of that, and an assignor that one of them did not know would be told wrongly by it.
 """
 
 from collections.abc import Mapping

@@ -171,7 +171,7 @@ def _lives(timeline: Timeline, rows: Sequence[Row]) -> dict[int, list[int]]:
 def _points(timeline: Timeline, phases: Sequence[Phase]) -> tuple[list[list[Figure]], int]:
     """[time, least, most, idle members, members, Jain] after each change of ownership or of the group, and how many of
     these points were left out; none where nothing is shared."""
-    groups = [group for group in phases[0].then.groups if group not in timeline.broadcasting]
+    groups = [group for group in phases[0].then.groups if group not in timeline.not_shared]
     times = list(ownership_changes(timeline, phases)) if groups else []
     most = min(len(times), MOST_POINTS)
     sampled = [times[(at + 1) * len(times) // most - 1] for at in range(most)]

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from compare.documents.comparison import After, HarmRecord, ReasonRecord, Record
 from compare.running.doings import Doings
+from compare.running.given_again import why_given_again, why_given_up
 from compare.running.outages import what_ended
 from compare.running.phases import Phase
 from compare.running.production import ProductionHistory, clipped
-from compare.running.reasons import (
+from compare.running.reason_kinds import (
     AT_ONCE,
     BEGINS_BEHIND,
     COMMITTED_PAST,
@@ -33,19 +34,19 @@ from compare.running.reasons import (
     TIME_LIMIT,
     UNOWNED,
     WAITS,
-    Reason,
-    Telling,
 )
+from compare.running.reasons import Reason, Telling
 from compare.running.repeated import why_repeated, why_two_owners
 from compare.running.run_variant import RunResult, records_per_second
 from compare.running.stalls import WhyStalled, brokers_down, event_before, pauses_of, stalls
 from compare.running.work import Passed, ReadQueue, broadcasting_reads, shared_reads, work_of
 from protocols import Queue
 from protocols.engine.nodes import Time
-from protocols.facts import Position, Stage, TimedOut
+from protocols.facts import Ended, Position, Stage, TimedOut
 from protocols.scenario.events import BrokerEvent, Disconnect, Network
 from protocols.scenario.topology import ProcessPeers, Topology, listed_members
 from protocols.timeline import Timeline
+from protocols.timeline.deliveries import handled_more_than_once
 from protocols.timeline.lifetimes import time_existing
 from protocols.timeline.order import OutOfOrder
 from protocols.timeline.properties import FEWEST_CHANGES
@@ -74,10 +75,13 @@ def why_skipped(
         begun.setdefault((reader, fact.queue), []).append((now, fact.member, fact))
     for each in passed:
         count = each.end - each.first
-        if each.fact is not None:
+        if isinstance(each.fact, Ended):
+            yield why_given_up(timeline, each.fact, count)
+        elif each.fact is not None:
             why, who = each.fact.why, each.fact.member
             event = event_before(timeline, timeline.end)
             yield Reason(PASSED_OVER, count, event, why, (who,), records=count, alike=why)
+        if each.fact is not None:
             continue
         key = each.read.reader, each.read.queue
         found = next(((at, who, fact) for at, who, fact in begun.get(key, ()) if fact.offset >= each.end), None)
@@ -180,7 +184,7 @@ def why_waiting(
             continue
         most = max(members.values(), default=0.0)
         for queue, rate in rates.items():
-            if rate > most:
+            if rate > most and group not in result.timeline.without_owners:
                 found = True
                 text = f"{rate:g} records per second come to {queue_name(queue)} and one member can handle {most:g}"
                 yield Reason(HOT_QUEUE, rate, text=f"{text}: it never catches up", alike=queue)
@@ -235,7 +239,8 @@ def harm_of(
     found: dict[str, Iterable[Reason]] = {
         "unowned": (explain.unowned(gap, lived, after) for gap, lived in gaps if lived),
         "two_owners": why_two_owners(timeline, doings, after),
-        "redelivered": why_repeated(timeline, doings, after) if timeline.redelivered else (),
+        "redelivered": _why_redelivered(timeline, doings, after) if timeline.redelivered else (),
+        "given_again": why_given_again(timeline),
         "no_progress": map(explain.reason, longest),
         "out_of_order": why_out_of_order(timeline, disorder) if disorder.queue else (),
     }
@@ -252,6 +257,12 @@ def harm_of(
             documents(why_unsettled(timeline, doings)) or lasting or documents([_never(timeline, last)])
         )
     return harm_record
+
+
+def _why_redelivered(timeline: Timeline, doings: Doings, after: Sequence[After]) -> Iterator[Reason]:
+    if timeline.without_owners:
+        return why_given_again(timeline, handled_more_than_once(timeline.deliveries_by_reader, timeline.lives))
+    return why_repeated(timeline, doings, after)
 
 
 def _of_work(

@@ -16,6 +16,7 @@ from protocols import Queue
 from protocols.engine.nodes import TICK, Time
 from protocols.facts import Writes
 from protocols.load import Production
+from protocols.offsets import OffsetSet
 from protocols.scenario.events import Event
 from protocols.scenario.fields import Brokers, brokers_of, queue_index
 from protocols.scenario.keys import keyed_queues
@@ -292,17 +293,17 @@ def lag_of(result: RunResult, production: Mapping[Queue, ProductionHistory], tim
     # What was handled before a queue was made anew is of other records.
     deliveries = {
         (group, queue): [each for each in of_queue if each.until > production[queue].since]
-        for (group, queue), of_queue in _of_sharing_groups(result.timeline)
+        for (group, queue), of_queue in _of_reading_groups(result.timeline)
         if queue in production
     }
     return [
         each
-        for each in lag_over_time(deliveries, production, times)
+        for each in lag_over_time(deliveries, production, times, result.timeline.without_owners)
         if each.queue not in lives or any(start <= each.at < end for start, end in lives[each.queue])
     ]
 
 
-def _of_sharing_groups(timeline: Timeline) -> list[tuple[tuple[str, Queue], Sequence[Delivery]]]:
+def _of_reading_groups(timeline: Timeline) -> list[tuple[tuple[str, Queue], Sequence[Delivery]]]:
     """Where a group is broadcasting, each member has a position of its own in every queue: the group has no lag."""
     return [each for each in timeline.progress.items() if each[0][0] not in timeline.broadcasting]
 
@@ -329,11 +330,13 @@ def _drain(result: RunResult, production: Mapping[Queue, ProductionHistory], pea
     at the end."""
     timeline = result.timeline
     latest = peak
-    for (_, queue), deliveries in _of_sharing_groups(timeline):
+    for (group, queue), deliveries in _of_reading_groups(timeline):
         lives = timeline.lives.get(queue)
         if queue not in production or (lives and not any(start <= peak and timeline.end < end for start, end in lives)):
             continue
-        reached = _reached(deliveries, production[queue].end_offset(peak))
+        reached = (_all_handled if group in timeline.without_owners else _reached)(
+            deliveries, production[queue].end_offset(peak)
+        )
         if reached is None:
             return None
         latest = max(latest, reached)
@@ -351,3 +354,13 @@ def _reached(deliveries: Sequence[Delivery], offset: int) -> Time | None:
         if delivery.end >= offset and delivery.end > delivery.first
     ]
     return min(found, default=None)
+
+
+def _all_handled(deliveries: Sequence[Delivery], offset: int) -> Time | None:
+    """When all records before the offset had been handled, from the first on that was."""
+    done, first = OffsetSet(), min((delivery.first for delivery in deliveries), default=0)
+    for delivery in sorted(deliveries, key=lambda each: each.until):
+        done.add(delivery.first, delivery.end)
+        if done.count(first, offset) == offset - first:
+            return delivery.until
+    return None if first < offset else 0.0

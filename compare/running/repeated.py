@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from compare.documents.comparison import After
 from compare.running.doings import Doings, Why, what_keeps
-from compare.running.reasons import NOT_COMMITTED, PAUSED_OWNER, SET_BACK, TWO_OWNERS, Reason, in_common
+from compare.running.reason_kinds import NOT_COMMITTED, PAUSED_OWNER, SET_BACK, TWO_OWNERS
+from compare.running.reasons import Reason, in_common
 from protocols import Queue
 from protocols.engine.nodes import Time
 from protocols.offsets import OffsetSet

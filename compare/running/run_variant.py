@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 
-from compare.catalogues import UNCOUNTED
+from compare.catalogues import UNCOUNTED, WITHOUT_OWNERS
 from compare.running.reached import Clock
 from compare.running.systems import cluster_of, member_settings, own_part, system_of, with_own_settings
 from compare.running.variants import THREADS, Variant
@@ -192,6 +192,12 @@ def broadcasting_groups(variant: Variant) -> frozenset[str]:
     return frozenset(group for group, found in models.items() if found == {BROADCASTING})
 
 
+def groups_without_owners(variant: Variant) -> frozenset[str]:
+    """The groups whose records are given out one by one (share groups, POP)."""
+    groups = frozenset(variant.scenario.groups) if variant.part.system in WITHOUT_OWNERS else frozenset()
+    return groups - broadcasting_groups(variant) if groups else groups
+
+
 def reasons(variant: Variant, then: Ending, allocations: Iterable[tuple[str, Allocation]]) -> Reasons:
     """Why queues have no owner, or several, and will, as long as nothing happens. ``then``: who and what is there;
     ``allocations``: groups, and who owns what in them."""
@@ -275,6 +281,7 @@ def run_variant(
         peers=ProcessPeers.of(Topology.of(scenario)),
         reads=reads_in(scenario),
         broadcasting=broadcasting_groups(variant),
+        without_owners=groups_without_owners(variant),
     )
     make = cluster_of(part.system)
     own = with_own_settings(scenario, part.system)

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from compare.documents.comparison import After
 from compare.running.doings import JOIN_SENT, Doings, Down, Pauses, what_keeps
+from compare.running.given_again import held
 from compare.running.outages import what_ended
 from compare.running.production import ProductionHistory, clipped
-from compare.running.reasons import (
+from compare.running.reason_kinds import (
     AGAIN,
     AWAY,
     BUSY,
@@ -26,9 +27,8 @@ from compare.running.reasons import (
     UNNOTICED,
     UNOWNED,
     WAITS,
-    Reason,
-    in_common,
 )
+from compare.running.reasons import Reason, in_common
 from compare.running.work import ReadQueue
 from protocols import Queue
 from protocols.engine.nodes import Time
@@ -177,7 +177,10 @@ class WhyStalled:
     def reason(self, stall: Stall) -> Reason:
         """The first that explains more than half of it, or else what explains most of it, weighted with the
         milliseconds that it lasted; where nothing does, what may."""
+        group, queue = stall.read.reader, stall.read.queue
+        in_hand = held(self._timeline, group, queue, stall.since, stall.until)
         found = [
+            *([] if in_hand is None else [Explained(*in_hand)]),
             *self._waits(stall),
             *self._down(stall),
             *self._paused(stall),
@@ -306,7 +309,7 @@ class WhyStalled:
         beliefs = self._beliefs[stall.read.reader, stall.read.queue]
         first = min((belief.since for belief in beliefs), default=self._timeline.end)
         covers = in_common(0.0, first, stall.since, stall.until)
-        if covers:
+        if covers and stall.read.reader not in self._timeline.without_owners:
             yield Explained(covers, Reason(NEVER_OWNED, 0.0, lasted=covers))
 
     def _again(self, stall: Stall) -> Iterator[Explained]:

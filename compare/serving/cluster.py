@@ -1,4 +1,9 @@
-"""A cluster before real clients, with all that is told of its groups: what `equipoise serve` and the fixtures start."""
+"""A cluster before real clients, with all that is told of its groups: what `equipoise serve` and the fixtures start.
+
+Why the same nodes as in a simulation stand behind the sockets: what a real client is answered is what the model
+answers, so each library that joins here judges the model, and what a test sees here is what `compare` computes. Only
+time and the network are other ones: the machine's clock, and connections that real clients open and close.
+"""
 
 import asyncio
 import logging

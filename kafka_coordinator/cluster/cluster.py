@@ -6,6 +6,7 @@ no node but code that acts from outside, because the raft quorum behind it is no
 clients see of it.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -55,6 +56,8 @@ ADMIN: Final = "admin"
 """Node name of the administrator."""
 CONTROLLER: Final = "controller"
 """Who tells the observer what is written; no node."""
+PERSISTER_MS: Final = 10
+"""How long a share coordinator takes to keep a change: it lingers 5 ms (`share.coordinator.append.linger.ms`)."""
 REQUEST_TIMEOUT: Final = "request.timeout.ms"
 
 
@@ -93,7 +96,9 @@ class KafkaCluster:
             (producer.request_timeout_ms, whole_number(REQUEST_TIMEOUT, consumer_times_out, 1)),
             simulation,
             self._written_otherwise,
-            share_settings(divided.share, where) if self._shares else None,
+            replace(share_settings(divided.share, where), write_ms=0 if simulation.stands_still else PERSISTER_MS)
+            if self._shares
+            else None,
         )
         self.topics = TopicTable(scenario, self.controller, self._outages, where, simulation.now)
         self.brokers.load = self.topics.load

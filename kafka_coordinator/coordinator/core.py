@@ -2,6 +2,14 @@
 written to the log about a classic group, and when it begins and ends to exist (spec 1.3).
 
 In Kafka the fields of `GroupMetadataManager` and `OffsetMetadataManager`, `GroupCoordinatorRecordHelpers`.
+
+Why state and rules are apart: joining, syncing, heartbeats, offsets and expiry all change the same groups, and each is
+easier to compare with the spec as a file of functions than as a part of one class of thousands of lines. A state
+without behaviour can also be copied and compared field by field, which the explorer does millions of times.
+
+Why the log is part of it: a broker that takes the coordinator over knows a group only by what was written to
+``__consumer_offsets``. A rule that changes a group therefore writes the record in the same place, and what is never
+written (joins that wait, session timers) is lost with the leader, as in Kafka.
 """
 
 from collections.abc import Mapping

@@ -7,33 +7,41 @@ from collections.abc import Iterable
 
 from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.errors import NONE, UNKNOWN_SERVER_ERROR
+from kafka_coordinator.share.acknowledging import release_acquired
 from kafka_coordinator.share.acquiring import AcquisitionError, acquire
 from kafka_coordinator.share.leader import (
     LOCK,
     LOCK_TIMEOUT,
     RECORDS,
+    SESSION_CLOSED,
     WAIT,
+    WRITE,
     Call,
     ShareLeader,
     WaitingFetch,
     find,
     settle,
+    written,
 )
-from kafka_coordinator.share.messages import FIRST_EPOCH, AcquiredRanges, SharedRecords, ShareFetch, ShareFetchAnswer
+from kafka_coordinator.share.messages import (
+    FINAL_EPOCH,
+    FIRST_EPOCH,
+    AcquiredRanges,
+    ShareAcknowledge,
+    ShareAcknowledgeAnswer,
+    SharedRecords,
+    ShareFetch,
+    ShareFetchAnswer,
+)
 from kafka_coordinator.share.partition import Phase, SharePartition
 from protocols.facts import Acquired
 
 
-def begin(
-    leader: ShareLeader,
-    call: Call,
-    sender: str,
-    request: ShareFetch,
-    acknowledged: tuple[tuple[Partition, str], ...],
-) -> None:
+def begin(leader: ShareLeader, call: Call, number: int, request: ShareFetch) -> None:
     """Fetch what the session of the request fetches; partitions take turns in being first."""
     session = leader.sessions.all.get((request.group, request.member_id))
-    asked = () if session is None or request.renews else tuple(session.partitions)
+    fetches_nothing = request.renews or request.epoch == FINAL_EPOCH
+    asked = () if session is None or fetches_nothing else tuple(session.partitions)
     refused: list[tuple[Partition, str]] = []
     for partition in asked:
         share = find(leader, call, request.group, partition)
@@ -41,17 +49,10 @@ def begin(
             refused.append((partition, share))
     errors = dict(refused)
     turn = request.epoch % len(asked) if asked and request.epoch >= 1 else 0
-    fetch = WaitingFetch(
-        sender,
-        leader.closes.get(sender, 0),
-        request,
-        call.now + request.max_wait_ms,
-        tuple([each for each in (*asked[turn:], *asked[:turn]) if each not in errors]),
-        tuple(refused),
-        acknowledged,
-    )
+    partitions = tuple([each for each in (*asked[turn:], *asked[:turn]) if each not in errors])
+    fetch = WaitingFetch(number, request, call.now + request.max_wait_ms, partitions, tuple(refused))
     if not fetch.partitions or request.max_records == 0 or request.max_bytes == 0:
-        _answer(leader, call, fetch, {})
+        _over(leader, call, fetch, {})
     elif not _try(leader, call, fetch):
         if request.max_wait_ms > 0:
             park(leader, call, fetch)
@@ -63,8 +64,10 @@ def park(leader: ShareLeader, call: Call, fetch: WaitingFetch) -> None:
     leader.fetches += 1
     leader.waiting[leader.fetches] = fetch
     for partition in fetch.partitions:
-        leader.watching.setdefault(partition, {})[leader.fetches] = None
-        _await_records(leader, call, partition)
+        watching = leader.watching.setdefault(partition, {}).setdefault(fetch.request.group, {})
+        watching[leader.fetches] = None
+        if len(watching) == 1 or partition not in leader.coming:
+            _await_records(leader, call, partition)
     if leader.wait_until is None or fetch.due < leader.wait_until:
         leader.wait_until = fetch.due
         call.out.set_timer((WAIT,), fetch.due)
@@ -84,25 +87,37 @@ def waited(leader: ShareLeader, call: Call) -> None:
 
 def _unpark(leader: ShareLeader, number: int) -> WaitingFetch:
     fetch = leader.waiting.pop(number)
+    group = fetch.request.group
     for partition in fetch.partitions:
-        watching = leader.watching[partition]
-        del watching[number]
-        if not watching:
-            del leader.watching[partition]
+        of_groups = leader.watching[partition]
+        del of_groups[group][number]
+        if not of_groups[group]:
+            del of_groups[group]
+            if not of_groups:
+                del leader.watching[partition]
     return fetch
 
 
 def look(leader: ShareLeader, call: Call, partitions: Iterable[Partition]) -> None:
     """There may be records to acquire: fetches that wait for them try again, in the order in which they came."""
     for partition in partitions:
-        for number in list(leader.watching.get(partition, ())):
-            fetch = leader.waiting.get(number)
-            if fetch is None:
-                continue
-            share = leader.shares.get((fetch.request.group, partition))
-            if share is not None and _has_records(call, partition, share) and _ready(leader, call, fetch):
-                _complete(leader, call, _unpark(leader, number), _acquirable(leader, fetch))
-        _await_records(leader, call, partition)
+        of_groups = leader.watching.get(partition)
+        for group in list(of_groups or ()):
+            _look(leader, call, group, partition)
+        if partition in leader.watching:
+            _await_records(leader, call, partition)
+
+
+def _look(leader: ShareLeader, call: Call, group: str, partition: Partition) -> None:
+    share = leader.shares.get((group, partition))
+    if share is None or not _has_records(call, partition, share):
+        return
+    for number in list(leader.watching[partition][group]):
+        fetch = leader.waiting.get(number)
+        if fetch is not None and _ready(leader, call, fetch):
+            _complete(leader, call, _unpark(leader, number), _acquirable(leader, fetch))
+            if not _has_records(call, partition, share):
+                return
 
 
 def _has_records(call: Call, partition: Partition, share: SharePartition) -> bool:
@@ -112,8 +127,7 @@ def _has_records(call: Call, partition: Partition, share: SharePartition) -> boo
 def _await_records(leader: ShareLeader, call: Call, partition: Partition) -> None:
     """Set the timer to when the record comes for which fetches of the partition wait first."""
     due: float | None = None
-    groups = dict.fromkeys(leader.waiting[each].request.group for each in leader.watching.get(partition, ()))
-    for group in groups:
+    for group in leader.watching.get(partition, ()):
         share = leader.shares.get((group, partition))
         if share is not None and share.phase is Phase.ACTIVE and share.may_acquire():
             offset = share.next_fetch_offset()
@@ -184,9 +198,10 @@ def _complete(leader: ShareLeader, call: Call, fetch: WaitingFetch, offsets: dic
         if acquired:
             _tell_acquired(leader, call, request, partition, share, acquired)
             await_lock(leader, call, request.group, partition, share)
-    _answer(leader, call, fetch, found)
-    if taken:
-        look(leader, call, [partition for partition in offsets if partition in leader.watching])
+    _over(leader, call, fetch, found)
+    for partition in offsets if taken else ():
+        if partition in leader.watching:
+            look(leader, call, (partition,))
 
 
 def _tell_acquired(
@@ -203,21 +218,49 @@ def _tell_acquired(
         call.out.observe(Acquired(request.group, member, queue, first, last + 1, attempt, until))
 
 
-def _answer(
+def _over(
     leader: ShareLeader, call: Call, fetch: WaitingFetch, found: dict[Partition, tuple[str, AcquiredRanges]]
 ) -> None:
-    if leader.closes.get(fetch.sender, 0) != fetch.closes:
-        return  # nobody reads it; what was acquired is locked all the same
-    request = fetch.request
-    if fetch.error != NONE:
-        call.out.send(fetch.sender, ShareFetchAnswer(request.correlation, fetch.error))
+    request = leader.requests[fetch.number]
+    request.found = {**found, **{partition: (error, ()) for partition, error in fetch.refused}}
+    answer_if_done(leader, call, fetch.number)
+
+
+def answer_if_done(leader: ShareLeader, call: Call, number: int) -> None:
+    """Answer a request whose fetch is over and whose acknowledgements are written; a last one ends its session."""
+    open = leader.requests[number]
+    if open.found is None or open.unwritten:
         return
+    del leader.requests[number]
+    request = open.request
+    message: ShareFetchAnswer | ShareAcknowledgeAnswer
+    duration = leader.limits(request.group).lock_duration_ms
+    if isinstance(request, ShareAcknowledge):
+        message = ShareAcknowledgeAnswer(request.correlation, NONE, duration, tuple(open.results.items()))
+    elif open.error != NONE:
+        message = ShareFetchAnswer(request.correlation, open.error)
+    else:
+        rows = _rows(leader, request, open.found, open.results)
+        message = ShareFetchAnswer(request.correlation, NONE, duration, tuple(rows))
+    if request.epoch == FINAL_EPOCH:
+        end_session(leader, call, request.group, request.member_id)
+    # Nobody reads the answer where the connection is closed; what was acquired is locked all the same.
+    if leader.closes.get(open.sender, 0) == open.closes:
+        call.out.send(open.sender, message)
+
+
+def _rows(
+    leader: ShareLeader,
+    request: ShareFetch,
+    found: dict[Partition, tuple[str, AcquiredRanges]],
+    results: dict[Partition, str],
+) -> list[SharedRecords]:
+    """After the first request only partitions with something to tell are told, and what brought records is fetched
+    last from then on."""
     session = leader.sessions.all.get((request.group, request.member_id))
-    found = {**found, **{partition: (error, ()) for partition, error in fetch.refused}}
-    told = dict(fetch.acknowledged)
+    told = dict(results)
     rows: list[SharedRecords] = []
     for partition, (error, acquired) in found.items():
-        again = False
         if session is not None and request.epoch != FIRST_EPOCH:
             again = partition in session.erring
             if error != NONE:
@@ -229,9 +272,37 @@ def _answer(
             if not acquired and error == NONE and not again:
                 continue
         rows.append(SharedRecords(partition, error, told.pop(partition, NONE), acquired))
-    rows += [SharedRecords(partition, NONE, error, ()) for partition, error in told.items()]
-    duration = leader.limits(request.group).lock_duration_ms
-    call.out.send(fetch.sender, ShareFetchAnswer(request.correlation, NONE, duration, tuple(rows)))
+    return [*rows, *(SharedRecords(partition, NONE, error, ()) for partition, error in told.items())]
+
+
+def end_session(leader: ShareLeader, call: Call, group: str, member_id: str) -> None:
+    """What the member has acquired of the session's partitions is available again (spec share 4.6)."""
+    session = leader.sessions.remove((group, member_id))
+    if session is None:
+        return
+    for partition in session.partitions:
+        share = leader.shares.get((group, partition))
+        if share is not None:
+            change = release_acquired(share, member_id)
+            settle(leader, call, group, partition, change, SESSION_CLOSED, member_id)
+    look(leader, call, [partition for partition in session.partitions if partition in leader.watching])
+
+
+def writes_done(leader: ShareLeader, call: Call) -> None:
+    """The timer was due: the persister has answered."""
+    writes, now = leader.writes, max(call.now, leader.writes[0].due if leader.writes else 0.0)
+    done = [write for write in writes if write.due <= now]
+    leader.writes = [write for write in writes if write.due > now]
+    if leader.writes:
+        call.out.set_timer((WRITE,), leader.writes[0].due)
+    for write in done:
+        share = leader.shares.get((write.group, write.partition))
+        told = share.woken if share is not None else 0
+        written(leader, call, write)
+        if write.number is not None:
+            answer_if_done(leader, call, write.number)
+        if share is not None and share.woken != told:
+            look(leader, call, (write.partition,))
 
 
 # Locks.

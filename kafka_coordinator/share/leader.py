@@ -1,8 +1,11 @@
 """The share-partitions of a broker that leads their partitions: who is asked what, and what follows (spec share 5).
 
-Plain state: it knows neither clock nor log nor network. Each call is given them (`Call`). A write to the persister
-counts at once, so nothing here waits for one. In Kafka `SharePartitionManager` and `DelayedShareFetch`, and of
-`KafkaApis` what is done with ShareFetch and ShareAcknowledge.
+Plain state: it knows neither clock nor log nor network. Each call is given them (`Call`). What has changed counts once
+the persister has written it; until then the records are locked. Who waits for records is not told afterwards, unless
+the start offset moves: he gets them with the next record that comes, or when his wait ends.
+
+In Kafka `SharePartitionManager` and `DelayedShareFetch`, and of `KafkaApis` what is done with ShareFetch and
+ShareAcknowledge.
 """
 
 from collections.abc import Mapping
@@ -12,7 +15,7 @@ from typing import Final, NamedTuple, Protocol
 from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.errors import NONE, UNKNOWN_SERVER_ERROR
 from kafka_coordinator.share.acquiring import Read
-from kafka_coordinator.share.messages import ShareFetch
+from kafka_coordinator.share.messages import AcquiredRanges, ShareAcknowledge, ShareFetch
 from kafka_coordinator.share.partition import Change, DeadLetter, Limits, Phase, SharePartition
 from kafka_coordinator.share.persister import NO_OFFSET, ShareStates
 from kafka_coordinator.share.records import Persisted, State
@@ -26,7 +29,9 @@ from protocols.node_state import Apart, NodeState
 LOCK: Final = "share lock"
 RECORDS: Final = "share records"
 WAIT: Final = "share wait"
-"""First parts of the names of its timers: a lock runs out, the record that is waited for comes, a fetch ends."""
+WRITE: Final = "share write"
+"""First parts of the names of its timers: a lock runs out, the record that is waited for comes, a fetch ends, the
+persister has answered."""
 
 RELEASED: Final[Back] = "released"
 LOCK_TIMEOUT: Final[Back] = "lock timeout"
@@ -74,19 +79,47 @@ class Call(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class WaitingFetch(NodeState):
-    """A fetch that waits until records can be acquired, ``due`` at the latest. ``partitions`` in the order in which
-    they are looked at; ``refused`` ones have an error; ``closes`` as in `ShareLeader.closes`."""
+class OpenRequest(NodeState):
+    """A request that is answered when ``unwritten`` changes have been written and its fetch is over. ``closes`` as in
+    `ShareLeader.closes`."""
 
     sender: str
     closes: int
+    request: ShareFetch | ShareAcknowledge
+    results: dict[Partition, str] = field(default_factory=dict)
+    """What became of its acknowledgements."""
+    unwritten: int = 0
+    found: dict[Partition, tuple[str, AcquiredRanges]] | None = None
+    """What its fetch has brought; None: it is not over."""
+    error: str = NONE
+    """Of the whole request."""
+
+
+@dataclass(slots=True, eq=False)
+class WaitingFetch(NodeState):
+    """A fetch that waits until records can be acquired, ``due`` at the latest. ``number`` of its `OpenRequest`;
+    ``partitions`` in the order in which they are looked at; ``refused`` ones have an error."""
+
+    number: int
     request: ShareFetch
     due: Time
     partitions: tuple[Partition, ...] = ()
     refused: tuple[tuple[Partition, str], ...] = ()
-    acknowledged: tuple[tuple[Partition, str], ...] = ()
-    error: str = NONE
-    """What it is answered in the end, whatever comes."""
+
+
+@dataclass(slots=True, eq=False)
+class PendingWrite(NodeState):
+    """A change that the persister is to keep, ``due`` then. ``number``: of the request that waits for it, if one does;
+    the rest as in `settle`."""
+
+    due: Time
+    group: str
+    partition: Partition
+    change: Change
+    why: Back
+    member_id: str | None
+    died: bool
+    number: int | None
 
 
 @dataclass(slots=True, eq=False)
@@ -101,10 +134,16 @@ class ShareLeader(NodeState):
     sessions: ShareSessions = field(default_factory=ShareSessions)
     shares: dict[tuple[str, Partition], SharePartition] = field(default_factory=dict)
     """Share-partitions in memory, by group and partition."""
+    requests: dict[int, OpenRequest] = field(default_factory=dict)
+    """Those that are not answered, in the order in which they came."""
+    asked: int = 0
+    """How many there ever were."""
+    writes: list[PendingWrite] = field(default_factory=list)
+    """In the order in which they are answered."""
     waiting: dict[int, WaitingFetch] = field(default_factory=dict)
     """In the order in which they came."""
-    watching: dict[Partition, dict[int, None]] = field(default_factory=dict)
-    """Partition to the fetches that wait for it."""
+    watching: dict[Partition, dict[str, dict[int, None]]] = field(default_factory=dict)
+    """Partition and group to the fetches that wait for it."""
     fetches: int = 0
     """How many ever waited."""
     wait_until: Time | None = None
@@ -167,25 +206,45 @@ def settle(
     why: Back,
     member_id: str | None,
     died: bool = False,
-) -> str:
-    """Write what has changed, and tell it: the error, or NONE. ``why`` records can be given out again; ``member_id``
-    had them; ``died``: they were on their way to the dead letter topic."""
-    share = leader.shares[group, partition]
+    number: int | None = None,
+) -> None:
+    """Have the persister keep what has changed. ``why`` records can be given out again; ``member_id`` had them;
+    ``died``: they were on their way to the dead letter topic; ``number``: of the request that it is the answer to."""
+    delay = leader.settings.write_ms
+    write = PendingWrite(call.now + delay, group, partition, change, why, member_id, died, number)
+    if number is not None:
+        leader.requests[number].unwritten += 1
+    if delay and change.write is not None and not change.done:
+        leader.writes.append(write)
+        if len(leader.writes) == 1:
+            call.out.set_timer((WRITE,), write.due)
+    else:
+        written(leader, call, write)
+
+
+def written(leader: ShareLeader, call: Call, write: PendingWrite) -> None:
+    """The persister has answered."""
+    group, partition, change = write.group, write.partition, write.change
+    share = leader.shares.get((group, partition))
     if change.write is not None and not change.done:
         kept = leader.states.find(group, partition)
-        if kept is None:
-            share.written(change, UNKNOWN_SERVER_ERROR)
-        else:
+        if kept is not None:
             kept.take(change.write, leader.version.share_states_are_joined)
-            share.written(change)
+        if share is not None:
+            share.written(change, "" if kept is not None else UNKNOWN_SERVER_ERROR)
+    if write.number is not None:
+        request = leader.requests[write.number]
+        request.unwritten -= 1
+        request.results[partition] = change.error or NONE
     if change.error:
-        return change.error
-    if member_id is not None:
-        _tell(leader, call, group, partition, change.states, why, member_id, died)
+        return
+    if write.member_id is not None:
+        _tell(leader, call, group, partition, change.states, write.why, write.member_id, write.died)
+    if share is None:
+        return
     for letter in change.dead:
         call.logs.bury(group, partition, letter)
-        settle(leader, call, group, partition, share.dead_lettered(letter), why, member_id, True)
-    return NONE
+        settle(leader, call, group, partition, share.dead_lettered(letter), write.why, write.member_id, True)
 
 
 _ENDS: Final[Mapping[State, End]] = {State.ACKNOWLEDGED: "acknowledged", State.ARCHIVED: "archived"}
@@ -217,9 +276,13 @@ def _tell(
 
 def fence(leader: ShareLeader, call: Call, group: str, partition: Partition) -> None:
     """The share-partition is dropped from memory: who has acquired records is forgotten (spec share 4.2)."""
-    share = leader.shares.pop((group, partition), None)
+    share = leader.shares.get((group, partition))
     if share is None:
         return
+    for write in [each for each in leader.writes if (each.group, each.partition) == (group, partition)]:
+        leader.writes.remove(write)
+        written(leader, call, write)
+    del leader.shares[group, partition]
     share.phase = Phase.FENCED
     if leader.locked_until.pop((group, partition), None) is not None:
         call.out.cancel_timer((LOCK, group, partition))

@@ -8,22 +8,21 @@ from typing import Final
 from kafka_coordinator.assignors.inputs import Partition, queue_of
 from kafka_coordinator.errors import INVALID_REQUEST, NONE, SHARE_SESSION_LIMIT_REACHED, UNKNOWN_TOPIC_OR_PARTITION
 from kafka_coordinator.share import fetching
-from kafka_coordinator.share.acknowledging import RENEW, acknowledge, release_acquired
+from kafka_coordinator.share.acknowledging import RENEW, acknowledge
 from kafka_coordinator.share.leader import (
     LOCK,
     RECORDS,
     RELEASED,
-    SESSION_CLOSED,
     WAIT,
+    WRITE,
     Call,
+    OpenRequest,
     ShareLeader,
     WaitingFetch,
     fence,
     settle,
 )
 from kafka_coordinator.share.messages import (
-    FINAL_EPOCH,
-    Acknowledgements,
     Ranges,
     ShareAcknowledge,
     ShareAcknowledgeAnswer,
@@ -33,7 +32,7 @@ from kafka_coordinator.share.messages import (
 from protocols.engine.nodes import TimerName
 from protocols.facts import Renewed
 
-TIMERS: Final = frozenset((LOCK, RECORDS, WAIT))
+TIMERS: Final = frozenset((LOCK, RECORDS, WAIT, WRITE))
 """First parts of the names of a leader's timers."""
 
 Results = tuple[tuple[Partition, str], ...]
@@ -57,8 +56,10 @@ def timeout(leader: ShareLeader, call: Call, timer: TimerName) -> None:
         fetching.locks_ended(leader, call, timer[1], timer[2])
     elif timer[0] == RECORDS:
         fetching.records_came(leader, call, timer[1])
-    else:
+    elif timer[0] == WAIT:
         fetching.waited(leader, call)
+    else:
+        fetching.writes_done(leader, call)
 
 
 def closed(leader: ShareLeader, call: Call, peer: str) -> None:
@@ -70,7 +71,7 @@ def closed(leader: ShareLeader, call: Call, peer: str) -> None:
         return
     (group, member_id), over = found
     if not over:
-        _end_session(leader, call, group, member_id)
+        fetching.end_session(leader, call, group, member_id)
     if not leader.sessions.of_group(group):
         for name, partition in list(leader.shares):
             if name == group:
@@ -96,18 +97,15 @@ def _fetch(leader: ShareLeader, call: Call, sender: str, request: ShareFetch) ->
         return
     error = leader.sessions.open(request, sender, leader.settings.group_share_max_share_sessions)
     if error == SHARE_SESSION_LIMIT_REACHED and request.max_wait_ms > 0:
-        due = call.now + request.max_wait_ms
-        fetch = WaitingFetch(sender, leader.closes.get(sender, 0), request, due, error=error)
-        fetching.park(leader, call, fetch)
-        return
-    if error != NONE:
+        number = _opened(leader, sender, request)
+        leader.requests[number].error = error
+        fetching.park(leader, call, WaitingFetch(number, request, call.now + request.max_wait_ms))
+    elif error != NONE:
         _refuse(call, sender, request, error)
-        return
-    results = _take(leader, call, request.group, request.member_id, request.acknowledged, request.renews)
-    final = request.epoch == FINAL_EPOCH
-    fetching.begin(leader, call, sender, request._replace(renews=True) if final else request, results)
-    if final:
-        _end_session(leader, call, request.group, request.member_id)
+    else:
+        number = _opened(leader, sender, request)
+        _take(leader, call, number, request)
+        fetching.begin(leader, call, number, request)
 
 
 def _acknowledge(leader: ShareLeader, call: Call, sender: str, request: ShareAcknowledge) -> None:
@@ -115,48 +113,56 @@ def _acknowledge(leader: ShareLeader, call: Call, sender: str, request: ShareAck
     if error != NONE:
         _refuse(call, sender, request, error)
         return
-    results = _take(leader, call, request.group, request.member_id, request.acknowledged, request.renews)
-    if request.epoch == FINAL_EPOCH:
-        _end_session(leader, call, request.group, request.member_id)
-    duration = leader.limits(request.group).lock_duration_ms
-    call.out.send(sender, ShareAcknowledgeAnswer(request.correlation, NONE, duration, results))
+    number = _opened(leader, sender, request)
+    _take(leader, call, number, request)
+    leader.requests[number].found = {}
+    fetching.answer_if_done(leader, call, number)
 
 
-def _take(
-    leader: ShareLeader, call: Call, group: str, member_id: str, acknowledged: Acknowledgements, renews: bool
-) -> Results:
-    """What becomes of acknowledgements, by partition. Waiting fetches get what is released."""
-    results: list[tuple[Partition, str]] = []
-    for partition, ranges in acknowledged:
-        results.append((partition, _take_of(leader, call, group, member_id, partition, ranges, renews)))
-    fetching.look(leader, call, [partition for partition, _ in acknowledged if partition in leader.watching])
-    return tuple(results)
+def _opened(leader: ShareLeader, sender: str, request: ShareFetch | ShareAcknowledge) -> int:
+    leader.asked += 1
+    leader.requests[leader.asked] = OpenRequest(sender, leader.closes.get(sender, 0), request)
+    return leader.asked
 
 
-def _take_of(
-    leader: ShareLeader, call: Call, group: str, member_id: str, partition: Partition, ranges: Ranges, renews: bool
-) -> str:
-    if not _well_formed(ranges, renews):
+def _take(leader: ShareLeader, call: Call, number: int, request: ShareFetch | ShareAcknowledge) -> None:
+    """What becomes of acknowledgements, by partition. Fetches that wait try again."""
+    for partition, ranges in request.acknowledged:
+        error = _refusal(leader, request, partition, ranges)
+        if error is not None:
+            leader.requests[number].results[partition] = error
+            continue
+        share = leader.shares[request.group, partition]
+        change = acknowledge(share, int(call.now), request.member_id, ranges)
+        settle(leader, call, request.group, partition, change, RELEASED, request.member_id, number=number)
+        if request.renews and not change.error:
+            _tell_renewed(leader, call, request, partition, ranges)
+            fetching.await_lock(leader, call, request.group, partition, share)
+    fetching.look(leader, call, [partition for partition, _ in request.acknowledged if partition in leader.watching])
+
+
+def _refusal(
+    leader: ShareLeader, request: ShareFetch | ShareAcknowledge, partition: Partition, ranges: Ranges
+) -> str | None:
+    """Why the share-partition is not asked; NONE for nothing that it could be asked."""
+    if not _well_formed(ranges, request.renews):
         return INVALID_REQUEST
     if not ranges:
         return NONE
-    share = leader.shares.get((group, partition))
-    if share is None:
-        return UNKNOWN_TOPIC_OR_PARTITION
-    change = acknowledge(share, int(call.now), member_id, ranges)
-    error = settle(leader, call, group, partition, change, RELEASED, member_id)
-    if error != NONE or not renews:
-        return error
-    until = call.now + share.limits.lock_duration_ms
-    queue, member = queue_of(partition), leader.name_of(member_id)
+    return None if (request.group, partition) in leader.shares else UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _tell_renewed(
+    leader: ShareLeader, call: Call, request: ShareFetch | ShareAcknowledge, partition: Partition, ranges: Ranges
+) -> None:
+    until = call.now + leader.limits(request.group).lock_duration_ms
+    queue, member = queue_of(partition), leader.name_of(request.member_id)
     for first, last, types in ranges:
-        for offset in range(first, last + 1) if len(types) > 1 else ():
-            if types[offset - first] == RENEW:
-                call.out.observe(Renewed(group, member, queue, offset, offset + 1, until))
         if types == (RENEW,):
-            call.out.observe(Renewed(group, member, queue, first, last + 1, until))
-    fetching.await_lock(leader, call, group, partition, share)
-    return NONE
+            call.out.observe(Renewed(request.group, member, queue, first, last + 1, until))
+        elif len(types) > 1:
+            for offset in [first + at for at, type in enumerate(types) if type == RENEW]:
+                call.out.observe(Renewed(request.group, member, queue, offset, offset + 1, until))
 
 
 def _well_formed(ranges: Ranges, renews: bool) -> bool:
@@ -168,16 +174,3 @@ def _well_formed(ranges: Ranges, renews: bool) -> bool:
             return False
         behind = last
     return True
-
-
-def _end_session(leader: ShareLeader, call: Call, group: str, member_id: str) -> None:
-    """What the member has acquired of the session's partitions is available again (spec share 4.6)."""
-    session = leader.sessions.remove((group, member_id))
-    if session is None:
-        return
-    for partition in session.partitions:
-        share = leader.shares.get((group, partition))
-        if share is not None:
-            change = release_acquired(share, member_id)
-            settle(leader, call, group, partition, change, SESSION_CLOSED, member_id)
-    fetching.look(leader, call, [partition for partition in session.partitions if partition in leader.watching])

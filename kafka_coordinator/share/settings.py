@@ -5,7 +5,7 @@ In Kafka `ShareGroupConfig` and the share settings of `GroupConfig`.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Final
 
 from kafka_coordinator.share.partition import Limits
@@ -33,6 +33,8 @@ class ShareSettings:
     group_share_max_partition_max_record_locks: int = 4_000
     group_share_max_share_sessions: int = 2_000
     """Sessions of all groups at one broker."""
+    write_ms: int = field(default=0, metadata={"own": True})
+    """None of Kafka's: how long the persister takes to keep a change."""
 
     def limits(self, own: Mapping[str, object]) -> Limits:
         """What holds for a group with these settings of its own; one that is out of the broker's bounds is drawn to the
@@ -66,7 +68,9 @@ class ShareSettings:
         )
 
 
-NAMES: Final[Mapping[str, str]] = {field.name.replace("_", "."): field.name for field in fields(ShareSettings)}
+NAMES: Final[Mapping[str, str]] = {
+    field.name.replace("_", "."): field.name for field in fields(ShareSettings) if not field.metadata
+}
 """Kafka's name of a broker's setting to the field."""
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
 from protocols.engine.nodes import Time
-from protocols.facts import Delivered, PassedOver
+from protocols.facts import Delivered, Ended, PassedOver
 from protocols.java import Queue
 from protocols.load import quickly_made
 from protocols.offsets import OffsetSet
@@ -41,6 +41,11 @@ class Delivery(NamedTuple):
     def passed_over(cls, now: Time, fact: PassedOver) -> "Delivery":
         """Of a record that was not handled, but read past now."""
         return cls(fact.group, fact.member, fact.queue, fact.offset, fact.offset + 1, now, now)
+
+    @classmethod
+    def given_up(cls, now: Time, fact: Ended) -> "Delivery":
+        """Of records that nobody gets any more."""
+        return cls(fact.group, fact.member or "", fact.queue, fact.first, fact.end, now, now)
 
 
 Positions: TypeAlias = Mapping[tuple[str, Queue], Sequence[Delivery]]
@@ -200,8 +205,15 @@ class Lag(NamedTuple):
 _lag = quickly_made(Lag)
 
 
-def lag_over_time(read: Positions, production: Mapping[Queue, Growing], times: Sequence[Time]) -> list[Lag]:
-    """The lag of every queue that a group has read and that is written to, at each of the times (ascending)."""
+def lag_over_time(
+    read: Positions,
+    production: Mapping[Queue, Growing],
+    times: Sequence[Time],
+    without_owners: frozenset[str] = frozenset(),
+) -> list[Lag]:
+    """The lag of every queue that a group has read and that is written to, at each of the times (ascending).
+
+    ``without_owners``: groups whose records are given out one by one: what was not handled among handled ones waits."""
     found: list[Lag] = []
     ends: dict[Growing, list[int]] = {}  # most queues grow alike
     for (group, queue), of_queue in read.items():
@@ -210,7 +222,8 @@ def lag_over_time(read: Positions, production: Mapping[Queue, Growing], times: S
             continue
         if growing not in ends:
             ends[growing] = [growing.end_offset(now) for now in times]
-        places = zip(times, ends[growing], _reached(of_queue, times), strict=True)
+        reached = _handled_by if group in without_owners else _reached
+        places = zip(times, ends[growing], reached(of_queue, times), strict=True)
         found += [_lag((now, group, queue, max(0, end - reached))) for now, end, reached in places]
     return found
 
@@ -227,6 +240,17 @@ def _reached(deliveries: Sequence[Delivery], times: Sequence[Time]) -> Iterator[
             finished = max([finished, *[delivery.end for delivery in active if delivery.until <= now]])
             active = [delivery for delivery in active if delivery.until > now]
         yield max([finished, *[_within(delivery, now) for delivery in active]]) if active else finished
+
+
+def _handled_by(deliveries: Sequence[Delivery], times: Sequence[Time]) -> Iterator[int]:
+    """The first offset of all and the number of records that had been handled, added up, at each of the times."""
+    first = min([delivery.first for delivery in deliveries], default=0)
+    ordered, place, done = sorted(deliveries, key=lambda each: each.until), 0, OffsetSet()
+    for now in times:
+        while place < len(ordered) and ordered[place].until <= now:
+            done.add(ordered[place].first, ordered[place].end)
+            place += 1
+        yield first + len(done)
 
 
 def _within(delivery: Delivery, now: Time) -> int:

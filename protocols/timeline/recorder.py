@@ -1,4 +1,10 @@
-"""Observes a simulation and makes a timeline of the facts."""
+"""Observes a simulation and makes a timeline of the facts.
+
+Why nodes report facts and keep no statistics: the models stay as small as the protocols, both systems are measured by
+the same code, and a new figure needs no change of a model. Why ownership is followed as the facts come in, and not
+afterwards: an invariant that the model breaks ends the run at the moment at which it is broken, where it can be seen
+why; and only changes are kept, so that an hour of a quiet group costs as little as a minute of it.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -41,7 +47,8 @@ class Recorder:
     ``lives``: queues that do not exist all the time (`lifetimes`); ``may_own``: who may own what (`may_own_in`);
     ``uncounted``: prefixes of topics that no figure counts; ``peers``: who lives in one process with whom; ``reads``:
     whether a group has to do with a topic (`reads_in`); ``broadcasting``: groups in which every member reads every
-    queue, so that no figure of sharing counts them. Raises `InvariantError` where the model breaks one.
+    queue, ``without_owners``: those whose records are given out one by one: no figure of sharing counts either. Raises
+    `InvariantError` where the model breaks one.
     """
 
     def __init__(
@@ -53,8 +60,9 @@ class Recorder:
         peers: ProcessPeers | None = None,
         reads: Callable[[str, str], bool] | None = None,
         broadcasting: frozenset[str] = frozenset(),
+        without_owners: frozenset[str] = frozenset(),
     ) -> None:
-        self._broadcasting = broadcasting
+        self._broadcasting, self._without_owners = broadcasting, without_owners
         self._peers, self._reads = peers, reads
         self._lives: Lifetimes = lives or {}
         self._uncounted = uncounted
@@ -148,6 +156,7 @@ class Recorder:
             lives=self._lives,
             uncounted=self._uncounted,
             broadcasting=self._broadcasting,
+            without_owners=self._without_owners,
         )
 
     def _tracing(self) -> Trace:

@@ -119,6 +119,13 @@ class Timeline:
     uncounted: tuple[str, ...] = ()
     broadcasting: frozenset[str] = frozenset()
     """Groups in which every member reads every queue: ``gaps``, ``doubles`` and ``ownership`` are of the others."""
+    without_owners: frozenset[str] = frozenset()
+    """Groups whose records are given out one by one, so that no queue has an owner."""
+
+    @property
+    def not_shared(self) -> frozenset[str]:
+        """Groups that no figure of sharing counts."""
+        return self.broadcasting | self.without_owners
 
     @cached_property
     def _by_kind(self) -> Mapping[type, Sequence[ObservedFact]]:
@@ -147,8 +154,10 @@ class Timeline:
 
     @cached_property
     def passed_over(self) -> tuple[Delivery, ...]:
-        """Records that were read past without being handled: no deliveries, but no lag either."""
-        return tuple([Delivery.passed_over(now, fact) for now, fact in self.told(PassedOver)])
+        """Records that were read past, or given up, without being handled: no deliveries, but no lag either."""
+        passed = [Delivery.passed_over(now, fact) for now, fact in self.told(PassedOver)]
+        passed += [Delivery.given_up(now, fact) for now, fact in self.told(Ended) if fact.how != "acknowledged"]
+        return tuple(passed)
 
     @cached_property
     def times_given(self) -> Mapping[int, int]:

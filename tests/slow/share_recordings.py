@@ -1,7 +1,7 @@
 """Records what members of a share group see on a released broker: `python -m tests.slow.share_recordings FOLDER`.
 
-Each story is a scenario file in ``tests/captures/kafka/share``, which the model plays, too; the recording beside it has
-a line for each record that a member was given or has handled, in seconds since production began.
+The first line of a recording says what was set up; each other one tells of a member, mostly that it was given or has
+handled a record, in seconds since production began. ``tests/kafka_coordinator/share`` plays the same in the model.
 """
 
 import json
@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,15 +20,9 @@ VERSION: Final = "4.4.0"
 TOPIC: Final = "orders"
 SOURCE: Final = Path(__file__).with_name("ShareMembers.java")
 SETTINGS: Final = {"group.id": "g"}
+_WARM_S: Final = 15.0
 _JOINED_S: Final = 8.0
 """So long after its first members a new group gives them records."""
-
-
-class Step(NamedTuple):
-    """What happens so many seconds after production began."""
-
-    at: float
-    do: Callable[["Story"], None]
 
 
 class Row(NamedTuple):
@@ -41,7 +36,7 @@ class Row(NamedTuple):
     count: int
 
 
-class Members_(Members):
+class ShareMembers(Members):
     """Members whose lines are rows; those of one process."""
 
     def _listen(self) -> None:
@@ -57,11 +52,11 @@ class Story:
 
     def __init__(self, kafka: RealKafka, program: Program) -> None:
         self._kafka, self._program = kafka, program
-        self.members: dict[str, Members_] = {}
+        self.members: dict[str, ShareMembers] = {}
         self.extra: list[tuple[float, str, str]] = []
 
     def start(self, name: str, handle: int, **settings: str) -> None:
-        members = self.members[name] = Members_(self._program)
+        members = self.members[name] = ShareMembers(self._program)
         given = {**SETTINGS, "bootstrap.servers": self._kafka.plaintext, "client.id": name, **settings}
         members.say("start", name, TOPIC, str(handle), *(f"{key}={value}" for key, value in given.items()))
 
@@ -70,7 +65,7 @@ class Story:
 
     def produce(self, partitions: int, interval: int, count: int) -> float:
         """Begin to produce; when that was."""
-        self.members["producer"] = Members_(self._program)
+        self.members["producer"] = ShareMembers(self._program)
         self.members["producer"].say("produce", self._kafka.plaintext, TOPIC, *map(str, (partitions, interval, count)))
         while not getattr(self.members["producer"], "rows", []):
             time.sleep(0.02)
@@ -88,77 +83,86 @@ class Story:
         return sorted([*found, *(Row(at, kind, name, "", -1, -1) for at, kind, name in self.extra)])
 
 
-def crowd(story: Story) -> float:
-    """Two members, a third one joins, one is killed while it handles, one gets a record that takes too long."""
+class Play(NamedTuple):
+    """A story: how long its members take for a record, their settings, and what happens when."""
+
+    handle_ms: int
+    settings: dict[str, str]
+    joins: Sequence[tuple[float, str]]
+    slow: Sequence[tuple[float, str, int]] = ()
+    """(When, whose next record, how long that takes)."""
+    poison: Sequence[tuple[float, int]] = ()
+    kills: Sequence[tuple[float, str]] = ()
+    closes: Sequence[tuple[float, str]] = ()
+
+
+EXPLICIT: Final = {"share.acknowledgement.mode": "explicit"}
+STORIES: Final = {
+    "crowd": Play(
+        100,
+        {},
+        [(15, "c3")],
+        slow=[(30, "c1", 60_000), (40, "c2", 40_000)],
+        kills=[(33, "c1")],
+    ),
+    "lonely": Play(50, EXPLICIT, [(70, "c3")], poison=[(10, 0)], kills=[(15, "c2")], closes=[(80, "c1")]),
+}
+"""``crowd``: a third member joins, one is killed with a record in hand, one handles a record for longer than its lock.
+``lonely``: one of two members is killed, whose partitions wait; a record is released until nobody gets it any more; a
+member closes."""
+PARTITIONS, EVERY_MS, TIMES, END_S = 4, 500, 170, 90.0
+
+
+def play(story: Story, of: Play) -> float:
+    """Let it happen; when production began."""
+    story.start("warm", 0, **{"group.id": "warm"})  # the first group of a cluster waits for the topic of the states
+    time.sleep(_WARM_S)
+    story.members.pop("warm").kill()
     for name in ("c1", "c2"):
-        story.start(name, 100)
+        story.start(name, of.handle_ms, **of.settings)
     time.sleep(_JOINED_S)
-    began = story.produce(4, 500, 170)
-    _steps(began, [
-        (15, lambda: story.start("c3", 100)),
-        (30, lambda: story.say("c1", "slow", "60000")),
-        (33, lambda: story.kill("c1")),
-        (40, lambda: story.say("c2", "slow", "40000")),
-        (85, lambda: None),
-    ])  # fmt: skip
-    return began
-
-
-def lonely(story: Story) -> float:
-    """Two members of four partitions, of which one is killed: its partitions wait. A poison record is given out again
-    until nobody tries it any more; a member leaves."""
-    for name in ("c1", "c2"):
-        story.start(name, 50, **{"share.acknowledgement.mode": "explicit"})
-    time.sleep(_JOINED_S)
-    began = story.produce(4, 500, 170)
-    _steps(began, [
-        (10, lambda: story.poison(0)),
-        (15, lambda: story.kill("c2")),
-        (70, lambda: story.start("c3", 50, **{"share.acknowledgement.mode": "explicit"})),
-        (80, lambda: story.say("c1", "close")),
-        (90, lambda: None),
-    ])  # fmt: skip
-    return began
-
-
-def _steps(began: float, steps: Sequence[tuple[float, Callable[[], None]]]) -> None:
-    for at, do in steps:
+    began = story.produce(PARTITIONS, EVERY_MS, TIMES)
+    steps: list[tuple[float, Callable[[], None]]] = [
+        *((at, partial(story.start, name, of.handle_ms, **of.settings)) for at, name in of.joins),
+        *((at, partial(story.say, name, "slow", str(ms))) for at, name, ms in of.slow),
+        *((at, partial(story.poison, number)) for at, number in of.poison),
+        *((at, partial(story.kill, name)) for at, name in of.kills),
+        *((at, partial(story.say, name, "close")) for at, name in of.closes),
+        (END_S, lambda: None),
+    ]
+    for at, do in sorted(steps, key=lambda step: step[0]):
         time.sleep(max(0.0, began + at - time.time()))
         do()
-
-
-STORIES: Final = {"crowd": crowd, "lonely": lonely}
+    return began
 
 
 def record(name: str, to: Path) -> None:
     """Play a story on a released broker, and write what its members saw."""
-    with tempfile.TemporaryDirectory() as folder:
-        with running(Path(folder), {"group.share.heartbeat.interval.ms": "5000"}, version=VERSION) as kafka:
-            jars = kafka_jars(VERSION)
-            program = Program.of(SOURCE, jars, Path(folder))
-            kafka.topics("--create", "--topic", TOPIC, "--partitions", "4", "--replication-factor", "1")
-            config = "org.apache.kafka.tools.ConfigCommand"
-            which = ("--entity-type", "groups", "--entity-name", "g", "--alter")
+    of = STORIES[name]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(Path(folder), {"group.share.heartbeat.interval.ms": "5000"}, version=VERSION) as kafka,
+    ):
+        program = Program.of(SOURCE, kafka_jars(VERSION), Path(folder))
+        kafka.topics("--create", "--topic", TOPIC, "--partitions", str(PARTITIONS), "--replication-factor", "1")
+        for group in ("g", "warm"):
             kafka.tool(
-                config,
-                "--bootstrap-server",
-                kafka.plaintext,
-                *which,
-                "--add-config",
-                "share.auto.offset.reset=earliest",
+                "org.apache.kafka.tools.ConfigCommand",
+                *("--bootstrap-server", kafka.plaintext, "--entity-type", "groups", "--entity-name", group),
+                *("--alter", "--add-config", "share.auto.offset.reset=earliest"),
             )
-            story = Story(kafka, program)
-            try:
-                began = STORIES[name](story)
-            finally:
-                for members in story.members.values():
-                    members.kill()
-            lines = [
-                json.dumps([round(row.at - began, 3), *row[1:]])
-                for row in story.rows()
-                if row.kind not in ("producing",)
-            ]
-            to.write_text("\n".join([json.dumps({"kafka": VERSION, "story": name}), *lines]) + "\n", encoding="utf-8")
+        story = Story(kafka, program)
+        try:
+            began = play(story, of)
+        finally:
+            for members in story.members.values():
+                members.kill()
+    head = {
+        "kafka": VERSION, "partitions": PARTITIONS, "every_ms": EVERY_MS, "times": TIMES,
+        "handle_ms": of.handle_ms, "settings": of.settings, "slow": of.slow, "poison": of.poison,
+    }  # fmt: skip
+    lines = [[round(row.at - began, 3), *row[1:]] for row in story.rows() if row.kind != "producing"]
+    to.write_text("\n".join(map(json.dumps, [head, *lines])) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
