@@ -233,6 +233,8 @@ def settle(
     """Have the persister keep what has changed. ``why`` records can be given out again; ``member_id`` had them;
     ``died``: they were on their way to the dead letter topic; ``number``: of the request that it is the answer to."""
     delay = leader.settings.write_ms
+    if change.of_lock and member_id is not None:  # it holds at once, whatever becomes of the write
+        _tell(leader, call, group, partition, change.states, why, member_id, died)
     write = PendingWrite(call.now + delay, group, partition, change, why, member_id, died, number)
     if number is not None:
         leader.requests[number].unwritten += 1
@@ -260,7 +262,7 @@ def written(leader: ShareLeader, call: Call, write: PendingWrite) -> None:
         request.results[partition] = change.error or NONE
     if change.error:
         return
-    if write.member_id is not None or write.died:
+    if not change.of_lock and (write.member_id is not None or write.died):
         _tell(leader, call, group, partition, change.states, write.why, write.member_id, write.died)
     if share is None:
         return
