@@ -232,6 +232,10 @@ def settle(
 ) -> None:
     """Have the persister keep what has changed. ``why`` records can be given out again; ``member_id`` had them;
     ``died``: they were on their way to the dead letter topic; ``number``: of the request that it is the answer to."""
+    if why == LOCK_TIMEOUT and member_id is not None:
+        # The records have changed already, whatever becomes of the write (spec share 4.6).
+        _tell(leader, call, group, partition, change.states, why, member_id, died)
+        member_id = None
     delay = leader.settings.write_ms
     if change.of_lock and member_id is not None:  # it holds at once, whatever becomes of the write
         _tell(leader, call, group, partition, change.states, why, member_id, died)
