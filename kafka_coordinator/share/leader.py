@@ -70,6 +70,12 @@ class Logs(Protocol):
         """Write records to the group's dead letter topic."""
 
 
+class Observing(Protocol):
+    """The part of an outbox that is told facts."""
+
+    def observe(self, fact: tuple[object, ...]) -> None: ...
+
+
 class Call(NamedTuple):
     """What is there for the time of one call."""
 
@@ -231,6 +237,8 @@ def settle(
         _tell(leader, call, group, partition, change.states, why, member_id, died)
         member_id = None
     delay = leader.settings.write_ms
+    if change.of_lock and member_id is not None:  # it holds at once, whatever becomes of the write
+        _tell(leader, call, group, partition, change.states, why, member_id, died)
     write = PendingWrite(call.now + delay, group, partition, change, why, member_id, died, number)
     if number is not None:
         leader.requests[number].unwritten += 1
@@ -258,7 +266,7 @@ def written(leader: ShareLeader, call: Call, write: PendingWrite) -> None:
         request.results[partition] = change.error or NONE
     if change.error:
         return
-    if write.member_id is not None:
+    if not change.of_lock and (write.member_id is not None or write.died):
         _tell(leader, call, group, partition, change.states, write.why, write.member_id, write.died)
     if share is None:
         return
@@ -277,10 +285,10 @@ def _tell(
     partition: Partition,
     states: list[Persisted],
     why: Back,
-    member_id: str,
+    member_id: str | None,
     died: bool,
 ) -> None:
-    queue, member = queue_of(partition), leader.name_of(member_id)
+    queue, member = queue_of(partition), None if member_id is None else leader.name_of(member_id)
     at = 0
     while at < len(states):
         first, last, state, _ = states[at]
@@ -288,7 +296,7 @@ def _tell(
         while at < len(states) and states[at].first == last + 1 and states[at].state is state:
             last = states[at].last
             at += 1
-        if state is State.AVAILABLE:
+        if state is State.AVAILABLE and member is not None:
             call.out.observe(Available(group, member, queue, first, last + 1, why))
         elif state in _ENDS:
             call.out.observe(Ended(group, member, queue, first, last + 1, "dead letter" if died else _ENDS[state]))
@@ -306,11 +314,19 @@ def fence(leader: ShareLeader, call: Call, group: str, partition: Partition) -> 
     share.phase = Phase.FENCED
     if leader.locked_until.pop((group, partition), None) is not None:
         call.out.cancel_timer((LOCK, group, partition))
+    _tell_lost(leader, call.out, group, partition, share)
+
+
+def lost(leader: ShareLeader, out: Observing) -> None:
+    """The broker's process has ended, and others lead in its place: nobody has what was acquired of it."""
+    for (group, partition), share in leader.shares.items():
+        _tell_lost(leader, out, group, partition, share)
+
+
+def _tell_lost(leader: ShareLeader, out: Observing, group: str, partition: Partition, share: SharePartition) -> None:
     queue = queue_of(partition)
     for batch in share.batches:
-        for piece in batch.pieces():
-            owner = piece.entry.owner
-            if piece.entry.state is State.ACQUIRED and owner is not None:
-                call.out.observe(
-                    Available(group, leader.name_of(owner), queue, piece.first, piece.last + 1, LEADER_MOVED)
-                )
+        for first, last, entry in batch.pieces():
+            state, owner = (entry.state, entry.owner) if entry.before is None else entry.before[::2]
+            if state is State.ACQUIRED and owner is not None:
+                out.observe(Available(group, leader.name_of(owner), queue, first, last + 1, LEADER_MOVED))
