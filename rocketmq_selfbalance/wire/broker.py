@@ -90,6 +90,7 @@ class ServedBroker:
         named = self._at(now, out)
         self.served.started = now
         self.served.unfinished.clear()
+        popping.begin(self.served)
         self.node.start(now, named)
         schedule_next(self.served.broker, now, named)
         out.set_timer(LOOK, now + LOOK_MS)

@@ -85,7 +85,7 @@ def given_out(served: Served, now: Time, topic: str, group: str) -> GivenOut:
     if not isinstance(found, GivenOut):
         wall = float(served.epoch(now))
         found = GivenOut(
-            [ReviveQueue(wall + INTERVAL_MS + served.revive_phase) for _ in range(REVIVE_QUEUES)],
+            [ReviveQueue(wall + INTERVAL_MS + served.revive_phases[number]) for number in range(REVIVE_QUEUES)],
             topic=topic,
             group=group,
         )

@@ -30,6 +30,13 @@ FORCE_EVERY = 800
 """``popLongPollingForceNotifyInterval``: a record at such an offset wakes a request whatever its tags are."""
 
 
+def begin(served: Served) -> None:
+    """The broker starts: requests that waited at its forerunner are gone."""
+    for state in served.store.popped.values():
+        if isinstance(state, GivenOut):
+            state.line.clear()
+
+
 def pop(served: Served, now: Time, sender: str, message: asked.Pop, out: Outbox) -> None:
     """A request for records."""
     refused = _refusal(served, message)
@@ -80,6 +87,8 @@ def _taken(
     numbers = [number for number in range(config.read) if number in state.queues]
     ends = {number: state.queues[number].max_offset(now) for number in numbers}
     state.wanted = pulling.codes_of(message.tags)
+    revive_queue = served.revive_queue(message.correlation)
+    state.pops = state.pops if revive_queue is None else revive_queue
     random = out.choose(f"pop {message.correlation}", range(100))
     most = min(message.most, MOST_AT_ONCE)
     if message.in_order:

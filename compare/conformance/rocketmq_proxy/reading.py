@@ -4,7 +4,7 @@ cluster, and what was done to it."""
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from compare.conformance.cases import Line, MalformedCase, validated
 from compare.conformance.recordings import MOST_MS, Part
@@ -44,7 +44,9 @@ class RecordedCall(Part):
     client: str | None = None
     deadline_ms: int | None = None
     end_ms: int | None = None
-    request: dict[str, Any] | None = None
+    request: Annotated[
+        dict[str, Any] | None, BeforeValidator(lambda told: told if isinstance(told, dict) else None)
+    ] = None
     response: Any = None
     responses: list[dict[str, Any]] = []
     grpcStatus: str | None = None  # noqa: N815
@@ -73,6 +75,7 @@ class Recording(Part):
     lengthMs: Ms  # noqa: N815
     loadAverage: list[float] = []  # noqa: N815
     script: list[RecordedAction] = []
+    notes: list[str] = []
     grpc: list[RecordedCall]
 
 
