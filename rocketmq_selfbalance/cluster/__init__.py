@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     )
     from rocketmq_selfbalance.cluster.outages import NAME_SERVER
     from rocketmq_selfbalance.cluster.servers import configuration
+    from rocketmq_selfbalance.cluster.variant import cluster_of_variant
     from rocketmq_selfbalance.codes import (
         BROADCASTING,
         CLUSTERING,
