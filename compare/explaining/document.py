@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
+from compare.catalogues import WITHOUT_OWNERS
 from compare.documents.comparison import AssumptionRecord, Record, ScenarioDocument, SeedsRecord, VerdictRecord
 from compare.explaining.harm import Telling, harm
 from compare.explaining.side_by_side import side_by_side
@@ -79,7 +80,7 @@ def _production(system: str, variants: Sequence[Variant]) -> Iterator[str]:
     scenario = variants[0].scenario
     if not scenario.load.writes:
         return
-    if system != "rocketmq":
+    if system != "rocketmq" and any(variant.part.system not in WITHOUT_OWNERS for variant in variants):
         yield "fetching takes neither time nor messages, because what a fetch brings is computed"
 
 

@@ -317,9 +317,10 @@ def await_lock(leader: ShareLeader, call: Call, group: str, partition: Partition
         call.out.set_timer((LOCK, group, partition), max(float(lock.due), call.now))
 
 
-def locks_ended(leader: ShareLeader, call: Call, group: str, partition: Partition) -> None:
-    """The timer was due: records whose lock has run out are available again (spec share 4.6)."""
-    now = max(call.now, leader.locked_until.pop((group, partition), 0.0))
+def locks_ended(leader: ShareLeader, call: Call, group: str, partition: Partition, until: float = 0.0) -> None:
+    """The timer was due: records whose lock has run out are available again (spec share 4.6). ``until``: locks that
+    would run out up to this time do so now."""
+    now = max(call.now, until, leader.locked_until.pop((group, partition), 0.0))
     share = leader.shares.get((group, partition))
     if share is None:
         return

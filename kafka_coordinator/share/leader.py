@@ -164,6 +164,22 @@ class ShareLeader(NodeState):
         for (group, _), share in self.shares.items():
             share.limits = self.limits(group)
 
+    def renumber(self) -> None:
+        """Requests have numbers that do not say how many there were before."""
+        numbers = {number: at for at, number in enumerate(self.requests, 1)}
+        fetches = {number: at for at, number in enumerate(self.waiting, 1)}
+        self.requests = {numbers[number]: request for number, request in self.requests.items()}
+        for fetch in self.waiting.values():
+            fetch.number = numbers[fetch.number]
+        for write in self.writes:
+            write.number = None if write.number is None else numbers[write.number]
+        self.waiting = {fetches[number]: fetch for number, fetch in self.waiting.items()}
+        self.watching = {
+            partition: {group: {fetches[number]: None for number in waiting} for group, waiting in of_groups.items()}
+            for partition, of_groups in self.watching.items()
+        }
+        self.asked, self.fetches = len(numbers), len(fetches)
+
     def name_of(self, member_id: str) -> str:
         return self.names.get(member_id) or member_id
 
@@ -210,6 +226,10 @@ def settle(
 ) -> None:
     """Have the persister keep what has changed. ``why`` records can be given out again; ``member_id`` had them;
     ``died``: they were on their way to the dead letter topic; ``number``: of the request that it is the answer to."""
+    if why == LOCK_TIMEOUT and member_id is not None:
+        # The records have changed already, whatever becomes of the write (spec share 4.6).
+        _tell(leader, call, group, partition, change.states, why, member_id, died)
+        member_id = None
     delay = leader.settings.write_ms
     write = PendingWrite(call.now + delay, group, partition, change, why, member_id, died, number)
     if number is not None:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from kafka_coordinator.share.persister import NO_OFFSET, Kept, Write
 from kafka_coordinator.share.records import Batch, Batches, Entry, Known, Lock, Persisted, Piece, State
 from kafka_coordinator.versions import DEFAULT, Version
-from protocols.node_state import NodeState
+from protocols.node_state import Apart, NodeState
 
 REJECTED: Final = "client_reject"
 EXHAUSTED: Final = "delivery_count_exceeded"
@@ -93,7 +93,7 @@ class SharePartition(NodeState):
     locks: list[Lock] = field(default_factory=list)
     """A heap of locks that were set; one that nothing refers to any more has been given up."""
     locks_set: int = 0
-    woken: int = 0
+    woken: Apart[int] = 0
     """How often fetches that wait were told to try again."""
 
     def loaded(self, kept: Kept, reset_offset: int) -> Change:

@@ -230,11 +230,12 @@ def _write_consumer_heartbeat(
         member_id=answer.member_id,
         member_epoch=answer.member_epoch,
         heartbeat_interval=timedelta(milliseconds=answer.heartbeat_interval_ms),
-        assignment=None if answer.assignment is None else _with_ids(kind, answer.assignment, asked.state),
+        assignment=None if answer.assignment is None else assigned(kind, answer.assignment, asked.state),
     )
 
 
-def _with_ids(kind: Kind, partitions: tuple[Partition, ...], state: BrokerState) -> Entity:
+def assigned(kind: Kind, partitions: tuple[Partition, ...], state: BrokerState) -> Entity:
+    """The field ``assignment`` of an answer of this class."""
     ids = state.topic_ids
     item = part(kind, "assignment", "topic_partitions")
     topics = tuple(

@@ -34,8 +34,9 @@ METADATA: Final = 3
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """What a client may call its software and its version (KIP-511)."""
 
-_FEATURES: Final = {"group.version": 1, "transaction.version": 2}
-"""Features of the cluster and their levels, which clients look for: of groups, of transactions (KIP-890)."""
+_FEATURES: Final = {"group.version": 1, "share.version": 1, "transaction.version": 2}
+"""Features of the cluster and their levels, which clients look for: of groups, of share groups, of transactions
+(KIP-890)."""
 
 _NULL_IS_ALL_SINCE: Final = 1
 _IDS_SINCE: Final = 12

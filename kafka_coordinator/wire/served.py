@@ -16,6 +16,8 @@ from kafka_coordinator.cluster.controller import Controller, ControllerSettings
 from kafka_coordinator.coordinator.group import session_timer
 from kafka_coordinator.coordinator.node import offsets_topic
 from kafka_coordinator.coordinator.settings import BrokerSettings, with_settings
+from kafka_coordinator.share.settings import NAMES as SHARE_SETTINGS
+from kafka_coordinator.share.settings import ShareSettings
 from kafka_coordinator.transactions import TRANSACTION_SETTINGS, TransactionSettings
 from kafka_coordinator.versions import DEFAULT, Version
 from kafka_coordinator.wire.beliefs import Beliefs
@@ -29,6 +31,7 @@ from kafka_coordinator.wire.state import CONTROLLER, BrokerAddress, BrokerState,
 from protocols.engine.nodes import at_port
 from protocols.engine.sockets import Sockets
 from protocols.errors import UserError
+from protocols.load import changed
 
 DEFAULT_BROKERS = ("broker-1",)
 
@@ -53,14 +56,19 @@ class ServedCluster:
         self._host, self._advertised = "127.0.0.1", None  # type: tuple[str, str | None]
         self.brokers = tuple(brokers)
         own = {name: value for name, value in settings.items() if name in TRANSACTION_SETTINGS}
-        of_groups = {name: value for name, value in settings.items() if name not in own}
+        of_shares = {SHARE_SETTINGS[name]: value for name, value in settings.items() if name in SHARE_SETTINGS}
+        of_groups = {name: value for name, value in settings.items() if name not in own and name not in SHARE_SETTINGS}
         self.settings = with_settings(BrokerSettings(version=version), of_groups, "kafka")
         self.controller = Controller(self.brokers, self.settings.offsets_topic_num_partitions)
         for topic, count in topics.items():
             self.controller.put_topic(topic, tuple(self.brokers[n % len(self.brokers)] for n in range(count)))
             self.controller.topic_ids[topic] = UUID(int=world.random.getrandbits(128), version=4).int
         self.offsets = offsets_topic(self.settings)
-        self.storage = Storage(int(time() * 1000), transactions=TransactionSettings.of(own))
+        self.storage = Storage(
+            int(time() * 1000),
+            transactions=TransactionSettings.of(own),
+            share_settings=changed(ShareSettings(), of_shares),
+        )
         self.names = Names()
         self.beliefs = Beliefs(self.names)
         self.addresses: dict[str, BrokerAddress] = {}
@@ -238,8 +246,10 @@ class Operations:
 
 def _member_id(broker: Broker, group: str, member: str) -> str | None:
     core = broker.coordinator.core
-    classic, other = core.groups.get(group), core.consumer_groups.get(group)
+    classic, other, share = core.groups.get(group), core.consumer_groups.get(group), core.share_groups.get(group)
     names = {each.id: each.client_id for each in classic.members.values()} if classic else {}
     if other is not None:
         names |= {each.id: each.profile.client_id for each in other.members.values()}
+    if share is not None:
+        names |= {each.id: each.client_id for each in share.members.values()}
     return next((member_id for member_id, name in names.items() if member in (member_id, name)), None)

@@ -16,6 +16,7 @@ from uuid import UUID
 from kio.static.protocol import Entity
 
 from kafka_coordinator.cluster.broker import Broker, ClusterState
+from kafka_coordinator.share.leader import ShareLeader
 from kafka_coordinator.wire.entities import Kind
 from kafka_coordinator.wire.fetches import Fetches
 from kafka_coordinator.wire.names import Names
@@ -76,10 +77,18 @@ class BrokerState:
     """The records of the cluster's partitions."""
     fetches: Fetches = field(default_factory=Fetches)
     """Fetch sessions, and fetches that wait for records."""
+    share: ShareLeader = field(init=False)
+    """The share-partitions of what this broker leads."""
+    configs_seen: int = 0
+    """How often settings had changed when those of groups were looked at last."""
     _gone: dict[UUID, str] = field(default_factory=dict)
     _seen: Mapping[str, int] | None = None
     _ids: Mapping[str, UUID] = field(default_factory=dict)
     _names: Mapping[UUID, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        version = self.broker.coordinator.core.settings.version
+        self.share = ShareLeader(self.storage.shares, self.storage.share_settings, version)
 
     @property
     def version(self) -> str:
