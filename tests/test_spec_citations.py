@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("protocols", "kafka_coordinator", "rocketmq_selfbalance", "compare", "equipoise", "tests")
-NAMES = "kafka|rocketmq|pop|share"
+NAMES = "grpc|kafka|rocketmq|pop|share"
 _STEPS = r",? (?:steps?|no\.|item|rule) \w+(?: (?:to|and) \d+\b(?!\.\d))?"
 _NUMBER = rf"\d+(?:\.\d+)?(?:{_STEPS})?"
 CITATION = re.compile(rf"\bspec(?: ({NAMES}))? ({_NUMBER}(?:(?:, and|,| to| and) {_NUMBER})*)", re.IGNORECASE)

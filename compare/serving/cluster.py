@@ -25,6 +25,8 @@ from protocols.scenario.model import Scenario
 
 PORTS: Mapping[str, int] = {"kafka": 9092, "rocketmq": 9876}
 """Where clients begin, if nobody says otherwise."""
+PROXY_PORT = 8081
+"""Where RocketMQ's clients of the 5.x line begin, if nobody says otherwise and the port is free."""
 
 LOG = logging.getLogger("equipoise.serving")
 
@@ -238,4 +240,8 @@ async def _rocketmq(
         port=port,
         advertised=advertised,
     )
+    try:
+        await cluster.start_proxy(PROXY_PORT if port == PORTS["rocketmq"] else 0)
+    except OSError:
+        await cluster.start_proxy(0)
     return RocketMQService(cluster), cluster.name_server

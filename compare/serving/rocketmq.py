@@ -39,6 +39,11 @@ class RocketMQService:
         self._known: Mapping[str, Mapping[str, int]] = {}
 
     @property
+    def proxy(self) -> str | None:
+        """Where clients of the 5.x line begin; None without grpcio."""
+        return self.cluster.proxy
+
+    @property
     def brokers(self) -> Sequence[str]:
         """Names of all brokers, those that are away among them."""
         return self.cluster.brokers

@@ -28,6 +28,7 @@ from compare.serving.cluster import Served, start
 from compare.serving.history import MOST_MESSAGES, REAL, History
 from compare.serving.kept import Keeper, can_be_kept
 from compare.serving.recorded import Journal, make_traces
+from compare.serving.rocketmq import RocketMQService
 from compare.serving.service import Service
 from compare.verbs.options import HELP_OPTIONS, check_report, hear_sigterm, save_report, takes_versions
 from protocols import UserError, files
@@ -247,6 +248,8 @@ async def _serve(
     keeper = None if keep is None else Keeper(partial(keep, served), lambda: dict(served.world.messages))
     try:
         click.echo(served.address)
+        if isinstance(served.service, RocketMQService):
+            _tell_proxy(served.service.proxy)
         for text in served.passed_over:
             click.echo(f"serve: {text}", err=True)
         await over.wait()
@@ -258,6 +261,15 @@ async def _serve(
         if journal is not None:
             journal.close()
     return served, end
+
+
+def _tell_proxy(address: str | None) -> None:
+    if address is not None:
+        click.echo(f"rocketmq: proxy {address}")
+    else:
+        click.echo(
+            "serve: clients of the 5.x line are not served: pip install 'equipoise[serve]' brings grpcio", err=True
+        )
 
 
 def _keep(served: Served, name: str, record: Path) -> None:

@@ -17,7 +17,7 @@ may do to the requests of real clients, hold them back or answer them in the nod
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -60,6 +60,8 @@ class Sockets:
         self.messages: dict[type[Message], int] = {}
         """Type of message to how many were received and sent."""
         self.gate: Gate | None = None
+        self.endings: list[Callable[[], Awaitable[None]]] = []
+        """What else is to be done when everything ends: to close connections that are not this world's."""
         self._turns = Turns(self.tell_time)
         self._servers: dict[str, asyncio.Server] = {}
         self._closing: dict[Connection, None] = {}
@@ -100,6 +102,8 @@ class Sockets:
 
     async def close(self) -> None:
         """End everything; returns when every connection is closed."""
+        for ending in self.endings:
+            await ending()
         for name in list(self.processes):
             self.end(name)
         self._alarms.cancel()

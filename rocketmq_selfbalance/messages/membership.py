@@ -83,6 +83,7 @@ class SubscriptionGroup(NamedTuple):
     retry_queue_nums: int = 1
     retry_max_times: int = 16
     notify_consumer_ids_changed_enable: bool = True
+    consume_message_orderly: bool = False
 
 
 class UpdateSubscriptionGroup(NamedTuple):

@@ -19,6 +19,8 @@ class TopicConfig(NamedTuple):
     write: int
     """Queues that producers write to: 0 to ``write - 1``."""
     perm: int = PERM_READ | PERM_WRITE
+    kind: str = "NORMAL"
+    """``message.type``: what producers of the 5.x line may send, or MIXED."""
 
 
 class DataVersion(NamedTuple):

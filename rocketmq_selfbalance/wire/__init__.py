@@ -2,6 +2,7 @@
 
 - `cluster`: a name server and brokers on ports of one process
 - `conversation`: frames to messages and back; `requests` and `answers` are its two directions
+- `grpc_door`: connections of clients of the 5.x line; `rehearsal`: the same without connections, in virtual time
 - `name_server`, `broker`: the simulation's nodes with what only real clients ask of them
 - `stored_messages`, `served`: records with their contents; `sending`, `pulling`: what is done with them
 - `offset_views`, `config_views`: what tools ask; `ownership`: what is concluded about who reads which queue
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rocketmq_selfbalance.remoting import Frame, FrameError, decode, encode, length_of
     from rocketmq_selfbalance.wire.cluster import RocketMQCluster
     from rocketmq_selfbalance.wire.messages import Pulled, SendMessage
+    from rocketmq_selfbalance.wire.orders import KINDS
     from rocketmq_selfbalance.wire.refusals import (
         ERRORS,
         NO_LOCK,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
         queue_of,
         refusal,
     )
+    from rocketmq_selfbalance.wire.rehearsal import Rehearsal, subscription_group
     from rocketmq_selfbalance.wire.stored_messages import properties_text
 
 __getattr__ = lazy_names(__name__)

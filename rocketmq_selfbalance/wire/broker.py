@@ -16,8 +16,10 @@ from rocketmq_selfbalance.codes import REQUEST_CODE_NOT_SUPPORTED, SUCCESS, SYST
 from rocketmq_selfbalance.messages.membership import GetConsumerListByGroup, HeartBeat, ResetOffset, UnregisterClient
 from rocketmq_selfbalance.messages.nameserver import RegisterBroker, UnregisterBroker
 from rocketmq_selfbalance.messages.offsets import SearchOffsetByTimestamp
+from rocketmq_selfbalance.messages.popping import Ack, ChangeInvisible, Pop, ToDeadLetters
 from rocketmq_selfbalance.messages.requests import Answer, LockBatchMq, LockBatchMqAnswer, UnlockBatchMq
-from rocketmq_selfbalance.wire import messages, offset_views, pulling, sending
+from rocketmq_selfbalance.wire import messages, offset_views, popped, popping, pulling, sending
+from rocketmq_selfbalance.wire.given_out import POPPED
 from rocketmq_selfbalance.wire.served import ClientKind, Served
 
 T = TypeVar("T")
@@ -80,6 +82,7 @@ class ServedBroker:
 
     def __init__(self, served: Served) -> None:
         self.served = served
+        served.arrivals = pulling.arrived, popping.arrived
         self.node = BrokerNode(served.broker)
         self._named: NamedOutbox | None = None
 
@@ -107,6 +110,8 @@ class ServedBroker:
         elif timer == DELIVER:
             pulling.delivered(served, now, named)
             schedule_next(served.broker, now, named)
+        elif isinstance(timer, tuple) and timer[0] == POPPED:
+            popping.due(served, now, timer, named)
         elif isinstance(timer, tuple) and timer[0] != IDLE:
             pulling.held_due(served, now, timer, named)
         else:
@@ -249,6 +254,12 @@ _Handle: TypeAlias = Callable[[ServedBroker, Time, str, Any, Outbox], None]
 _REQUESTS: Mapping[type[Message], _Handle] = {
     messages.Pull: lambda broker, *event: pulling.pull(broker.served, *event),
     messages.SendMessage: lambda broker, *event: sending.send(broker.served, *event),
+    messages.SendHalf: lambda broker, *event: sending.send_half(broker.served, *event),
+    messages.EndHalf: lambda broker, *event: sending.end_half(broker.served, *event),
+    Pop: lambda broker, *event: popping.pop(broker.served, *event),
+    Ack: lambda broker, *event: popped.ack(broker.served, *event),
+    ChangeInvisible: lambda broker, *event: popped.change(broker.served, *event),
+    ToDeadLetters: lambda broker, *event: popped.bury(broker.served, *event),
     messages.SendBack: lambda broker, *event: sending.send_back(broker.served, *event),
     messages.ClientHeartbeat: ServedBroker.heartbeat,
     UnregisterClient: ServedBroker.unregister,

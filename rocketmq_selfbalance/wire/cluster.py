@@ -16,12 +16,20 @@ from protocols.engine.sockets import Sockets
 from rocketmq_selfbalance.broker import Broker, Disk
 from rocketmq_selfbalance.broker.state import BrokerSettings, SubscriptionGroupManager, TopicConfigManager
 from rocketmq_selfbalance.broker.store import StopBroker
-from rocketmq_selfbalance.messages.membership import DeleteTopicInBroker, ResetOffset, UpdateTopic
-from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer, TopicConfig
+from rocketmq_selfbalance.messages.membership import (
+    DeleteTopicInBroker,
+    ResetOffset,
+    SubscriptionGroup,
+    UpdateSubscriptionGroup,
+    UpdateTopic,
+)
+from rocketmq_selfbalance.messages.nameserver import DeleteTopicInNameServer, Route, TopicConfig
 from rocketmq_selfbalance.nameserver import NameServerSettings
+from rocketmq_selfbalance.proxy import NAME, Proxy, ProxyNode, ProxySettings
 from rocketmq_selfbalance.wire import requests, sending, stored_messages
 from rocketmq_selfbalance.wire.broker import ServedBroker
 from rocketmq_selfbalance.wire.conversation import maker
+from rocketmq_selfbalance.wire.directory import ClusterDirectory
 from rocketmq_selfbalance.wire.name_server import ServedNameServer
 from rocketmq_selfbalance.wire.ownership import Ownership
 from rocketmq_selfbalance.wire.served import RecordStore, Served, WireSettings
@@ -53,6 +61,8 @@ class RocketMQCluster:
         self.disks: dict[str, Disk] = {}
         self._stores: dict[str, RecordStore] = {}
         self.ownership = Ownership()
+        self.proxy: str | None = None
+        """The ``host:port`` of the proxy for clients of the 5.x line; None where none is served."""
 
     @classmethod
     async def start(
@@ -155,12 +165,46 @@ class RocketMQCluster:
         process = self.world.processes.get(name)
         return process.node.served if process is not None and isinstance(process.node, ServedBroker) else None
 
+    async def start_proxy(self, port: int = 0, settings: ProxySettings | None = None) -> bool:
+        """Serve clients of the 5.x line too, on this port (0: a free one); whether grpcio is there to do it."""
+        try:
+            from rocketmq_selfbalance.wire.grpc_door import DOOR, GrpcDoor
+        except ModuleNotFoundError:
+            return False
+        door = GrpcDoor(self.world)
+        self.world.endings.append(door.close)
+        taken = await door.listen(self.host, port)
+        self.proxy = at_port(self.advertised or self.host, taken)
+        proxy = Proxy(
+            settings or ProxySettings(), ClusterDirectory(self._route, self.disks), taken, self.epoch_ms, DOOR
+        )
+        self.world.start(DOOR, door)
+        self.world.start(NAME, ProxyNode(proxy))
+        return True
+
+    def _route(self, topic: str) -> Route | None:
+        process = self.world.processes.get(NAME_SERVER)
+        return (
+            process.node.node.route(topic)
+            if process is not None and isinstance(process.node, ServedNameServer)
+            else None
+        )
+
     # Topics and offsets.
 
-    def create_topic(self, topic: str, queues: Mapping[str, int]) -> None:
-        """Create a topic or change it: broker to its number of queues. A broker that is not named keeps what it has."""
+    def create_topic(self, topic: str, queues: Mapping[str, int], kind: str | None = None) -> None:
+        """Create a topic or change it: broker to its number of queues. A broker that is not named keeps what it has.
+        ``kind``: NORMAL, FIFO, DELAY, TRANSACTION, PRIORITY or MIXED; left out, as it was."""
         for broker, count in queues.items():
-            self.administer(broker, UpdateTopic(0, TopicConfig(topic, count, count)))
+            before = self.disks[broker].topics.configs.get(topic)
+            known = kind or (before.kind if before is not None else "NORMAL")
+            self.administer(broker, UpdateTopic(0, TopicConfig(topic, count, count, kind=known)))
+
+    def create_group(self, group: str, *, in_order: bool = False, most_retries: int = 16) -> None:
+        """Create a group or change it, on all brokers."""
+        config = SubscriptionGroup(group, retry_max_times=most_retries, consume_message_orderly=in_order)
+        for broker in self.disks:
+            self.administer(broker, UpdateSubscriptionGroup(0, config))
 
     def delete_topic(self, topic: str) -> None:
         for broker in self.disks:

@@ -18,7 +18,7 @@ _MOST_FOUND = 64
 
 def _topic_json(config: TopicConfig) -> dict[str, object]:
     return {
-        "attributes": {},
+        "attributes": {} if config.kind == "NORMAL" else {"message.type": config.kind},
         "order": False,
         "perm": config.perm,
         "readQueueNums": config.read,
@@ -62,7 +62,7 @@ def _group_json(config: SubscriptionGroup) -> dict[str, object]:
         "consumeBroadcastEnable": config.consume_broadcast_enable,
         "consumeEnable": config.consume_enable,
         "consumeFromMinEnable": True,
-        "consumeMessageOrderly": False,
+        "consumeMessageOrderly": config.consume_message_orderly,
         "consumeTimeoutMinute": 15,
         "groupName": config.group,
         "groupSysFlag": 0,

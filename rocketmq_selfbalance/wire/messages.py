@@ -133,6 +133,22 @@ class SendMessage(NamedTuple):
     oneway: bool
 
 
+class SendHalf(NamedTuple):
+    """A record of a transaction, from the proxy."""
+
+    correlation: int
+    message: SendMessage
+
+
+class EndHalf(NamedTuple):
+    """The half of this number is committed, rolled back, or still open (None). ``id``: the transaction's."""
+
+    correlation: int
+    half: int
+    commit: bool | None
+    id: str
+
+
 class Pull(NamedTuple):
     """PULL_MESSAGE or LITE_PULL_MESSAGE: the simulation's and what it has no use for. ``expression``: the client's own
     filter in place of its group's, None where it brings none; ``kind`` is TAG or SQL92; ``most_bytes`` of records."""

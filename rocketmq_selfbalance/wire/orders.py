@@ -19,12 +19,23 @@ def update_topic(number: int, frame: Frame, server: str) -> Message:
     read, write = fields.whole("readQueueNums", 16), fields.whole("writeQueueNums", 16)
     if not (0 <= read <= 65_536 and 0 <= write <= 65_536):
         raise FieldError(f"a topic of {read} queues to read and {write} to write")
-    return Administer(
-        number,
-        membership.UpdateTopic(
-            number, nameserver.TopicConfig(fields.text("topic"), read, write, fields.whole("perm", 6))
-        ),
+    config = nameserver.TopicConfig(
+        fields.text("topic"), read, write, fields.whole("perm", 6), _kind(fields.text("attributes", ""))
     )
+    return Administer(number, membership.UpdateTopic(number, config))
+
+
+KINDS = frozenset(("NORMAL", "FIFO", "DELAY", "TRANSACTION", "PRIORITY", "MIXED"))
+"""Of topics: what producers of the 5.x line may send."""
+
+
+def _kind(attributes: str) -> str:
+    """What is said with ``+message.type=FIFO``; NORMAL where nothing is."""
+    for attribute in attributes.split(","):
+        name, _, value = attribute.partition("=")
+        if name.strip() == "+message.type" and value.strip() in KINDS:
+            return value.strip()
+    return "NORMAL"
 
 
 def delete_topic(number: int, frame: Frame, server: str) -> Message:
@@ -45,6 +56,7 @@ def update_group(number: int, frame: Frame, server: str) -> Message:
         min(max(whole("retryQueueNums", body.get("retryQueueNums", 1)), 0), 1024),
         whole("retryMaxTimes", body.get("retryMaxTimes", 16)),
         body.get("notifyConsumerIdsChangedEnable", True) is True,
+        body.get("consumeMessageOrderly", False) is True,
     )
     return Administer(number, membership.UpdateSubscriptionGroup(number, config))
 

@@ -200,4 +200,4 @@ def forget(served: Served, sender: str) -> None:
 def delivered(served: Served, now: Time, out: Outbox) -> None:
     """Records whose delay is over are written; the pulls that wait for them are answered."""
     for topic, number in served.store.deliver(now):
-        arrived(served, now, topic, number, out)
+        served.arrived(now, topic, number, out)

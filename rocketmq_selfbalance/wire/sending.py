@@ -3,6 +3,7 @@
 (``consumerSendMsgBack``; spec 6.7), by the rules of `rocketmq_selfbalance.broker.node`."""
 
 from collections.abc import Mapping
+from math import ceil
 
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Noted
@@ -11,9 +12,9 @@ from rocketmq_selfbalance.broker import administration, node
 from rocketmq_selfbalance.broker.state import retry_topic
 from rocketmq_selfbalance.messages.membership import SubscriptionGroup
 from rocketmq_selfbalance.messages.nameserver import TopicConfig
-from rocketmq_selfbalance.wire import pulling, stored_messages
-from rocketmq_selfbalance.wire.messages import Reply, SendBack, SendMessage
-from rocketmq_selfbalance.wire.served import Served
+from rocketmq_selfbalance.wire import stored_messages
+from rocketmq_selfbalance.wire.messages import EndHalf, Reply, SendBack, SendHalf, SendMessage
+from rocketmq_selfbalance.wire.served import HalfMessage, Served
 from rocketmq_selfbalance.wire.stored_messages import (
     Record,
     host_of,
@@ -31,8 +32,12 @@ PERM_INHERIT = 1
 REGION = "DefaultRegion"
 
 _LONGEST_TOPIC, _MOST_PROPERTIES = 127, 32_767
+TIMER_PRECISION_MS: Time = 1_000.0
+"""``timerPrecisionMs``: timers are due at whole seconds since 1970."""
 _PREPARED = 4
 """Bit of the system flag: the first half of a transaction."""
+_TRANSACTION = "TRAN_MSG\x01true\x02"
+_MOST_HALVES = 10_000
 _TIMED = {"TIMER_DELIVER_MS": 1.0, "TIMER_DELAY_MS": 1.0, "TIMER_DELAY_SEC": 1000.0}
 """Property by which a record asks to be delivered later to the milliseconds of its unit."""
 
@@ -60,7 +65,48 @@ def send(served: Served, now: Time, sender: str, message: SendMessage, out: Outb
     if not message.batch and (unique := parse_properties(message.properties).get("UNIQ_KEY")):
         fields["transactionId"] = unique
     out.send(sender, Reply(message.correlation, codes.SUCCESS, fields))
-    pulling.arrived(served, now, topic, number, out)
+    served.arrived(now, topic, number, out)
+
+
+def send_half(served: Served, now: Time, sender: str, message: SendHalf, out: Outbox) -> None:
+    """The first half of a transaction: nobody sees it before `end_half`."""
+    given = message.message
+    plain = given._replace(sys_flag=given.sys_flag & ~_PREPARED, properties=given.properties.replace(_TRANSACTION, ""))
+    refused = _refusal(served, now, plain, [(given.flag, given.body, given.properties)], out)
+    if refused is not None:
+        out.send(sender, Reply(message.correlation, refused[0], remark=refused[1]))
+        return
+    number = served.half_count
+    served.half_count += 1
+    model = Record(
+        given.topic,
+        given.queue_number,
+        given.flag,
+        plain.sys_flag,
+        given.born,
+        host_of(sender),
+        0,
+        given.properties,
+        given.body,
+    )
+    served.halves[number] = HalfMessage(model, now)
+    if len(served.halves) > _MOST_HALVES:
+        del served.halves[next(iter(served.halves))]
+    fields = {"half": str(number), "queueOffset": str(number), "queueId": str(given.queue_number)}
+    out.send(sender, Reply(message.correlation, codes.SUCCESS, fields))
+
+
+def end_half(served: Served, now: Time, sender: str, message: EndHalf, out: Outbox) -> None:
+    """A transaction is committed, rolled back, or still open (None)."""
+    half = served.halves.get(message.half)
+    if half is not None and message.commit is not None:
+        del served.halves[message.half]
+        if message.commit:
+            model = half.model
+            text = model.properties + properties_text({"__transactionId__": message.id})
+            _write(served, now, model, [(model.flag, model.body, text)], out)
+            served.arrived(now, model.topic, model.queue_number, out)
+    out.send(sender, Reply(message.correlation, codes.SUCCESS if half is not None else codes.SYSTEM_ERROR))
 
 
 def _write(
@@ -99,10 +145,11 @@ def _due(served: Served, now: Time, properties: dict[str, str]) -> Time | None:
     if level > 0:
         return now + levels[min(level, len(levels)) - 1] * 1000.0
     for name, factor in _TIMED.items():
-        value = properties.pop(name, None)
+        value = properties.get(name)
         if value is not None:
             at = _whole(value) * factor
-            return max(now, at - served.epoch_ms if name == "TIMER_DELIVER_MS" else now + at)
+            at = at if name == "TIMER_DELIVER_MS" else now + served.epoch_ms + at
+            return max(now, ceil(at / TIMER_PRECISION_MS) * TIMER_PRECISION_MS - served.epoch_ms)
     return None
 
 
@@ -229,7 +276,7 @@ def _retry(
         store.append(now, again._replace(topic=topic, queue_number=0, properties=text), properties)
         origin = f"{properties['RETRY_TOPIC']} ({properties['ORIGIN_MESSAGE_ID']})"
         out.observe(Noted(f"a record of {origin} is given up by {message.group}"))
-        pulling.arrived(served, now, topic, 0, out)
+        served.arrived(now, topic, 0, out)
         return
     topic = codes.RETRY_PREFIX + message.group
     if topic not in broker.disk.topics.configs:

@@ -7,11 +7,11 @@ and hold no record. Times here are those of the world; stored records hold milli
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TypeAlias
 
-from protocols.engine.nodes import Time
+from protocols.engine.nodes import Outbox, Time
 from protocols.java import Queue
 from rocketmq_selfbalance.broker.state import Broker
 from rocketmq_selfbalance.broker.store import Delayed, MessageStore, StoredQueue
@@ -122,7 +122,7 @@ def _position(record: StoredRecord) -> int:
 class RecordStore(MessageStore):
     """The queues of one broker and its commit log. ``most_bytes``: what all records may take in memory."""
 
-    __slots__ = ("_bytes", "_log", "_waiting", "epoch_ms", "host", "most_bytes", "position", "written")
+    __slots__ = ("_bytes", "_log", "_waiting", "epoch_ms", "host", "most_bytes", "popped", "position", "written")
 
     def __init__(self, most_bytes: int, epoch_ms: Time = 0.0) -> None:
         super().__init__()
@@ -134,6 +134,8 @@ class RecordStore(MessageStore):
         self.position = 0
         """Where the next record will stand in the commit log, in bytes."""
         self.written = 0
+        self.popped: dict[tuple[str, str], object] = {}
+        """Topic and group to what the group was given out of it."""
         """How many records were written."""
         self._log: deque[StoredRecord] = deque()
         self._bytes = 0
@@ -234,6 +236,17 @@ class ClientKind(NamedTuple):
     version: int
 
 
+Arrived: TypeAlias = Callable[["Served", Time, str, int, Outbox], None]
+"""What is done when records have come to a queue: topic and number."""
+
+
+class HalfMessage(NamedTuple):
+    """A record of a transaction that is not decided."""
+
+    model: Record
+    since: Time
+
+
 class Served:
     """A broker before real clients. ``address`` is the ``host:port`` that they reach it at; ``epoch_ms``: milliseconds
     from 1970 to the beginning of the world; ``ownership`` is shared by the brokers of a cluster."""
@@ -256,11 +269,23 @@ class Served:
         self.asked = 0
         self.read = 0
         """How many records pulls have carried."""
+        self.arrivals: tuple[Arrived, ...] = ()
+        """Who is told that records have come."""
+        self.halves: dict[int, HalfMessage] = {}
+        """Number of a transaction's first half to it."""
+        self.half_count = 0
+        self.revive_phase: Time = 0.0
+        """How much later than usual the threads begin that bring back what nobody has acked."""
         self.started: Time = 0.0
         self.now: Time = 0.0
         """When the present event came."""
         self.locked: tuple[Queue, ...] = ()
         """What the last request for locks was given."""
+
+    def arrived(self, now: Time, topic: str, number: int, out: Outbox) -> None:
+        """Records have come to a queue."""
+        for told in self.arrivals:
+            told(self, now, topic, number, out)
 
     def client_id(self, peer: str, group: str) -> str | None:
         """The client's id in this group; None where it is not in it."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from threading import Event as Flag
 
 from compare.serving.rocketmq import RocketMQService
@@ -13,7 +14,7 @@ from protocols.errors import UserError
 from protocols.java import Queue
 from protocols.scenario.events import AddTopic, DeleteTopic, Queues
 from protocols.scenario.fields import TopicPart
-from rocketmq_selfbalance.wire import ERRORS, REQUESTS, RocketMQCluster, groups_of, kind_of, plain, refusal
+from rocketmq_selfbalance.wire import ERRORS, KINDS, REQUESTS, RocketMQCluster, groups_of, kind_of, plain, refusal
 
 
 class RocketMQBrokers:
@@ -44,6 +45,14 @@ class RocketMQBrokers:
         return self._cluster.name_server
 
     @property
+    def proxy(self) -> str:
+        """The ``host:port`` that clients of the 5.x line take as their endpoint. `UserError` without grpcio."""
+        found = self._cluster.proxy
+        if found is None:
+            raise UserError("proxy: grpcio is not installed, expected pip install 'equipoise[serve]'")
+        return found
+
+    @property
     def addresses(self) -> dict[str, str]:
         """Broker, or ``namesrv``, to its ``host:port``."""
         return dict(self._cluster.addresses)
@@ -52,10 +61,20 @@ class RocketMQBrokers:
         """End the servers. Raises `AssertionError` where one of them failed: that is a fault of this package."""
         self._background.close("a server")
 
-    def create_topic(self, topic: str, queues: int | Mapping[str, int] = 4) -> None:
-        """Create a topic with so many queues on every broker, or per broker."""
+    def create_topic(self, topic: str, queues: int | Mapping[str, int] = 4, kind: str = "NORMAL") -> None:
+        """Create a topic with so many queues on every broker, or per broker. ``kind``: what producers of the 5.x line
+        may send to it: NORMAL, FIFO, DELAY, TRANSACTION, PRIORITY, or MIXED for all but the last."""
+        if kind not in KINDS:
+            raise UserError(f"kind={kind!r}: expected one of {', '.join(sorted(KINDS))}")
         part = TopicPart(queues=_per_broker(queues, self._cluster.brokers))
         self._background.apply(AddTopic(at=0.0, add_topic={topic: part}))
+        if kind != "NORMAL":
+            self._background.call(self._cluster.create_topic, topic, part.queues, kind)
+
+    def create_group(self, group: str, *, in_order: bool = False, most_retries: int = 16) -> None:
+        """Create a group or change it: ``in_order`` makes it a FIFO group of the 5.x line, ``most_retries`` says how
+        often a record comes again before it goes to the dead letters."""
+        self._background.call(partial(self._cluster.create_group, group, in_order=in_order, most_retries=most_retries))
 
     def set_queues(self, topic: str, queues: int | Mapping[str, int]) -> None:
         """Let a topic have so many queues from now on."""

@@ -1,0 +1,126 @@
+"""What groups were given out of topics at a served broker, as POP has it: which records are invisible, which have come
+back, and who waits for some (spec pop 5). The rules are those of `rocketmq_selfbalance.pop`, here with real records.
+
+Times of check points are milliseconds since 1970, as in receipt handles; those of waiting requests are the world's.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from protocols.engine.nodes import Outbox, Time
+from rocketmq_selfbalance import codes
+from rocketmq_selfbalance.messages import popping as asked
+from rocketmq_selfbalance.pop import Handle, PopRecord, PopTopic, ReviveQueue
+from rocketmq_selfbalance.pop.orderly import OrderedBatch
+from rocketmq_selfbalance.pop.revive import INTERVAL_MS, CheckPoint
+from rocketmq_selfbalance.pop.topic import REVIVE_QUEUES
+from rocketmq_selfbalance.wire.served import RecordQueue, Served, StoredRecord
+
+MOST_LOOKED_AT = 16_000
+"""Records that one pop looks at for some with wanted tags."""
+
+POPPED = "popped"
+"""First part of timers' names; the others are what is due, topic and group."""
+POLL, REVIVE, FREED = "poll", "revive", "freed"
+
+
+class Waiting(NamedTuple):
+    """A request that waits, sorted by the end of its waiting."""
+
+    due: Time
+    number: int
+    sender: str
+    pop: asked.Pop
+
+
+@dataclass(slots=True)
+class GivenOut(PopTopic):
+    """What one group was given out of one topic at one broker. ``now``: when it was made, since 1970."""
+
+    topic: str = ""
+    group: str = ""
+    line: list[Waiting] = field(default_factory=list)
+    waited: int = 0
+    wanted: frozenset[int] | None = None
+    """Hashes of the tags that the present pop wants; None for all."""
+    queues: dict[int, RecordQueue] = field(default_factory=dict)
+    begun: Time = 0.0
+
+    @property
+    def retry_topic(self) -> str:
+        return f"{codes.RETRY_PREFIX}{self.group}_{self.topic}"
+
+    def _from_queue(
+        self, now: Time, number: int, end: int, most: int, invisible: Time, revive_queue: int
+    ) -> list[Handle]:
+        """As in the model, but only of records with wanted tags; the offset moves past all others."""
+        first = max(self.committed[number], self.queues[number].min_offset)
+        stored, least = self.queues[number].stored, self.queues[number].min_offset
+        last, passed = first, list[int]()
+        stop = min(end, first + MOST_LOOKED_AT)
+        while last < stop and len(passed) < most:
+            if self.wanted is None or stored[last - least].tags in self.wanted:
+                passed.append(last - first)
+            last += 1
+        self.committed[number] = last
+        self.rest += end - last
+        if not passed:
+            return []
+        records = tuple(PopRecord(number, offset) for offset in range(first, last))
+        handles = self._given(CheckPoint(now, invisible, False, number, first, records, revive_queue))
+        wanted = set(passed)
+        for handle in handles:
+            if handle.position not in wanted:
+                self.ack(handle)
+        return [handles[position] for position in passed]
+
+    def is_idle(self) -> bool:
+        """Whether nothing may come back."""
+        return not any(queue.delayed or len(queue.delivered) for queue in self.revive_queues)
+
+
+def given_out(served: Served, now: Time, topic: str, group: str) -> GivenOut:
+    """What the group was given out of the topic; new where nothing was."""
+    found = served.store.popped.get((topic, group))
+    if not isinstance(found, GivenOut):
+        wall = float(served.epoch(now))
+        found = GivenOut(
+            [ReviveQueue(wall + INTERVAL_MS + served.revive_phase) for _ in range(REVIVE_QUEUES)],
+            topic=topic,
+            group=group,
+        )
+        found.begun = wall
+        served.store.popped[topic, group] = found
+    return found
+
+
+def stored_record(served: Served, state: GivenOut, *, of_retry: bool, number: int, offset: int) -> StoredRecord | None:
+    queue = served.store.records(state.retry_topic if of_retry else state.topic, number)
+    return None if queue is None else queue.at(offset)
+
+
+def commit(served: Served, state: GivenOut) -> None:
+    for number, offset in state.committed.items():
+        if served.broker.offsets.query(state.group, state.topic, number) != offset:
+            served.broker.offsets.commit(served.now, state.group, state.topic, number, offset)
+            served.broker.unflushed = True
+
+
+def set_timers(served: Served, now: Time, state: GivenOut, out: Outbox) -> None:
+    name = state.topic, state.group
+    if state.line:
+        out.set_timer((POPPED, POLL, *name), max(now, state.line[0].due))
+    if not state.is_idle():
+        out.set_timer((POPPED, REVIVE, *name), max(now, state.next_revival() - served.epoch_ms))
+    free = [
+        at
+        for number, batch in state.ordered.batches.items()
+        if batch.first_left() is not None and (at := _free_at(batch)) >= served.epoch(now)
+    ]
+    if free and state.line:
+        out.set_timer((POPPED, FREED, *name), max(now, min(free) - served.epoch_ms + 1))
+
+
+def _free_at(batch: OrderedBatch) -> Time:
+    usual = batch.pop_time + batch.invisible
+    return max(batch.visible_at.get(offset, usual) for offset in batch.offsets if offset not in batch.acked)

@@ -1,0 +1,214 @@
+"""Pops of real records at a served broker (``PopMessageProcessor``, ``PopLongPollingService``, ``PopReviveService``;
+spec pop 5.1, 5.2, 5.4): requests wait in one line, and a record that comes wakes the first of them."""
+
+from bisect import insort
+
+from protocols.engine.nodes import Outbox, Time, TimerName
+from rocketmq_selfbalance import codes
+from rocketmq_selfbalance.broker import administration
+from rocketmq_selfbalance.messages import popping as asked
+from rocketmq_selfbalance.messages.nameserver import TopicConfig
+from rocketmq_selfbalance.pop import Handle, PopRecord
+from rocketmq_selfbalance.wire import pulling, stored_messages
+from rocketmq_selfbalance.wire.given_out import (
+    POLL,
+    REVIVE,
+    GivenOut,
+    Waiting,
+    commit,
+    given_out,
+    set_timers,
+    stored_record,
+)
+from rocketmq_selfbalance.wire.served import Served
+
+MOST_AT_ONCE = 32
+MOST_WAITING = 1_024
+"""``popPollingSize``: requests of one topic and group."""
+ANSWER_EARLY_MS: Time = 50.0
+FORCE_EVERY = 800
+"""``popLongPollingForceNotifyInterval``: a record at such an offset wakes a request whatever its tags are."""
+
+
+def pop(served: Served, now: Time, sender: str, message: asked.Pop, out: Outbox) -> None:
+    """A request for records."""
+    refused = _refusal(served, message)
+    if refused is not None:
+        out.send(sender, refused)
+        return
+    state = given_out(served, now, message.topic, message.group)
+    records = _taken(served, now, state, message, out)
+    if records:
+        _answer(served, now, sender, message, records, out)
+    elif message.polling <= 0:
+        out.send(sender, asked.Popped(message.correlation, codes.PULL_NOT_FOUND))
+    elif len(state.line) >= MOST_WAITING:
+        out.send(sender, asked.Popped(message.correlation, codes.POLLING_FULL))
+    else:
+        state.waited += 1
+        insort(state.line, Waiting(now + message.polling - ANSWER_EARLY_MS, state.waited, sender, message))
+        set_timers(served, now, state, out)
+
+
+def _refusal(served: Served, message: asked.Pop) -> asked.Popped | None:
+    broker, number = served.broker, message.correlation
+    config = broker.disk.topics.configs.get(message.topic)
+    help = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+    if config is None:
+        return asked.Popped(number, codes.TOPIC_NOT_EXIST, (), f"topic[{message.topic}] not exist, {help}")
+    if not config.perm & codes.PERM_READ:
+        why = f"the topic[{message.topic}] peeking message is forbidden"
+        return asked.Popped(number, codes.NO_PERMISSION, (), why)
+    group = broker.disk.groups.find(message.group)
+    if group is None:
+        why = f"subscription group [{message.group}] does not exist, {help}"
+        return asked.Popped(number, codes.SUBSCRIPTION_GROUP_NOT_EXIST, (), why)
+    if not group.consume_enable:
+        return asked.Popped(number, codes.NO_PERMISSION, (), f"subscription group no permission, {message.group}")
+    return None
+
+
+def _taken(
+    served: Served, now: Time, state: GivenOut, message: asked.Pop, out: Outbox
+) -> tuple[asked.PoppedRecord, ...]:
+    """Records for this request, which are invisible from now on."""
+    config = served.broker.disk.topics.configs.get(message.topic)
+    if config is None:
+        return ()
+    wall = float(served.epoch(now))
+    _look(served, now, state, config)
+    numbers = [number for number in range(config.read) if number in state.queues]
+    ends = {number: state.queues[number].max_offset(now) for number in numbers}
+    state.wanted = pulling.codes_of(message.tags)
+    random = out.choose(f"pop {message.correlation}", range(100))
+    most = min(message.most, MOST_AT_ONCE)
+    if message.in_order:
+        found = state.pop_in_order(wall, ends, numbers, most, message.invisible, random, message.attempt_id)
+    else:
+        found = state.pop(wall, ends, numbers, most, message.invisible, random) if numbers else []
+    commit(served, state)
+    set_timers(served, now, state, out)
+    records = [_record(served, state, handle) for handle in found]
+    return tuple(record for record in records if record is not None)
+
+
+def _look(served: Served, now: Time, state: GivenOut, config: TopicConfig) -> None:
+    """Queues that were never asked begin at an administrator's offset, at a committed one, or near their ends."""
+    topic, group, offsets = state.topic, state.group, served.broker.offsets
+    for number in range(config.read):
+        queue = served.store.records(topic, number)
+        if queue is None:
+            continue
+        state.queues[number] = queue
+        reset = offsets.take_reset(group, topic, number)
+        if reset is not None:
+            state.committed[number] = reset
+            state.ordered.clear(number)
+        elif number not in state.committed:
+            known = offsets.query(group, topic, number)
+            newest = 0 if queue.min_offset <= 0 else queue.max_offset(now) - 1
+            state.committed[number] = known if known >= 0 else newest
+        state.committed[number] = max(state.committed[number], queue.min_offset)
+
+
+def _record(served: Served, state: GivenOut, handle: Handle) -> asked.PoppedRecord | None:
+    """The record with its receipt handle; None where it is not in memory any more."""
+    point = handle.check_point
+    offset = point.start + handle.position
+    stored = stored_record(served, state, of_retry=point.of_retry_topic, number=point.number, offset=offset)
+    if stored is None:
+        return None
+    kind = asked.OF_RETRY if point.of_retry_topic else asked.OF_TOPIC
+    receipt = asked.Handle(
+        point.start,
+        int(point.pop_time),
+        int(point.invisible),
+        point.revive_queue,
+        kind,
+        served.broker.name,
+        point.number,
+        offset,
+        stored.position,
+    )
+    return asked.PoppedRecord(receipt, stored.content, handle.record.times)
+
+
+def _answer(
+    served: Served,
+    now: Time,
+    sender: str,
+    message: asked.Pop,
+    records: tuple[asked.PoppedRecord, ...],
+    out: Outbox,
+) -> None:
+    served.read += len(records)
+    out.send(sender, asked.Popped(message.correlation, codes.SUCCESS, records))
+
+
+# Requests that wait.
+
+
+def arrived(served: Served, now: Time, topic: str, number: int, out: Outbox) -> None:
+    """Records have come to a queue: of each group that waits, the first request in line looks at them."""
+    queue = served.store.records(topic, number)
+    if queue is None or not queue.stored:
+        return
+    newest = queue.stored[-1]
+    for state in list(served.store.popped.values()):
+        if isinstance(state, GivenOut) and state.topic == topic and state.line:
+            wanted = pulling.codes_of(state.line[0].pop.tags)
+            offset = queue.max_offset(now) - 1
+            if wanted is None or newest.tags in wanted or offset % FORCE_EVERY == 0:
+                wake(served, now, state, out)
+
+
+def wake(served: Served, now: Time, state: GivenOut, out: Outbox) -> None:
+    """The first request in line pops what is there, or stays where it is."""
+    if not state.line:
+        return
+    first = state.line[0]
+    records = _taken(served, now, state, first.pop, out)
+    if records:
+        state.line.remove(first)
+        _answer(served, now, first.sender, first.pop, records, out)
+
+
+def due(served: Served, now: Time, timer: TimerName, out: Outbox) -> None:
+    """Something is due: requests have waited long enough, records come back, a queue in order is free."""
+    assert isinstance(timer, tuple)
+    _, what, topic, group = timer
+    state = given_out(served, now, topic, group)
+    if what == POLL:
+        while state.line and state.line[0].due <= now:
+            waiting = state.line.pop(0)
+            records = _taken(served, now, state, waiting.pop, out)
+            code = codes.SUCCESS if records else codes.PULL_NOT_FOUND
+            out.send(waiting.sender, asked.Popped(waiting.pop.correlation, code, records))
+    elif what == REVIVE:
+        _revive(served, now, state, out)
+    else:
+        wake(served, now, state, out)
+    set_timers(served, now, state, out)
+
+
+def _revive(served: Served, now: Time, state: GivenOut, out: Outbox) -> None:
+    """Records that nobody has acked are copied to the group's retry topic, where the line gets them at once."""
+    wall = float(served.epoch(now))
+    copied: list[PopRecord] = []
+    while state.next_revival() <= wall:
+        copied += _copied(served, now, state, state.revive_once(), out)
+    for _ in copied:
+        wake(served, now, state, out)
+
+
+def _copied(served: Served, now: Time, state: GivenOut, records: list[PopRecord], out: Outbox) -> list[PopRecord]:
+    if records and state.retry_topic not in served.broker.disk.topics.configs:
+        administration.put(served.broker, now, TopicConfig(state.retry_topic, 1, 1), out)
+    for record in records:
+        stored = stored_record(served, state, of_retry=False, number=record.number, offset=record.offset)
+        if stored is not None:
+            before = stored_messages.decode(stored.content).record
+            properties = stored_messages.parse_properties(before.properties)
+            again = before._replace(topic=state.retry_topic, queue_number=0, reconsume_times=record.times)
+            served.store.append(now, again, properties)
+    return records

@@ -1,0 +1,183 @@
+"""The released Python client (rocketmq-python-client) before a served proxy."""
+
+import socket
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import pytest
+from rocketmq import (
+    ClientConfiguration,
+    ConsumeResult,
+    Credentials,
+    FilterExpression,
+    Message,
+    MessageListener,
+    Producer,
+    PushConsumer,
+    SimpleConsumer,
+    TransactionChecker,
+    TransactionResolution,
+)
+
+from compare.testing.brokers import RocketMQBrokers
+
+
+@pytest.fixture(scope="module")
+def brokers() -> Generator[RocketMQBrokers, None, None]:
+    cluster = RocketMQBrokers(brokers=2)
+    yield cluster
+    cluster.close()
+
+
+@contextmanager
+def running(*clients: Any) -> Iterator[None]:
+    with ExitStack() as stack:
+        for client in clients:
+            client.startup()
+            stack.callback(client.shutdown)
+        yield
+
+
+def configured(brokers: RocketMQBrokers) -> ClientConfiguration:
+    return ClientConfiguration(brokers.proxy, Credentials())
+
+
+def message(topic: str, body: str, **more: Any) -> Message:
+    made = Message()
+    made.topic, made.body = topic, body.encode()
+    for name, value in more.items():
+        setattr(made, name, value)
+    return made
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.1)
+
+
+class Listener(MessageListener):  # type: ignore[misc]
+    """Keeps bodies and attempts; the first so many attempts at a body fail."""
+
+    def __init__(self, fail: int = 0) -> None:
+        self.fail = fail
+        self.heard: list[tuple[str, int]] = []
+
+    def consume(self, message: Message) -> ConsumeResult:
+        self.heard.append((message.body.decode(), message.delivery_attempt))
+        return ConsumeResult.FAILURE if message.delivery_attempt <= self.fail else ConsumeResult.SUCCESS
+
+
+def received(consumer: SimpleConsumer, count: int) -> list[Message]:
+    found: list[Message] = []
+    end = time.monotonic() + 40
+    while len(found) < count:
+        assert time.monotonic() < end, f"{len(found)} of {count} messages came"
+        try:
+            found += consumer.receive(16, 10)
+        except Exception:  # the topic is not there yet
+            time.sleep(0.5)
+    return found
+
+
+def test_a_simple_consumer_gets_what_a_producer_sent_and_again_what_it_has_not_acked(brokers: RocketMQBrokers) -> None:
+    brokers.create_topic("jobs", 2)
+    producer = Producer(configured(brokers), ("jobs",))
+    consumer = SimpleConsumer(configured(brokers), "workers", {"jobs": FilterExpression()}, 5)
+    with running(producer, consumer):
+        for number in range(4):
+            producer.send(message("jobs", f"m{number}", tag="t", keys=f"k{number}"))
+        first = received(consumer, 4)
+        assert sorted(each.body for each in first) == [b"m0", b"m1", b"m2", b"m3"]
+        assert {(each.tag, each.delivery_attempt) for each in first} == {("t", 1)}
+        left = next(each for each in first if each.body == b"m2")
+        for each in first:
+            if each is not left:
+                consumer.ack(each)
+        (again,) = received(consumer, 1)
+        assert (again.body, again.delivery_attempt) == (b"m2", 2)
+        consumer.ack(again)
+
+
+def test_a_push_consumer_tries_again_and_gives_up_to_the_dead_letters(brokers: RocketMQBrokers) -> None:
+    brokers.create_topic("mails", 1)
+    brokers.create_group("mailers", most_retries=1)
+    producer, listener = Producer(configured(brokers), ("mails",)), Listener(fail=9)
+    consumer = PushConsumer(configured(brokers), "mailers", listener, {"mails": FilterExpression("bad")})
+    with running(producer, consumer):
+        producer.send(message("mails", "poison", tag="bad"))
+        producer.send(message("mails", "for nobody", tag="other"))
+        wait_for(lambda: len(listener.heard) == 2)
+        assert listener.heard == [("poison", 1), ("poison", 2)]
+        dead = SimpleConsumer(configured(brokers), "undertakers", {"%DLQ%mailers": FilterExpression()}, 5)
+        with running(dead):
+            (buried,) = received(dead, 1)
+    assert buried.body == b"poison"
+    assert len(listener.heard) == 2
+
+
+def test_a_fifo_group_keeps_the_order_of_each_message_group(brokers: RocketMQBrokers) -> None:
+    brokers.create_topic("ledger", 2, kind="FIFO")
+    brokers.create_group("bookers", in_order=True)
+    producer = Producer(configured(brokers), ("ledger",))
+    listeners = [Listener(), Listener()]
+    consumers = [
+        PushConsumer(configured(brokers), "bookers", listener, {"ledger": FilterExpression()}) for listener in listeners
+    ]
+    with running(producer, *consumers):
+        for number in range(12):
+            producer.send(message("ledger", f"{number % 3}:{number}", message_group=f"account-{number % 3}"))
+        wait_for(lambda: sum(len(listener.heard) for listener in listeners) == 12)
+    for account in range(3):
+        heard = [body for listener in listeners for body, _ in listener.heard if body.startswith(f"{account}:")]
+        assert sorted(heard, key=lambda body: int(body[2:])) == [
+            f"{account}:{number}" for number in range(account, 12, 3)
+        ]
+
+
+class Checker(TransactionChecker):  # type: ignore[misc]
+    def check(self, message: Message) -> TransactionResolution:
+        return TransactionResolution.ROLLBACK
+
+
+def test_a_producer_sends_delayed_messages_and_transactions_and_is_refused_other_kinds(
+    brokers: RocketMQBrokers,
+) -> None:
+    brokers.create_topic("later", 1, kind="DELAY")
+    brokers.create_topic("orders", 1, kind="TRANSACTION")
+    topics = {"later": FilterExpression(), "orders": FilterExpression()}
+    producer = Producer(configured(brokers), ("later", "orders"), Checker())
+    listener = Listener()
+    with running(producer, PushConsumer(configured(brokers), "any", listener, topics)):
+        kept, dropped = producer.begin_transaction(), producer.begin_transaction()
+        producer.send(message("orders", "kept"), kept)
+        producer.send(message("orders", "dropped"), dropped)
+        kept.commit()
+        dropped.rollback()
+        began = time.time()
+        producer.send(message("later", "in two seconds", delivery_timestamp=int(began) + 2))
+        wait_for(lambda: len(listener.heard) == 2)
+        assert time.time() >= int(began) + 2
+        with pytest.raises(Exception, match="message type"):
+            producer.send(message("orders", "neither", message_group="g"))
+    assert sorted(body for body, _ in listener.heard) == ["in two seconds", "kept"]
+
+
+def test_frames_that_are_none_end_no_server(brokers: RocketMQBrokers) -> None:
+    host, _, port = brokers.proxy.rpartition(":")
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+    for raw in (b"GET / HTTP/1.1\r\n\r\n", b"\x00" * 200, preface + b"\xff" * 400, preface + b"\x00\x00\x08\x07" * 50):
+        with socket.create_connection((host, int(port)), timeout=5) as connection:
+            connection.sendall(raw)
+            connection.settimeout(0.2)
+            try:
+                connection.recv(100)
+            except (TimeoutError, ConnectionError):
+                continue
+    brokers.create_topic("after", 1)
+    producer = Producer(configured(brokers), ("after",))
+    with running(producer):
+        assert producer.send(message("after", "still there")).message_id
