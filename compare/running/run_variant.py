@@ -34,6 +34,7 @@ from rocketmq_selfbalance import allocate
 from rocketmq_selfbalance.cluster import (
     BROADCASTING,
     NAME_SERVER,
+    PROXY,
     Members,
     Standing,
     configuration,
@@ -301,7 +302,7 @@ def run_variant(
         learned=learned,
     )
     sizes, requests = system_of(part.system).traffic()
-    traffic = Traffic(sizes, requests, (*scenario.brokers, NAME_SERVER)) if sizes else None
+    traffic = Traffic(sizes, requests, (*scenario.brokers, NAME_SERVER, PROXY)) if sizes else None
     run.simulation.traffic = traffic
     if begins is not None:
         begins(lambda: run.simulation.now / run.end)
