@@ -180,7 +180,7 @@ def members_of(variant: Variant) -> Members | None:
     """The members of a variant in which each shares for itself (RocketMQ), as they are in the beginning; None of
     others."""
     scenario, part = variant.scenario, variant.part
-    if split_system(part.system)[0] != "rocketmq" or part.system in WITHOUT_OWNERS:
+    if split_system(part.system)[0] != "rocketmq" or has_no_owners(part.system):
         return None
     own = with_own_settings(scenario, part.system)
     return Members(own, part, Topology.of(own), configuration(part.settings, variant.label))

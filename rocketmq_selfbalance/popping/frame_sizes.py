@@ -22,10 +22,11 @@ _ID: Final = "0" * 34
 """A message's id as clients make it has so many letters."""
 _EPOCH: Final = 1_700_000_000_000
 """Handles have times since 1970, of 13 digits; the simulation's times begin at 0."""
+ACK, CHANGE, SEND_BACK = 200_051, 200_053, 36
 _CODES: Final[Mapping[type[Message], int]] = {
-    messages.AckMessage: 200_051,
-    messages.ChangeInvisibleDuration: 200_053,
-    messages.ForwardToDeadLetterQueue: 36,
+    messages.AckMessage: ACK,
+    messages.ChangeInvisibleDuration: CHANGE,
+    messages.ForwardToDeadLetterQueue: SEND_BACK,
 }
 
 
@@ -43,12 +44,12 @@ def handle_length(broker: str, handle: Handle) -> int:
 
 
 @lru_cache(maxsize=65_536)
-def _of_member(kind: type[Message], group: str, topic: str, letters: int, seconds: int) -> int:
+def _of_member(code: int, group: str, topic: str, letters: int, seconds: int) -> int:
     """A client's request about a record."""
     handle, its_group, its_topic = "0" * letters, Resource(name=group), Resource(name=topic)
-    if kind is messages.AckMessage:
+    if code == ACK:
         return _grpc(requests.AckMessageRequest(its_group, its_topic, (requests.AckMessageEntry(_ID, handle),)))
-    if kind is messages.ChangeInvisibleDuration:
+    if code == CHANGE:
         lasts = Duration(seconds)
         return _grpc(requests.ChangeInvisibleDurationRequest(its_group, its_topic, handle, lasts, _ID))
     return _grpc(requests.ForwardRequest(its_group, its_topic, handle, _ID, 17, 17))
@@ -56,14 +57,14 @@ def _of_member(kind: type[Message], group: str, topic: str, letters: int, second
 
 @lru_cache(maxsize=65_536)
 def _of_proxy(
-    kind: type[Message], group: str, topic: str, broker: str, letters: int, digits: tuple[int, int], seconds: int
+    code: int, group: str, topic: str, broker: str, letters: int, digits: tuple[int, int], seconds: int
 ) -> int:
     """The proxy's request to a broker about it. ``digits``: of the request's number, and of the offset."""
     fields = {"queueId": "0", "offset": "0" * digits[1], "bname": broker, "topic": topic, "consumerGroup": group}
     fields["extraInfo"] = "0" * letters
-    if kind is messages.ChangeInvisibleDuration:
+    if code == CHANGE:
         fields |= {"invisibleTime": f"{seconds}000", "suspend": "false"}
-    return len(encode(Frame(_CODES[kind], 10 ** (digits[0] - 1), fields, b"", language="JAVA")))
+    return len(encode(Frame(code, 10 ** (digits[0] - 1), fields, b"", language="JAVA")))
 
 
 @lru_cache(maxsize=65_536)
@@ -77,13 +78,13 @@ _CHANGED: Final = _grpc(requests.ChangeInvisibleDurationResponse(OK, "0" * 48))
 
 
 def _request(told: OfMember, client: str) -> int:
-    letters = handle_length(told.broker, told.handle)
+    letters, code = handle_length(told.broker, told.handle), _CODES[type(told)]
     invisible: Time = told.invisible if isinstance(told, messages.ChangeInvisibleDuration) else 0.0
     seconds = int(invisible / 1000)
     if client != PROXY:
-        return _of_member(type(told), told.group, told.topic, letters, seconds)
+        return _of_member(code, told.group, told.topic, letters, seconds)
     digits = len(str(told.correlation)), len(str(told.handle.record.offset))
-    return _of_proxy(type(told), told.group, told.topic, told.broker, letters, digits, seconds)
+    return _of_proxy(code, told.group, told.topic, told.broker, letters, digits, seconds)
 
 
 def _answer(told: messages.Done, client: str) -> int:
