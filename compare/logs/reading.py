@@ -130,8 +130,8 @@ class Sources:
             lost = [each for each in stream.events if isinstance(each, PollTimeout | SessionOver) and not each.group]
             if lost:
                 slow = sum(isinstance(each, PollTimeout) for each in lost)
-                told = {"poll timeout": slow, "lost session": len(lost) - slow}
-                what = " and ".join(many(number, each) for each, number in told.items() if number)
+                counts = {"poll timeout": slow, "lost session": len(lost) - slow}
+                what = " and ".join(many(number, each) for each, number in counts.items() if number)
                 why = f"{what} of {lost[0].client or 'a client'}, whose group no line names"
                 rows.append(_row(name, len(lost), stream.library, why))
             for library, number in sorted(stream.lines.items()):
