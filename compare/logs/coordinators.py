@@ -72,10 +72,7 @@ def judged(events: Iterable[Event], brokers: Sequence[Event]) -> tuple[list[Even
             kept.append(event)
         seen.add(id(stream))
     nodes = {each.stream.node for each in [*kept, *brokers] if each.stream.role == "broker"}
-    several = len(nodes) > 1 or any(
-        isinstance(each, NotCoordinator) or (isinstance(each, CoordinatorGone) and "NOT_COORDINATOR" in each.why)
-        for each in kept
-    )
+    several = len(nodes) > 1 or any(isinstance(each, NotCoordinator | CoordinatorGone) for each in kept)
     return _without_doubtful(kept, several), loads
 
 

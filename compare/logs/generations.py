@@ -134,8 +134,10 @@ class _Sharing:
     def _placed(self, gone: Departure, each: Draft) -> Departure:
         """A member that was gone before the broker began the rebalance led to one before, if any is missing."""
         begun = each.begun if each.trigger else None
-        if self.follows or each.consumer_protocol or begun is None:
+        if self.follows or each.consumer_protocol:
             return gone
+        if begun is None:
+            return replace(gone, unplaced=each.generation is not None)
         if gone.at > (begun if gone.how == "not_rejoined" else begun - _BEFORE_S):  # a removal ends a rebalance
             return gone
         return replace(gone, unplaced=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import PurePath
 
+from compare.formatting import many
 from compare.logs.broker_events import BrokerStarted, Coordinates, OtherKind
 from compare.logs.client_events import (
     ClientBooted,
@@ -128,7 +129,10 @@ class Sources:
                 rows.append(_row(name, stream.quoted, None, why))
             lost = [each for each in stream.events if isinstance(each, PollTimeout | SessionOver) and not each.group]
             if lost:
-                why = f"poll timeouts or lost sessions of {lost[0].client or 'a client'}, and no line names its group"
+                slow = sum(isinstance(each, PollTimeout) for each in lost)
+                counts = {"poll timeout": slow, "lost session": len(lost) - slow}
+                what = " and ".join(many(number, each) for each, number in counts.items() if number)
+                why = f"{what} of {lost[0].client or 'a client'}, whose group no line names"
                 rows.append(_row(name, len(lost), stream.library, why))
             for library, number in sorted(stream.lines.items()):
                 unread = number - stream.read.get(library, 0)
