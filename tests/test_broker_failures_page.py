@@ -19,4 +19,5 @@ def test_each_rule_has_a_test_that_exists_or_is_said_to_be_not_modelled() -> Non
 def test_recordings_that_are_named_are_in_the_project() -> None:
     there = {path.stem for path in Path("tests/captures/broker-failures").rglob("*.json")}
     named = set(re.findall(r"(?:kill|stop|freeze|comb|masters|slaves|controller)-[\w-]*\d", PAGE))
-    assert named and named <= there, named - there
+    assert named
+    assert named <= there, named - there

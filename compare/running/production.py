@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from math import ceil, floor, inf
-from operator import or_
+from operator import add, mul, or_
 from typing import NamedTuple, TypeAlias
 
 from compare.running.run_variant import RunResult
@@ -317,7 +317,9 @@ def waiting_at(
     together, any_there = [0] * len(times), [False] * len(times)
     for _, queue, lags in _lags(result, production, times):
         there = _there(result, queue, times)
-        together = [before + records * exists for before, records, exists in zip(together, lags, there, strict=True)]
+        if not all(there):
+            lags = list(map(mul, lags, there))
+        together = list(map(add, together, lags))
         any_there = list(map(or_, any_there, there))
     return dict(compress(zip(times, together, strict=True), any_there))
 
