@@ -24,7 +24,7 @@ from kafka_coordinator.share.settings import EARLIEST, LATEST, ShareSettings, re
 from kafka_coordinator.versions import DEFAULT, Version
 from protocols.engine.nodes import Outbox, Time
 from protocols.facts import Available, Back, End, Ended
-from protocols.node_state import Apart, NodeState
+from protocols.node_state import Apart, Emptied, NodeState
 
 LOCK: Final = "share lock"
 RECORDS: Final = "share records"
@@ -160,13 +160,18 @@ class ShareLeader(NodeState):
     """Peer to how many connections with it have been closed."""
     names: Apart[dict[str, str]] = field(default_factory=dict)
     """Member id to client id, for what is told."""
+    _limits: Apart[Emptied[dict[str, Limits]]] = field(default_factory=dict)
 
     def limits(self, group: str) -> Limits:
-        return self.settings.limits(self.group_settings.get(group, {}))
+        found = self._limits.get(group)
+        if found is None:
+            found = self._limits[group] = self.settings.limits(self.group_settings.get(group, {}))
+        return found
 
     def configure(self, group_settings: Mapping[str, Mapping[str, object]]) -> None:
         """Groups have these settings of their own from now on."""
         self.group_settings = group_settings
+        self._limits = {}
         for (group, _), share in self.shares.items():
             share.limits = self.limits(group)
 
@@ -232,12 +237,9 @@ def settle(
 ) -> None:
     """Have the persister keep what has changed. ``why`` records can be given out again; ``member_id`` had them;
     ``died``: they were on their way to the dead letter topic; ``number``: of the request that it is the answer to."""
-    if why == LOCK_TIMEOUT and member_id is not None:
-        # The records have changed already, whatever becomes of the write (spec share 4.6).
-        _tell(leader, call, group, partition, change.states, why, member_id, died)
-        member_id = None
     delay = leader.settings.write_ms
-    if change.of_lock and member_id is not None:  # it holds at once, whatever becomes of the write
+    if change.of_lock and member_id is not None:
+        # The records have changed already, whatever becomes of the write (spec share 4.6).
         _tell(leader, call, group, partition, change.states, why, member_id, died)
     write = PendingWrite(call.now + delay, group, partition, change, why, member_id, died, number)
     if number is not None:
