@@ -72,8 +72,8 @@ class Ack(NamedTuple):
 
 
 class ChangeInvisible(NamedTuple):
-    """The record is to be invisible from now on for so long; answered by `Changed`. ``suspend``: that it then comes back
-    is no further attempt."""
+    """The record is to be invisible from now on for so long; answered by `Changed`. ``suspend``: that it then comes
+    back is no further attempt."""
 
     correlation: int
     group: str

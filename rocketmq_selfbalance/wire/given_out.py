@@ -111,7 +111,7 @@ def set_timers(served: Served, now: Time, state: GivenOut, out: Outbox) -> None:
     if state.line:
         out.set_timer((POPPED, POLL, *name), max(now, state.line[0].due))
     if not state.is_idle():
-        out.set_timer((POPPED, REVIVE, *name), max(now, state.next_revival() - served.epoch_ms))
+        out.set_timer((POPPED, REVIVE, *name), max(now, state.next_revival() - served.epoch_ms + 1))
     free = [
         at
         for number, batch in state.ordered.batches.items()

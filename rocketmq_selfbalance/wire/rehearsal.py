@@ -1,5 +1,5 @@
-"""A served cluster with its proxy in virtual time: calls in, answers out, no connection anywhere. Nodes reach each other
-at once."""
+"""A served cluster with its proxy in virtual time: calls in, answers out, no connection anywhere. Nodes reach each
+other at once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
@@ -88,7 +88,7 @@ class Rehearsal:
         settings: ProxySettings,
         choose: Choose,
         arrives: Callable[[int], Time],
-        phases: tuple[tuple[Time, Time], Time, Time] = ((0.0, 0.0), 0.0, 0.0),
+        phases: tuple[Sequence[Time], Time, Time] = ((0.0,) * 8, 0.0, 0.0),
         said: Callable[[Said], None],
     ) -> None:
         self.now: Time = 0.0
@@ -153,8 +153,7 @@ class Rehearsal:
         state = Broker(name, self._disks[name], self._settings, (NAME_SERVER,))
         served = Served(state, self._stores[name], WireSettings(), Ownership(), f"{name}:1", self.epoch_ms)
         served.revive_queue = lambda number: self.chosen(f"pop {number} revive", 8)
-        base, step = self._phase
-        served.revive_phases = [base + step * number % 1_000 for number in range(8)]
+        served.revive_phases = self._phase
         self._place(name, ServedBroker(served))
 
     def stop_broker(self, name: str) -> None:

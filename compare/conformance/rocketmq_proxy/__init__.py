@@ -1,21 +1,28 @@
-"""Recordings of RocketMQ's 5.x clients (gRPC) before a real proxy, replayed before this package's proxy: see `replay` for
-how, `comparing` for what is compared."""
+"""Recordings of RocketMQ's 5.x clients (gRPC) before a real proxy, replayed before this package's proxy: `replay` says
+how, `comparing` what is compared."""
+
+from random import Random
 
 from compare.conformance.cases import Line, Played, Player
 from compare.conformance.rocketmq_proxy.comparing import compared
+from compare.conformance.rocketmq_proxy.parts import Phases
 from compare.conformance.rocketmq_proxy.reading import read, recognises
-from compare.conformance.rocketmq_proxy.replay import Phases, Replay
+from compare.conformance.rocketmq_proxy.replay import REVIVE_QUEUES, Replay
 
 _LITE = "LITE"
-MOST_RUNS = 60
+MOST_RUNS = 100
 """Of one recording, with other phases of what is periodic, until one is as recorded."""
-_REVIVE = (
-    *((0.0, 0.0), (700.0, 0.0), (0.0, 370.0), (0.0, 610.0), (500.0, 830.0), (200.0, 130.0)),
-    *((300.0, 470.0), (900.0, 290.0), (650.0, 910.0), (100.0, 550.0), (400.0, 770.0)),
-)
-_SCAN = (0.0, 5_000.0, 2_500.0, 7_500.0, 9_900.0)
-_RENEW = (0.0, 2_500.0, 1_200.0, 4_000.0)
-"""Their lengths have no common divisor, so that they meet in all ways."""
+_ROUND_MS, _SCAN_MS, _RENEW_MS = 8_000, 10_000, 5_000
+"""The longest round of a thread that brings records back, and the proxy's periods."""
+
+
+def _phases(run: int) -> Phases:
+    """Those of this run: the first has none."""
+    if run == 0:
+        return Phases()
+    thrown = Random(run)
+    revive = [float(thrown.randrange(_ROUND_MS)) for _ in range(REVIVE_QUEUES)]
+    return Phases(revive, float(thrown.randrange(_SCAN_MS)), float(thrown.randrange(_RENEW_MS)))
 
 
 def play(line: Line) -> Played:
@@ -25,8 +32,7 @@ def play(line: Line) -> Played:
         return Played(skipped="lite topics are not modelled")
     best: Played | None = None
     for run in range(MOST_RUNS):
-        phases = Phases(_REVIVE[run % len(_REVIVE)], _SCAN[run % len(_SCAN)], _RENEW[run % len(_RENEW)])
-        replay = Replay(recording, phases)
+        replay = Replay(recording, _phases(run))
         replay.run()
         differences, measures = compared(replay)
         if best is None or len(differences) < len(best.differences):

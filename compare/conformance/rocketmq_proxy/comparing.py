@@ -1,13 +1,14 @@
-"""A replayed story beside its recording: who got which message, of which queue, in which attempt, and when; and what each
-call was answered, code and text."""
+"""A replayed story beside its recording: who got which message, of which queue, in which attempt, and when; and what
+each call was answered, code and text."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from compare.conformance.cases import Difference, Measure
 from compare.conformance.recordings import NOISE_SHARE
+from compare.conformance.rocketmq_proxy.parts import Attempt, Delivery, attempt_of
 from compare.conformance.rocketmq_proxy.reading import RecordedCall, Recording, delivered_in, system_of
-from compare.conformance.rocketmq_proxy.replay import IN_ORDER, Attempt, Delivery, Replay, attempt_of
+from compare.conformance.rocketmq_proxy.replay import IN_ORDER, Replay
 from rocketmq_selfbalance.proxy import METHODS, StreamRefused, Told, from_json
 from rocketmq_selfbalance.proxy import Settings as ClientSettings
 
@@ -73,7 +74,8 @@ def _deliveries(replay: Replay) -> Iterable[Difference]:
 
 
 _BUSY = 16
-"""Load of the two processors from which a recording's order of requests side by side may be another than the server's."""
+"""Load of the recording's two processors from which requests side by side may have come to the server in another
+order than they were written down."""
 
 
 def _exchanged(
@@ -85,17 +87,13 @@ def _exchanged(
     """Whether two clients have exchanged neighbouring messages of one broker, on a busy machine."""
     if max(replay.recording.loadAverage, default=0.0) < _BUSY:
         return False
-    call, broker = recorded[attempt][0], ours[attempt].handle[5]
+    call, told = recorded[attempt][0], ours[attempt]
     for other, (another, _) in recorded.items():
+        if other not in ours or ours[other].handle[5] != told.handle[5]:
+            continue
         near = abs((another.end_ms or 0) - (call.end_ms or 0)) <= ALLOWED_MS
-        if (
-            near
-            and other in ours
-            and ours[other].handle[5] == broker
-            and another.client == ours[attempt].client != call.client
-        ):
-            if ours[other].client == call.client:
-                return True
+        if near and another.client == told.client != call.client == ours[other].client:
+            return True
     return False
 
 
